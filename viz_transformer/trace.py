@@ -1,0 +1,248 @@
+"""Traces: what a model did, as numpy arrays and token labels.
+
+A trace is the only bridge between models and views. Whatever made it (our model, torch's, Hugging
+Face's, a hand-made array), every plot, widget and page draws from the same numbers, and a saved
+trace replays without torch.
+
+Axes are always ``[layer, head, query, key]``: the query position looks, the key position is looked
+at (Vaswani et al. 2017, section 3.2).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.errors import FileError, UserError
+
+FloatArray = NDArray[np.float32]
+
+#: The attention kinds a trace may carry, with the token axes that query and key run along.
+ATTENTION_KINDS = {
+    "encoder": ("source", "source"),
+    "decoder": ("target", "target"),
+    "cross": ("target", "source"),
+}
+
+_FORMAT = "viz_transformer.ForwardTrace/1"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ForwardTrace:
+    """One sentence's attention in every layer and head.
+
+    Attributes:
+        source_tokens: what the encoder read, one string a position.
+        target_tokens: what the decoder read, one string a position.
+        output_tokens: what each target position wrote next, where that is known. Position *i*
+            reads ``target_tokens[i]`` and writes ``output_tokens[i]``: a query of the decoder
+            is named by the word that it writes.
+        encoder_attention: float32 ``[layer, head, source, source]``, or None.
+        decoder_attention: float32 ``[layer, head, target, target]``, or None.
+        cross_attention: float32 ``[layer, head, target, source]``, or None.
+        source_positions: float32 ``[source, d_model]``, the positional encodings added, or None.
+        target_positions: float32 ``[target, d_model]``, or None.
+
+    Raises:
+        UserError: if an array's shape does not fit the tokens, or it holds a NaN or an infinity.
+    """
+
+    source_tokens: tuple[str, ...] = ()
+    target_tokens: tuple[str, ...] = ()
+    output_tokens: tuple[str, ...] | None = None
+    encoder_attention: FloatArray | None = None
+    decoder_attention: FloatArray | None = None
+    cross_attention: FloatArray | None = None
+    source_positions: FloatArray | None = None
+    target_positions: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Convert to tuples and read-only float32, and check every shape."""
+        for name in ("source_tokens", "target_tokens", "output_tokens"):
+            tokens = getattr(self, name)
+            if tokens is not None:
+                object.__setattr__(self, name, _as_tokens(name, tokens))
+        if self.output_tokens is not None and len(self.output_tokens) != len(self.target_tokens):
+            raise UserError(
+                f"output_tokens has {len(self.output_tokens)} tokens for "
+                f"{len(self.target_tokens)} target_tokens; give one per target position"
+            )
+        lengths = {"source": len(self.source_tokens), "target": len(self.target_tokens)}
+        for kind, (query, key) in ATTENTION_KINDS.items():
+            self._set_array(
+                f"{kind}_attention",
+                (None, None, lengths[query], lengths[key]),
+                f"[layer, head, {query}={lengths[query]}, {key}={lengths[key]}]",
+            )
+        for side, length in lengths.items():
+            self._set_array(
+                f"{side}_positions", (length, None), f"[{side}={length}, d_model]"
+            )
+
+    def _set_array(self, name: str, shape: tuple[int | None, ...], wanted: str) -> None:
+        value = getattr(self, name)
+        if value is None:
+            return
+        array = np.array(value, dtype=np.float32)  # a copy: what was traced does not change later
+        fits = array.ndim == len(shape) and all(
+            want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+        )
+        if not fits or 0 in array.shape:
+            raise UserError(
+                f"{name} has shape {list(array.shape)}, but the tokens ask for {wanted}, "
+                "no axis empty; check the tokens and the order of the axes"
+            )
+        if not np.isfinite(array).all():
+            raise UserError(
+                f"{name} holds NaN or infinity; a query that may attend to nothing must have "
+                "a row of zeros (see viz_transformer.model.attention.attend)"
+            )
+        array.setflags(write=False)
+        object.__setattr__(self, name, array)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The attention kinds present, in the order encoder, decoder, cross."""
+        return tuple(kind for kind in ATTENTION_KINDS if self.attention(kind) is not None)
+
+    def attention(self, kind: str) -> FloatArray | None:
+        """Return the weights of one kind, float32 ``[layer, head, query, key]``, or None.
+
+        Raises:
+            UserError: if `kind` is not one of encoder, decoder, cross.
+        """
+        if kind not in ATTENTION_KINDS:
+            raise UserError(f"unknown attention kind {kind!r}; choose one of {list(ATTENTION_KINDS)}")
+        return getattr(self, f"{kind}_attention")
+
+    def query_tokens(self, kind: str) -> tuple[str, ...]:
+        """Return the labels of a kind's queries: for a decoder, the words being written."""
+        if ATTENTION_KINDS[kind][0] == "source":
+            return self.source_tokens
+        return self.target_tokens if self.output_tokens is None else self.output_tokens
+
+    def key_tokens(self, kind: str) -> tuple[str, ...]:
+        """Return the labels of a kind's keys: the words that were read."""
+        return self.source_tokens if ATTENTION_KINDS[kind][1] == "source" else self.target_tokens
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the trace as one ``.npz`` file (no pickle), whole or not at all.
+
+        Raises:
+            FileError: if the file cannot be written.
+        """
+        path = Path(path)
+        arrays: dict[str, Any] = {}
+        tokens: dict[str, Any] = {"format": _FORMAT}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                arrays[field.name] = value
+            elif value is not None:
+                tokens[field.name] = value
+        # ASCII JSON as bytes: numpy's own string arrays would drop trailing NULs of a token.
+        arrays["tokens"] = np.frombuffer(json.dumps(tokens).encode("ascii"), dtype=np.uint8)
+        part = path.with_name(path.name + ".part")
+        try:
+            with part.open("wb") as file:
+                np.savez_compressed(file, **arrays)
+            part.replace(path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise FileError(
+                f"cannot write {str(path)!r}: {error.strerror or error}; "
+                "choose a folder that exists and that you may write to"
+            ) from error
+        return path
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ForwardTrace:
+        """Read a trace that `save` wrote; needs no torch.
+
+        Raises:
+            FileError: if the file is missing, damaged or not a saved ForwardTrace.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                tokens = json.loads(file["tokens"].tobytes())
+                arrays = {name: file[name] for name in file.files if name != "tokens"}
+            if tokens.pop("format") != _FORMAT:
+                raise ValueError("another format")
+            return cls(**tokens, **arrays)
+        except FileNotFoundError as error:
+            raise FileError(f"no trace at {str(path)!r}; check the path") from error
+        except Exception as error:  # a damaged zip raises any of a dozen types
+            raise FileError(
+                f"{str(path)!r} is not a trace that ForwardTrace.save wrote, or it is damaged "
+                f"({error}); save the trace again"
+            ) from error
+
+
+def _as_tokens(name: str, tokens: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+        raise UserError(
+            f"{name} must be a sequence of strings, one per position, not {tokens!r:.60}; "
+            "for a sentence, give its tokens: sentence.split()"
+        )
+    return tuple(tokens)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hypothesis:
+    """One finished translation.
+
+    Attributes:
+        ids: token ids, without ``<sos>`` and ``<eos>``.
+        tokens: the same as strings.
+        log_prob: natural log-probability of the tokens and the ``<eos>`` after them, in nats.
+        score: `log_prob` divided by the length penalty (Wu et al. 2016, section 7).
+    """
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    log_prob: float
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One continuation that beam search considered at a step.
+
+    Attributes:
+        parent: index, among the previous step's kept candidates, of the one that it continues.
+        token: the token added.
+        log_prob: natural log-probability of the whole hypothesis so far, in nats.
+        score: `log_prob` divided by the length penalty.
+        status: ``"kept"``, ``"finished"``, ``"pruned"`` or ``"forbidden"``.
+        reason: why, in words.
+    """
+
+    parent: int
+    token: str
+    log_prob: float
+    score: float
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodeStep:
+    """One step of beam search: its candidates, best first."""
+
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodeTrace:
+    """How a translation was found: finished hypotheses, best first, and each step's candidates."""
+
+    source_tokens: tuple[str, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    steps: tuple[DecodeStep, ...]
