@@ -1,0 +1,67 @@
+# Everything a fresh machine needs is Python 3.11 (or newer) and make; each target sets up the rest.
+
+VENV := .venv
+BIN := $(VENV)/bin
+# Flags for JupyterLab: make lab LAB_FLAGS="--no-browser --port 9999"
+LAB_FLAGS ?=
+# Flags for pytest: make test TEST_FLAGS="tests/test_trace.py -k save"
+TEST_FLAGS ?=
+# What `make lock` holds fixed while everything else moves to its newest version.
+LOCK_WITH ?= torch==2.13.0
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help lab test lint bench lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+lab: $(VENV)/.ready-lab ## open JupyterLab on the first lesson
+	$(BIN)/viz-transformer lab $(LAB_FLAGS)
+
+test: lint $(VENV)/.ready-test ## lint, then every test, the ones in a real browser too
+	$(BIN)/python -m tools.ensure chromium
+	$(BIN)/python -m pytest $(TEST_FLAGS)
+
+lint: $(VENV)/.ready-test ## check style and formatting; changes nothing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
+	$(BIN)/python -m tools.ensure chromium npm
+	$(BIN)/python -m benchmarks
+
+lock: ## write constraints.txt anew, from the newest versions that work together
+	rm -rf build/lock
+	$(find_python); "$$python" -m venv build/lock
+	build/lock/bin/python -m pip install "$(LOCK_WITH)" -e ".[lab,test,bench]"
+	build/lock/bin/python -m tools.lock > build/constraints.txt
+	mv build/constraints.txt constraints.txt
+
+clean: ## remove what the other targets made; keeps your notebooks
+	rm -rf $(VENV) build dist artifacts .pytest_cache .hypothesis .ruff_cache
+	rm -rf benchmarks/peers/node_modules
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is written last, so a set-up that was interrupted is taken up again, and a second call
+# has nothing to do until pyproject.toml or constraints.txt changes. venv and pip mend what an
+# interrupted run of themselves left behind.
+$(VENV)/.ready-lab: EXTRAS := lab
+$(VENV)/.ready-test: EXTRAS := lab,test
+$(VENV)/.ready-bench: EXTRAS := lab,bench
+$(VENV)/.ready-%: pyproject.toml constraints.txt
+	@$(find_python); \
+	echo "Setting up $(VENV) for '$*' with $$python (a few minutes the first time)"; \
+	"$$python" -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
+	@touch $@
+
+define find_python
+for python in python3.11 python3 python ""; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
+done; \
+if [ -z "$$python" ]; then \
+	echo "No Python 3.11 or newer found as python3.11, python3 or python; install it and call make again." >&2; \
+	exit 1; \
+fi
+endef

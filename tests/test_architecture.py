@@ -1,0 +1,178 @@
+"""The walls of docs/architecture.md: who may import whom, how long a module may be, what is heavy.
+
+The imports are read from the source with `ast`, so a wall holds for an import inside a function
+too; what really gets loaded is seen in a fresh Python process.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "viz_transformer"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+#: Leaves that every room may import.
+LEAVES = {"errors", "_resources"}
+#: Which rooms each room may import, besides itself and the leaves; None: every room.
+ALLOWED: dict[str, set[str] | None] = {
+    "__init__": None,
+    "__main__": None,
+    "cli": None,
+    "errors": set(),
+    "_resources": set(),
+    "config": set(),
+    "vocabulary": set(),
+    "trace": set(),
+    "model": {"config"},
+    "corpus": {"vocabulary"},
+    "checkpoint": {"model", "vocabulary", "config"},
+    "training": {"model", "corpus", "config", "checkpoint"},
+    "decoding": {"model", "vocabulary", "trace"},
+    "capture": {"model", "trace"},
+    "analysis": {"trace"},
+    "plots": {"trace", "analysis"},
+    "widgets": {"trace", "analysis", "plots"},
+    "export": {"widgets"},
+    "bertviz_views": {"trace"},
+    "translator": {"checkpoint", "decoding", "trace"},
+    "labs": {"translator", "widgets"},
+    "exercises": {"trace", "analysis"},
+}
+#: Rooms that draw or compute from a trace alone, and so must never load a model's libraries.
+MODEL_FREE = ("trace", "plots", "widgets", "analysis", "export")
+MODEL_LIBRARIES = {"torch", "transformers"}
+
+
+def name(module: Path) -> str:
+    return module.relative_to(ROOT).as_posix()
+
+
+def room(module: Path) -> str:
+    """Return the room a file stands in: its module, or the folder right under the package."""
+    return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+#: The rooms that stand today; the table may plan more.
+BUILT = {room(module) for module in MODULES}
+
+
+def imports(module: Path, tree: ast.AST | None = None) -> Iterator[str]:
+    """Yield the full name of everything that a file imports, wherever in it that stands."""
+    package = list(module.relative_to(ROOT).parent.parts)
+    for node in ast.walk(tree or ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            up = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*up, *(node.module or "").split(".")]).strip(".")
+            # `from viz_transformer import plots` imports a room; `from x import name` may.
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def rooms_imported(module: Path) -> set[str]:
+    """Return the rooms a file imports; the package itself, the door, counts as `__init__`."""
+    parts = [imported.split(".") for imported in imports(module)]
+    ours = {(*part, "__init__")[1] for part in parts if part[0] == "viz_transformer"}
+    return {part if part in BUILT | ALLOWED.keys() else "__init__" for part in ours}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name)
+def test_a_room_imports_only_what_the_table_allows(module: Path) -> None:
+    here = room(module)
+    assert here in ALLOWED, (
+        f"{name(module)} is a room that the table does not know; add {here!r} to ALLOWED in "
+        "tests/test_architecture.py and to docs/architecture.md, with the rooms it may import"
+    )
+    allowed = ALLOWED[here]
+    if allowed is not None:
+        forbidden = rooms_imported(module) - allowed - LEAVES - {here}
+        assert not forbidden, (
+            f"{name(module)} imports {sorted(forbidden)}, but {here!r} may import only "
+            f"{sorted(allowed)} and the leaves {sorted(LEAVES)}"
+        )
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) in MODEL_FREE], ids=name)
+def test_views_never_see_a_model(module: Path) -> None:
+    found = {imported.split(".")[0] for imported in imports(module)} & MODEL_LIBRARIES
+    assert not found, f"{name(module)} imports {sorted(found)}; views draw from a trace alone"
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) == "widgets"], ids=name)
+def test_a_widget_reaches_for_its_matplotlib_twin_only_inside_a_function(module: Path) -> None:
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = []
+    eager = [found for found in imports(module, tree) if ".plots" in found]
+    assert not eager, f"{name(module)} imports {eager} at its top; import it inside the method"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name)
+def test_a_module_has_one_job(module: Path) -> None:
+    lines = len(module.read_text(encoding="utf-8").splitlines())
+    assert lines < 300, f"{name(module)} has {lines} lines, two jobs: split it into a folder"
+
+
+def test_the_guard_sees_every_way_to_import(tmp_path: Path) -> None:
+    """The tests above are worth only what `imports` finds."""
+    source = (
+        "import torch.nn as nn\nfrom viz_transformer import plots\n"
+        "from ..trace import ForwardTrace\n"
+        "from .. import labs\nfrom . import explorer\n"
+        "def late():\n    from viz_transformer.model.masks import causal_mask\n"
+    )
+    assert set(imports(PACKAGE / "widgets" / "x.py", ast.parse(source))) == {
+        "torch.nn",
+        "viz_transformer.plots",
+        "viz_transformer.trace.ForwardTrace",
+        "viz_transformer.labs",
+        "viz_transformer.widgets.explorer",
+        "viz_transformer.model.masks.causal_mask",
+    }
+
+
+def loaded_by(code: str) -> set[str]:
+    """Return the top-level modules that a fresh Python has loaded after running `code`."""
+    report = "import json, sys; print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *(f"import viz_transformer.{free}" for free in MODEL_FREE if free in BUILT),
+        "import viz_transformer; viz_transformer.plots",
+        "import viz_transformer.cli",
+    ],
+)
+def test_importing_loads_no_model_library(code: str) -> None:
+    heavy = loaded_by(code) & MODEL_LIBRARIES
+    assert not heavy, f"{code!r} loads {sorted(heavy)}"
+
+
+def test_importing_the_package_loads_nothing_large() -> None:
+    heavy = loaded_by("import viz_transformer") & {*MODEL_LIBRARIES, "matplotlib", "ipywidgets"}
+    assert not heavy, f"'import viz_transformer' loads {sorted(heavy)}; load public names lazily"
+
+
+def test_help_answers_where_torch_cannot_be_imported() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
+        "from viz_transformer.cli import main\nmain(['--help'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "translate" in done.stdout

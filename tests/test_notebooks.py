@@ -1,0 +1,46 @@
+"""Every notebook is stored clean and runs from top to bottom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tools.notebooks import unclean
+
+NOTEBOOKS_FOLDER = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = sorted(NOTEBOOKS_FOLDER.glob("*.ipynb"))
+#: A cell that hangs must end the test; this is no promise of speed.
+CELL_TIMEOUT_S = 300
+
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def test_the_first_lesson_is_there() -> None:
+    assert (NOTEBOOKS_FOLDER / "01_which_head_attends_where.ipynb") in NOTEBOOKS
+
+
+@every_notebook
+def test_it_is_a_valid_notebook_stored_without_outputs(path: Path) -> None:
+    nbformat.validate(nbformat.read(path, as_version=4))
+    assert unclean(path) == []
+
+
+@every_notebook
+def test_it_names_a_kernel_that_every_jupyter_has(path: Path) -> None:
+    """Without one, JupyterLab asks the reader to choose a kernel before anything else."""
+    assert nbformat.read(path, as_version=4).metadata.kernelspec.name == "python3"
+
+
+@every_notebook
+def test_it_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    # What a lesson writes goes to a folder that is thrown away.
+    NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT_S,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    ).execute()

@@ -1,0 +1,144 @@
+"""The project's own files agree with one another, and a wheel carries what a clone has."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+#: Where conda-forge's name of a package is not the one on PyPI.
+CONDA_NAMES = {"pytorch": "torch"}
+
+
+def ranges(lines: list[str]) -> dict[str, SpecifierSet]:
+    requirements = map(Requirement, lines)
+    return {canonicalize_name(each.name): each.specifier for each in requirements}
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("==") for line in lines if not line.startswith("#"))
+
+
+def test_conda_and_pip_ask_for_the_same_ranges() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    listed = environment["dependencies"]
+    assert "python=3.11" in listed
+    assert {"pip": ["-e ."]} in listed
+    packages = [each for each in listed if each != "python=3.11" and isinstance(each, str)]
+    conda = {CONDA_NAMES.get(name, name): spec for name, spec in ranges(packages).items()}
+    del conda["pip"]
+    assert conda == ranges([*PROJECT["dependencies"], *EXTRAS["lab"]])
+
+
+@pytest.mark.parametrize("extra", [None, *EXTRAS])
+def test_the_pinned_versions_satisfy_the_ranges(extra: str | None) -> None:
+    pinned = pins()
+    for name, allowed in ranges(EXTRAS[extra] if extra else PROJECT["dependencies"]).items():
+        assert name in pinned, f"{name} is not in constraints.txt; run `make lock`"
+        assert pinned[name] in allowed, f"{name}=={pinned[name]} is outside {allowed}"
+
+
+def test_pins_are_exact_and_fit_every_build_of_a_version() -> None:
+    assert pins()["torch"] == "2.13.0"
+    assert "viz-transformer" not in pins()
+    for name, version in pins().items():
+        assert re.fullmatch(r"[\w.]+", version), f"{name}=={version} asks for one build of it"
+
+
+def test_no_file_names_a_package_registry() -> None:
+    for path in ("Makefile", "constraints.txt", "environment.yml", "pyproject.toml"):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert "://" not in text, (
+            f"{path} names a host; a user's own pip and npm settings choose it"
+        )
+        assert "index-url" not in text
+
+
+def test_ci_runs_the_command_that_the_readme_gives() -> None:
+    script = ROOT / ".ci" / "run"
+    assert script.read_text(encoding="utf-8").splitlines()[-1] == "make test"
+    assert script.stat().st_mode & 0o111
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a wheel built here, with the hatchling that is installed and without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    return next(folder.glob("*.whl"))
+
+
+@pytest.mark.parametrize("folder", ["data", "notebooks"])
+def test_a_wheel_carries_the_data_and_the_lessons(wheel: Path, folder: str) -> None:
+    files = [path for path in (ROOT / folder).rglob("[!.]*.*") if ".ipynb_" not in str(path)]
+    assert files, f"{folder}/ is empty"
+    inside = zipfile.ZipFile(wheel).namelist()
+    wanted = {f"viz_transformer/bundled/{path.relative_to(ROOT).as_posix()}" for path in files}
+    assert wanted <= set(inside)
+
+
+def test_a_wheel_carries_every_module_and_every_static_file(wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    package = ROOT / "viz_transformer"
+    files = [path for path in package.rglob("*") if path.suffix in {".py", ".js", ".css"}]
+    assert {path.relative_to(ROOT).as_posix() for path in files} <= inside
+
+
+def notebook(**cell: object) -> dict[str, object]:
+    code = {"cell_type": "code", "source": "1", "metadata": {}, "outputs": []}
+    return {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {},
+        "cells": [{"id": "a", "execution_count": None, **code, **cell}],
+    }
+
+
+STREAM = {"output_type": "stream", "name": "stdout", "text": "1"}
+WIDGETS = {"application/vnd.jupyter.widget-state+json": {}}
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (notebook(outputs=[STREAM]), "cell 1 is stored with its output"),
+        (notebook(execution_count=3), "cell 1 is stored with its execution count"),
+        (notebook() | {"metadata": {"widgets": WIDGETS}}, "the state of its widgets is stored"),
+        (notebook(), None),
+    ],
+    ids=["output", "execution count", "widget state", "clean"],
+)
+def test_the_commit_hook_finds_what_running_a_notebook_leaves(
+    tmp_path: Path, content: dict[str, object], complaint: str | None
+) -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    entries = {hook["id"]: hook["entry"] for hook in hooks["repos"][0]["hooks"]}
+    command = entries["notebooks-without-outputs"].split()
+    assert command[0] == ".venv/bin/python"
+    path = tmp_path / "lesson.ipynb"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, *command[1:], path], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == (0 if complaint is None else 1)
+    assert (complaint or "") in done.stderr

@@ -1,0 +1,1 @@
+"""What the Makefile calls to set a machine up; no part of the installed package."""

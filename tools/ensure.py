@@ -1,0 +1,124 @@
+"""Find the programs that pip cannot bring, and install them where the system lets us.
+
+`python -m tools.ensure chromium npm` leaves each of them installed, or ends with one line that
+says what to do. Standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program: the names it goes by, the variable that names it, and how to come by it."""
+
+    names: tuple[str, ...]
+    variable: str
+    apt_package: str
+    elsewhere: tuple[str, ...] = ()
+
+    def find(self) -> str | None:
+        """Return the program's path, or None; the variable wins over what is installed."""
+        named = os.environ.get(self.variable)
+        for candidate in (named,) if named else (*self.names, *self.elsewhere):
+            if path := shutil.which(candidate):
+                return path
+        return None
+
+    def missing(self) -> str:
+        """Return the one line that says what to do when it is not found."""
+        named = os.environ.get(self.variable)
+        found = f"{self.variable}={named} is no program that can be run" if named else "not found"
+        return (
+            f"{self.names[0]} {found}; install it (on Debian or Ubuntu: sudo apt-get install "
+            f"{self.apt_package}) or set {self.variable} to its path"
+        )
+
+
+CHROMIUM = Program(
+    names=("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    variable="VIZ_CHROMIUM",
+    apt_package="chromium",
+    elsewhere=(
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+        "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    ),
+)
+NPM = Program(names=("npm",), variable="VIZ_NPM", apt_package="npm")
+PROGRAMS = {"chromium": CHROMIUM, "npm": NPM}
+
+#: Chromium's flags for tests and benchmarks: it shows our own pages only, and calls nobody.
+CHROMIUM_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def find_chromium() -> str:
+    """Return the path of Chromium or Chrome.
+
+    Raises:
+        FileNotFoundError: if there is none; the message says how to install it.
+    """
+    path = CHROMIUM.find()
+    if path is None:
+        raise FileNotFoundError(CHROMIUM.missing())
+    return path
+
+
+def find_node() -> str:
+    """Return a Node.js that runs ES modules as they are: the installed one or Playwright's own."""
+    node = shutil.which("node")
+    if node:
+        text = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
+        version = text.strip().removeprefix("v").split(".")[:2]
+        if all(part.isdigit() for part in version) and tuple(map(int, version)) >= (20, 19):
+            return node
+    from playwright._impl._driver import compute_driver_executable
+
+    return str(compute_driver_executable()[0])
+
+
+def install(program: Program) -> None:
+    """Install a program with apt-get, as root or by a sudo that asks for no password.
+
+    Raises:
+        FileNotFoundError: if that cannot be done; the message says what to do instead.
+    """
+    apt_get = shutil.which("apt-get")
+    root = [] if hasattr(os, "geteuid") and os.geteuid() == 0 else ["sudo", "-n"]
+    if apt_get and not os.environ.get(program.variable) and (not root or shutil.which("sudo")):
+        # sudo drops the environment, so the variable goes through env(1).
+        command = [*root, "env", "DEBIAN_FRONTEND=noninteractive", apt_get]
+        for arguments in (["update"], ["install", "-y", program.apt_package]):
+            if subprocess.run([*command, *arguments]).returncode:
+                break
+    if program.find() is None:
+        raise FileNotFoundError(program.missing())
+
+
+def main(names: list[str]) -> int:
+    """Ensure each named program; return 1 after one line on stderr if one cannot be had."""
+    for name in names:
+        program = PROGRAMS[name]
+        if program.find() is None:
+            try:
+                install(program)
+            except FileNotFoundError as error:
+                sys.stderr.write(f"{error}\n")
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
