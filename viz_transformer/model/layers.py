@@ -1,0 +1,257 @@
+"""Layers and stacks: attention gathers from other positions, then each position thinks alone.
+
+Every layer takes vectors [batch, position, d_model] and returns new ones of the same shape along
+with the attention weights that it used, so nothing needs to be recorded on the side.
+"""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.model.attention import (
+    Attention,
+    MultiHeadAttention,
+    attend,
+    attend_fused,
+)
+from viz_transformer.model.cache import DecoderCache, LayerCache
+
+
+class FeedForward(nn.Module):
+    """The position-wise network: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, or with GELU for max.
+
+    Source: Vaswani et al. 2017, section 3.3.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(config.d_model, config.d_ff)
+        self.w_2 = nn.Linear(config.d_ff, config.d_model)
+        self.activation = {"relu": F.relu, "gelu": F.gelu}[config.activation]
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, x: Float[Tensor, "batch position d_model"]
+    ) -> Float[Tensor, "batch position d_model"]:
+        """Transform every position's vector on its own; the shape stays."""
+        hidden = self.dropout(self.activation(self.w_1(x)))  # [batch, position, d_ff]
+        return self.w_2(hidden)  # [batch, position, d_model]
+
+
+class Residual(nn.Module):
+    """Add & Norm: the road around a sub-layer, which only adds to what passes by.
+
+    post-norm (the paper)    x = LayerNorm(x + Dropout(sublayer(x)))
+    pre-norm                 x = x + Dropout(sublayer(LayerNorm(x)))
+
+    A layer calls `branch` before the sub-layer and `merge` after it.
+
+    Source: Vaswani et al. 2017, sections 3.1 and 5.4; pre-norm: Xiong et al. 2020.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.pre_norm = config.norm == "pre"
+        self.norm = nn.LayerNorm(config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def branch(
+        self, x: Float[Tensor, "batch position d_model"]
+    ) -> Float[Tensor, "batch position d_model"]:
+        """Return what the sub-layer shall read."""
+        return self.norm(x) if self.pre_norm else x
+
+    def merge(
+        self,
+        x: Float[Tensor, "batch position d_model"],
+        sublayer_output: Float[Tensor, "batch position d_model"],
+    ) -> Float[Tensor, "batch position d_model"]:
+        """Add what the sub-layer wrote to what went around it."""
+        x = x + self.dropout(sublayer_output)
+        return x if self.pre_norm else self.norm(x)
+
+
+def _attention(config: ModelConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(config.d_model, config.n_heads, config.dropout, config.bias)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then the feed-forward network, each with its Add & Norm."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.self_attention_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch source d_model"],
+        source_mask: Bool[Tensor, "#batch #head #source source"],
+        attention: Attention = attend,
+    ) -> tuple[
+        Float[Tensor, "batch source d_model"],
+        Float[Tensor, "batch head source source"] | None,
+    ]:
+        """Return the new vectors and the self-attention's weights."""
+        h = self.self_attention_residual.branch(x)
+        h, weights = self.self_attention(h, h, source_mask, attention)
+        x = self.self_attention_residual.merge(x, h)
+
+        h = self.feed_forward(self.feed_forward_residual.branch(x))
+        x = self.feed_forward_residual.merge(x, h)
+        return x, weights
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, cross-attention to the source, then the feed-forward network."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.self_attention_residual = Residual(config)
+        self.cross_attention = _attention(config)
+        self.cross_attention_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch target d_model"],
+        target_mask: Bool[Tensor, "#batch #head #target target"],
+        memory: Float[Tensor, "batch source d_model"],
+        source_mask: Bool[Tensor, "#batch #head #target source"],
+        attention: Attention = attend,
+    ) -> tuple[
+        Float[Tensor, "batch target d_model"],
+        Float[Tensor, "batch head target target"] | None,
+        Float[Tensor, "batch head target source"] | None,
+    ]:
+        """Return the new vectors, the self-attention's weights and the cross-attention's."""
+        h = self.self_attention_residual.branch(x)
+        h, self_weights = self.self_attention(h, h, target_mask, attention)
+        x = self.self_attention_residual.merge(x, h)
+
+        h = self.cross_attention_residual.branch(x)
+        h, cross_weights = self.cross_attention(h, memory, source_mask, attention)
+        x = self.cross_attention_residual.merge(x, h)
+
+        h = self.feed_forward(self.feed_forward_residual.branch(x))
+        x = self.feed_forward_residual.merge(x, h)
+        return x, self_weights, cross_weights
+
+    def start(self, memory: Float[Tensor, "batch source d_model"]) -> LayerCache:
+        """Project the source for all steps to come; of the target nothing is there yet."""
+        return LayerCache(
+            target=self.self_attention.keys_values(memory[:, :0]),  # [batch, head, 0, d_head]
+            source=self.cross_attention.keys_values(memory),  # [batch, head, source, d_head]
+        )
+
+    def step(
+        self,
+        x: Float[Tensor, "batch 1 d_model"],
+        target_mask: Bool[Tensor, "batch 1 1 target"],
+        cache: LayerCache,
+        source_mask: Bool[Tensor, "batch 1 1 source"],
+    ) -> tuple[Float[Tensor, "batch 1 d_model"], LayerCache]:
+        """Do what `forward` does for the newest position alone; the cache remembers the others."""
+        h = self.self_attention_residual.branch(x)
+        target = cache.target.extend(self.self_attention.keys_values(h))
+        h, _ = self.self_attention.look(h, target, target_mask, attend_fused)
+        x = self.self_attention_residual.merge(x, h)
+
+        h = self.cross_attention_residual.branch(x)
+        h, _ = self.cross_attention.look(h, cache.source, source_mask, attend_fused)
+        x = self.cross_attention_residual.merge(x, h)
+
+        h = self.feed_forward(self.feed_forward_residual.branch(x))
+        x = self.feed_forward_residual.merge(x, h)
+        return x, LayerCache(target=target, source=cache.source)
+
+
+def _final_norm(config: ModelConfig) -> nn.Module:
+    # Pre-norm layers add to x without ever normalising it, so the stack does it once at its end.
+    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.norm = _final_norm(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch source d_model"],
+        source_mask: Bool[Tensor, "#batch #head #source source"],
+        attention: Attention = attend,
+    ) -> tuple[
+        Float[Tensor, "batch source d_model"],
+        tuple[Float[Tensor, "batch head source source"] | None, ...],
+    ]:
+        """Return the memory that the decoder looks at, and each layer's weights."""
+        attentions = []
+        for layer in self.layers:
+            x, weights = layer(x, source_mask, attention)
+            attentions.append(weights)
+        return self.norm(x), tuple(attentions)
+
+
+class Decoder(nn.Module):
+    """A stack of decoder layers."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.norm = _final_norm(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch target d_model"],
+        target_mask: Bool[Tensor, "#batch #head #target target"],
+        memory: Float[Tensor, "batch source d_model"],
+        source_mask: Bool[Tensor, "#batch #head #target source"],
+        attention: Attention = attend,
+    ) -> tuple[
+        Float[Tensor, "batch target d_model"],
+        tuple[Float[Tensor, "batch head target target"] | None, ...],
+        tuple[Float[Tensor, "batch head target source"] | None, ...],
+    ]:
+        """Return the new vectors, and each layer's weights of self- and cross-attention."""
+        self_attentions, cross_attentions = [], []
+        for layer in self.layers:
+            x, self_weights, cross_weights = layer(x, target_mask, memory, source_mask, attention)
+            self_attentions.append(self_weights)
+            cross_attentions.append(cross_weights)
+        return self.norm(x), tuple(self_attentions), tuple(cross_attentions)
+
+    def start(
+        self,
+        memory: Float[Tensor, "batch source d_model"],
+        source_mask: Bool[Tensor, "batch 1 1 source"],
+    ) -> DecoderCache:
+        """Return the cache from which the first `step` goes on."""
+        return DecoderCache(
+            layers=tuple(layer.start(memory) for layer in self.layers),
+            target_mask=source_mask[..., :0],  # [batch, 1, 1, 0]
+            source_mask=source_mask,
+        )
+
+    def step(
+        self,
+        x: Float[Tensor, "batch 1 d_model"],
+        new_mask: Bool[Tensor, "batch 1 1 1"],
+        cache: DecoderCache,
+    ) -> tuple[Float[Tensor, "batch 1 d_model"], DecoderCache]:
+        """Add one target position: its new vectors, and the cache with it in."""
+        target_mask = torch.cat([cache.target_mask, new_mask], dim=-1)  # [batch, 1, 1, past + 1]
+        layers = []
+        for layer, past in zip(self.layers, cache.layers, strict=True):
+            x, present = layer.step(x, target_mask, past, cache.source_mask)
+            layers.append(present)
+        return self.norm(x), DecoderCache(tuple(layers), target_mask, cache.source_mask)

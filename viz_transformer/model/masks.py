@@ -1,0 +1,95 @@
+"""Masks: which query may attend to which key.
+
+A mask is boolean, and **True means "may attend"**. Its axes are [batch, head, query, key]; an axis
+of length 1 stands for "the same for all". So masks are joined by the logical *and*, `&`:
+
+    target_mask = padding_mask(target_ids, pad_id) & causal_mask(target_ids.shape[1])
+    #             [batch, 1, 1, key]               [1, 1, query, key]  ->  [batch, 1, query, key]
+
+The encoder's self-attention and the decoder's cross-attention both look at the *source*, so both
+take the source's padding mask. The decoder's self-attention takes the mask above.
+"""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from viz_transformer.errors import UserError
+
+
+def padding_mask(ids: Int[Tensor, "batch key"], pad_id: int) -> Bool[Tensor, "batch 1 1 key"]:
+    """Let every query attend to the words of its sentence and not to the padding after them.
+
+    Args:
+        ids: token ids [batch, key].
+        pad_id: the id that pads the shorter sentences of a batch.
+
+    Returns:
+        bool [batch, 1, 1, key], True where the key is a word.
+    """
+    return (ids != pad_id)[:, None, None, :]  # [batch, key] -> [batch, 1, 1, key]
+
+
+def causal_mask(
+    length: int, device: torch.device | str | None = None
+) -> Bool[Tensor, "1 1 {length} {length}"]:
+    """Let a position attend to itself and to the past, never to the future.
+
+    While it trains, a decoder reads the whole target sentence at once; without this mask it would
+    copy the next word instead of predicting it (Vaswani et al. 2017, section 3.2.3).
+
+    Args:
+        length: number of positions.
+        device: where to make the mask.
+
+    Returns:
+        bool [1, 1, length, length], True on the diagonal and below it.
+    """
+    return torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()
+
+
+def to_torch_mask(mask: Bool[Tensor, "*axes"]) -> Bool[Tensor, "*axes"]:
+    """Turn a mask of ours into one for `torch.nn.MultiheadAttention` and `torch.nn.Transformer`.
+
+    Those modules mean the opposite: there True says "may *not* attend". (And
+    `torch.nn.functional.scaled_dot_product_attention` means what we mean.) They also want fewer
+    axes, so drop those of length 1 on the way:
+
+        attn_mask = to_torch_mask(causal_mask(length)[0, 0])                   # [query, key]
+        key_padding_mask = to_torch_mask(padding_mask(ids, pad_id)[:, 0, 0])   # [batch, key]
+    """
+    return ~mask
+
+
+def from_torch_mask(mask: Bool[Tensor, "*axes"]) -> Bool[Tensor, "*axes"]:
+    """Turn a boolean mask of `torch.nn.MultiheadAttention` into ours: the inverse of to_torch_mask.
+
+    Give it back the axes that torch leaves out:
+
+        causal = from_torch_mask(attn_mask)[None, None]                        # [1, 1, query, key]
+        padding = from_torch_mask(key_padding_mask)[:, None, None]             # [batch, 1, 1, key]
+    """
+    return ~mask
+
+
+def check_mask(mask: Tensor, scores_shape: torch.Size) -> None:
+    """Check that a mask is boolean and broadcasts to the scores [batch, head, query, key].
+
+    Raises:
+        UserError: if it does not; the message names both shapes.
+    """
+    if mask.dtype != torch.bool:
+        raise UserError(
+            f"the mask is {mask.dtype}, but a mask is torch.bool with True for 'may attend'; "
+            "compare to make one, such as `ids != pad_id`"
+        )
+    fits = mask.ndim <= len(scores_shape) and all(
+        have in (1, want)
+        for have, want in zip(reversed(mask.shape), reversed(scores_shape), strict=False)
+    )
+    if not fits:
+        raise UserError(
+            f"the mask has shape {list(mask.shape)}, which does not broadcast to the scores "
+            f"{list(scores_shape)}, [batch, head, query, key]; make it with padding_mask(ids, "
+            "pad_id) from the ids of the keys, or causal_mask(length) with the number of queries"
+        )

@@ -1,0 +1,267 @@
+"""The whole model: embeddings, encoder, decoder, and a score for every word of the vocabulary.
+
+`Transformer` returns logits and computes attention the fast way. `TracedTransformer` is the same
+model, with the same parameters and the same logits, that also returns what every head looked at.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.errors import UserError
+from viz_transformer.model.attention import attend, attend_fused
+from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.layers import Decoder, Encoder
+from viz_transformer.model.masks import causal_mask, padding_mask
+from viz_transformer.model.positional import make_positions
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ModelOutput:
+    """What `TracedTransformer` returns.
+
+    Attributes:
+        logits: [batch, target, vocab], unnormalised scores of the next word.
+        encoder_attention: per encoder layer, weights [batch, head, source, source].
+        decoder_attention: per decoder layer, weights [batch, head, target, target].
+        cross_attention: per decoder layer, weights [batch, head, target, source].
+        source_positions: [source, d_model], the positional encodings added to the source.
+        target_positions: [target, d_model], those added to the target.
+
+    The weights are those before dropout; their last two axes are query and key.
+    """
+
+    logits: Float[Tensor, "batch target vocab"]
+    encoder_attention: tuple[Float[Tensor, "batch head source source"], ...]
+    decoder_attention: tuple[Float[Tensor, "batch head target target"], ...]
+    cross_attention: tuple[Float[Tensor, "batch head target source"], ...]
+    source_positions: Float[Tensor, "source d_model"]
+    target_positions: Float[Tensor, "target d_model"]
+
+
+class Transformer(nn.Module):
+    """The encoder–decoder of "Attention Is All You Need".
+
+    Args:
+        config: sizes and choices; the defaults are the paper's base model.
+
+    Source: Vaswani et al. 2017, section 3 and figure 1.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        # Tied (section 3.4), one matrix serves source, target and output, and is stored once.
+        self.source_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        if not config.tie_embeddings:
+            self.target_embedding = nn.Embedding(config.vocab_size, config.d_model)
+            self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.source_positions = make_positions(config)
+        self.target_positions = make_positions(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.apply(_initialise)
+
+    def forward(
+        self, source_ids: Int[Tensor, "batch source"], target_ids: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Score, at every target position, each word of the vocabulary as the next one.
+
+        Args:
+            source_ids: token ids [batch, source], padded with `config.pad_id`.
+            target_ids: token ids [batch, target], starting with ``<sos>``.
+
+        Returns:
+            logits [batch, target, vocab]; position i has seen the target up to i.
+
+        Raises:
+            UserError: if ids are not whole numbers [batch, position] below vocab_size, are longer
+                than max_length, or differ in batch size.
+        """
+        memory = self.encode(source_ids)
+        return self.decode(target_ids, memory, self.padding_mask(source_ids))
+
+    def encode(self, source_ids: Int[Tensor, "batch source"]) -> Float[Tensor, "batch source d"]:
+        """Read the source: the encoder's output [batch, source, d_model], the decoder's memory.
+
+        Raises:
+            UserError: as `forward`.
+        """
+        x = self.embed_source(source_ids)
+        memory, _ = self.encoder(x, self.padding_mask(source_ids), attend_fused)
+        return memory
+
+    def decode(
+        self,
+        target_ids: Int[Tensor, "batch target"],
+        memory: Float[Tensor, "batch source d_model"],
+        source_mask: Bool[Tensor, "batch 1 1 source"],
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Return the logits [batch, target, vocab] for a source that `encode` has read.
+
+        Args:
+            target_ids: token ids [batch, target].
+            memory: what `encode` returned, [batch, source, d_model].
+            source_mask: `padding_mask` of the source ids, [batch, 1, 1, source].
+
+        Raises:
+            UserError: as `forward`.
+        """
+        _check_batch(target_ids, memory)
+        x = self.embed_target(target_ids)
+        target_mask = self.target_mask(target_ids)
+        x, _, _ = self.decoder(x, target_mask, memory, source_mask, attend_fused)
+        return self.logits(x)
+
+    def start_decoding(
+        self,
+        memory: Float[Tensor, "batch source d_model"],
+        source_mask: Bool[Tensor, "batch 1 1 source"],
+    ) -> DecoderCache:
+        """Return the cache from which `decode_step` writes the first word."""
+        return self.decoder.start(memory, source_mask)
+
+    def decode_step(
+        self, next_ids: Int[Tensor, " batch"], cache: DecoderCache
+    ) -> tuple[Float[Tensor, "batch vocab"], DecoderCache]:
+        """Read one more target word per sentence and score the words that may follow.
+
+        Equal to the last position of `decode` over all words so far, at the cost of one position.
+
+        Args:
+            next_ids: token ids [batch]; at the first step ``<sos>``.
+            cache: what `start_decoding` or the step before returned; it stays as it is.
+
+        Returns:
+            logits [batch, vocab], and the cache for the next step.
+
+        Raises:
+            UserError: as `forward`.
+        """
+        ids = next_ids[:, None]  # [batch, 1]
+        _check_batch(ids, cache.source_mask)
+        x = self.embed_target(ids, start=cache.length)  # [batch, 1, d_model]
+        x, cache = self.decoder.step(x, self.padding_mask(ids), cache)
+        return self.logits(x)[:, 0], cache  # [batch, 1, vocab] -> [batch, vocab]
+
+    def padding_mask(self, ids: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 key"]:
+        """Return the padding mask of ids with the model's own `pad_id`."""
+        return padding_mask(ids, self.config.pad_id)
+
+    def target_mask(
+        self, target_ids: Int[Tensor, "batch target"]
+    ) -> Bool[Tensor, "batch 1 target target"]:
+        """Return the mask of the decoder's self-attention: no padding, and no look ahead."""
+        return self.padding_mask(target_ids) & causal_mask(target_ids.shape[1], target_ids.device)
+
+    def embed_source(
+        self, source_ids: Int[Tensor, "batch source"]
+    ) -> Float[Tensor, "batch source d_model"]:
+        """Turn source ids into vectors that know their word and their place."""
+        _check_ids("source_ids", source_ids, self.config)
+        return self._embed(source_ids, self.source_embedding, self.source_positions)
+
+    def embed_target(
+        self, target_ids: Int[Tensor, "batch target"], start: int = 0
+    ) -> Float[Tensor, "batch target d_model"]:
+        """Turn target ids, standing at `start` and after, into vectors."""
+        _check_ids("target_ids", target_ids, self.config, start)
+        tied = self.config.tie_embeddings
+        embedding = self.source_embedding if tied else self.target_embedding
+        return self._embed(target_ids, embedding, self.target_positions, start)
+
+    def logits(
+        self, x: Float[Tensor, "batch target d_model"]
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Compare each of the decoder's vectors with the output vector of every word."""
+        tied = self.config.tie_embeddings
+        return F.linear(x, self.source_embedding.weight if tied else self.output.weight)
+
+    def _embed(
+        self, ids: Tensor, embedding: nn.Embedding, positions: nn.Module, start: int = 0
+    ) -> Tensor:
+        # √d_model brings the words, drawn with standard deviation 1/√d_model, to the positions'
+        # size (section 3.4).
+        x = embedding(ids) * math.sqrt(self.config.d_model)  # [batch, position, d_model]
+        return self.dropout(x + positions(ids.shape[1], start))
+
+
+class TracedTransformer(Transformer):
+    """A `Transformer` that returns, beside its logits, the attention weights of every head."""
+
+    def forward(  # type: ignore[override]
+        self, source_ids: Int[Tensor, "batch source"], target_ids: Int[Tensor, "batch target"]
+    ) -> ModelOutput:
+        """Do what `Transformer.forward` does, and keep what it throws away.
+
+        Args:
+            source_ids: token ids [batch, source].
+            target_ids: token ids [batch, target].
+
+        Raises:
+            UserError: as `Transformer.forward`.
+        """
+        source_mask, target_mask = self.padding_mask(source_ids), self.target_mask(target_ids)
+        x = self.embed_source(source_ids)
+        memory, encoder_attention = self.encoder(x, source_mask, attend)
+        _check_batch(target_ids, memory)
+        x = self.embed_target(target_ids)
+        x, decoder_attention, cross_attention = self.decoder(
+            x, target_mask, memory, source_mask, attend
+        )
+        return ModelOutput(
+            logits=self.logits(x),
+            encoder_attention=encoder_attention,
+            decoder_attention=decoder_attention,
+            cross_attention=cross_attention,
+            source_positions=self.source_positions(source_ids.shape[1]),
+            target_positions=self.target_positions(target_ids.shape[1]),
+        )
+
+
+def _initialise(module: nn.Module) -> None:
+    """Draw embeddings from N(0, 1/√d_model), matrices after Xavier; set biases to zero."""
+    if isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    elif isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def _check_ids(name: str, ids: Tensor, config: ModelConfig, start: int = 0) -> None:
+    """Raise a UserError unless ids are [batch, position], whole, in range and not too long."""
+    if ids.ndim != 2 or ids.numel() == 0:
+        raise UserError(
+            f"{name} has shape {list(ids.shape)}, but ids are [batch, position], none of them "
+            f"empty; give one sentence as {name}[None]"
+        )
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise UserError(f"{name} is {ids.dtype}, but token ids are whole; use {name}.long()")
+    if start + ids.shape[1] > config.max_length:
+        raise UserError(
+            f"{name} of shape {list(ids.shape)} reaches position {start + ids.shape[1]}, but the "
+            f"model's max_length is {config.max_length}; shorten the text, or make a model with a "
+            "larger max_length"
+        )
+    low, high = (int(bound) for bound in ids.aminmax())
+    if low < 0 or high >= config.vocab_size:
+        raise UserError(
+            f"{name} of shape {list(ids.shape)} holds the id {low if low < 0 else high}, but "
+            f"vocab_size is {config.vocab_size}: ids go from 0 to {config.vocab_size - 1}; encode "
+            "the text with the vocabulary that the model was made for"
+        )
+
+
+def _check_batch(target_ids: Tensor, source: Tensor) -> None:
+    if target_ids.shape[0] != source.shape[0]:
+        raise UserError(
+            f"target_ids {list(target_ids.shape)} has {target_ids.shape[0]} sentences, but the "
+            f"source {list(source.shape)} has {source.shape[0]}; give one target per source"
+        )
