@@ -7,8 +7,8 @@ from importlib.metadata import distributions
 HEADER = """\
 # Exact versions that this project is tested with. Written by `make lock`; do not edit by hand.
 """
-#: The project itself, and what a fresh virtual environment brings along.
-LEFT_OUT = {"viz-transformer", "pip", "setuptools", "wheel"}
+#: The project itself, and what installs it.
+LEFT_OUT = {"viz-transformer", "pip"}
 
 
 def constraints() -> str:

@@ -1,0 +1,75 @@
+"""Fixtures for tests in a real browser; every test fails if a page asked for anything elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.ui.lab_page import TIMEOUT_S, LabPage, LabServer, guard
+from tools.ensure import CHROMIUM_FLAGS, find_chromium
+
+ROOT = Path(__file__).parents[2]
+ARTIFACTS = ROOT / "artifacts"
+
+#: A laptop's window, and the smallest that lessons are made for.
+LAPTOP = {"width": 1280, "height": 720}
+SMALL = {"width": 1024, "height": 768}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Return Chromium; it is a failure, never a skip, that there is none."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(),
+            # Playwright stops requests in the page; this stops what the browser itself would ask.
+            args=[*CHROMIUM_FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+            timeout=TIMEOUT_S * 1000,
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens a page held to this machine, `new_page(viewport=SMALL)`."""
+    contexts: dict[BrowserContext, list[str]] = {}
+
+    def open_page(viewport: dict[str, int] = LAPTOP) -> Page:
+        context = browser.new_context(viewport=viewport, service_workers="block")
+        contexts[context] = guard(context)
+        page = context.new_page()
+        page.set_default_timeout(TIMEOUT_S * 1000)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    asked = [url for urls in contexts.values() for url in urls]
+    assert asked == [], "the page asked for something that is not on this machine"
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    """Return one page held to this machine."""
+    return new_page()
+
+
+@pytest.fixture(scope="session")
+def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """Return one JupyterLab for the whole run, with a copy of the lessons in its folder."""
+    with LabServer(tmp_path_factory.mktemp("lab")) as server:
+        shutil.copytree(ROOT / "notebooks", server.root, dirs_exist_ok=True)
+        yield server
+
+
+@pytest.fixture
+def lab(lab_server: LabServer, page: Page) -> Iterator[LabPage]:
+    """Return JupyterLab in a page of its own; kernels end with the test."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    yield LabPage(page, lab_server, ARTIFACTS)
+    lab_server.end_kernels()
