@@ -1,0 +1,1 @@
+"""Interactive views for notebooks: Python holds their state, the browser draws them."""

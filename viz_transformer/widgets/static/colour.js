@@ -1,0 +1,80 @@
+// One colour scale for every picture of weights, and the colours of the page around it.
+
+// Nine stops of equal steps in lightness (OKLab), so that equal differences look equal, in colour
+// and in grey. On light pages more is darker, on dark pages more is lighter.
+// viz_transformer/plots/colour.py holds the same stops; a test compares the two.
+export const STOPS = {
+  light: ["#f1f8fa", "#c2e0ea", "#95c7db", "#68acd3", "#408fcc", "#2a6fc1", "#264cb3", "#272e91", "#220e6f"],
+  dark: ["#202333", "#273665", "#224b9c", "#046cb4", "#028cc3", "#06afc7", "#3dcfc7", "#87ebb2", "#dafe9b"],
+};
+
+/** The [red, green, blue] of a weight from 0 to 1, each 0 to 255. */
+export function colourOf(weight, stops) {
+  const place = Math.min(1, Math.max(0, weight)) * (stops.length - 1);
+  const index = Math.min(stops.length - 2, Math.floor(place));
+  const [low, high] = [channels(stops[index]), channels(stops[index + 1])];
+  return low.map((value, i) => Math.round(value + (high[i] - value) * (place - index)));
+}
+
+/** 256 colours as the 32-bit words of an ImageData (every browser's machine is little-endian). */
+export function rampOf(stops) {
+  return Uint32Array.from({ length: 256 }, (_, i) => {
+    const [red, green, blue] = colourOf(i / 255, stops);
+    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+  });
+}
+
+/** Black or white, whichever reads better on a colour. */
+export function inkOn([red, green, blue]) {
+  return luminance([red, green, blue]) > 0.3 ? "#000" : "#fff";
+}
+
+/** Relative luminance, 0 to 1 (WCAG 2). */
+export function luminance(rgb) {
+  const [red, green, blue] = rgb.map((value) => {
+    const share = value / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/** Whether an element's background is dark, whoever's theme made it so. */
+export function isDark(element) {
+  const { backgroundColor } = getComputedStyle(element);
+  return luminance(backgroundColor.match(/[\d.]+/g).slice(0, 3).map(Number)) < 0.3;
+}
+
+/** The colours and fonts that a canvas must be told, as the page's style sheets resolve them. */
+export function readTheme(element) {
+  const style = getComputedStyle(element);
+  const stops = isDark(element) ? STOPS.dark : STOPS.light;
+  const value = (name) => style.getPropertyValue(name).trim();
+  return {
+    stops,
+    ramp: rampOf(stops),
+    background: style.backgroundColor,
+    text: style.color,
+    muted: value("--vt-muted"),
+    accent: value("--vt-accent"),
+    line: stops[5],
+    family: style.fontFamily,
+  };
+}
+
+/** Call `changed` when JupyterLab's theme or the system's changes; returns what stops that. */
+export function watchTheme(changed) {
+  const observer = new MutationObserver(changed);
+  const filter = { attributes: true, attributeFilter: ["class", "style", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-id", "theme"] };
+  observer.observe(document.body, filter);
+  observer.observe(document.documentElement, filter);
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  media.addEventListener("change", changed);
+  return () => {
+    observer.disconnect();
+    media.removeEventListener("change", changed);
+  };
+}
+
+function channels(hex) {
+  return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
+}

@@ -1,0 +1,30 @@
+// Tokens as text. They may hold anything: they reach the page through textContent and fillText
+// alone, and what has no shape of its own is given one.
+
+/** A token as it is shown: no character invisible, none that would break the line. */
+export function visible(token) {
+  if (token === "") return "∅";
+  return token
+    .replace(/[\n\r\u2028\u2029]/g, "⏎")
+    .replace(/\t/g, "⇥")
+    .replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
+    .replace(/^ +$/, (spaces) => "␣".repeat(spaces.length));
+}
+
+/** The longest beginning of `text` that `measure` finds no wider than `width`, with an ellipsis. */
+export function elide(text, width, measure) {
+  if (measure(text) <= width) return text;
+  const characters = Array.from(text);
+  let [fits, tooLong] = [0, characters.length];
+  while (tooLong - fits > 1) {
+    const middle = (fits + tooLong) >> 1;
+    if (measure(characters.slice(0, middle).join("") + "…") <= width) fits = middle;
+    else tooLong = middle;
+  }
+  return characters.slice(0, fits).join("") + "…";
+}
+
+/** A weight to two decimals. */
+export function twoDecimals(weight) {
+  return weight.toFixed(2);
+}

@@ -1,0 +1,68 @@
+// Attention weights as they arrive from Python: bytes in, numbers out, and numbers to pixels.
+
+let halves = null;
+
+/** The value of each of the 65,536 bit patterns of an IEEE 754 half-precision float. */
+export function halfTable() {
+  if (halves) return halves;
+  halves = new Float32Array(65536);
+  for (let bits = 0; bits < 65536; bits++) {
+    const exponent = (bits >> 10) & 31;
+    const fraction = bits & 1023;
+    const size =
+      exponent === 0 ? fraction * 2 ** -24
+      : exponent === 31 ? (fraction ? NaN : Infinity)
+      : (1 + fraction / 1024) * 2 ** (exponent - 15);
+    halves[bits] = bits & 0x8000 ? -size : size;
+  }
+  return halves;
+}
+
+/** Little-endian bytes (a DataView) of dtype "float16" or "float32", as a Float32Array. */
+export function decodeWeights(bytes, dtype) {
+  // A copy: the bytes of a message start at any offset, and typed arrays want theirs aligned.
+  const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  if (dtype === "float32") return new Float32Array(buffer);
+  if (dtype !== "float16") throw new TypeError(`unknown dtype ${dtype}`);
+  const table = halfTable();
+  const bits = new Uint16Array(buffer);
+  const weights = new Float32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) weights[i] = table[bits[i]];
+  return weights;
+}
+
+/**
+ * Paint one head's [rows, cols] weights, which start at `offset`, into a rectangle of `pixels`.
+ *
+ * Larger than the matrix, each cell becomes a block. Smaller, each pixel shows the strongest
+ * weight beneath it, so that a thin line of attention is never averaged away.
+ */
+export function paintMatrix(weights, offset, rows, cols, pixels, stride, left, top, width, height, ramp) {
+  const columns = spans(cols, width);
+  const lines = spans(rows, height);
+  for (let y = 0; y < height; y++) {
+    const out = (top + y) * stride + left;
+    for (let x = 0; x < width; x++) {
+      let strongest = 0;
+      for (let row = lines[2 * y]; row < lines[2 * y + 1]; row++) {
+        const start = offset + row * cols;
+        for (let col = columns[2 * x]; col < columns[2 * x + 1]; col++) {
+          if (weights[start + col] > strongest) strongest = weights[start + col];
+        }
+      }
+      pixels[out + x] = ramp[strongest >= 1 ? 255 : (strongest * 255 + 0.5) | 0];
+    }
+  }
+}
+
+/** For each of `size` pixels, the first cell beneath it and the one after the last. */
+export function spans(cells, size) {
+  const bounds = new Int32Array(2 * size);
+  for (let pixel = 0; pixel < size; pixel++) {
+    const first = Math.floor((pixel * cells) / size);
+    bounds[2 * pixel] = first;
+    bounds[2 * pixel + 1] =
+      size >= cells ? first + 1 : Math.ceil(((pixel + 1) * cells) / size);
+  }
+  return bounds;
+}

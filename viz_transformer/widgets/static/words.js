@@ -1,0 +1,98 @@
+// Queries and keys as two columns of words, joined by lines that are as strong as the weights.
+
+import { fitCanvas, outline, write } from "./canvas.js";
+import { colourOf, inkOn } from "./colour.js";
+import { elide, twoDecimals, visible } from "./text.js";
+
+const FAINTEST = 0.02; // lines below this weight are left out: they are invisible, and there are many
+
+/** Where the two columns stand. */
+export function wordsLayout({ rows, cols, width, maxHeight }) {
+  const most = Math.max(rows, cols);
+  const pitch = Math.max(20, Math.min(40, Math.floor(maxHeight / most)));
+  const number = 40; // room for a weight, at the outer side of each column
+  const column = Math.floor((width - 2 * number) * 0.36);
+  return {
+    rows, cols, pitch, column, width,
+    height: most * pitch,
+    queryRight: number + column,
+    keyLeft: width - number - column,
+  };
+}
+
+/** The word under a point: {query} or {key}, the other null; or null between the columns. */
+export function wordAt({ rows, cols, pitch, queryRight, keyLeft }, x, y) {
+  const index = Math.floor(y / pitch);
+  if (index < 0) return null;
+  if (x <= queryRight + 6 && index < rows) return { query: index, key: null };
+  if (x >= keyLeft - 6 && index < cols) return { query: null, key: index };
+  return null;
+}
+
+/** The lines to draw, as [query, key, weight]: of a query, else of a key, else of all. */
+export function linesFor({ weights, rows, cols }, offset, { query, key }) {
+  const lines = [];
+  const least = query === null && key === null ? FAINTEST : 0.005;
+  const [rowFrom, rowTo] = query === null ? [0, rows] : [query, query + 1];
+  const [colFrom, colTo] = query === null && key !== null ? [key, key + 1] : [0, cols];
+  for (let row = rowFrom; row < rowTo; row++) {
+    for (let col = colFrom; col < colTo; col++) {
+      const weight = weights[offset + row * cols + col];
+      if (weight >= least) lines.push([row, col, weight]);
+    }
+  }
+  return lines;
+}
+
+/** Draw the words and their lines. */
+export function drawWords(canvas, layout, entry, offset, { active, pinned }, theme, measure) {
+  const { pitch, column, queryRight, keyLeft, rows, cols } = layout;
+  const context = fitCanvas(canvas, layout.width, layout.height);
+  const middle = (index) => (index + 0.5) * pitch;
+  const bend = (keyLeft - queryRight) * 0.45;
+  context.strokeStyle = theme.line;
+  for (const [row, col, weight] of linesFor(entry, offset, active)) {
+    const faded = active.query !== null && active.key !== null && col !== active.key;
+    context.globalAlpha = Math.min(1, weight) * (faded ? 0.35 : 1);
+    context.lineWidth = 1 + 4 * Math.min(1, weight);
+    context.beginPath();
+    context.moveTo(queryRight + 4, middle(row));
+    context.bezierCurveTo(queryRight + bend, middle(row), keyLeft - bend, middle(col), keyLeft - 4, middle(col));
+    context.stroke();
+  }
+  context.globalAlpha = 1;
+
+  const font = pitch >= 32 ? 15 : pitch >= 24 ? 14 : 12;
+  const word = (token, index, atLeft, weight, chosen, isPinned) => {
+    const x = atLeft ? queryRight - column : keyLeft;
+    const rgb = weight === null ? null : colourOf(weight, theme.stops);
+    if (rgb) {
+      context.fillStyle = `rgb(${rgb})`;
+      context.fillRect(x, index * pitch + 1, column, pitch - 2);
+    }
+    if (chosen || isPinned) {
+      outline(context, x, index * pitch + 1, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
+    }
+    const bold = chosen || isPinned;
+    const text = elide(visible(token), column - 14, (part) => measure(part, font, bold));
+    write(context, text, atLeft ? queryRight - 7 : keyLeft + 7, middle(index), {
+      font: `${bold ? 700 : 400} ${font}px ${theme.family}`,
+      colour: rgb ? inkOn(rgb) : theme.text,
+      align: atLeft ? "right" : "left",
+    });
+    if (weight !== null && weight >= 0.005) {
+      write(context, twoDecimals(weight), atLeft ? x - 6 : x + column + 6, middle(index), {
+        font: `12px ${theme.family}`, colour: theme.muted, align: atLeft ? "right" : "left",
+      });
+    }
+  };
+  const fromKeys = active.query === null && active.key !== null;
+  for (let row = 0; row < rows; row++) {
+    const weight = fromKeys ? entry.weights[offset + row * cols + active.key] : null;
+    word(entry.queries[row], row, true, weight, row === active.query, row === pinned.query);
+  }
+  for (let col = 0; col < cols; col++) {
+    const weight = active.query === null ? null : entry.weights[offset + active.query * cols + col];
+    word(entry.keys[col], col, false, weight, col === active.key, col === pinned.key);
+  }
+}
