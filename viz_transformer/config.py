@@ -95,7 +95,11 @@ class ModelConfig(_JsonConfig):
             _check_int(name, getattr(self, name), minimum=1)
         _check_int("pad_id", self.pad_id, minimum=0, maximum=self.vocab_size - 1)
         _check_real("dropout", self.dropout, minimum=0.0, below=1.0)
-        for name, choices in (("norm", Norm), ("positional", Positional), ("activation", Activation)):
+        for name, choices in (
+            ("norm", Norm),
+            ("positional", Positional),
+            ("activation", Activation),
+        ):
             if getattr(self, name) not in get_args(choices):
                 raise UserError(
                     f"{name}={getattr(self, name)!r} is unknown; choose one of {get_args(choices)}"
@@ -104,7 +108,7 @@ class ModelConfig(_JsonConfig):
             divisors = [n for n in range(1, self.d_model + 1) if self.d_model % n == 0]
             raise UserError(
                 f"n_heads={self.n_heads} does not divide d_model={self.d_model}; "
-                f"choose one of {divisors if len(divisors) <= 16 else divisors[:16] + ['…']}"
+                f"choose one of {divisors if len(divisors) <= 16 else [*divisors[:16], '…']}"
             )
         if self.positional == "sinusoidal" and self.d_model % 2:
             raise UserError(
@@ -163,4 +167,6 @@ def _check_int(name: str, value: Any, minimum: int, maximum: int | None = None) 
 
 def _check_real(name: str, value: Any, minimum: float, below: float) -> None:
     if not isinstance(value, int | float) or not minimum <= value < below:
-        raise UserError(f"{name}={value!r} must be a number from {minimum} up to (not including) {below}")
+        raise UserError(
+            f"{name}={value!r} must be a number from {minimum} up to (not including) {below}"
+        )

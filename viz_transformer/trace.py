@@ -82,9 +82,7 @@ class ForwardTrace:
                 f"[layer, head, {query}={lengths[query]}, {key}={lengths[key]}]",
             )
         for side, length in lengths.items():
-            self._set_array(
-                f"{side}_positions", (length, None), f"[{side}={length}, d_model]"
-            )
+            self._set_array(f"{side}_positions", (length, None), f"[{side}={length}, d_model]")
 
     def _set_array(self, name: str, shape: tuple[int | None, ...], wanted: str) -> None:
         value = getattr(self, name)
@@ -119,7 +117,9 @@ class ForwardTrace:
             UserError: if `kind` is not one of encoder, decoder, cross.
         """
         if kind not in ATTENTION_KINDS:
-            raise UserError(f"unknown attention kind {kind!r}; choose one of {list(ATTENTION_KINDS)}")
+            raise UserError(
+                f"unknown attention kind {kind!r}; choose one of {list(ATTENTION_KINDS)}"
+            )
         return getattr(self, f"{kind}_attention")
 
     def query_tokens(self, kind: str) -> tuple[str, ...]:

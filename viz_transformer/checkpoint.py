@@ -1,0 +1,137 @@
+"""Checkpoints: a folder of safetensors and JSON, nothing pickled, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.model import Transformer
+from viz_transformer.vocabulary import Vocabulary
+
+WEIGHTS, CONFIG, VOCABULARY = "model.safetensors", "config.json", "vocabulary.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A trained model, in evaluation mode, with its vocabulary."""
+
+    model: Transformer
+    vocabulary: Vocabulary
+
+    def save(self, folder: str | os.PathLike[str], notes: dict[str, str] | None = None) -> Path:
+        """Write the checkpoint; a folder that was there is replaced only when all is written.
+
+        Args:
+            folder: where to.
+            notes: further text files to put beside it (name to content), such as a README.
+
+        Raises:
+            FileError: if the folder cannot be written.
+        """
+        folder = Path(folder)
+        part = folder.with_name(folder.name + ".part")
+        old = folder.with_name(folder.name + ".old")
+        texts = {
+            CONFIG: self.model.config.to_json() + "\n",
+            VOCABULARY: self.vocabulary.to_json() + "\n",
+            **(notes or {}),
+        }
+        try:
+            _check_replaceable(folder)
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir(parents=True)
+            save_file(self.model.state_dict(), part / WEIGHTS)
+            for name, text in texts.items():
+                (part / name).write_text(text, encoding="utf-8")
+            shutil.rmtree(old, ignore_errors=True)
+            if folder.exists():
+                folder.replace(old)
+            part.replace(folder)
+            shutil.rmtree(old, ignore_errors=True)
+        except (OSError, SafetensorError) as error:
+            shutil.rmtree(part, ignore_errors=True)
+            if isinstance(error, FileError):
+                raise
+            raise FileError(
+                f"cannot write the checkpoint {str(folder)!r}: {error}; "
+                "choose a folder that you may write to, with room for it"
+            ) from error
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Checkpoint:
+        """Read a checkpoint folder.
+
+        Raises:
+            FileError: if the folder or a file of it is missing or damaged.
+            UserError: if its parts do not fit each other.
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise FileError(
+                f"no checkpoint folder at {str(folder)!r}; check the path, or train one with "
+                f"`viz-transformer train en-es --out {folder}`"
+            )
+        config = ModelConfig.from_json(_read_text(folder / CONFIG))
+        vocabulary = Vocabulary.from_json(_read_text(folder / VOCABULARY))
+        if len(vocabulary) != config.vocab_size:
+            raise UserError(
+                f"{str(folder)!r} has a vocabulary of {len(vocabulary)} tokens for a model of "
+                f"{config.vocab_size}; {VOCABULARY} and {CONFIG} must come from one training"
+            )
+        model = Transformer(config)
+        weights = _read_weights(folder / WEIGHTS)
+        _check_shapes(folder, weights, model.state_dict())
+        model.load_state_dict(weights)
+        return cls(model.eval(), vocabulary)
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Refuse to replace a folder that is not a checkpoint: someone's other work may be in it."""
+    if folder.is_file() or (
+        folder.is_dir() and any(folder.iterdir()) and not (folder / WEIGHTS).exists()
+    ):
+        raise FileError(
+            f"{str(folder)!r} exists and is not a checkpoint; choose a new or an empty folder"
+        )
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(
+            f"the checkpoint {str(path.parent)!r} has no readable {path.name}; copy the whole "
+            "folder again, or train it again"
+        ) from error
+
+
+def _read_weights(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise FileError(
+            f"{str(path)!r} is missing, truncated or damaged ({error}); copy the whole folder "
+            "again, or train it again"
+        ) from error
+
+
+def _check_shapes(
+    folder: Path, weights: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]
+) -> None:
+    for name in sorted(weights.keys() | wanted.keys()):
+        have = list(weights[name].shape) if name in weights else "missing"
+        want = list(wanted[name].shape) if name in wanted else "no such weight"
+        if have != want:
+            raise UserError(
+                f"the checkpoint {str(folder)!r} does not fit its {CONFIG}: {name} is {have}, "
+                f"expected {want}; {WEIGHTS} and {CONFIG} must come from one training"
+            )

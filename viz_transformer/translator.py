@@ -1,0 +1,161 @@
+"""Text in; a translation, or the trace of how it came about, out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.config import ModelConfig
+from viz_transformer.decoding import beam_search
+from viz_transformer.errors import UserError
+from viz_transformer.model import TracedTransformer, Transformer
+from viz_transformer.resources import resource
+from viz_transformer.trace import DecodeTrace, ForwardTrace
+from viz_transformer.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The best hypothesis of a search.
+
+    Attributes:
+        text: the translation.
+        tokens: its words.
+        score: its log-probability in nats, divided by the length penalty.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    score: float
+
+
+class Translator:
+    """A trained model and its vocabulary, behind four calls on plain text.
+
+    Attributes:
+        model: the `Transformer`, in evaluation mode.
+        vocabulary: its `Vocabulary`.
+    """
+
+    def __init__(self, model: Transformer, vocabulary: Vocabulary) -> None:
+        """Join a model and its vocabulary."""
+        self.model = model
+        self.vocabulary = vocabulary
+        # The traced variant shares the parameters: a change of one is a change of both.
+        self._traced = TracedTransformer(model.config).eval()
+        self._traced.load_state_dict(model.state_dict(keep_vars=True), assign=True)
+
+    @property
+    def config(self) -> ModelConfig:
+        """The model's configuration."""
+        return self.model.config
+
+    def translate(self, text: str, beam_width: int = 4, length_penalty: float = 0.6) -> Translation:
+        """Translate one sentence by beam search.
+
+        Raises:
+            UnknownWordError: if a word is not in the vocabulary; nearest known ones are named.
+            UserError: if the text is empty or too long, or a number is out of range.
+        """
+        return self.translate_all([text], beam_width, length_penalty)[0]
+
+    def translate_all(
+        self, texts: Sequence[str], beam_width: int = 4, length_penalty: float = 0.6
+    ) -> list[Translation]:
+        """Translate several sentences as one batch.
+
+        Raises:
+            UserError: as `translate`.
+        """
+        translations = []
+        for decoded in self._decode(texts, beam_width, length_penalty):
+            best = decoded.hypotheses[0]
+            translations.append(Translation(" ".join(best.tokens), best.tokens, best.score))
+        return translations
+
+    def decode(self, text: str, beam_width: int = 4, length_penalty: float = 0.6) -> DecodeTrace:
+        """Translate one sentence and return the whole search.
+
+        Raises:
+            UserError: as `translate`.
+        """
+        return self._decode([text], beam_width, length_penalty)[0]
+
+    def _decode(
+        self, texts: Sequence[str], beam_width: int, length_penalty: float
+    ) -> list[DecodeTrace]:
+        sources = [self._source_ids(text) for text in texts]
+        return beam_search(
+            self.model,
+            sources,
+            self.vocabulary,
+            beam_width=beam_width,
+            length_penalty=length_penalty,
+        )
+
+    @torch.no_grad()
+    def trace(self, text: str, target: str | None = None) -> ForwardTrace:
+        """Return every head's attention while the model writes a translation.
+
+        Args:
+            text: the sentence to read.
+            target: the translation to write; by default the model's own.
+
+        Raises:
+            UserError: as `translate`, also for words of `target`.
+        """
+        source = self._source_ids(text)
+        target_ids = self.vocabulary.target_ids(
+            self.translate(text).text if target is None else target
+        )
+        self._check_length(target_ids, "translation")
+        read, written = target_ids[:-1], target_ids[1:]
+        output = self._traced(torch.tensor([source]), torch.tensor([read]))
+        return ForwardTrace(
+            source_tokens=self.vocabulary.tokens_of(source),
+            target_tokens=self.vocabulary.tokens_of(read),
+            output_tokens=self.vocabulary.tokens_of(written),
+            encoder_attention=_stack(output.encoder_attention),
+            decoder_attention=_stack(output.decoder_attention),
+            cross_attention=_stack(output.cross_attention),
+            source_positions=output.source_positions.numpy(),
+            target_positions=output.target_positions.numpy(),
+        )
+
+    def _source_ids(self, text: str) -> list[int]:
+        ids = self.vocabulary.source_ids(text)
+        self._check_length(ids, "sentence")
+        return ids
+
+    def _check_length(self, ids: Sequence[int], what: str) -> None:
+        n_specials = sum(index < self.vocabulary.eos_id + 1 for index in ids)
+        most = self.config.max_length - n_specials
+        if len(ids) > self.config.max_length:
+            raise UserError(
+                f"the {what} has {len(ids) - n_specials} words, and this model reads at most "
+                f"{most}; shorten it, or split it in two"
+            )
+
+
+def _stack(layers: Sequence[torch.Tensor]) -> np.ndarray:
+    """Turn one sentence's layers, each [1, head, query, key], into [layer, head, query, key]."""
+    return torch.cat(tuple(layers)).numpy()
+
+
+def load_translator(folder: str | os.PathLike[str] | None = None) -> Translator:
+    """Load a translator.
+
+    Args:
+        folder: a checkpoint folder; by default the bundled English→Spanish one.
+
+    Raises:
+        FileError: if the folder is missing or damaged.
+        UserError: if its parts do not fit each other.
+    """
+    checkpoint = Checkpoint.load(resource("data/en-es") if folder is None else folder)
+    return Translator(checkpoint.model, checkpoint.vocabulary)

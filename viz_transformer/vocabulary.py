@@ -1,0 +1,204 @@
+"""Tokens and ids: one joint vocabulary of words for both languages.
+
+Text is split on spaces after it has been written the way the corpus is: lower case, no
+punctuation, no accents (``ñ`` is a letter of its own and stays), contractions spelled out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from viz_transformer.errors import UserError
+
+PAD, SOS, EOS = "<pad>", "<sos>", "<eos>"
+SPECIAL_TOKENS = (PAD, SOS, EOS)
+
+Side = Literal["source", "target"]
+
+_CONTRACTIONS = (
+    (r"\bwon't\b", "will not"),
+    (r"\bcan't\b", "can not"),
+    (r"n't\b", " not"),
+    (r"\bi'm\b", "i am"),
+    (r"'re\b", " are"),
+    (r"\b(it|he|she|that|what|where|who)'s\b", r"\1 is"),
+)
+_COMBINING_TILDE = "\N{COMBINING TILDE}"
+
+
+def tokenize(text: str) -> list[str]:
+    """Split text into words as the corpus writes them.
+
+    >>> tokenize("The cat didn't cross.")
+    ['the', 'cat', 'did', 'not', 'cross']
+    """
+    text = text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    for pattern, spelled_out in _CONTRACTIONS:
+        text = re.sub(pattern, spelled_out, text)
+    text = "".join(" " if _is_sentence_mark(char) else char for char in text)
+    return [_fold_accents(word) for word in text.split()]
+
+
+def _is_sentence_mark(char: str) -> bool:
+    return char in '.,;:!?¡¿"“”«»…()'
+
+
+def _fold_accents(word: str) -> str:
+    kept: list[str] = []
+    for char in unicodedata.normalize("NFD", word):
+        belongs_to_n = char == _COMBINING_TILDE and kept and kept[-1] == "n"
+        if not unicodedata.combining(char) or belongs_to_n:
+            kept.append(char)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+class UnknownWordError(UserError):
+    """A text holds words that the vocabulary does not know.
+
+    Attributes:
+        words: the unknown words, in the order of the text.
+        suggestions: for each of them the nearest known words, nearest first.
+    """
+
+    def __init__(self, suggestions: dict[str, list[str]], language: str) -> None:
+        """Name each unknown word with its nearest known ones."""
+        self.words = tuple(suggestions)
+        self.suggestions = suggestions
+        hints = [
+            f"unknown {language} word {word!r} (did you mean {_either(near)}?)"
+            for word, near in suggestions.items()
+        ]
+        super().__init__("; ".join(hints))
+
+
+def _either(words: Sequence[str]) -> str:
+    return " or ".join(repr(word) for word in words)
+
+
+class Vocabulary:
+    """A joint vocabulary: ``<pad> <sos> <eos>`` are ids 0 1 2, then all words, sorted.
+
+    A word that both languages spell alike (*animal*, *no*) has one id; each side still knows only
+    its own words, so a Spanish word typed as English is reported and not translated into noise.
+    """
+
+    pad_id, sos_id, eos_id = 0, 1, 2
+
+    def __init__(
+        self,
+        source_words: Iterable[str],
+        target_words: Iterable[str],
+        *,
+        languages: tuple[str, str] = ("English", "Spanish"),
+    ) -> None:
+        """Make a vocabulary from the words of both sides.
+
+        Raises:
+            UserError: if a word is a special token or holds white space.
+        """
+        self._words: dict[Side, frozenset[str]] = {
+            "source": frozenset(source_words),
+            "target": frozenset(target_words),
+        }
+        self.languages = languages
+        words = self._words["source"] | self._words["target"]
+        for word in sorted(words):
+            if word in SPECIAL_TOKENS or word.split() != [word]:
+                raise UserError(f"{word!r} cannot be a word; give words without spaces or <tags>")
+        self.tokens: tuple[str, ...] = (*SPECIAL_TOKENS, *sorted(words))
+        self._ids = {token: index for index, token in enumerate(self.tokens)}
+
+    def __len__(self) -> int:
+        """Return the number of tokens, special ones included."""
+        return len(self.tokens)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal vocabularies give equal ids and know the same words on each side."""
+        return isinstance(other, Vocabulary) and self._words == other._words
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def words(self, side: Side = "source") -> tuple[str, ...]:
+        """Return one side's words, sorted."""
+        return tuple(sorted(self._words[side]))
+
+    def encode(self, text: str, side: Side = "source") -> list[int]:
+        """Turn text into ids, without ``<sos>`` and ``<eos>``.
+
+        Raises:
+            UnknownWordError: if a word is not known on that side; nearest known ones are named.
+            UserError: if the text holds no word at all.
+        """
+        words = tokenize(text)
+        language = self.languages[0 if side == "source" else 1]
+        if not words:
+            raise UserError(f"{text!r:.40} holds no word; type a sentence in {language}")
+        unknown = [word for word in dict.fromkeys(words) if word not in self._words[side]]
+        if unknown:
+            raise UnknownWordError({word: self.nearest(word, side) for word in unknown}, language)
+        return [self._ids[word] for word in words]
+
+    def source_ids(self, text: str) -> list[int]:
+        """Return what the encoder reads: the words' ids, then ``<eos>``.
+
+        Raises:
+            UserError: as `encode`.
+        """
+        return [*self.encode(text), self.eos_id]
+
+    def target_ids(self, text: str) -> list[int]:
+        """Return a whole translation: ``<sos>``, the words' ids, ``<eos>``.
+
+        The decoder reads it without its last id and writes it without its first.
+
+        Raises:
+            UserError: as `encode`.
+        """
+        return [self.sos_id, *self.encode(text, "target"), self.eos_id]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Turn ids into text; special tokens are left out."""
+        return " ".join(token for token in self.tokens_of(ids) if token not in SPECIAL_TOKENS)
+
+    def tokens_of(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Turn ids into token strings, special ones included."""
+        return tuple(self.tokens[index] for index in ids)
+
+    def nearest(self, word: str, side: Side = "source", n: int = 3) -> list[str]:
+        """Return the `n` known words that are spelled most like `word`, nearest first."""
+        known = self.words(side)
+        near = difflib.get_close_matches(word, known, n=n, cutoff=0.6)
+        return near or difflib.get_close_matches(word, known, n=1, cutoff=0.0)
+
+    def to_json(self) -> str:
+        """Return the vocabulary as JSON."""
+        return json.dumps(
+            {
+                "languages": self.languages,
+                "source_words": self.words("source"),
+                "target_words": self.words("target"),
+            },
+            ensure_ascii=False,
+            indent=1,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Vocabulary:
+        """Read what `to_json` wrote.
+
+        Raises:
+            UserError: if the text is not such JSON.
+        """
+        try:
+            read = json.loads(text)
+            first, second = read["languages"]
+            return cls(read["source_words"], read["target_words"], languages=(first, second))
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise UserError(
+                f"the vocabulary is not what Vocabulary.to_json wrote ({error}); write it again"
+            ) from error
