@@ -1,0 +1,223 @@
+"""The attention explorer where it is used: in JupyterLab, in a browser, with a live kernel."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.ui.conftest import LAPTOP, SMALL
+from tests.ui.lab_page import LabPage
+
+#: Two layers of two heads of each kind, every weight different from its neighbours.
+MAKE = """
+import numpy as np
+from viz_transformer.trace import ForwardTrace
+from viz_transformer.widgets.explorer import explore
+
+def attention(n_queries, n_keys):
+    scores = np.random.default_rng(7).random((2, 2, n_queries, n_keys))
+    return scores / scores.sum(axis=-1, keepdims=True)
+
+def make(source, target):
+    return ForwardTrace(
+        source_tokens=source,
+        target_tokens=target,
+        encoder_attention=attention(len(source), len(source)),
+        decoder_attention=np.tril(attention(len(target), len(target))),
+        cross_attention=attention(len(target), len(source)),
+    )
+
+trace = make(("the", "black", "cat", "sleeps"), ("<sos>", "el", "gato", "negro", "duerme"))
+"""
+SHOW = "view = explore(trace)\nview"
+
+#: Each token, and how it is to be read.
+HOSTILE = {
+    "</script><script>window.pwned=1</script>": "</script><script>window.pwned=1</script>",
+    "<img src=x onerror=window.pwned=1>": "<img src=x onerror=window.pwned=1>",
+    "<b>bold</b>": "<b>bold</b>",
+    "a\u2028b": "a⏎b",
+    "שלום": "שלום",
+    "e\u0301\u0323": "e\u0301\u0323",
+    "": "∅",
+}
+
+Place = dict[str, float]
+
+
+class Explorer:
+    """The parts of an explorer that stands in a cell's output."""
+
+    def __init__(self, output: Locator) -> None:
+        self.root = output.locator(".vt-explorer")
+        self.title = self.root.locator(".vt-title")
+        self.pair = self.root.locator(".vt-pair").first
+        self.detail = self.root.locator(".vt-detail")
+        self.heads = self.root.locator(".vt-heads canvas")
+        self.matrix = self.root.locator(".vt-head canvas")
+        self.words = self.root.locator(".vt-words canvas")
+
+    def wait_until_drawn(self) -> None:
+        expect(self.root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+
+    def colours(self) -> dict[str, int]:
+        """Return how many colours each canvas shows; a blank one shows one."""
+        count = """(canvas) => {
+            const {width, height} = canvas;
+            const {data} = canvas.getContext('2d').getImageData(0, 0, width, height);
+            return new Set(new Uint32Array(data.buffer)).size;
+        }"""
+        parts = {"heads": self.heads, "matrix": self.matrix, "words": self.words}
+        return {name: canvas.evaluate(count) for name, canvas in parts.items()}
+
+
+def places(canvas: Locator) -> list[Place]:
+    """Return the places of a canvas that answer to the pointer, row by row."""
+    return canvas.evaluate(
+        """(canvas) => {
+            const box = canvas.getBoundingClientRect();
+            const found = [];
+            for (let y = 2; y < box.height; y += 4) {
+                for (let x = 2; x < box.width; x += 4) {
+                    canvas.dispatchEvent(new PointerEvent('pointermove',
+                        {clientX: box.left + x, clientY: box.top + y}));
+                    if (canvas.style.cursor === 'pointer') found.push({x, y});
+                }
+            }
+            canvas.dispatchEvent(new PointerEvent('pointerleave'));
+            return found;
+        }"""
+    )
+
+
+@pytest.fixture
+def explorer(lab: LabPage) -> Explorer:
+    """Return an explorer that the first run of its cell has drawn."""
+    lab.open_cells(MAKE, SHOW)
+    lab.run_all()
+    explorer = Explorer(lab.output(1))
+    explorer.wait_until_drawn()
+    return explorer
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
+def test_it_draws_on_the_first_run(
+    lab: LabPage, explorer: Explorer, theme: str, size: dict[str, int]
+) -> None:
+    lab.set_theme(theme)
+    lab.page.set_viewport_size(size)
+    lab.select_cell(1)
+    expect(explorer.root).to_have_attribute("data-theme", theme)
+    expect(explorer.title).to_have_text("Cross-attention · layer 0 · head 0")
+    assert min(explorer.colours().values()) > 10, explorer.colours()
+    hidden = explorer.root.evaluate("(root) => root.scrollWidth - root.clientWidth")
+    assert hidden == 0, f"{hidden} pixels of the explorer stand outside its output"
+    lab.screenshot(f"explorer-{theme}-{size['width']}x{size['height']}")
+    assert lab.errors == []
+
+
+def test_a_click_on_a_head_is_read_in_the_kernel(lab: LabPage, explorer: Explorer) -> None:
+    found = places(explorer.heads)
+    last, first = found[-1], found[0]
+
+    explorer.heads.click(position=last)
+    expect(explorer.title).to_have_text("Cross-attention · layer 1 · head 1")
+    lab.wait_for_value("(view.kind, view.layer, view.head)", ("cross", 1, 1))
+
+    explorer.heads.click(position=first)
+    expect(explorer.title).to_have_text("Encoder self-attention · layer 0 · head 0")
+    lab.wait_for_value("(view.kind, view.layer, view.head)", ("encoder", 0, 0))
+    assert lab.run("print(view.layer, view.head)") == "0 0\n"
+
+
+def test_a_click_on_a_word_pins_it_and_a_second_lets_go(lab: LabPage, explorer: Explorer) -> None:
+    first = places(explorer.words)[0]
+    explorer.words.click(position=first)
+    lab.wait_for_value("(view.query, view.key)", (0, None))
+    explorer.words.click(position=first)
+    lab.wait_for_value("(view.query, view.key)", (None, None))
+
+
+def test_python_moves_the_view(lab: LabPage, explorer: Explorer) -> None:
+    lab.run("view.layer, view.head = 1, 0")
+    expect(explorer.title).to_have_text("Cross-attention · layer 1 · head 0")
+
+    lab.run("view.query, view.key = 2, 1")
+    weight = lab.value("float(trace.cross_attention[1, 0, 2, 1])")
+    expect(explorer.pair).to_have_text(f"gato → black {weight:.2f}")
+
+    lab.run("view.kind = 'decoder'")
+    expect(explorer.title).to_have_text("Decoder self-attention · layer 1 · head 0")
+
+    lab.run("view.trace = make(('good', 'morning'), ('<sos>', 'buenos', 'dias'))\nview.query = 2")
+    expect(explorer.pair).to_contain_text("dias → ")
+
+
+def test_each_weight_under_the_pointer_is_the_trace_s(lab: LabPage, explorer: Explorer) -> None:
+    cells = places(explorer.matrix)
+    seen = set()
+    for cell in cells[:: max(1, len(cells) // 12)]:
+        explorer.matrix.hover(position=cell)
+        expect(explorer.detail).to_contain_text("=")
+        name, _, shown = explorer.detail.inner_text().partition(" = ")
+        weight = lab.value(f"float({name})")
+        assert float(shown) == pytest.approx(weight, rel=1e-5)
+        layer, head, query, key = map(int, re.findall(r"\d+", name))
+        assert (layer, head) == (0, 0)
+        words = lab.value(f"(trace.target_tokens[{query}], trace.source_tokens[{key}])")
+        expect(explorer.pair).to_have_text(f"{words[0]} → {words[1]} {weight:.2f}")
+        seen.add((query, key))
+    assert len(seen) >= 6
+
+
+def test_arrow_keys_move_the_selection_and_jupyterlab_leaves_them(
+    lab: LabPage, explorer: Explorer
+) -> None:
+    lab.run("view.kind = 'encoder'")
+    lab.select_cell(1)
+    explorer.heads.focus()
+    for key, layer, head in (
+        ("ArrowRight", 0, 1),
+        ("ArrowDown", 1, 1),
+        ("ArrowLeft", 1, 0),
+        ("ArrowUp", 0, 0),
+    ):
+        lab.page.keyboard.press(key)
+        lab.wait_for_value("(view.layer, view.head)", (layer, head))
+        expect(explorer.heads).to_be_focused()
+
+    explorer.matrix.focus()
+    lab.page.keyboard.press("ArrowDown")
+    lab.page.keyboard.press("ArrowRight")
+    lab.wait_for_value("(view.query, view.key)", (0, 1))
+    lab.page.keyboard.press("Escape")
+    lab.wait_for_value("(view.query, view.key)", (None, None))
+    expect(explorer.matrix).to_be_focused()
+    assert lab.page.evaluate("panel.content.activeCellIndex") == 1
+
+
+def test_hostile_tokens_are_text(lab: LabPage) -> None:
+    lab.open_cells(MAKE, f"trace = make({tuple(HOSTILE)!r}, {tuple(HOSTILE)!r})", SHOW)
+    lab.run_all()
+    explorer = Explorer(lab.output(2))
+    explorer.wait_until_drawn()
+    for index, shown in enumerate(HOSTILE.values()):
+        lab.run(f"view.query, view.key = {index}, {index}")
+        expect(explorer.pair.locator("bdi").first).to_have_text(shown)
+    lab.select_cell(2)
+    lab.screenshot("explorer-hostile-tokens")
+    assert explorer.root.locator("script, img").count() == 0
+    assert lab.page.evaluate("window.pwned") is None
+    assert lab.errors == []
+
+
+def test_the_view_outlives_a_restart_of_its_kernel(lab: LabPage, explorer: Explorer) -> None:
+    lab.restart_kernel()
+    lab.run_all()
+    shown = Explorer(lab.output(1))
+    shown.wait_until_drawn()
+    lab.run("view.head = 1")
+    expect(shown.title).to_have_text("Cross-attention · layer 0 · head 1")
