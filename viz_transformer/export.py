@@ -12,7 +12,8 @@ from typing import Any
 
 import anywidget
 
-from viz_transformer.errors import FileError, UserError
+from viz_transformer._files import written_whole
+from viz_transformer.errors import UserError
 from viz_transformer.widgets.bundle import STATIC
 
 # Nothing may be fetched: the page's own text is all that the browser is allowed to use.
@@ -67,7 +68,10 @@ def export_html(
         )
     if not listed:
         raise UserError("export_html was given no view; make one with vt.explore(trace)")
-    return _write_whole(Path(path), _page(listed, title))
+    page = _page(listed, title)
+    with written_whole(path) as part:
+        part.write_text(page, encoding="utf-8", errors="xmlcharrefreplace", newline="\n")
+    return Path(path)
 
 
 def _page(views: Sequence[anywidget.AnyWidget], title: str) -> str:
@@ -94,10 +98,8 @@ def _page(views: Sequence[anywidget.AnyWidget], title: str) -> str:
 
 def _own_state(view: anywidget.AnyWidget) -> dict[str, Any]:
     """The traits that the view's own class sends, without the plumbing of a notebook widget."""
-    names = set(type(view).class_traits(sync=True)) - set(
-        anywidget.AnyWidget.class_traits(sync=True)
-    )
-    return view.get_state(sorted(names))
+    plumbing = anywidget.AnyWidget.class_traits(sync=True)
+    return view.get_state([name for name in view.keys if name[0] != "_" and name not in plumbing])
 
 
 def _encode(value: Any) -> Any:
@@ -109,17 +111,3 @@ def _encode(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_encode(item) for item in value]
     return value
-
-
-def _write_whole(path: Path, text: str) -> Path:
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise FileError(
-            f"cannot write {str(path)!r}: {error.strerror or error}; "
-            "choose a folder that exists and that you may write to"
-        ) from error
-    return path

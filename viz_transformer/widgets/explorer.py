@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -25,12 +24,10 @@ class SelectionError(UserError, traitlets.TraitError):
 
 
 class _Index(traitlets.Int):
-    """A whole number, of Python's or of numpy's (``weights.argmax()``)."""
+    """A whole number of Python's or of numpy's, as in ``view.head = entropies.argmin()``."""
 
     def validate(self, obj: Any, value: Any) -> int | None:
-        if isinstance(value, np.integer):
-            value = operator.index(value)
-        return super().validate(obj, value)
+        return super().validate(obj, int(value) if isinstance(value, np.integer) else value)
 
 
 class AttentionExplorer(anywidget.AnyWidget):
@@ -121,17 +118,17 @@ class AttentionExplorer(anywidget.AnyWidget):
                 setattr(self, name, None)
 
     def _sizes(self) -> dict[str, int]:
-        weights = self._trace.attention(self.kind)
-        assert weights is not None  # `kind` is one of the trace's
-        return dict(zip(("layer", "head", "query", "key"), weights.shape, strict=True))
+        shape = self._trace.attention(self._present(self.kind)).shape
+        return dict(zip(("layer", "head", "query", "key"), shape, strict=True))
+
+    def _present(self, kind: str) -> str:
+        if kind not in self._trace.kinds:
+            raise SelectionError(f"kind={kind!r}, but this trace holds {list(self._trace.kinds)}")
+        return kind
 
     @traitlets.validate("kind")
     def _check_kind(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in self._trace.kinds:
-            raise SelectionError(
-                f"kind={proposal['value']!r}, but this trace holds {list(self._trace.kinds)}"
-            )
-        return proposal["value"]
+        return self._present(proposal["value"])
 
     @traitlets.validate("layer", "head", "query", "key")
     def _check_index(self, proposal: dict[str, Any]) -> int | None:

@@ -56,7 +56,7 @@ export function readTheme(element) {
     text: style.color,
     muted: value("--vt-muted"),
     accent: value("--vt-accent"),
-    line: stops[5],
+    line: stops[isDark(element) ? 6 : 5],
     family: style.fontFamily,
   };
 }

@@ -223,7 +223,7 @@ export function render({ model, el }) {
     const pinned = { query: chosen.query, key: chosen.key };
     const active = activeCell(hover, pinned);
 
-    const heads = headsLayout(Array.from(entries.values()), room.heads, room.height + 40);
+    const heads = headsLayout(Array.from(entries.values()), room.heads, room.height + 140);
     const headWidth = room.head + (room.name === "narrow" ? 0 : room.heads - heads.width);
     if (!thumbnails || heads.pitch !== shape.heads?.pitch || heads.width !== shape.heads.width) {
       thumbnails = paintThumbnails(entries, heads, theme);
@@ -259,7 +259,7 @@ export function render({ model, el }) {
     title.textContent = heading;
     sentenceLine.textContent = sentence;
     detailLine.textContent = detail;
-    pairLine.replaceChildren(...pairs.map(([from, to, weight], index) => {
+    pairLine.replaceChildren(...pairs.flatMap(([from, to, weight], index) => {
       const pair = document.createElement("span");
       pair.className = index ? "vt-pair vt-lesser" : "vt-pair";
       const [left, right] = [from, to].map((token) => {
@@ -271,7 +271,7 @@ export function render({ model, el }) {
       const value = document.createElement("b");
       value.textContent = twoDecimals(weight);
       pair.append(left, " → ", right, " ", value);
-      return pair;
+      return index ? [" ", pair] : [pair];
     }));
   }
 
@@ -302,13 +302,11 @@ export function render({ model, el }) {
     const { rows, cols } = entries.get(chosen.kind);
     hover = null; // the keys have the word now
     select(moveCell(chosen, rows, cols, event.key));
-    showPinnedWord();
+    showWord(selection().query);
     return true;
   }
 
-  function showPinnedWord() {
-    const { query } = selection();
-    if (query === null || !shape.words) return;
+  function showWord(query) {
     const top = query * shape.words.pitch;
     const seen = top >= scroller.scrollTop && top + shape.words.pitch <= scroller.scrollTop + scroller.clientHeight;
     if (!seen) scroller.scrollTop = top - scroller.clientHeight / 2;
@@ -350,8 +348,11 @@ export function render({ model, el }) {
   });
   onPart(matrixCanvas, {
     find: (x, y) => cellAt(shape.matrix, x, y),
-    point: (at) => { hover = at; },
-    click: (cell) => { select(unpinOr(cell, selection())); showPinnedWord(); },
+    point: (at) => {
+      hover = at;
+      if (at) showWord(at.query);
+    },
+    click: (cell) => select(unpinOr(cell, selection())),
     press: keyOnCells,
   });
   onPart(wordsCanvas, {

@@ -81,7 +81,7 @@ export function drawHeads(canvas, layout, thumbnails, selected, hovered, theme) 
   const { left, pitch, gap, size } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height);
   context.drawImage(thumbnails, 0, 0, layout.width, layout.height);
-  const step = Math.ceil(14 / pitch);
+  const step = Math.ceil(18 / pitch);
   for (const { kind, y, top, layers, heads } of layout.sections) {
     const current = kind === selected.kind;
     write(context, KIND_NAMES[kind], 0, y + 10, {

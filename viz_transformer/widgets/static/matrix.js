@@ -21,18 +21,18 @@ export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel,
   const fit = (top, right) =>
     Math.min(64, (width - left - right) / cols, (maxHeight - top) / rows);
   const slantTop = axis + colRoom * SLANT + 14;
-  const flat = fit(axis + 22, 1) >= colLabel + 8;
+  const flat = fit(axis + 22, 3) >= colLabel + 8;
   const top = flat ? axis + 22 : slantTop;
-  let cell = flat ? fit(top, 1) : fit(top, colRoom * SLANT + 4);
+  let cell = flat ? fit(top, 3) : fit(top, colRoom * SLANT + 4);
   if (cell * ratio >= 8) cell = Math.floor(cell * ratio) / ratio; // cells of one size, seams sharp
-  const right = left + cols * cell + (flat ? 1 : colRoom * SLANT + 4);
+  const right = left + cols * cell + (flat ? 3 : colRoom * SLANT + 4);
   return {
     rows, cols, cell, left, top, flat, rowRoom, colRoom,
     font: cell >= 40 ? 15 : cell >= 24 ? 14 : 12,
     rowStep: Math.ceil(15 / cell),
     colStep: flat ? 1 : Math.ceil(19 / cell),
     width: Math.max(right, left + 120),
-    height: Math.max(top + rows * cell + 1, top + 84),
+    height: Math.max(top + rows * cell + 3, top + 96),
   };
 }
 

@@ -9,7 +9,7 @@ const FAINTEST = 0.02; // lines below this weight are left out: they are invisib
 /** Where the two columns stand. */
 export function wordsLayout({ rows, cols, width, maxHeight }) {
   const most = Math.max(rows, cols);
-  const pitch = Math.max(20, Math.min(40, Math.floor(maxHeight / most)));
+  const pitch = Math.max(16, Math.min(40, Math.floor(maxHeight / most)));
   const number = 40; // room for a weight, at the outer side of each column
   const column = Math.floor((width - 2 * number) * 0.36);
   return {

@@ -1,0 +1,94 @@
+// The parts that views share: weights to numbers and pixels, tokens to text, the exported page.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
+const { decodeWeights, halfTable, paintMatrix, spans } = await import(new URL("weights.js", STATIC));
+const { colourOf, inkOn, rampOf, STOPS } = await import(new URL("colour.js", STATIC));
+const { elide, visible } = await import(new URL("text.js", STATIC));
+const { pageModel, revive } = await import(new URL("page.js", STATIC));
+
+test("halves decode to their values", () => {
+  const table = halfTable();
+  const known = [[0x0000, 0], [0x8000, -0], [0x0001, 2 ** -24], [0x03ff, 1023 * 2 ** -24],
+    [0x0400, 2 ** -14], [0x3c00, 1], [0x3555, 0.333251953125], [0xc000, -2], [0x7bff, 65504],
+    [0x7c00, Infinity], [0xfc00, -Infinity], [0x7e00, NaN]];
+  for (const [bits, value] of known) assert.ok(Object.is(table[bits], value), bits.toString(16));
+});
+
+test("bytes decode from any offset, in both types", () => {
+  const bytes = new Uint8Array([9, 0x00, 0x3c, 0x00, 0x38, 9]);
+  assert.deepEqual([...decodeWeights(new DataView(bytes.buffer, 1, 4), "float16")], [1, 0.5]);
+  const single = new Uint8Array([9, 0, 0, 0x80, 0x3f]);
+  assert.deepEqual([...decodeWeights(new DataView(single.buffer, 1, 4), "float32")], [1]);
+  assert.throws(() => decodeWeights(new DataView(bytes.buffer), "int8"), /unknown dtype/);
+});
+
+test("every cell is beneath a pixel, and every pixel over a cell", () => {
+  for (const [cells, size] of [[5, 40], [5, 5], [128, 13], [7, 3], [3, 7], [100, 99]]) {
+    const bounds = spans(cells, size);
+    const seen = new Set();
+    for (let pixel = 0; pixel < size; pixel++) {
+      const [first, end] = bounds.subarray(2 * pixel, 2 * pixel + 2);
+      assert.ok(first < end && end <= cells, `${cells} cells, ${size} pixels`);
+      for (let cell = first; cell < end; cell++) seen.add(cell);
+    }
+    assert.equal(seen.size, cells);
+  }
+});
+
+test("painting keeps each cell's colour, and the strongest where many share a pixel", () => {
+  const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
+  const weights = Float32Array.from([9, 0, 1, 0.5, 0.25]);
+  const pixels = new Uint32Array(6 * 4);
+  paintMatrix(weights, 1, 2, 2, pixels, 6, 1, 0, 4, 4, ramp);
+  assert.deepEqual([...pixels.subarray(0, 6)], [0, 0, 0, 255, 255, 0]);
+  assert.deepEqual([...pixels.subarray(18, 24)], [0, 128, 128, 64, 64, 0]);
+  const one = new Uint32Array(1);
+  paintMatrix(weights, 1, 2, 2, one, 1, 0, 0, 1, 1, ramp);
+  assert.equal(one[0], 255);
+});
+
+test("colours run from the first stop to the last", () => {
+  assert.deepEqual(colourOf(0, STOPS.light), [0xf1, 0xf8, 0xfa]);
+  assert.deepEqual(colourOf(1, STOPS.light), [0x22, 0x0e, 0x6f]);
+  assert.deepEqual(colourOf(2, STOPS.dark), colourOf(1, STOPS.dark));
+  const ramp = rampOf(STOPS.dark);
+  assert.deepEqual([...new Uint8Array(ramp.buffer, 255 * 4)], [0xda, 0xfe, 0x9b, 0xff]);
+  assert.equal(inkOn(colourOf(0, STOPS.light)), "#000");
+  assert.equal(inkOn(colourOf(1, STOPS.light)), "#fff");
+});
+
+test("long text is elided to its room, and short text left alone", () => {
+  const measure = (text) => Array.from(text).length;
+  assert.equal(elide("short", 5, measure), "short");
+  assert.equal(elide("longer", 5, measure), "long…");
+  assert.equal(elide("😀😀😀😀", 3, measure), "😀😀…"); // never half of a character
+  assert.equal(elide("wide", 0, measure), "…");
+});
+
+test("markup in a token is only text", () => {
+  assert.equal(visible("</script><b>"), "</script><b>");
+});
+
+test("a page's model tells of changes as Jupyter's does", () => {
+  const model = pageModel({ layer: 0 });
+  let heard = 0;
+  const listener = () => heard++;
+  model.on("change:layer", listener);
+  model.set("layer", 1);
+  model.set("layer", 1);
+  assert.deepEqual([model.get("layer"), heard], [1, 1]);
+  model.off("change:layer", listener);
+  model.set("layer", 2);
+  assert.equal(heard, 1);
+});
+
+test("bytes come back as bytes, and all else as it was", () => {
+  const state = revive({ a: [1, null, "x"], b: { weights: { base64: "AAEC/w==" } } });
+  assert.deepEqual(state.a, [1, null, "x"]);
+  const { weights } = state.b;
+  assert.deepEqual([...new Uint8Array(weights.buffer)], [0, 1, 2, 255]);
+  assert.ok(weights instanceof DataView);
+});

@@ -1,0 +1,30 @@
+"""The colour scale of weights, the same as in the interactive views."""
+
+from __future__ import annotations
+
+from matplotlib.colors import LinearSegmentedColormap
+
+#: Nine stops of equal steps in lightness (OKLab): equal differences of weight look equal, in
+#: colour and in grey. widgets/static/colour.js holds the same stops; a test compares the two.
+STOPS = {
+    "light": (
+        "#f1f8fa", "#c2e0ea", "#95c7db", "#68acd3", "#408fcc",
+        "#2a6fc1", "#264cb3", "#272e91", "#220e6f",
+    ),
+    "dark": (
+        "#202333", "#273665", "#224b9c", "#046cb4", "#028cc3",
+        "#06afc7", "#3dcfc7", "#87ebb2", "#dafe9b",
+    ),
+}  # fmt: skip
+
+
+def weight_colormap(theme: str = "light") -> LinearSegmentedColormap:
+    """Return the scale from weight 0 to 1; `theme` is ``"light"`` or ``"dark"``."""
+    return LinearSegmentedColormap.from_list(f"attention_{theme}", STOPS[theme])
+
+
+def ink_on(rgb: tuple[float, float, float]) -> str:
+    """Return black or white, whichever reads better on a colour (WCAG 2 relative luminance)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#000" if luminance > 0.3 else "#fff"

@@ -1,0 +1,35 @@
+"""Saving figures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from viz_transformer._files import written_whole
+from viz_transformer.errors import UserError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
+    """Write a figure as PNG, SVG or PDF, as the path ends, whole or not at all.
+
+    Args:
+        figure: a matplotlib figure.
+        path: where to; its ending names the format.
+        dpi: dots per inch of a PNG.
+
+    Raises:
+        UserError: if the ending is none of the three.
+        FileError: if the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise UserError(f"{str(path)!r} must end in one of {', '.join(FORMATS)}")
+    with written_whole(path) as part:
+        figure.savefig(part, format=path.suffix[1:].lower(), dpi=dpi, bbox_inches="tight")
+    return path
