@@ -17,9 +17,9 @@ from tests.ui.lab_page import TIMEOUT_S, LabPage, LabServer, guard
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
 
 N_LAYERS, N_HEADS = 6, 8
-TOKEN_COUNTS = (128,)
+TOKEN_COUNTS = (16, 64, 128)
 #: Each view is drawn this many times, and each layer but the first is switched to once.
-REPEATS = 3
+REPEATS = 5
 
 ATTENTION = f"""
 import numpy as np
@@ -57,11 +57,10 @@ class View:
 
 EXPLORER = View(
     name="explorer",
-    prepare="from viz_transformer.trace import ForwardTrace\n"
-    "from viz_transformer.widgets.explorer import explore",
+    prepare="import viz_transformer as vt\nvt.explore, vt.ForwardTrace",
     make="def make(n):\n"
-    "    return ForwardTrace(source_tokens=tokens(n), encoder_attention=attention(n))",
-    show="explore(ready)",
+    "    return vt.ForwardTrace(source_tokens=tokens(n), encoder_attention=attention(n))",
+    show="vt.explore(ready)",
     painted="[data-vt-drawn]",
     switch="""(output) => output.querySelector('.vt-heads canvas').dispatchEvent(
         new KeyboardEvent('keydown', {key: 'ArrowDown', bubbles: true}))""",

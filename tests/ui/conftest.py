@@ -69,7 +69,7 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
 
 @pytest.fixture
 def lab(lab_server: LabServer, page: Page) -> Iterator[LabPage]:
-    """Return JupyterLab in a page of its own; kernels end with the test."""
+    """Return JupyterLab in a page of its own; what a test did there ends with it."""
     ARTIFACTS.mkdir(exist_ok=True)
     yield LabPage(page, lab_server, ARTIFACTS)
-    lab_server.end_kernels()
+    lab_server.reset()

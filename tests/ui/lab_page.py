@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -61,9 +62,10 @@ class LabServer:
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             "OMP_NUM_THREADS": "1",
         }
-        settings = folder / "config" / "labconfig" / "default_setting_overrides.json"
-        settings.parent.mkdir(parents=True)
-        settings.write_text(json.dumps(LAB_SETTINGS), encoding="utf-8")
+        self._settings = folder / "config" / "lab" / "user-settings"
+        defaults = folder / "config" / "labconfig" / "default_setting_overrides.json"
+        defaults.parent.mkdir(parents=True)
+        defaults.write_text(json.dumps(LAB_SETTINGS), encoding="utf-8")
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -114,6 +116,11 @@ class LabServer:
         """End every running kernel; kernels lead process groups of their own."""
         for kernel in json.loads(self._request("/api/kernels")):
             self._request(f"/api/kernels/{kernel['id']}", method="DELETE")
+
+    def reset(self) -> None:
+        """End the kernels and forget settings that a page changed, such as the theme."""
+        self.end_kernels()
+        shutil.rmtree(self._settings, ignore_errors=True)
 
     def _request(self, path: str, method: str = "GET") -> bytes:
         request = urllib.request.Request(

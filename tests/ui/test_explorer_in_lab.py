@@ -13,15 +13,14 @@ from tests.ui.lab_page import LabPage
 #: Two layers of two heads of each kind, every weight different from its neighbours.
 MAKE = """
 import numpy as np
-from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.explorer import explore
+import viz_transformer as vt
 
 def attention(n_queries, n_keys):
     scores = np.random.default_rng(7).random((2, 2, n_queries, n_keys))
     return scores / scores.sum(axis=-1, keepdims=True)
 
 def make(source, target):
-    return ForwardTrace(
+    return vt.ForwardTrace(
         source_tokens=source,
         target_tokens=target,
         encoder_attention=attention(len(source), len(source)),
@@ -31,7 +30,7 @@ def make(source, target):
 
 trace = make(("the", "black", "cat", "sleeps"), ("<sos>", "el", "gato", "negro", "duerme"))
 """
-SHOW = "view = explore(trace)\nview"
+SHOW = "view = vt.explore(trace)\nview"
 
 #: Each token, and how it is to be read.
 HOSTILE = {
