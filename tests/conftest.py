@@ -1,7 +1,5 @@
 """Checks the model's shapes at run time: this runs before any test imports the package."""
 
-import os
-
 import jaxtyping
 import pytest
 
@@ -9,11 +7,19 @@ import pytest
 # checked on each call while the tests run. Without this line it costs nothing.
 jaxtyping.install_import_hook("viz_transformer.model", "beartype.beartype")
 
+import hypothesis  # noqa: E402
 import torch  # noqa: E402
 
 
 def pytest_configure() -> None:
-    torch.set_num_threads(min(2, os.cpu_count() or 1))
+    # The same examples on each run and machine, however slow: a failure can be run again.
+    hypothesis.settings.register_profile(
+        "repeatable", deadline=None, derandomize=True, database=None, max_examples=50
+    )
+    hypothesis.settings.load_profile("repeatable")
+    # The tests' models are tiny: threads would only wait for each other, and on a busy machine
+    # they do so for a hundred times as long as the work takes.
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)

@@ -113,8 +113,8 @@ class Transformer(nn.Module):
         Raises:
             UserError: as `forward`.
         """
-        _check_batch(target_ids, memory)
         x = self.embed_target(target_ids)
+        _check_batch(target_ids, memory)
         target_mask = self.target_mask(target_ids)
         x, _, _ = self.decoder(x, target_mask, memory, source_mask, attend_fused)
         return self.logits(x)
@@ -145,8 +145,8 @@ class Transformer(nn.Module):
             UserError: as `forward`.
         """
         ids = next_ids[:, None]  # [batch, 1]
-        _check_batch(ids, cache.source_mask)
         x = self.embed_target(ids, start=cache.length)  # [batch, 1, d_model]
+        _check_batch(ids, cache.source_mask)
         x, cache = self.decoder.step(x, self.padding_mask(ids), cache)
         return self.logits(x)[:, 0], cache  # [batch, 1, vocab] -> [batch, vocab]
 
@@ -207,11 +207,13 @@ class TracedTransformer(Transformer):
         Raises:
             UserError: as `Transformer.forward`.
         """
-        source_mask, target_mask = self.padding_mask(source_ids), self.target_mask(target_ids)
         x = self.embed_source(source_ids)
+        source_mask = self.padding_mask(source_ids)
         memory, encoder_attention = self.encoder(x, source_mask, attend)
-        _check_batch(target_ids, memory)
+
         x = self.embed_target(target_ids)
+        _check_batch(target_ids, memory)
+        target_mask = self.target_mask(target_ids)
         x, decoder_attention, cross_attention = self.decoder(
             x, target_mask, memory, source_mask, attend
         )

@@ -1,0 +1,374 @@
+import itertools
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.errors import UserError
+from viz_transformer.model import ModelOutput, TracedTransformer, Transformer
+from viz_transformer.model.attention import attend_fused
+from viz_transformer.model.masks import padding_mask
+
+PAD, VOCAB = 0, 11
+VARIANTS = [
+    {"norm": norm, "positional": positional, "tie_embeddings": tie, "bias": bias}
+    for norm, positional, (tie, bias) in itertools.product(
+        ("post", "pre"), ("sinusoidal", "learned", "none"), ((True, False), (False, True))
+    )
+]
+each_variant = pytest.mark.parametrize(
+    "variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values()))
+)
+
+
+def small_config(**changes):
+    sizes = {
+        "vocab_size": VOCAB,
+        "d_model": 16,
+        "n_heads": 4,
+        "n_encoder_layers": 2,
+        "n_decoder_layers": 3,
+        "d_ff": 24,
+        "max_length": 12,
+        "dropout": 0.1,
+    }
+    return ModelConfig(**(sizes | changes))
+
+
+def small_model(**changes):
+    torch.manual_seed(0)
+    return Transformer(small_config(**changes)).eval()
+
+
+def traced(model):
+    """The traced variant of a model, through its checkpoint alone."""
+    twin = TracedTransformer(model.config).train(model.training)
+    twin.load_state_dict(model.state_dict())
+    return twin
+
+
+def words(batch, length):
+    return torch.randint(1, VOCAB, (batch, length))
+
+
+def pad_right(ids, count):
+    return F.pad(ids, (0, count), value=PAD)
+
+
+@st.composite
+def batches(draw):
+    """Ids of a source and a target batch, padded anywhere: left, right, within, or all of it."""
+    generator = torch.Generator().manual_seed(draw(st.integers(0, 10_000)))
+    batch = draw(st.integers(1, 3))
+    source, target = (
+        torch.randint(1, VOCAB, (batch, draw(st.integers(1, 7))), generator=generator)
+        for _ in range(2)
+    )
+    share = draw(st.sampled_from([0.0, 0.3, 1.0]))
+    for ids in (source, target):
+        ids[torch.rand(ids.shape, generator=generator) < share] = PAD
+    return source, target
+
+
+def parameter_count(**changes):
+    with torch.device("meta"):
+        model = Transformer(ModelConfig(vocab_size=35, bias=False, **changes))
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def test_parameter_counts_of_the_known_models():
+    assert parameter_count(d_model=512) == 44_119_552
+    tiny = {"d_model": 32, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 64}
+    assert parameter_count(**tiny) == 43_104
+
+
+def test_each_choice_adds_its_parameters():
+    base = parameter_count()
+    layers, attentions = 12, 18
+    assert parameter_count(norm="pre") - base == 2 * 2 * 512
+    assert parameter_count(tie_embeddings=False) - base == 2 * 35 * 512
+    assert parameter_count(positional="learned") - base == 2 * 512 * 512
+    assert parameter_count(d_ff=2049) - base == layers * (2 * 512 + 1)
+    with torch.device("meta"):
+        biased = Transformer(ModelConfig(vocab_size=35))
+    assert sum(p.numel() for p in biased.parameters()) - base == attentions * 4 * 512
+
+
+def test_initial_weights():
+    model = small_model(vocab_size=4000, d_model=64, tie_embeddings=False, positional="learned")
+    for name, parameter in model.named_parameters():
+        if "embedding" in name:
+            assert parameter.std().item() == pytest.approx(64**-0.5, rel=0.1)
+        elif parameter.ndim == 2:
+            bound = (6 / sum(parameter.shape)) ** 0.5
+            assert 0.9 * bound < parameter.abs().max() <= bound
+        elif name.endswith("bias"):
+            assert (parameter == 0).all()
+
+
+def test_an_untrained_model_knows_nothing_and_does_not_echo():
+    # Cross-entropy near ln 35: the article's model with N(0, 1) embeddings starts at 292.
+    model = small_model(vocab_size=35, d_model=64)
+    ids = torch.randint(3, 35, (16, 10))
+    loss = F.cross_entropy(model(ids, ids).flatten(0, 1), torch.randint(3, 35, (160,)))
+    assert loss.item() < 5
+
+
+@each_variant
+@settings(max_examples=8)
+@given(batch=batches())
+def test_plain_equals_traced_and_one_checkpoint_serves_both(variant, batch):
+    model = small_model(**variant)
+    twin = traced(model)
+    assert list(model.state_dict()) == list(twin.state_dict())
+    torch.testing.assert_close(model(*batch), twin(*batch).logits, atol=1e-5, rtol=1e-5)
+
+
+@each_variant
+@settings(max_examples=8)
+@given(batch=batches())
+def test_the_cache_equals_the_full_pass(variant, batch):
+    source, target = batch
+    model = small_model(**variant)
+    cache = model.start_decoding(model.encode(source), model.padding_mask(source))
+    steps = []
+    for position in range(target.shape[1]):
+        assert cache.length == position
+        logits, cache = model.decode_step(target[:, position], cache)
+        steps.append(logits)
+    torch.testing.assert_close(torch.stack(steps, 1), model(source, target), atol=1e-5, rtol=1e-5)
+
+
+def test_selecting_from_the_cache_reorders_and_repeats_hypotheses():
+    model = small_model()
+    source, target = words(3, 5), words(3, 4)
+    source[1, 3:] = PAD
+    cache = model.start_decoding(model.encode(source), model.padding_mask(source))
+    for position in range(3):
+        _, cache = model.decode_step(target[:, position], cache)
+    rows = torch.tensor([2, 0, 0, 1])
+    logits, _ = model.decode_step(target[rows, 3], cache.select(rows))
+    expected = model(source[rows], target[rows])[:, -1]
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_a_step_leaves_the_cache_it_was_given():
+    model = small_model()
+    source = words(1, 4)
+    start = model.start_decoding(model.encode(source), model.padding_mask(source))
+    first, _ = model.decode_step(torch.tensor([1]), start)
+    again, _ = model.decode_step(torch.tensor([1]), start)
+    assert torch.equal(first, again)
+    assert start.length == 0
+
+
+def test_the_trace_has_every_head_and_the_positions():
+    model = small_model()
+    source, target = words(2, 5), words(2, 4)
+    output = traced(model)(source, target)
+    assert isinstance(output, ModelOutput)
+    assert [tuple(w.shape) for w in output.encoder_attention] == [(2, 4, 5, 5)] * 2
+    assert [tuple(w.shape) for w in output.decoder_attention] == [(2, 4, 4, 4)] * 3
+    assert [tuple(w.shape) for w in output.cross_attention] == [(2, 4, 4, 5)] * 3
+    assert torch.equal(output.source_positions, model.source_positions(5))
+    assert output.target_positions.shape == (4, 16)
+
+
+@given(batches())
+def test_every_row_of_the_trace_sums_to_one_or_may_attend_to_nothing(batch):
+    source, target = batch
+    model = small_model()
+    output = traced(model)(source, target)
+    for attentions, mask in (
+        (output.encoder_attention, model.padding_mask(source)),
+        (output.decoder_attention, model.target_mask(target)),
+        (output.cross_attention, model.padding_mask(source)),
+    ):
+        for weights in attentions:
+            allowed = mask.expand_as(weights)
+            assert (weights[~allowed] == 0).all()
+            torch.testing.assert_close(weights.sum(-1), allowed.any(-1).float())
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@given(source_padding=st.integers(0, 5), target_padding=st.integers(0, 5))
+def test_right_padding_changes_nothing(norm, source_padding, target_padding):
+    model = small_model(norm=norm)
+    source, target = words(2, 5), words(2, 6)
+    padded = model(pad_right(source, source_padding), pad_right(target, target_padding))
+    torch.testing.assert_close(padded[:, :6], model(source, target), atol=1e-5, rtol=1e-5)
+
+
+def test_without_positions_left_padding_changes_nothing_either():
+    model = small_model(positional="none")
+    source, target = words(2, 4), words(2, 5)
+    padded = model(F.pad(source, (3, 0), value=PAD), F.pad(target, (2, 0), value=PAD))
+    torch.testing.assert_close(padded[:, 2:], model(source, target), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("make", [small_model, lambda: traced(small_model())])
+def test_left_padding_and_an_empty_source_stay_finite_with_finite_gradients(make):
+    model = make().train()
+    source, target = words(3, 4), words(3, 5)
+    source[0] = PAD
+    target[1, :2] = PAD
+    output = model(source, target)
+    logits = output if isinstance(output, torch.Tensor) else output.logits
+    loss = F.cross_entropy(logits[:, :-1].flatten(0, 1), target[:, 1:].flatten(), ignore_index=PAD)
+    assert loss.isfinite()
+    loss.backward()
+    for parameter in model.parameters():
+        assert parameter.grad.isfinite().all()
+
+
+@given(st.integers(1, 5))
+def test_no_leak_from_the_future(position):
+    model = small_model()
+    source, target = words(2, 4), words(2, 6)
+    changed = target.clone()
+    changed[:, position:] = changed[:, position:] % (VOCAB - 1) + 1  # another word everywhere
+    before, after = model(source, target), model(source, changed)
+    torch.testing.assert_close(after[:, :position], before[:, :position], atol=1e-6, rtol=1e-6)
+    assert not torch.allclose(after[:, position:], before[:, position:])
+
+
+def test_every_target_position_reads_the_whole_source():
+    model = small_model()
+    source, target = words(1, 4), words(1, 3)
+    for position in range(4):
+        changed = source.clone()
+        changed[0, position] = changed[0, position] % (VOCAB - 1) + 1
+        difference = (model(changed, target) - model(source, target)).abs().amax(-1)
+        assert (difference > 1e-6).all()
+
+
+def test_a_sentence_does_not_depend_on_its_batch():
+    model = small_model()
+    source, target = words(4, 5), words(4, 6)
+    source[2, 3:] = PAD
+    together = model(source, target)
+    for row in range(4):
+        alone = model(source[row : row + 1], target[row : row + 1])
+        torch.testing.assert_close(alone, together[row : row + 1], atol=1e-5, rtol=1e-5)
+
+
+def test_without_positions_the_encoder_is_equivariant():
+    source = words(1, 6)
+    order = torch.randperm(6)
+    plain, ordered = small_model(positional="none"), small_model()
+    torch.testing.assert_close(
+        plain.encode(source[:, order]), plain.encode(source)[:, order], atol=1e-5, rtol=1e-5
+    )
+    assert not torch.allclose(ordered.encode(source[:, order]), ordered.encode(source)[:, order])
+
+
+def test_encode_and_decode_make_up_the_forward():
+    model = small_model()
+    source, target = words(2, 5), words(2, 4)
+    logits = model.decode(target, model.encode(source), padding_mask(source, PAD))
+    assert torch.equal(logits, model(source, target))
+
+
+def test_one_matrix_is_shared_by_source_target_and_output():
+    tied, untied = small_model(), small_model(tie_embeddings=False)
+    shapes = [tuple(value.shape) for value in tied.state_dict().values()]
+    assert shapes.count((VOCAB, 16)) == 1
+    shapes = [tuple(value.shape) for value in untied.state_dict().values()]
+    assert shapes.count((VOCAB, 16)) == 3
+    assert {"target_embedding.weight", "output.weight"} <= set(untied.state_dict())
+
+
+def test_embeddings_are_scaled_and_placed():
+    model = small_model()
+    ids = words(1, 3)
+    expected = model.source_embedding.weight[ids[0]] * 4 + model.target_positions(3, start=2)
+    torch.testing.assert_close(model.embed_target(ids, start=2)[0], expected)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_dropout_acts_at_each_of_its_places_while_training_only(norm):
+    source, target = words(2, 5), words(2, 6)
+    model = small_model(dropout=0.5, norm=norm)
+    assert torch.equal(model(source, target), model(source, target))
+    layer = model.decoder.layers[0]
+    places = [
+        model.dropout,  # the sums of embedding and position
+        layer.self_attention,  # the attention weights
+        layer.cross_attention,
+        layer.self_attention_residual.dropout,  # the output of each sub-layer
+        layer.cross_attention_residual.dropout,
+        layer.feed_forward_residual.dropout,
+        layer.feed_forward.dropout,  # within the feed-forward network
+    ]
+    for place in places:
+        place.train()
+        assert not torch.allclose(model(source, target), model(source, target)), place
+        place.eval()
+
+
+def test_gelu_is_not_relu():
+    source, target = words(1, 5), words(1, 5)
+    relu, gelu = (small_model(activation=name)(source, target) for name in ("relu", "gelu"))
+    assert not torch.allclose(relu, gelu)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        (torch.ones(2, 3), torch.ones(2, 3).long(), r"source_ids is torch.float32.*\.long\(\)"),
+        (torch.tensor([1, 2]), torch.ones(1, 2).long(), r"source_ids has shape \[2\].*\[None\]"),
+        (torch.ones(1, 0).long(), torch.ones(1, 2).long(), r"source_ids has shape \[1, 0\]"),
+        (torch.tensor([[1, 11]]), torch.ones(1, 2).long(), "the id 11, but vocab_size is 11"),
+        (torch.ones(1, 2).long(), torch.tensor([[1, -1]]), "the id -1.*from 0 to 10"),
+        (
+            torch.ones(1, 13).long(),
+            torch.ones(1, 2).long(),
+            "reaches position 13.*max_length is 12",
+        ),
+        (torch.ones(1, 2).long(), torch.ones(1, 13).long(), r"target_ids of shape \[1, 13\]"),
+        (torch.ones(2, 2).long(), torch.ones(3, 2).long(), r"target_ids \[3, 2\] has 3 sentences"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Transformer, TracedTransformer])
+@pytest.mark.usefixtures("shapes_unchecked")
+def test_wrong_ids_get_one_clear_line(kind, source, target, message):
+    model = kind(small_config()).eval()
+    with pytest.raises(UserError, match=message) as error:
+        model(source, target)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.usefixtures("shapes_unchecked")
+def test_the_mask_of_another_source_is_refused():
+    model = small_model()
+    memory = model.encode(words(2, 5))
+    with pytest.raises(UserError, match=r"\[2, 1, 1, 4\].*\[2, 4, 3, 5\]"):
+        model.decode(words(2, 3), memory, model.padding_mask(words(2, 4)))
+
+
+def test_decoding_beyond_max_length_is_refused():
+    model = small_model(max_length=3)
+    source = words(1, 3)
+    cache = model.start_decoding(model.encode(source), model.padding_mask(source))
+    for _ in range(3):
+        _, cache = model.decode_step(torch.tensor([1]), cache)
+    with pytest.raises(UserError, match="reaches position 4, but the model's max_length is 3"):
+        model.decode_step(torch.tensor([1]), cache)
+
+
+def test_training_uses_the_fused_form_and_the_trace_does_not(monkeypatch):
+    calls = []
+
+    def counted(*args):
+        calls.append(args)
+        return attend_fused(*args)
+
+    monkeypatch.setattr("viz_transformer.model.transformer.attend_fused", counted)
+    model = small_model()
+    model(words(1, 2), words(1, 2))
+    assert len(calls) == 2 + 2 * 3
+    traced(model)(words(1, 2), words(1, 2))
+    assert len(calls) == 2 + 2 * 3
