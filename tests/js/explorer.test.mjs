@@ -85,17 +85,19 @@ test("offsets follow [layer, head, query, key]", () => {
 const KINDS = [{ kind: "encoder", layers: 2, heads: 4 }, { kind: "cross", layers: 3, heads: 2 }];
 
 test("every thumbnail is found at its place, and nothing between sections", () => {
-  for (const kinds of [KINDS, [{ kind: "encoder", layers: 24, heads: 16 }]]) {
-    const layout = headsLayout(kinds, 260, 560);
-    for (const { kind, layers, heads, top } of layout.sections) {
+  const cases = [[KINDS, 260], [KINDS, 560], [[{ kind: "encoder", layers: 24, heads: 16 }], 260]];
+  for (const [kinds, width] of cases) {
+    const layout = headsLayout(kinds, width, 560);
+    assert.ok(layout.width <= width);
+    for (const { kind, layers, heads, left, top } of layout.sections) {
       for (let layer = 0; layer < layers; layer++) {
         for (let head = 0; head < heads; head++) {
-          const [x, y] = [layout.left + (head + 0.4) * layout.pitch, top + (layer + 0.4) * layout.pitch];
+          const [x, y] = [left + (head + 0.4) * layout.pitch, top + (layer + 0.4) * layout.pitch];
           assert.deepEqual(headAt(layout, x, y), { kind, layer, head });
           assert.ok(x < layout.width && y < layout.height);
         }
       }
-      assert.equal(headAt(layout, layout.left + 2, top - 4), null);
+      assert.equal(headAt(layout, left + 2, top - 4), null);
     }
   }
 });
@@ -161,11 +163,14 @@ test("a word is found in its column", () => {
 });
 
 test("the page is arranged to fit its width", () => {
-  for (const width of [320, 559, 560, 700, 899, 900, 1240, 1800]) {
-    const room = explorer.arrange(width);
+  const widths = [320, 519, 520, 564, 699, 700, 760, 820, 900, 1240, 1800];
+  for (const [width, cols] of widths.flatMap((one) => [[one, 4], [one, 13], [one, 128]])) {
+    const room = explorer.arrange(width, cols);
     assert.ok(Math.max(room.heads, room.head, room.words) <= width);
     if (room.name === "wide") assert.ok(room.heads + room.head + room.words + 56 <= width);
     if (room.name === "medium") assert.ok(room.heads + room.head + 28 <= width);
-    assert.ok(room.head >= 300);
+    assert.ok(room.head >= Math.min(width, 280));
   }
+  assert.deepEqual([820, 564].map((width) => explorer.arrange(width, 5).name), ["wide", "medium"]);
+  assert.deepEqual([820, 564].map((width) => explorer.arrange(width, 13).name), ["medium", "narrow"]);
 });

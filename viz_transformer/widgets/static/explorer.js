@@ -109,18 +109,25 @@ export function readout(entry, layer, head, { query, key }) {
   };
 }
 
-/** The columns of the page at a width: which arrangement, and each part's room in pixels. */
-export function arrange(width) {
-  if (width >= 900) {
-    const heads = Math.round(Math.min(300, width * 0.23));
-    const words = Math.round(Math.min(400, width * 0.32));
-    return { name: "wide", heads, words, head: width - heads - words - 56, height: 420 };
+/**
+ * The arrangement of the page at a width, and each part's room in pixels.
+ *
+ * Beside each other as long as the width is ample, or the cells of `cols` keys stay large.
+ */
+export function arrange(width, cols) {
+  const readable = (head) => (head - 150) / cols >= 26;
+  let heads = Math.round(Math.min(300, width * 0.23));
+  const words = Math.round(Math.min(400, width * 0.32));
+  let head = width - heads - words - 56;
+  if (width >= 900 || (width >= 760 && readable(head))) {
+    return { name: "wide", heads, words, head, height: 420 };
   }
-  if (width >= 560) {
-    const heads = Math.round(Math.min(250, width * 0.3));
-    return { name: "medium", heads, words: Math.min(width, 520), head: width - heads - 28, height: 360 };
+  heads = Math.round(Math.max(175, Math.min(250, width * 0.28)));
+  head = width - heads - 28;
+  if (width >= 700 || (width >= 520 && readable(head))) {
+    return { name: "medium", heads, words: Math.min(width, 520), head, height: 400 };
   }
-  return { name: "narrow", heads: width, words: width, head: width, height: 360 };
+  return { name: "narrow", heads: width, words: Math.min(width, 520), head: width, height: 400 };
 }
 
 function quoted(token) {
@@ -160,7 +167,7 @@ export function render({ model, el }) {
   const [pairLine, sentenceLine, detailLine] = ["vt-pairs", "vt-sentence", "vt-detail"].map((name) =>
     element(says, "div", name));
   const columns = element(wordsPart, "div", "vt-columns", { "aria-hidden": "true" });
-  for (const text of ["query (looks)", "", "key (is looked at)"]) element(columns, "span", "").textContent = text;
+  for (const text of ["query", "", "key"]) element(columns, "span", "").textContent = text;
   const scroller = element(wordsPart, "div", "vt-scroll");
   const wordsCanvas = picture(scroller, "Words and who looks at whom: arrow keys choose query and key");
 
@@ -215,10 +222,10 @@ export function render({ model, el }) {
     if (!theme) dress();
     const style = getComputedStyle(root);
     const width = root.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-    const room = arrange(width);
-    root.dataset.layout = room.name;
     const chosen = selection();
     const entry = entries.get(chosen.kind);
+    const room = arrange(width, entry.cols);
+    root.dataset.layout = room.name;
     const offset = offsetOf(entry, chosen.layer, chosen.head);
     const pinned = { query: chosen.query, key: chosen.key };
     const active = activeCell(hover, pinned);
@@ -270,7 +277,8 @@ export function render({ model, el }) {
       });
       const value = document.createElement("b");
       value.textContent = twoDecimals(weight);
-      pair.append(left, " → ", right, " ", value);
+      if (!index) pair.append(left, " → ", right, " ", value);
+      else pair.append(active.query === null ? left : right, " ", value); // the rest, in short
       return index ? [" ", pair] : [pair];
     }));
   }

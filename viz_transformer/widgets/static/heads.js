@@ -9,30 +9,41 @@ export const KIND_NAMES = {
   cross: "Cross-attention",
 };
 
-/** Where each section and thumbnail stands. `kinds`: [{kind, layers, heads}]. */
+const SECTION_WIDTH = 175; // as much as the longest title needs
+
+/**
+ * Where each section and thumbnail stands; sections are side by side where the width allows.
+ * `kinds`: [{kind, layers, heads}].
+ */
 export function headsLayout(kinds, width, maxHeight) {
-  const [left, title, numbers, space] = [22, 24, 16, 14];
+  const [margin, title, numbers, space] = [22, 24, 16, 14];
+  const across = Math.max(1, Math.min(kinds.length, Math.floor(width / SECTION_WIDTH)));
+  const lines = Array.from({ length: Math.ceil(kinds.length / across) }, (_, i) =>
+    kinds.slice(i * across, (i + 1) * across));
   const most = Math.max(...kinds.map((entry) => entry.heads));
-  const rows = kinds.reduce((sum, entry) => sum + entry.layers, 0);
-  const room = maxHeight - kinds.length * (title + numbers + space);
-  const pitch = Math.floor(
-    Math.min((width - left) / most, Math.max(15, Math.min(58, room / rows)), 58),
-  );
+  const deepest = lines.map((line) => Math.max(...line.map((entry) => entry.layers)));
+  const room = maxHeight - lines.length * (title + numbers + space);
+  const slot = Math.floor(width / across);
+  const fits = Math.max(15, room / deepest.reduce((sum, layers) => sum + layers));
+  const pitch = Math.floor(Math.min((slot - margin - 4) / most, fits, across > 1 ? 40 : 58));
   const gap = pitch > 26 ? 5 : 2;
+  const sections = [];
   let y = 0;
-  const sections = kinds.map((entry) => {
-    const section = { ...entry, y, top: y + title + numbers };
-    y = section.top + entry.layers * pitch + space;
-    return section;
+  lines.forEach((line, i) => {
+    line.forEach((entry, j) => {
+      const left = j * slot + margin;
+      sections.push({ ...entry, x: j * slot, y, left, top: y + title + numbers });
+    });
+    y += title + numbers + deepest[i] * pitch + space;
   });
-  const used = Math.max(left + most * pitch + 4, Math.min(width, 190)); // never narrower than titles
-  return { sections, left, pitch, gap, size: pitch - gap, width: used, height: y - space + 4 };
+  const used = across > 1 ? width : Math.max(margin + most * pitch + 4, Math.min(width, SECTION_WIDTH));
+  return { sections, margin, pitch, gap, size: pitch - gap, width: used, height: y - space + 4 };
 }
 
 /** The head under a point, as {kind, layer, head}, or null. */
 export function headAt(layout, x, y) {
-  const { left, pitch } = layout;
-  for (const { kind, top, layers, heads } of layout.sections) {
+  const { pitch } = layout;
+  for (const { kind, left, top, layers, heads } of layout.sections) {
     const [layer, head] = [Math.floor((y - top) / pitch), Math.floor((x - left) / pitch)];
     if (layer >= 0 && layer < layers && head >= 0 && head < heads) return { kind, layer, head };
   }
@@ -61,12 +72,12 @@ export function paintThumbnails(entries, layout, theme) {
   const image = context.createImageData(sheet.width, sheet.height);
   const pixels = new Uint32Array(image.data.buffer);
   const size = Math.max(1, Math.round(layout.size * ratio));
-  for (const { kind, top, layers, heads } of layout.sections) {
+  for (const { kind, left, top, layers, heads } of layout.sections) {
     const { weights, rows, cols } = entries.get(kind);
     for (let layer = 0; layer < layers; layer++) {
       for (let head = 0; head < heads; head++) {
         const offset = (layer * heads + head) * rows * cols;
-        const x = Math.round((layout.left + head * layout.pitch) * ratio);
+        const x = Math.round((left + head * layout.pitch) * ratio);
         const y = Math.round((top + layer * layout.pitch) * ratio);
         paintMatrix(weights, offset, rows, cols, pixels, sheet.width, x, y, size, size, theme.ramp);
       }
@@ -78,31 +89,31 @@ export function paintThumbnails(entries, layout, theme) {
 
 /** Draw the overview with its selected head marked. */
 export function drawHeads(canvas, layout, thumbnails, selected, hovered, theme) {
-  const { left, pitch, gap, size } = layout;
+  const { margin, pitch, gap, size } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height);
   context.drawImage(thumbnails, 0, 0, layout.width, layout.height);
   const step = Math.ceil(18 / pitch);
-  for (const { kind, y, top, layers, heads } of layout.sections) {
+  for (const { kind, x, y, left, top, layers, heads } of layout.sections) {
     const current = kind === selected.kind;
-    write(context, KIND_NAMES[kind], 0, y + 10, {
+    write(context, KIND_NAMES[kind], x, y + 10, {
       font: `600 13px ${theme.family}`,
       colour: theme.text,
     });
-    const number = (value, x, at, chosen) =>
-      write(context, String(value), x, at, {
+    const number = (value, across, down, chosen) =>
+      write(context, String(value), across, down, {
         font: `${chosen ? 700 : 400} 11px ${theme.family}`,
         colour: chosen ? theme.accent : theme.muted,
         align: "center",
       });
     for (let layer = 0; layer < layers; layer += step) {
-      number(layer, left / 2 - 1, top + layer * pitch + size / 2, current && layer === selected.layer);
+      number(layer, x + margin / 2 - 1, top + layer * pitch + size / 2, current && layer === selected.layer);
     }
     for (let head = 0; head < heads; head += step) {
       number(head, left + head * pitch + size / 2, top - 8, current && head === selected.head);
     }
   }
   const mark = ({ kind, layer, head }, colour, thickness) => {
-    const { top } = layout.sections.find((section) => section.kind === kind);
+    const { left, top } = layout.sections.find((section) => section.kind === kind);
     const reach = gap > 2 ? thickness : 1;
     outline(context, left + head * pitch - reach, top + layer * pitch - reach,
       size + 2 * reach, size + 2 * reach, colour, thickness);

@@ -30,7 +30,7 @@ export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel,
     rows, cols, cell, left, top, flat, rowRoom, colRoom,
     font: cell >= 40 ? 15 : cell >= 24 ? 14 : 12,
     rowStep: Math.ceil(15 / cell),
-    colStep: flat ? 1 : Math.ceil(19 / cell),
+    colStep: flat ? 1 : Math.ceil(16 / cell),
     width: Math.max(right, left + 120),
     height: Math.max(top + rows * cell + 3, top + 96),
   };
@@ -88,9 +88,10 @@ export function drawMatrix(canvas, layout, cells, entry, offset, { active, pinne
     outline(context, left + active.key * cell - 1, top - 2, cell + 2, height + 4, theme.accent, cell > 8 ? 2 : 1);
   }
   if (pinned.query !== null && pinned.key !== null) {
-    const around = Math.max(0, 6 - cell) / 2; // a mark that can be seen, however small the cell
-    outline(context, left + pinned.key * cell - 2 - around, top + pinned.query * cell - 2 - around,
-      cell + 4 + 2 * around, cell + 4 + 2 * around, theme.accent, 4);
+    const thickness = cell > 12 ? 4 : 2;
+    const reach = cell > 12 ? 2 : 3; // around a small cell, not over it
+    outline(context, left + pinned.key * cell - reach, top + pinned.query * cell - reach,
+      cell + 2 * reach, cell + 2 * reach, theme.accent, thickness);
   }
 }
 

@@ -10,13 +10,12 @@ const FAINTEST = 0.02; // lines below this weight are left out: they are invisib
 export function wordsLayout({ rows, cols, width, maxHeight }) {
   const most = Math.max(rows, cols);
   const pitch = Math.max(16, Math.min(40, Math.floor(maxHeight / most)));
-  const number = 40; // room for a weight, at the outer side of each column
-  const column = Math.floor((width - 2 * number) * 0.36);
+  const column = Math.floor((width - Math.max(50, width * 0.22)) / 2);
   return {
     rows, cols, pitch, column, width,
     height: most * pitch,
-    queryRight: number + column,
-    keyLeft: width - number - column,
+    queryRight: column,
+    keyLeft: width - column,
   };
 }
 
@@ -74,15 +73,18 @@ export function drawWords(canvas, layout, entry, offset, { active, pinned }, the
       outline(context, x, index * pitch + 1, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
     }
     const bold = chosen || isPinned;
-    const text = elide(visible(token), column - 14, (part) => measure(part, font, bold));
+    const told = weight !== null && weight >= 0.005; // its weight stands at the box's outer side
+    const room = column - (told ? 44 : 14);
+    const text = elide(visible(token), room, (part) => measure(part, font, bold));
+    const colour = rgb ? inkOn(rgb) : theme.text;
     write(context, text, atLeft ? queryRight - 7 : keyLeft + 7, middle(index), {
       font: `${bold ? 700 : 400} ${font}px ${theme.family}`,
-      colour: rgb ? inkOn(rgb) : theme.text,
+      colour,
       align: atLeft ? "right" : "left",
     });
-    if (weight !== null && weight >= 0.005) {
-      write(context, twoDecimals(weight), atLeft ? x - 6 : x + column + 6, middle(index), {
-        font: `12px ${theme.family}`, colour: theme.muted, align: atLeft ? "right" : "left",
+    if (told) {
+      write(context, twoDecimals(weight), atLeft ? x + 7 : x + column - 7, middle(index), {
+        font: `12px ${theme.family}`, colour, align: atLeft ? "left" : "right",
       });
     }
   };
