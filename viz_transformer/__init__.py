@@ -1,1 +1,53 @@
-"""Stub."""
+"""viz_transformer: see which head attends where.
+
+>>> import viz_transformer as vt
+>>> translator = vt.load_translator()
+>>> trace = translator.trace("the black cat sleeps")
+>>> vt.explore(trace)
+
+The public names are loaded when they are first used, so that importing the package is quick and
+drawing a saved trace needs no torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: Each public name with the module that it comes from; None for a module itself.
+_PUBLIC = {
+    "AttentionExplorer": "widgets.explorer",
+    "DecodeTrace": "trace",
+    "ForwardTrace": "trace",
+    "TranslationLab": "labs",
+    "Translator": "translator",
+    "UserError": "errors",
+    "analysis": None,
+    "exercises": None,
+    "explore": "widgets.explorer",
+    "export_html": "export",
+    "labs": None,
+    "load_translator": "translator",
+    "plots": None,
+    "prediction": "labs",
+    "translation_lab": "labs",
+}
+
+__all__ = sorted(_PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _PUBLIC[name]
+    if module is None:
+        return import_module(f"{__name__}.{name}")
+    return getattr(import_module(f"{__name__}.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names too, loaded or not."""
+    return sorted({*globals(), *_PUBLIC})

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._files import written_whole
 from viz_transformer.errors import FileError, UserError
 
 FloatArray = NDArray[np.float32]
@@ -149,17 +150,8 @@ class ForwardTrace:
                 tokens[field.name] = value
         # ASCII JSON as bytes: numpy's own string arrays would drop trailing NULs of a token.
         arrays["tokens"] = np.frombuffer(json.dumps(tokens).encode("ascii"), dtype=np.uint8)
-        part = path.with_name(path.name + ".part")
-        try:
-            with part.open("wb") as file:
-                np.savez_compressed(file, **arrays)
-            part.replace(path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise FileError(
-                f"cannot write {str(path)!r}: {error.strerror or error}; "
-                "choose a folder that exists and that you may write to"
-            ) from error
+        with written_whole(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, **arrays)
         return path
 
     @classmethod

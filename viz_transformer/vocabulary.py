@@ -57,6 +57,12 @@ def _fold_accents(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(kept))
 
 
+def _likeness(word: str, known: str) -> float:
+    """Return how alike two words are spelled; slips seldom change the first letter."""
+    same_start = word[:1] == known[:1]
+    return difflib.SequenceMatcher(None, word, known).ratio() + 0.25 * same_start
+
+
 class UnknownWordError(UserError):
     """A text holds words that the vocabulary does not know.
 
@@ -77,7 +83,8 @@ class UnknownWordError(UserError):
 
 
 def _either(words: Sequence[str]) -> str:
-    return " or ".join(repr(word) for word in words)
+    *firsts, last = (repr(word) for word in words)
+    return f"{', '.join(firsts)} or {last}" if firsts else last
 
 
 class Vocabulary:
@@ -171,9 +178,9 @@ class Vocabulary:
 
     def nearest(self, word: str, side: Side = "source", n: int = 3) -> list[str]:
         """Return the `n` known words that are spelled most like `word`, nearest first."""
-        known = self.words(side)
-        near = difflib.get_close_matches(word, known, n=n, cutoff=0.6)
-        return near or difflib.get_close_matches(word, known, n=1, cutoff=0.0)
+        likeness = {known: _likeness(word, known) for known in self.words(side)}
+        nearest = sorted(likeness, key=lambda known: (-likeness[known], known))[:n]
+        return [known for known in nearest if likeness[known] >= 0.6] or nearest[:1]
 
     def to_json(self) -> str:
         """Return the vocabulary as JSON."""

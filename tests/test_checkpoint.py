@@ -1,0 +1,120 @@
+"""Checkpoints: they come back equal, and damaged ones are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.config import ModelConfig
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.model import TracedTransformer
+from viz_transformer.training import make_model
+from viz_transformer.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["the", "cat"], ["el", "gato"])
+CONFIG = ModelConfig(
+    vocab_size=len(VOCABULARY), d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=8
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Checkpoint(make_model(CONFIG, 0).eval(), VOCABULARY).save(tmp_path / "model")
+
+
+def test_it_comes_back_equal(folder: Path) -> None:
+    loaded = Checkpoint.load(folder)
+    expected = make_model(CONFIG, 0).state_dict()
+    assert loaded.model.config == CONFIG
+    assert loaded.vocabulary == VOCABULARY
+    assert not loaded.model.training
+    assert all(torch.equal(loaded.model.state_dict()[name], expected[name]) for name in expected)
+
+
+def test_one_checkpoint_serves_the_traced_variant_too(folder: Path) -> None:
+    model = Checkpoint.load(folder).model
+    traced = TracedTransformer(CONFIG).eval()
+    traced.load_state_dict(model.state_dict())
+    ids = torch.tensor([[3, 4, 2]])
+    torch.testing.assert_close(traced(ids, ids).logits, model(ids, ids))
+
+
+def test_nothing_in_it_is_pickled(folder: Path) -> None:
+    assert {path.name for path in folder.iterdir()} == {
+        "model.safetensors",
+        "config.json",
+        "vocabulary.json",
+    }
+
+
+def test_saving_again_replaces_it_whole(folder: Path) -> None:
+    (folder / "old_note.txt").write_text("old")
+    Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY).save(folder, {"note.txt": "new"})
+    assert not (folder / "old_note.txt").exists()
+    assert (folder / "note.txt").read_text() == "new"
+    weight = Checkpoint.load(folder).model.source_embedding.weight
+    assert torch.equal(weight, make_model(CONFIG, 1).source_embedding.weight)
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_failed_save_leaves_the_old_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full_disk(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("viz_transformer.checkpoint.save_file", full_disk)
+    with pytest.raises(FileError, match="No space left"):
+        Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY).save(folder)
+    weight = Checkpoint.load(folder).model.source_embedding.weight
+    assert torch.equal(weight, make_model(CONFIG, 0).source_embedding.weight)
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_someones_other_work_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(FileError, match="not a checkpoint"):
+        Checkpoint(make_model(CONFIG, 0), VOCABULARY).save(tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_missing_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"no checkpoint folder at .*nowhere.*train en-es"):
+        Checkpoint.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "vocabulary.json"])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(FileError, match=name):
+        Checkpoint.load(folder)
+
+
+@pytest.mark.parametrize("kept", [0, 7, 100, 1000])
+def test_truncated_weights_are_named(folder: Path, kept: int) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:kept])
+    with pytest.raises(FileError, match="truncated or damaged"):
+        Checkpoint.load(folder)
+
+
+def test_weights_of_another_shape_are_named_with_both_shapes(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "d_ff": 12}))
+    with pytest.raises(UserError, match=r"is \[8\], expected \[12\]|is \[8, 8\], expected"):
+        Checkpoint.load(folder)
+
+
+def test_another_vocabulary_is_refused(folder: Path) -> None:
+    (folder / "vocabulary.json").write_text(Vocabulary(["one"], ["uno"]).to_json())
+    with pytest.raises(UserError, match="a vocabulary of 5 tokens for a model of 7"):
+        Checkpoint.load(folder)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"d_modell": 3}', "[]", '{"d_model": -1}'])
+def test_a_damaged_configuration_is_refused(folder: Path, text: str) -> None:
+    (folder / "config.json").write_text(text)
+    with pytest.raises(UserError):
+        Checkpoint.load(folder)

@@ -1,0 +1,53 @@
+"""Files: those that come with the package, and those written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from viz_transformer.errors import FileError
+
+
+def bundled(name: str) -> Path:
+    """Return the path of a file or folder of the package, such as ``data/en-es``.
+
+    In a clone it lies beside the package, in a wheel inside it.
+
+    Raises:
+        FileError: if the installation lacks it.
+    """
+    package = Path(__file__).parent
+    for root in (package / "bundled", package.parent):
+        if (root / name).exists():
+            return root / name
+    raise FileError(
+        f"{name!r} is missing from this installation of viz_transformer; install it again, or "
+        "clone the repository"
+    )
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a path to write to, which takes the place of `path` once all is written.
+
+    If writing fails, whatever was at `path` stays and nothing else is left behind.
+
+    Raises:
+        FileError: if the file cannot be written.
+    """
+    path = Path(path)
+    part = path.with_name(path.name + ".part")
+    try:
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise FileError(
+            f"cannot write {str(path)!r}: {error.strerror or error}; "
+            "choose a folder that exists and that you may write to"
+        ) from error
+    finally:
+        # Where the folder is missing or not ours, there is nothing to clear away.
+        if part.parent.is_dir() and part.is_file():
+            part.unlink()

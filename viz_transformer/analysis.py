@@ -1,0 +1,45 @@
+"""Questions to a trace, answered with numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viz_transformer.errors import UserError
+from viz_transformer.trace import FloatArray, ForwardTrace
+
+
+def word_index(tokens: Sequence[str], word: int | str) -> int:
+    """Return the position of a word; a position is returned as it is.
+
+    Raises:
+        UserError: if the word is not there, or stands there more than once.
+    """
+    if isinstance(word, str):
+        places = [index for index, token in enumerate(tokens) if token == word]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            raise UserError(f"{word!r} stands at positions {places}; give the one you mean")
+    elif 0 <= word < len(tokens):
+        return word
+    raise UserError(f"{word!r} is not in {' '.join(tokens)!r}; choose one of its words")
+
+
+def weights_between(trace: ForwardTrace, kind: str, query: int | str, key: int | str) -> FloatArray:
+    """Return how much every head lets `query` look at `key`: float32 ``[layer, head]``.
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        query: the word that looks (for a decoder, the word being written), or its position.
+        key: the word that is looked at, or its position.
+
+    Raises:
+        UserError: if the trace lacks the kind or a word.
+    """
+    weights = trace.attention(kind)  # [layer, head, query, key]
+    if weights is None:
+        raise UserError(f"this trace holds no {kind} attention; it holds {list(trace.kinds)}")
+    row = word_index(trace.query_tokens(kind), query)
+    column = word_index(trace.key_tokens(kind), key)
+    return weights[:, :, row, column]  # [layer, head]

@@ -1,0 +1,164 @@
+"""The command line: thin calls into the package, loaded only when a command needs them."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from viz_transformer import __version__
+from viz_transformer.errors import UserError
+
+FIRST_LESSON = "01_which_head_attends_where.ipynb"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return 0, or 2 with one line on standard error if input cannot be used."""
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.command != "lab":
+        parser.error(f"unrecognised arguments: {' '.join(rest)}")
+    options.rest = rest
+    try:
+        return options.run(options)
+    except UserError as error:
+        print(f"viz-transformer: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="viz-transformer",
+        description="See which head of a Transformer attends where, offline.",
+    )
+    parser.add_argument("--version", action="version", version=f"viz-transformer {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    translate = commands.add_parser(
+        "translate", help="translate an English sentence, and draw what each head looked at"
+    )
+    translate.add_argument("text", help='for example "the black cat sleeps"')
+    translate.add_argument("--model", metavar="DIR", help="a checkpoint folder (default: bundled)")
+    translate.add_argument("--html", metavar="FILE", help="write the explorer as one offline page")
+    translate.add_argument("--png", metavar="FILE", help="write all cross-attention heads as a PNG")
+    translate.add_argument("--beam-width", type=int, default=4, metavar="N")
+    translate.add_argument("--length-penalty", type=float, default=0.6, metavar="X")
+    translate.set_defaults(run=_translate)
+
+    train = commands.add_parser("train", help="train a model from its corpus")
+    train.add_argument("corpus", choices=["en-es"], help="the generated English-Spanish corpus")
+    train.add_argument("--out", default="en-es", metavar="DIR", help="checkpoint (default: en-es)")
+    train.add_argument("--steps", type=int, metavar="N", help="optimiser steps")
+    train.add_argument("--seed", type=int, default=0, metavar="N")
+    train.set_defaults(run=_train)
+
+    evaluate = commands.add_parser(
+        "evaluate", help="count exact translations of the held-out sentences"
+    )
+    evaluate.add_argument("--model", metavar="DIR", help="a checkpoint folder (default: bundled)")
+    evaluate.add_argument("--beam-width", type=int, default=4, metavar="N")
+    evaluate.set_defaults(run=_evaluate)
+
+    lab = commands.add_parser(
+        "lab",
+        help="open the lessons in JupyterLab",
+        description="Copy the lessons into a folder, leaving those that are there already as they "
+        "are, and open JupyterLab on the first. Other options go to JupyterLab.",
+    )
+    lab.add_argument("--folder", default="lessons", metavar="DIR", help="default: lessons")
+    lab.set_defaults(run=_lab)
+    return parser
+
+
+def _translate(options: argparse.Namespace) -> int:
+    from viz_transformer import load_translator
+
+    translator = load_translator(options.model)
+    found = translator.translate(options.text, options.beam_width, options.length_penalty)
+    print(found.text)
+    if options.html or options.png:
+        trace = translator.trace(options.text, found.text)
+        if options.html:
+            from viz_transformer import explore, export_html
+
+            print(f"wrote {export_html(explore(trace), options.html, title=options.text)}")
+        if options.png:
+            from viz_transformer.plots import plot_heads, save_figure
+
+            print(f"wrote {save_figure(plot_heads(trace, 'cross'), options.png)}")
+    return 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from tqdm import tqdm
+
+    from viz_transformer.recipes import TRAINING, train_english_spanish
+
+    steps = TRAINING.n_steps if options.steps is None else options.steps
+    training = replace(TRAINING, n_steps=steps, seed=options.seed)
+
+    def progress(records, total):
+        with tqdm(records, total=total, unit="step") as bar:
+            for record in bar:
+                bar.set_postfix(loss=f"{record.loss:.4f}", accuracy=f"{record.token_accuracy:.1%}")
+                yield record
+
+    print(f"wrote {train_english_spanish(options.out, training, progress=progress)}")
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from viz_transformer import load_translator
+    from viz_transformer.recipes import evaluate_english_spanish
+
+    for score in evaluate_english_spanish(load_translator(options.model), options.beam_width):
+        print(f"{score.name}: {score.n_right} of {score.n} exact ({score.share:.2%})")
+        for source, translation, reference in score.wrong:
+            print(f"  {source}\n    wrote    {translation}\n    expected {reference}")
+    return 0
+
+
+def _lab(options: argparse.Namespace) -> int:
+    folder = copy_lessons(Path(options.folder))
+    command = [
+        *(sys.executable, "-m", "jupyterlab"),
+        f"--ServerApp.root_dir={folder.resolve()}",
+        f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}",
+        *options.rest,
+    ]
+    try:
+        return subprocess.run(command, check=False).returncode
+    except KeyboardInterrupt:  # Ctrl-C is how one leaves JupyterLab
+        return 0
+
+
+def copy_lessons(folder: Path) -> Path:
+    """Copy the lessons that `folder` does not have yet; what a student has done there stays.
+
+    Raises:
+        FileError: if the folder cannot be written.
+    """
+    from viz_transformer._files import bundled, written_whole
+    from viz_transformer.errors import FileError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another with "
+            "--folder"
+        ) from error
+    for lesson in sorted(bundled("notebooks").glob("*.ipynb")):
+        if not (folder / lesson.name).exists():
+            with written_whole(folder / lesson.name) as part:
+                shutil.copyfile(lesson, part)
+    return folder
+
+
+if __name__ == "__main__":
+    sys.exit(main())

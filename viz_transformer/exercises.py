@@ -1,0 +1,105 @@
+"""Checks for the lessons' exercises: each likely mistake gets a message of its own."""
+
+from __future__ import annotations
+
+import html
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from viz_transformer.analysis import weights_between, word_index
+from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
+
+
+@dataclass(frozen=True)
+class Check:
+    """The answer to an answer: whether it is right, and why."""
+
+    passed: bool
+    message: str
+
+    def __bool__(self) -> bool:
+        """Return whether the answer is right."""
+        return self.passed
+
+    def __str__(self) -> str:
+        """Return the verdict as text."""
+        return f"{'Right.' if self.passed else 'Not yet.'} {self.message}"
+
+    def _repr_html_(self) -> str:
+        colour = "--jp-success-color1, #388e3c" if self.passed else "--jp-warn-color1, #e65100"
+        verdict, _, reason = str(self).partition(". ")
+        return (
+            f'<div role="status" style="border-left: 4px solid var({colour}); padding: 4px 12px">'
+            f"<b>{verdict}.</b> {html.escape(reason)}</div>"
+        )
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a head is asked to do: in this trace, let `query` look at `key`."""
+
+    trace: ForwardTrace
+    kind: str
+    query: str
+    key: str
+
+
+def check_head(
+    looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_least: float = 0.8
+) -> Check:
+    """Check whether one head does all that is asked of it.
+
+    Args:
+        looks: what the head must do; all of one kind and one model.
+        kind: the learner's answer: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: the learner's answer, counted from 0.
+        head: the learner's answer, counted from 0.
+        at_least: the weight that counts as looking, 0 to 1.
+    """
+    wanted = looks[0]
+    if kind not in ATTENTION_KINDS:
+        return Check(False, f"kind is {kind!r}; it must be one of {', '.join(ATTENTION_KINDS)}.")
+    try:
+        layer, head = operator.index(layer), operator.index(head)
+    except TypeError:
+        return Check(
+            False,
+            "Give layer and head as two whole numbers, such as layer=0, head=2; "
+            f"you gave layer={layer!r}, head={head!r}.",
+        )
+    if kind != wanted.kind:
+        return Check(
+            False,
+            f"That is a head of the {kind} attention. “{wanted.query}” and “{wanted.key}” meet in "
+            f"the {wanted.kind} attention: look there.",
+        )
+    weights = wanted.trace.attention(kind)
+    n_layers, n_heads = weights.shape[:2]
+    if not (0 <= layer < n_layers and 0 <= head < n_heads):
+        return Check(
+            False,
+            f"There is no layer {layer}, head {head}: layers go from 0 to {n_layers - 1} and heads "
+            f"from 0 to {n_heads - 1}. Counting starts at 0.",
+        )
+    done: list[str] = []
+    for look in looks:
+        weight = float(weights_between(look.trace, kind, look.query, look.key)[layer, head])
+        if weight < at_least:
+            return Check(False, _where_it_looks(look, layer, head, weight, done))
+        done.append(f"{look.query} → {look.key} {weight:.2f}")
+    return Check(True, f"Layer {layer}, head {head}: {', '.join(done)}.")
+
+
+def _where_it_looks(look: Look, layer: int, head: int, weight: float, done: list[str]) -> str:
+    row = look.trace.attention(look.kind)[
+        layer, head, word_index(look.trace.query_tokens(look.kind), look.query)
+    ]  # [key]
+    favourite = look.trace.key_tokens(look.kind)[int(row.argmax())]
+    says = f"in layer {layer}, head {head}, “{look.query}” gives “{look.key}” only {weight:.2f}" + (
+        f" and looks most at “{favourite}” ({row.max():.2f})." if favourite != look.key else "."
+    )
+    if done:
+        return f"It does {', '.join(done)}. But {says} The head you want does both."
+    return says[0].upper() + says[1:]

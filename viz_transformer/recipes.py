@@ -1,0 +1,141 @@
+"""Recipes: how the bundled translator is made, and how good it is.
+
+The one place where corpus, training, checkpoint and translator come together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from viz_transformer.checkpoint import WEIGHTS, Checkpoint
+from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
+from viz_transformer.corpus.batches import batches
+from viz_transformer.training import StepRecord, fit, make_model
+from viz_transformer.translator import Translator
+
+#: Small, so that the heads are few enough to look at one by one and each has work to do.
+MODEL = ModelConfig(
+    vocab_size=1,  # replaced by the size of the corpus's vocabulary
+    d_model=64,
+    n_heads=4,
+    n_encoder_layers=2,
+    n_decoder_layers=2,
+    d_ff=128,
+    max_length=64,
+    dropout=0.0,
+    norm="post",
+)
+TRAINING = TrainConfig(n_steps=4000, batch_size=128, learning_rate=3e-3, warmup_steps=200, seed=0)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many sentences were translated word for word as the grammar does.
+
+    Attributes:
+        name: of the set of sentences.
+        n_right: exact matches.
+        n: sentences.
+        wrong: (source, translation, reference) of the others.
+    """
+
+    name: str
+    n_right: int
+    n: int
+    wrong: tuple[tuple[str, str, str], ...]
+
+    @property
+    def share(self) -> float:
+        """Exact matches, 0 to 1."""
+        return self.n_right / self.n
+
+
+def train_english_spanish(
+    folder: str | os.PathLike[str],
+    training: TrainConfig = TRAINING,
+    *,
+    n_threads: int = 2,
+    progress: Callable[[Iterable[StepRecord], int], Iterable[StepRecord]] | None = None,
+) -> Path:
+    """Generate the corpus, train the bundled translator's model on it and save the checkpoint.
+
+    The same arguments give the same weights on one machine.
+
+    Args:
+        folder: where the checkpoint goes.
+        training: steps, rate and seed.
+        n_threads: torch's threads while training; their number decides the order of sums.
+        progress: wraps the step records, with their number, to show how far training is.
+
+    Raises:
+        FileError: if the folder cannot be written.
+    """
+    import torch
+
+    corpus = english_spanish()
+    vocabulary = vocabulary_of(corpus.train)
+    model = make_model(replace(MODEL, vocab_size=len(vocabulary)), training.seed)
+    stream = batches(corpus.train, vocabulary, training.batch_size, training.seed)
+    threads_before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        records = fit(model, stream, training)
+        for record in records if progress is None else progress(records, training.n_steps):
+            last = record
+    finally:
+        torch.set_num_threads(threads_before)
+    checkpoint = Checkpoint(model.eval(), vocabulary)
+    made_by = {
+        "command": f"viz-transformer train en-es --out {Path(folder).name} "
+        f"--steps {training.n_steps} --seed {training.seed}",
+        "training": asdict(training),
+        "n_threads": n_threads,
+        "n_train": len(corpus.train),
+        "torch": torch.__version__,
+        "last_loss": last.loss,
+        "sha256": {WEIGHTS: _sha256_of_weights(checkpoint)},
+    }
+    notes = {"made_by.json": json.dumps(made_by, indent=2) + "\n"}
+    return checkpoint.save(folder, notes)
+
+
+def _sha256_of_weights(checkpoint: Checkpoint) -> str:
+    from safetensors.torch import save
+
+    return hashlib.sha256(save(checkpoint.model.state_dict())).hexdigest()
+
+
+def evaluate_english_spanish(translator: Translator, beam_width: int = 4) -> list[Score]:
+    """Translate both held-out sets by free beam decoding and count exact matches."""
+    corpus = english_spanish()
+    return [
+        exact_match("held-out combinations", translator, corpus.held_out, beam_width),
+        exact_match("held-out tired/wide", translator, corpus.held_out_reasons, beam_width),
+    ]
+
+
+def exact_match(
+    name: str,
+    translator: Translator,
+    pairs: Sequence[SentencePair],
+    beam_width: int = 4,
+    batch_size: int = 100,
+) -> Score:
+    """Translate the sources of some pairs and compare with their targets, word for word."""
+    wrong = []
+    for start in range(0, len(pairs), batch_size):
+        some = pairs[start : start + batch_size]
+        sources = [" ".join(pair.source) for pair in some]
+        found = translator.translate_all(sources, beam_width)
+        wrong += [
+            (source, translation.text, " ".join(pair.target))
+            for source, translation, pair in zip(sources, found, some, strict=True)
+            if translation.tokens != pair.target
+        ]
+    return Score(name, len(pairs) - len(wrong), len(pairs), tuple(wrong))
