@@ -176,6 +176,13 @@ def test_hostile_tokens_can_be_sent() -> None:
     json.dumps(sent, ensure_ascii=False).encode("utf-8")
 
 
+def test_without_the_view_its_text_names_the_selection() -> None:
+    view = explore(make_trace(), layer=1, query=3)
+    text = "AttentionExplorer(kind='cross', layer=1, head=0, query=3, key=None)"
+    assert repr(view) == text
+    assert view._repr_mimebundle_()[0]["text/plain"] == text
+
+
 def test_the_twin_shows_the_selected_head() -> None:
     view = explore(make_trace(), kind="encoder", layer=1, head=3)
     figure = view.figure()

@@ -64,6 +64,16 @@ test("what the pointer is over comes before what is pinned", () => {
   assert.deepEqual(explorer.activeCell({ query: null, key: 0 }, NONE), { query: null, key: 0 });
 });
 
+test("a resting pointer is forgotten where there is nothing beneath it", () => {
+  const size = { rows: 2, cols: 3 };
+  for (const hover of [{ query: 1, key: 2 }, { query: null, key: 2 }, { query: 1, key: null }]) {
+    assert.equal(explorer.within(hover, size), hover);
+  }
+  for (const hover of [null, { query: 2, key: 0 }, { query: 0, key: 3 }, { query: null, key: 3 }]) {
+    assert.equal(explorer.within(hover, size), null);
+  }
+});
+
 test("a selection that no longer fits is moved inside", () => {
   const entries = new Map([["encoder", { layers: 1, heads: 2, rows: 2, cols: 2 }]]);
   const asked = { kind: "cross", layer: 3, head: 1, query: 2, key: 1 };

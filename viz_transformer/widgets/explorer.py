@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 EXACT_BYTES = 256 * 1024
 
 
+_SELECTION = ("kind", "layer", "head", "query", "key")
+
+
 class SelectionError(UserError, traitlets.TraitError):
     """A layer, head, query or key that the trace does not have."""
 
@@ -101,12 +104,16 @@ class AttentionExplorer(anywidget.AnyWidget):
                 self.kind = trace.kinds[-1]
             self._fit()
 
+    def __repr__(self) -> str:
+        """Name the selection: what a reader without the view, or of a log, sees in its place."""
+        chosen = ", ".join(f"{name}={getattr(self, name)!r}" for name in _SELECTION)
+        return f"AttentionExplorer({chosen})"
+
     def figure(self) -> Figure:
         """Return the selected head as a matplotlib figure, for slides and papers."""
         from viz_transformer.plots import plot_head
 
-        figure = plot_head(self.trace, self.kind, self.layer, self.head).figure
-        return figure.figure if hasattr(figure, "figure") else figure
+        return plot_head(self.trace, self.kind, self.layer, self.head).figure
 
     def _fit(self) -> None:
         """Bring layer, head, query and key inside the trace."""
@@ -119,7 +126,7 @@ class AttentionExplorer(anywidget.AnyWidget):
 
     def _sizes(self) -> dict[str, int]:
         shape = self._trace.attention(self._present(self.kind)).shape
-        return dict(zip(("layer", "head", "query", "key"), shape, strict=True))
+        return dict(zip(_SELECTION[1:], shape, strict=True))
 
     def _present(self, kind: str) -> str:
         if kind not in self._trace.kinds:

@@ -51,6 +51,11 @@ export function carryPins(from, to, { query, key }) {
   };
 }
 
+/** Where the pointer is, if these entries have it: a resting pointer outlives a change of head. */
+export function within(hover, { rows, cols }) {
+  return hover && hover.query < rows && hover.key < cols ? hover : null; // null < 1, as wanted
+}
+
 /** What is shown: the word or cell under the pointer, else what is pinned. */
 export function activeCell(hover, pinned) {
   if (!hover) return pinned;
@@ -119,7 +124,7 @@ export function arrange(width, cols) {
   let heads = Math.round(Math.min(300, width * 0.23));
   const words = Math.round(Math.min(400, width * 0.32));
   let head = width - heads - words - 56;
-  if (width >= 900 || (width >= 760 && readable(head))) {
+  if (width >= 900 || (width >= 800 && readable(head))) {
     return { name: "wide", heads, words, head, height: 420 };
   }
   heads = Math.round(Math.max(175, Math.min(250, width * 0.28)));
@@ -228,7 +233,7 @@ export function render({ model, el }) {
     root.dataset.layout = room.name;
     const offset = offsetOf(entry, chosen.layer, chosen.head);
     const pinned = { query: chosen.query, key: chosen.key };
-    const active = activeCell(hover, pinned);
+    const active = activeCell(within(hover, entry), pinned);
 
     const heads = headsLayout(Array.from(entries.values()), room.heads, room.height + 140);
     const headWidth = room.head + (room.name === "narrow" ? 0 : room.heads - heads.width);

@@ -78,7 +78,7 @@ export function drawMatrix(canvas, layout, cells, entry, offset, { active, pinne
   context.imageSmoothingEnabled = false;
   context.drawImage(cells, left, top, width, height);
   if (cell >= 12) drawSeams(context, layout, theme);
-  if (cell >= 38) drawNumbers(context, layout, entry, offset, theme);
+  if (cell >= 32) drawNumbers(context, layout, entry, offset, theme);
   drawLabels(context, layout, entry, active, theme, measure);
 
   if (active.query !== null) {
@@ -102,7 +102,7 @@ function drawSeams(context, { left, top, cell, rows, cols }, theme) {
 }
 
 function drawNumbers(context, { left, top, cell, rows, cols }, { weights }, offset, theme) {
-  const font = `${cell >= 48 ? 14 : 12}px ${theme.family}`;
+  const font = `${cell >= 48 ? 14 : cell >= 38 ? 12 : 11}px ${theme.family}`;
   for (let row = 0; row < rows; row++) {
     for (let col = 0; col < cols; col++) {
       const weight = weights[offset + row * cols + col];
