@@ -1,0 +1,151 @@
+"""Traces: what they refuse, and that they come back from disk equal, without torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.trace import ForwardTrace
+
+SOURCE = ("the", "cat", "<eos>")
+TARGET = ("<sos>", "el")
+CROSS = np.full((2, 3, 2, 3), 1 / 3)
+
+
+def trace(**changes: object) -> ForwardTrace:
+    values = {"source_tokens": SOURCE, "target_tokens": TARGET, "cross_attention": CROSS}
+    return ForwardTrace(**{**values, **changes})
+
+
+def test_a_trace_is_a_read_only_copy_in_float32() -> None:
+    weights = CROSS.copy()
+    held = trace(cross_attention=weights).cross_attention
+    weights[:] = 0
+    assert held.dtype == np.float32
+    assert held[0, 0, 0, 0] == np.float32(1 / 3)
+    with pytest.raises(ValueError, match="read-only"):
+        held[0, 0, 0, 0] = 1
+
+
+def test_lists_of_words_become_tuples() -> None:
+    assert trace(source_tokens=list(SOURCE)).source_tokens == SOURCE
+
+
+def test_queries_of_a_decoder_are_named_by_what_they_write() -> None:
+    written = trace(output_tokens=("el", "gato"))
+    assert written.query_tokens("cross") == ("el", "gato")
+    assert written.query_tokens("decoder") == ("el", "gato")
+    assert written.key_tokens("decoder") == TARGET
+    assert written.key_tokens("cross") == SOURCE
+    assert trace().query_tokens("cross") == TARGET
+
+
+def test_an_encoder_only_trace_needs_no_target() -> None:
+    only = ForwardTrace(source_tokens=SOURCE, encoder_attention=np.zeros((1, 1, 3, 3)))
+    assert only.kinds == ("encoder",)
+    assert only.attention("cross") is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"cross_attention": CROSS[0]}, r"shape \[3, 2, 3\].*\[layer, head, target=2, source=3\]"),
+        ({"cross_attention": CROSS.swapaxes(2, 3)}, r"shape \[2, 3, 3, 2\]"),
+        ({"cross_attention": CROSS[:0]}, "no axis empty"),
+        ({"cross_attention": np.full_like(CROSS, np.nan)}, "NaN"),
+        ({"encoder_attention": CROSS}, "encoder_attention has shape"),
+        ({"source_positions": np.zeros((2, 4))}, r"source_positions.*\[source=3, d_model\]"),
+        ({"source_tokens": "the"}, "sequence of strings"),
+        ({"source_tokens": (1, 2, 3)}, "sequence of strings"),
+        ({"output_tokens": ("el",)}, "1 tokens for 2 target_tokens"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        trace(**changes)
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(UserError, match="unknown attention kind 'crosss'"):
+        trace().attention("crosss")
+
+
+tokens = st.text(max_size=6)  # lone surrogates, NULs and U+2028 included
+
+
+@given(
+    words=st.lists(st.one_of(tokens, st.just("</script>\x00")), min_size=1, max_size=4),
+    data=st.data(),
+)
+def test_saved_and_loaded_it_is_the_same(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], data: st.DataObject
+) -> None:
+    n = len(words)
+    weights = data.draw(arrays(np.float32, (2, 1, n, n), elements=st.floats(0, 1, width=32)))
+    positions = np.arange(n * 4, dtype=np.float32).reshape(n, 4)
+    first = ForwardTrace(source_tokens=words, encoder_attention=weights, source_positions=positions)
+    again = ForwardTrace.load(first.save(tmp_path_factory.mktemp("trace") / "x.npz"))
+    assert again.source_tokens == tuple(words)
+    assert again.output_tokens is None
+    assert again.cross_attention is None
+    np.testing.assert_array_equal(again.encoder_attention, weights)
+    np.testing.assert_array_equal(again.source_positions, positions)
+
+
+def test_it_replays_where_torch_cannot_be_imported(tmp_path: Path) -> None:
+    path = trace().save(tmp_path / "x.npz")
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from viz_transformer.trace import ForwardTrace\n"
+        f"print(ForwardTrace.load({str(path)!r}).cross_attention.shape)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "(2, 3, 2, 3)", done.stderr
+
+
+def test_the_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    assert trace().save(tmp_path / "no_ending").name == "no_ending"
+    assert [path.name for path in tmp_path.iterdir()] == ["no_ending"]
+
+
+def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"cannot write .*nowhere.*choose a folder that exists"):
+        trace().save(tmp_path / "nowhere" / "x.npz")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FileError, match="cannot write"):
+        trace().save(tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04broken"])
+def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.npz"
+    path.write_bytes(content)
+    with pytest.raises(FileError, match=r"x\.npz.*damaged"):
+        ForwardTrace.load(path)
+
+
+def test_half_a_file_is_named(tmp_path: Path) -> None:
+    path = trace().save(tmp_path / "x.npz")
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(FileError, match="damaged"):
+        ForwardTrace.load(path)
+
+
+def test_another_npz_is_not_taken_for_a_trace(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", weights=CROSS)
+    with pytest.raises(FileError, match="not a trace"):
+        ForwardTrace.load(tmp_path / "x.npz")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="no trace at"):
+        ForwardTrace.load(tmp_path / "x.npz")
