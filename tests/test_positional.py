@@ -61,3 +61,8 @@ def test_learned_positions_get_gradients_where_they_were_used():
     positions(2, start=3).sum().backward()
     used = positions.embedding.weight.grad.abs().sum(dim=1) > 0
     assert used.nonzero().flatten().tolist() == [3, 4]
+
+
+def test_learned_positions_are_scaled_like_words():
+    positions = make_positions(config("learned"))
+    torch.testing.assert_close(positions(12), positions.embedding.weight * math.sqrt(8))

@@ -87,7 +87,9 @@ class Transformer(nn.Module):
         memory = self.encode(source_ids)
         return self.decode(target_ids, memory, self.padding_mask(source_ids))
 
-    def encode(self, source_ids: Int[Tensor, "batch source"]) -> Float[Tensor, "batch source d"]:
+    def encode(
+        self, source_ids: Int[Tensor, "batch source"]
+    ) -> Float[Tensor, "batch source d_model"]:
         """Read the source: the encoder's output [batch, source, d_model], the decoder's memory.
 
         Raises:
