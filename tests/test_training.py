@@ -27,6 +27,8 @@ SIX_PAIRS = [
     }.items()
 ]
 VOCABULARY = vocabulary_of(SIX_PAIRS)
+# Checking every shape makes a step several times slower; the model's own tests do that.
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 CONFIG = ModelConfig(
     vocab_size=len(VOCABULARY),
     d_model=32,

@@ -32,6 +32,7 @@ _PUBLIC = {
     "load_translator": "translator",
     "plots": None,
     "prediction": "labs",
+    "trace_switch": "labs",
     "translation_lab": "labs",
 }
 

@@ -129,6 +129,10 @@ def _lab(options: argparse.Namespace) -> int:
         *(sys.executable, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}",
+        # A lesson asks the internet for nothing, and neither does the room it is held in.
+        "--LabApp.news_url=None",
+        "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
+        "--LabApp.extension_manager=readonly",
         *options.rest,
     ]
     try:

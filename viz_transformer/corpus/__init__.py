@@ -103,7 +103,7 @@ class Corpus:
 
 @cache
 def english_spanish(
-    n_train: int = 40_000, n_held_out: int = 2_000, n_held_out_reasons: int = 500, seed: int = 0
+    n_train: int = 80_000, n_held_out: int = 2_000, n_held_out_reasons: int = 500, seed: int = 0
 ) -> Corpus:
     """Generate the corpus; the set phrases are always in the training part.
 
