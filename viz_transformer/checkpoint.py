@@ -44,10 +44,10 @@ class Checkpoint:
             VOCABULARY: self.vocabulary.to_json() + "\n",
             **(notes or {}),
         }
+        check_writable(folder)
         try:
-            _check_replaceable(folder)
             shutil.rmtree(part, ignore_errors=True)
-            part.mkdir(parents=True)
+            part.mkdir()
             save_file(self.model.state_dict(), part / WEIGHTS)
             for name, text in texts.items():
                 (part / name).write_text(text, encoding="utf-8")
@@ -58,12 +58,7 @@ class Checkpoint:
             shutil.rmtree(old, ignore_errors=True)
         except (OSError, SafetensorError) as error:
             shutil.rmtree(part, ignore_errors=True)
-            if isinstance(error, FileError):
-                raise
-            raise FileError(
-                f"cannot write the checkpoint {str(folder)!r}: {error}; "
-                "choose a folder that you may write to, with room for it"
-            ) from error
+            raise _cannot_write(folder, error) from error
         return folder
 
     @classmethod
@@ -94,14 +89,34 @@ class Checkpoint:
         return cls(model.eval(), vocabulary)
 
 
-def _check_replaceable(folder: Path) -> None:
-    """Refuse to replace a folder that is not a checkpoint: someone's other work may be in it."""
+def check_writable(folder: str | os.PathLike[str]) -> None:
+    """Find out, before hours of training, whether a checkpoint can be saved at `folder`.
+
+    A folder that is not a checkpoint is not replaced: someone's other work may be in it.
+
+    Raises:
+        FileError: if it cannot.
+    """
+    folder = Path(folder)
     if folder.is_file() or (
         folder.is_dir() and any(folder.iterdir()) and not (folder / WEIGHTS).exists()
     ):
         raise FileError(
             f"{str(folder)!r} exists and is not a checkpoint; choose a new or an empty folder"
         )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+    if not os.access(folder.parent, os.W_OK):
+        raise _cannot_write(folder, PermissionError("permission denied"))
+
+
+def _cannot_write(folder: Path, error: Exception) -> FileError:
+    return FileError(
+        f"cannot write the checkpoint {str(folder)!r}: {error}; "
+        "choose a folder that you may write to, with room for it"
+    )
 
 
 def _read_text(path: Path) -> str:

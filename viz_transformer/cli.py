@@ -80,7 +80,7 @@ def _translate(options: argparse.Namespace) -> int:
     found = translator.translate(options.text, options.beam_width, options.length_penalty)
     print(found.text)
     if options.html or options.png:
-        trace = translator.trace(options.text, found.text)
+        trace = translator.trace(options.text, found.tokens)
         if options.html:
             from viz_transformer import explore, export_html
 

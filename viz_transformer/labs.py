@@ -49,7 +49,7 @@ class TranslationLab(ipywidgets.VBox):
             continuous_update=False,
             layout=ipywidgets.Layout(width="min(100%, 44rem)"),
         )
-        self._spanish = ipywidgets.HTML()
+        self._spanish = ipywidgets.HTML(description="Spanish")
         self._problem = ipywidgets.HTML()
         self._suggestions = [
             ipywidgets.Button(layout=ipywidgets.Layout(display="none", width="auto"))
@@ -59,7 +59,7 @@ class TranslationLab(ipywidgets.VBox):
             button.on_click(self._on_suggestion)
         # min_height: a problem that comes or goes does not move the picture beneath it.
         hint = ipywidgets.HBox(
-            [self._problem, *self._suggestions], layout=ipywidgets.Layout(min_height="2.4rem")
+            [self._problem, *self._suggestions], layout=ipywidgets.Layout(min_height="2.2rem")
         )
         super().__init__([self._field, self._spanish, hint, self.explorer], sentence=sentence)
         self._field.observe(self._on_typed, "value")
@@ -67,7 +67,7 @@ class TranslationLab(ipywidgets.VBox):
 
     def _load(self, sentence: str) -> None:
         translation = self._translator.translate(sentence)
-        self.trace: ForwardTrace = self._translator.trace(sentence, translation.text)
+        self.trace: ForwardTrace = self._translator.trace(sentence, translation.tokens)
         self.translation: Translation = translation
         self._loaded = sentence
 
@@ -94,8 +94,7 @@ class TranslationLab(ipywidgets.VBox):
 
     def _show_translation(self) -> None:
         self._spanish.value = (
-            '<span style="font-size: 1.6em; line-height: 1.5" lang="es">'
-            f"{html.escape(self.translation.text)}</span>"
+            f'<span style="font-size: 1.6em" lang="es">{html.escape(self.translation.text)}</span>'
         )
         self._problem.value = ""
         self._offer([])
@@ -188,9 +187,10 @@ class Prediction(ipywidgets.VBox):
 
     choice = traitlets.Int(None, allow_none=True, help="position of the chosen key, from 0")
 
-    def __init__(self, explorer: AttentionExplorer, question: str) -> None:
+    def __init__(self, explorer: AttentionExplorer, question: str, afterwards: str = "") -> None:
         """Ask about the explorer's pinned query; labs.prediction makes one from a trace."""
         self.explorer = explorer
+        self._afterwards = afterwards
         trace, kind = explorer.trace, explorer.kind
         self._keys = trace.key_tokens(kind)
         self._weights = trace.attention(kind)[explorer.layer, explorer.head, explorer.query]
@@ -215,7 +215,8 @@ class Prediction(ipywidgets.VBox):
         for place, button in enumerate(self._buttons):
             button.disabled = True
             button.button_style = "info" if place == self.choice else ""
-        self.children = (*self.children[:2], ipywidgets.HTML(self._verdict()), self.explorer)
+        told = ipywidgets.HTML(f"<p>{self._verdict()} {html.escape(self._afterwards)}</p>")
+        self.children = (*self.children[:2], told, self.explorer)
 
     def _verdict(self) -> str:
         order = (-self._weights).argsort(kind="stable")  # positions, most looked at first
@@ -238,6 +239,7 @@ def prediction(
     layer: int,
     head: int,
     query: int | str,
+    afterwards: str = "",
 ) -> Prediction:
     """Ask which word a query looks at most; the picture appears with the answer.
 
@@ -248,9 +250,11 @@ def prediction(
         layer: index of the layer, from 0.
         head: index of the head, from 0.
         query: the word that looks, or its position.
+        afterwards: told with the answer.
 
     Raises:
         UserError: if the trace has no such kind, layer, head or word.
     """
     place = word_index(trace.query_tokens(kind), query)
-    return Prediction(explore(trace, kind=kind, layer=layer, head=head, query=place), question)
+    explorer = explore(trace, kind=kind, layer=layer, head=head, query=place)
+    return Prediction(explorer, question, afterwards)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from viz_transformer.checkpoint import WEIGHTS, Checkpoint
+from viz_transformer.checkpoint import WEIGHTS, Checkpoint, check_writable
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
@@ -78,6 +78,7 @@ def train_english_spanish(
     """
     import torch
 
+    check_writable(folder)
     corpus = english_spanish()
     vocabulary = vocabulary_of(corpus.train)
     model = make_model(replace(MODEL, vocab_size=len(vocabulary)), training.seed)

@@ -101,22 +101,27 @@ class Translator:
             )
 
     @torch.no_grad()
-    def trace(self, text: str, target: str | None = None) -> ForwardTrace:
+    def trace(self, text: str, target: str | Sequence[str] | None = None) -> ForwardTrace:
         """Return every head's attention while the model writes a translation.
 
         Args:
             text: the sentence to read.
-            target: the translation to write; by default the model's own.
+            target: the translation to write, as text or as tokens; by default the model's own.
 
         Raises:
             UserError: as `translate`, also for words of `target`.
         """
         source = self._source_ids(text)
-        target_ids = self.vocabulary.target_ids(
-            self.translate(text).text if target is None else target
+        if target is None:
+            target = self.translate(text).tokens
+        words = (
+            self.vocabulary.encode(target, "target")
+            if isinstance(target, str)
+            else self.vocabulary.ids_of(target)
         )
-        self._check_length(target_ids, "translation")
-        read, written = target_ids[:-1], target_ids[1:]
+        read = [self.vocabulary.sos_id, *words]
+        written = [*words, self.vocabulary.eos_id]
+        self._check_length(read, "translation")
         with _threads_for(self.config):
             output = self._traced(torch.tensor([source]), torch.tensor([read]))
         return ForwardTrace(
@@ -136,12 +141,11 @@ class Translator:
         return ids
 
     def _check_length(self, ids: Sequence[int], what: str) -> None:
-        n_specials = sum(index < self.vocabulary.eos_id + 1 for index in ids)
-        most = self.config.max_length - n_specials
+        n_words = len(ids) - 1  # beside the words there is one special token
         if len(ids) > self.config.max_length:
             raise UserError(
-                f"the {what} has {len(ids) - n_specials} words, and this model reads at most "
-                f"{most}; shorten it, or split it in two"
+                f"the {what} has {n_words} words, and this model reads at most "
+                f"{self.config.max_length - 1}; shorten it, or split it in two"
             )
 
 

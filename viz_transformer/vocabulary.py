@@ -172,6 +172,18 @@ class Vocabulary:
         """Turn ids into text; special tokens are left out."""
         return " ".join(token for token in self.tokens_of(ids) if token not in SPECIAL_TOKENS)
 
+    def ids_of(self, tokens: Iterable[str]) -> list[int]:
+        """Turn token strings into ids.
+
+        Raises:
+            UserError: if one is not in the vocabulary.
+        """
+        tokens = list(tokens)
+        for token in tokens:
+            if token not in self._ids:
+                raise UserError(f"{token!r} is no token of this vocabulary; give its tokens")
+        return [self._ids[token] for token in tokens]
+
     def tokens_of(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Turn ids into token strings, special ones included."""
         return tuple(self.tokens[index] for index in ids)

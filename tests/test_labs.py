@@ -1,0 +1,158 @@
+"""Labs, driven from Python; tests/ui does the same with a mouse and a keyboard."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import viz_transformer as vt
+from viz_transformer.labs import Prediction, TranslationLab
+from viz_transformer.trace import ForwardTrace
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return vt.load_translator()
+
+
+@pytest.fixture
+def lab(translator) -> TranslationLab:
+    return vt.translation_lab(translator, "the black cat sleeps")
+
+
+def type_in(lab: TranslationLab, text: str) -> None:
+    lab._field.value = text
+
+
+def test_a_sentence_set_changes_translation_and_picture(lab: TranslationLab) -> None:
+    assert lab.translation.text == "el gato negro duerme"
+    lab.explorer.head = 2
+    lab.sentence = "the white cow does not sleep"
+    assert lab.translation.text == "la vaca blanca no duerme"
+    assert lab.explorer.trace is lab.trace
+    assert lab.trace.source_tokens[:3] == ("the", "white", "cow")
+    assert lab._field.value == lab.sentence
+    assert "la vaca blanca no duerme" in lab._spanish.value
+    assert lab.explorer.head == 2
+
+
+def test_a_sentence_typed_does_the_same(lab: TranslationLab) -> None:
+    type_in(lab, "The dog runs.")
+    assert lab.sentence == "The dog runs."
+    assert lab.translation.text == "el perro corre"
+
+
+def test_an_unknown_word_is_explained_and_the_old_picture_kept(lab: TranslationLab) -> None:
+    picture = lab.explorer.trace
+    type_in(lab, "the dragon sleeps")
+    assert "&#x27;dragon&#x27;" in lab._problem.value
+    assert "still shows <i>the black cat sleeps</i>" in lab._problem.value
+    assert lab.explorer.trace is picture
+    assert lab.translation.text == "el gato negro duerme"
+    shown = [b.description for b in lab._suggestions if b.layout.display != "none"]
+    assert "dog" in shown
+
+
+def test_a_suggestion_takes_the_unknown_words_place(lab: TranslationLab) -> None:
+    type_in(lab, "the dragon sleeps")
+    next(b for b in lab._suggestions if b.description == "dog").click()
+    assert lab.sentence == "the dog sleeps"
+    assert lab.translation.text == "el perro duerme"
+    assert lab._problem.value == ""
+    assert all(button.layout.display == "none" for button in lab._suggestions)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "cat " * 80])
+def test_other_bad_text_is_explained_without_suggestions(lab: TranslationLab, text: str) -> None:
+    type_in(lab, text)
+    assert lab._problem.value
+    assert lab.sentence == "the black cat sleeps"
+    assert all(button.layout.display == "none" for button in lab._suggestions)
+
+
+def test_typing_the_old_sentence_again_clears_the_problem(lab: TranslationLab) -> None:
+    type_in(lab, "zzz")
+    type_in(lab, "the black cat sleeps")
+    assert lab._problem.value == ""
+
+
+def test_set_from_python_a_bad_sentence_raises_and_changes_nothing(lab: TranslationLab) -> None:
+    picture = lab.explorer.trace
+    with pytest.raises(vt.UserError, match="dragon"):
+        lab.sentence = "the dragon"
+    assert lab.sentence == "the black cat sleeps"
+    assert lab.explorer.trace is picture
+
+
+def test_what_is_typed_reaches_the_page_as_text(lab: TranslationLab) -> None:
+    type_in(lab, "<img src=x onerror=alert(1)>")
+    assert "<img" not in lab._problem.value
+    assert "&lt;img" in lab._problem.value
+
+
+TRACE = ForwardTrace(
+    source_tokens=("the", "<b>cat</b>", "sleeps"),
+    target_tokens=("<sos>",),
+    output_tokens=("gato",),
+    cross_attention=np.array([0.1, 0.7, 0.2]).reshape(1, 1, 1, 3),
+)
+
+
+def asked() -> Prediction:
+    return vt.prediction(
+        TRACE, "Where?", kind="cross", layer=0, head=0, query="gato", afterwards="So <there>."
+    )
+
+
+def test_the_picture_comes_after_the_answer() -> None:
+    guess = asked()
+    assert guess.choice is None
+    assert guess.explorer not in guess.children
+    guess._buttons[2].click()
+    assert guess.choice == 2
+    assert guess.explorer in guess.children
+    assert guess.explorer.query == 0
+    told = guess.children[2].value
+    assert "You chose <b>sleeps</b>: weight 0.20, rank 2 of 3." in told
+    assert "most at <b>&lt;b&gt;cat&lt;/b&gt;</b>: 0.70" in told
+    assert "So &lt;there&gt;." in told
+
+
+def test_a_right_prediction_is_told_so() -> None:
+    guess = asked()
+    guess.choice = 1
+    assert "weight 0.70, rank 1 of 3. That is where this head looks." in guess.children[2].value
+
+
+def test_a_prediction_is_made_once() -> None:
+    guess = asked()
+    guess.choice = 1
+    guess.choice = 2
+    assert guess.choice == 1
+    assert all(button.disabled for button in guess._buttons)
+
+
+def test_a_choice_that_is_no_word_is_refused() -> None:
+    guess = asked()
+    with pytest.raises(vt.UserError, match="7 is not in"):
+        guess.choice = 7
+    assert guess.choice is None
+
+
+def test_a_switch_keeps_the_selection(translator) -> None:
+    traces = {
+        "tired": translator.trace("the dog did not cross the street because it was too tired"),
+        "wide": translator.trace("the dog did not cross the street because it was too wide"),
+    }
+    switch = vt.trace_switch(traces, kind="encoder")
+    switch.explorer.layer, switch.explorer.head = 1, 3
+    switch.children[0].value = "wide"
+    assert switch.shown == "wide"
+    assert switch.explorer.trace is traces["wide"]
+    assert (switch.explorer.kind, switch.explorer.layer, switch.explorer.head) == ("encoder", 1, 3)
+    switch.shown = "tired"
+    assert switch.children[0].value == "tired"
+    with pytest.raises(vt.UserError, match="'old' is not one of"):
+        switch.shown = "old"
+    with pytest.raises(vt.UserError, match="no trace"):
+        vt.trace_switch({})

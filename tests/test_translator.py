@@ -1,0 +1,197 @@
+"""The bundled translator: what it translates, and that its traces are its own forward pass."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import viz_transformer as vt
+from viz_transformer.config import ModelConfig
+from viz_transformer.corpus import english_spanish
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.recipes import exact_match
+from viz_transformer.training import make_model
+from viz_transformer.translator import Translator
+from viz_transformer.vocabulary import UnknownWordError, Vocabulary
+
+DATA = Path(__file__).parents[1] / "data"
+SENTENCE = "the animal did not cross the street because it was too tired"
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return vt.load_translator()
+
+
+@pytest.mark.parametrize(
+    ("english", "spanish"),
+    [
+        ("hello world", "hola mundo"),
+        ("i love you", "te amo"),
+        ("the cat is black", "el gato es negro"),
+        ("good morning", "buenos dias"),
+        ("this is a book", "este es un libro"),
+        ("what is your name", "como te llamas"),
+        ("i love cat", "amo gato"),
+        ("this is a cat", "este es un gato"),
+        ("The black cat sleeps.", "el gato negro duerme"),
+        ("The animal didn't cross the street because it was too tired!",
+         "el animal no cruzo la calle porque estaba demasiado cansado"),
+        ("the animal did not cross the street because it was too wide",
+         "el animal no cruzo la calle porque era demasiado ancha"),
+        ("the cow did not cross the river because it was too wide",
+         "la vaca no cruzo el rio porque era demasiado ancho"),
+        ("the ticket from beijing to shanghai is cheap",
+         "el billete de pekin a shanghai es barato"),
+    ],
+)  # fmt: skip
+def test_it_translates(translator: Translator, english: str, spanish: str) -> None:
+    translation = translator.translate(english)
+    assert translation.text == spanish
+    assert translation.tokens == tuple(spanish.split())
+    assert translation.score <= 0
+
+
+def test_it_reaches_99_percent_on_unseen_combinations(translator: Translator) -> None:
+    """The whole sets are `viz-transformer evaluate`; these are their first sentences."""
+    corpus = english_spanish(n_train=0)
+    assert exact_match("held out", translator, corpus.held_out[:600]).share >= 0.99
+    assert exact_match("tired/wide", translator, corpus.held_out_reasons).share >= 0.99
+
+
+def test_exact_match_tells_what_went_wrong(translator: Translator) -> None:
+    pair = english_spanish(n_train=0).held_out[0]
+    wrong = type(pair)(pair.source, (*pair.target, "gato"), ())
+    score = exact_match("x", translator, [pair, wrong])
+    assert (score.n_right, score.n, score.share) == (1, 2, 0.5)
+    text = " ".join(pair.target)
+    assert score.wrong == ((" ".join(pair.source), text, f"{text} gato"),)
+
+
+def test_a_trace_is_the_traced_forward_pass(translator: Translator) -> None:
+    trace = translator.trace(SENTENCE)
+    source = torch.tensor([translator.vocabulary.source_ids(SENTENCE)])
+    target = torch.tensor([translator.vocabulary.target_ids(" ".join(trace.output_tokens[:-1]))])
+    with torch.no_grad():
+        output = translator._traced(source, target[:, :-1])
+        logits = translator.model(source, target[:, :-1])
+    for kind in ("encoder", "decoder", "cross"):
+        fresh = getattr(output, f"{kind}_attention")
+        for layer, weights in enumerate(fresh):
+            np.testing.assert_allclose(trace.attention(kind)[layer], weights[0], atol=1e-6)
+        np.testing.assert_allclose(trace.attention(kind).sum(-1), 1, atol=1e-5)
+    torch.testing.assert_close(output.logits, logits, atol=1e-4, rtol=1e-4)
+    # What the trace says is written next is what the model finds most probable.
+    written = translator.vocabulary.tokens_of(logits[0].argmax(-1).tolist())
+    assert written == trace.output_tokens
+    assert trace.source_tokens == (*SENTENCE.split(), "<eos>")
+    assert trace.target_tokens == ("<sos>", *trace.output_tokens[:-1])
+    assert trace.source_positions.shape == (13, translator.config.d_model)
+
+
+def test_a_trace_replays_from_disk(translator: Translator, tmp_path: Path) -> None:
+    trace = translator.trace(SENTENCE)
+    again = vt.ForwardTrace.load(trace.save(tmp_path / "x.npz"))
+    np.testing.assert_array_equal(again.cross_attention, trace.cross_attention)
+    assert again.output_tokens == trace.output_tokens
+
+
+def test_a_trace_of_a_given_translation(translator: Translator) -> None:
+    trace = translator.trace(
+        "the black cat sleeps", target="La gata, negra".replace("gata", "vaca")
+    )
+    assert trace.output_tokens == ("la", "vaca", "negra", "<eos>")
+
+
+def test_a_change_of_the_model_is_a_change_of_its_traces() -> None:
+    translator = vt.load_translator()
+    before = translator.trace("the cat sleeps", target="el gato duerme").cross_attention
+    with torch.no_grad():
+        translator.model.source_embedding.weight.mul_(0.5)
+    after = translator.trace("the cat sleeps", target="el gato duerme").cross_attention
+    assert not np.allclose(before, after)
+
+
+def test_decode_returns_the_search(translator: Translator) -> None:
+    decoded = translator.decode("the black cat sleeps", beam_width=3)
+    assert decoded.source_tokens == ("the", "black", "cat", "sleeps", "<eos>")
+    assert decoded.hypotheses[0].tokens == ("el", "gato", "negro", "duerme")
+    assert len(decoded.hypotheses) == 3
+    assert decoded.steps[0].candidates[0].token == "el"
+
+
+def test_an_unknown_word_is_named(translator: Translator) -> None:
+    with pytest.raises(UnknownWordError, match=r"'dragon' \(did you mean .*'dog'"):
+        translator.translate("the dragon sleeps")
+    with pytest.raises(UnknownWordError, match="unknown Spanish word 'dragon'"):
+        translator.trace("the cat sleeps", target="el dragón")
+
+
+@pytest.mark.parametrize("call", ["translate", "trace", "decode"])
+def test_empty_and_endless_text_are_refused(translator: Translator, call: str) -> None:
+    with pytest.raises(UserError, match="holds no word"):
+        getattr(translator, call)(" . ")
+    with pytest.raises(UserError, match=r"has 64 words, and this model reads at most 63"):
+        getattr(translator, call)("cat " * 64)
+
+
+def test_the_longest_sentence_is_read_whole(translator: Translator) -> None:
+    trace = translator.trace("cat " * 63, target="gato")
+    assert len(trace.source_tokens) == 64
+
+
+def test_threads_are_put_back(translator: Translator) -> None:
+    torch.set_num_threads(2)
+    try:
+        translator.translate("the cat sleeps")
+        assert torch.get_num_threads() == 2
+        with pytest.raises(UserError):
+            translator.translate("the cat sleeps", beam_width=0)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="no checkpoint folder"):
+        vt.load_translator(tmp_path / "nothing")
+
+
+def test_hostile_words_are_words() -> None:
+    words = ["</script><script>x", "<b>", "\u202eabc"]
+    vocabulary = Vocabulary(words, words)
+    config = ModelConfig(
+        vocab_size=len(vocabulary), d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1,
+        d_ff=8, max_length=12,
+    )  # fmt: skip
+    translator = Translator(make_model(config, 0).eval(), vocabulary)
+    for word in words:
+        assert translator.trace(word).source_tokens == (word, "<eos>")
+
+
+def test_a_translation_without_words_can_be_traced(translator: Translator) -> None:
+    trace = translator.trace("the cat sleeps", target=())
+    assert trace.target_tokens == ("<sos>",)
+    assert trace.output_tokens == ("<eos>",)
+
+
+def test_a_translation_as_tokens_is_that_as_text(translator: Translator) -> None:
+    one = translator.trace("the cat sleeps", target="el gato duerme")
+    other = translator.trace("the cat sleeps", target=["el", "gato", "duerme"])
+    np.testing.assert_array_equal(one.cross_attention, other.cross_attention)
+    with pytest.raises(UserError, match="'gatito' is no token"):
+        translator.trace("the cat sleeps", target=["el", "gatito"])
+    with pytest.raises(UserError, match="the translation has 64 words"):
+        translator.trace("the cat sleeps", target="gato " * 64)
+
+
+def test_the_bundled_files_are_those_that_the_notes_describe() -> None:
+    digest = hashlib.sha256((DATA / "en-es" / "model.safetensors").read_bytes()).hexdigest()
+    made_by = json.loads((DATA / "en-es" / "made_by.json").read_text())
+    assert made_by["sha256"]["model.safetensors"] == digest
+    assert digest in (DATA / "README.md").read_text()
