@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from tests.ui.conftest import LAPTOP, SMALL
+from tests.ui.explorer_parts import Explorer, places
 from tests.ui.lab_page import LabPage
 
 #: Two layers of two heads of each kind, every weight different from its neighbours.
@@ -42,53 +43,6 @@ HOSTILE = {
     "e\u0301\u0323": "e\u0301\u0323",
     "": "∅",
 }
-
-Place = dict[str, float]
-
-
-class Explorer:
-    """The parts of an explorer that stands in a cell's output."""
-
-    def __init__(self, output: Locator) -> None:
-        self.root = output.locator(".vt-explorer")
-        self.title = self.root.locator(".vt-title")
-        self.pair = self.root.locator(".vt-pair").first
-        self.detail = self.root.locator(".vt-detail")
-        self.heads = self.root.locator(".vt-heads canvas")
-        self.matrix = self.root.locator(".vt-head canvas")
-        self.words = self.root.locator(".vt-words canvas")
-
-    def wait_until_drawn(self) -> None:
-        expect(self.root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-
-    def colours(self) -> dict[str, int]:
-        """Return how many colours each canvas shows; a blank one shows one."""
-        count = """(canvas) => {
-            const {width, height} = canvas;
-            const {data} = canvas.getContext('2d').getImageData(0, 0, width, height);
-            return new Set(new Uint32Array(data.buffer)).size;
-        }"""
-        parts = {"heads": self.heads, "matrix": self.matrix, "words": self.words}
-        return {name: canvas.evaluate(count) for name, canvas in parts.items()}
-
-
-def places(canvas: Locator) -> list[Place]:
-    """Return the places of a canvas that answer to the pointer, row by row."""
-    return canvas.evaluate(
-        """(canvas) => {
-            const box = canvas.getBoundingClientRect();
-            const found = [];
-            for (let y = 2; y < box.height; y += 4) {
-                for (let x = 2; x < box.width; x += 4) {
-                    canvas.dispatchEvent(new PointerEvent('pointermove',
-                        {clientX: box.left + x, clientY: box.top + y}));
-                    if (canvas.style.cursor === 'pointer') found.push({x, y});
-                }
-            }
-            canvas.dispatchEvent(new PointerEvent('pointerleave'));
-            return found;
-        }"""
-    )
 
 
 @pytest.fixture

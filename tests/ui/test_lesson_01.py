@@ -1,0 +1,159 @@
+"""The first lesson as a learner works through it: typing, clicking, predicting, answering."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.ui.conftest import LAPTOP, SMALL
+from tests.ui.explorer_parts import Explorer, places
+from tests.ui.lab_page import LabPage
+
+LESSON = "01_which_head_attends_where.ipynb"
+
+
+def cell(lab: LabPage, name: str) -> int:
+    """Return the index of the lesson's cell with this id."""
+    return lab.page.evaluate(
+        "(id) => panel.content.widgets.findIndex((cell) => cell.model.id === id)", name
+    )
+
+
+def output(lab: LabPage, name: str) -> Locator:
+    """Bring a cell into view and return its output."""
+    index = cell(lab, name)
+    lab.select_cell(index)
+    return lab.output(index)
+
+
+@pytest.fixture
+def lesson(lab: LabPage) -> LabPage:
+    """Return the lesson after its first run, from top to bottom."""
+    lab.open(LESSON)
+    lab.run_all()
+    return lab
+
+
+def type_sentence(lesson: LabPage, sentence: str) -> Locator:
+    """Type into the lesson's field and press Enter; returns the output that it stands in."""
+    shown = output(lesson, "lab")
+    shown.get_by_label("English").fill(sentence)
+    shown.get_by_label("English").press("Enter")
+    return shown
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
+def test_its_views_appear_on_the_first_run(
+    lesson: LabPage, theme: str, size: dict[str, int]
+) -> None:
+    lesson.set_theme(theme)
+    lesson.page.set_viewport_size(size)
+    for name in ("lab", "select", "search"):
+        explorer = Explorer(output(lesson, name))
+        explorer.wait_until_drawn()
+        assert min(explorer.colours().values()) > 5, explorer.colours()
+        lesson.screenshot(f"lesson01-{name}-{theme}-{size['width']}x{size['height']}")
+    shown = output(lesson, "predict")
+    expect(shown.get_by_role("button", name="tired", exact=True)).to_be_visible()
+    lesson.screenshot(f"lesson01-predict-{theme}-{size['width']}x{size['height']}")
+    output(lesson, "check")
+    lesson.screenshot(f"lesson01-check-{theme}-{size['width']}x{size['height']}")
+    assert lesson.errors == []
+
+
+def test_a_typed_sentence_changes_the_translation_and_the_picture(lesson: LabPage) -> None:
+    shown = type_sentence(lesson, "the white cow does not sleep")
+    expect(shown).to_contain_text("la vaca blanca no duerme")
+    lesson.wait_for_value("lab.translation.text", "la vaca blanca no duerme")
+    lesson.run("lab.explorer.query, lab.explorer.key = 1, 2")
+    weight = lesson.value(
+        "float(vt.analysis.weights_between(lab.trace, 'cross', 'vaca', 'cow')[1, 0])"
+    )
+    expect(Explorer(output(lesson, "lab")).pair).to_have_text(f"vaca → cow {weight:.2f}")
+
+
+def test_an_unknown_word_is_explained_and_the_picture_stays(lesson: LabPage) -> None:
+    lesson.run("lab.explorer.query, lab.explorer.key = 1, 2")
+    shown = type_sentence(lesson, "the dragon sleeps")
+    expect(shown.get_by_role("alert")).to_contain_text("unknown English word 'dragon'")
+    expect(shown).to_contain_text("el gato negro duerme")
+    expect(Explorer(shown).pair).to_contain_text("gato → cat")
+    lesson.screenshot("lesson01-unknown-word")
+
+    shown.get_by_role("button", name="dog", exact=True).click()
+    expect(shown).to_contain_text("el perro duerme")
+    expect(shown.get_by_role("alert")).to_have_count(0)
+    lesson.wait_for_value("lab.sentence", "the dog sleeps")
+    assert lesson.errors == []
+
+
+def test_hostile_text_in_the_field_is_text(lesson: LabPage) -> None:
+    hostile = "<img src=x onerror=window.pwned=1> </script><script>window.pwned=1</script>"
+    shown = type_sentence(lesson, hostile)
+    expect(shown.get_by_role("alert")).to_contain_text("unknown English word '<img'")
+    assert lesson.page.evaluate("window.pwned") is None
+    assert lesson.errors == []
+
+
+def test_gato_looks_at_cat_before_negro_looks_at_black(lesson: LabPage) -> None:
+    """The issue of the lesson: on the page and in the kernel."""
+    explorer = Explorer(output(lesson, "lab"))
+    expect(explorer.title).to_have_text("Cross-attention · layer 1 · head 0")
+    for query, key, words in ((1, 2, "gato → cat"), (2, 1, "negro → black")):
+        lesson.run(f"lab.explorer.query, lab.explorer.key = {query}, {key}")
+        output(lesson, "lab")
+        expect(explorer.pair).to_have_text(re.compile(rf"^{words} (1\.00|0\.9\d)$"))
+
+
+def test_a_prediction_is_made_before_the_picture_is_shown(lesson: LabPage) -> None:
+    shown = output(lesson, "predict")
+    assert Explorer(shown).root.count() == 0
+    shown.get_by_role("button", name="animal", exact=True).click()
+    Explorer(shown).wait_until_drawn()
+    expect(shown).to_contain_text("You chose animal: weight 0.00")
+    expect(shown).to_contain_text("looks most at tired: 1.00")
+    expect(Explorer(shown).title).to_have_text("Cross-attention · layer 1 · head 0")
+    lesson.wait_for_value("guess.choice", 1)
+    output(lesson, "predict")
+    lesson.screenshot("lesson01-predicted")
+    assert lesson.errors == []
+
+
+def test_the_exercise_reads_the_click_and_says_why(lesson: LabPage) -> None:
+    check = cell(lesson, "check")
+    expect(output(lesson, "check")).to_contain_text("Not yet. In layer 0, head 0")
+
+    explorer = Explorer(output(lesson, "search"))
+    canvas = explorer.heads
+    wanted = [place for place in places(canvas) if place["y"] < canvas.bounding_box()["height"] / 3]
+    canvas.click(position=wanted[-1])  # the last head of the encoder's last layer
+    expect(explorer.title).to_have_text("Encoder self-attention · layer 1 · head 3")
+    lesson.run_cell(check)
+    expect(output(lesson, "check")).to_contain_text("Right. Layer 1, head 3: tired → animal")
+
+
+def test_flipping_between_the_sentences_keeps_the_head(lesson: LabPage) -> None:
+    lesson.run("search.explorer.layer, search.explorer.head, search.explorer.query = 1, 3, 11")
+    shown = output(lesson, "search")
+    explorer = Explorer(shown)
+    lesson.run("search.explorer.key = 6")
+    output(lesson, "search")
+    expect(explorer.pair).to_contain_text("tired → street 0.00")
+    shown.get_by_role("button", name="… too wide").click()
+    expect(explorer.pair).to_contain_text("wide → street 1.00")
+    expect(explorer.title).to_have_text("Encoder self-attention · layer 1 · head 3")
+
+
+def test_thirty_fast_sentences_end_on_the_last(lesson: LabPage) -> None:
+    shown = output(lesson, "lab")
+    field = shown.get_by_label("English")
+    nouns = ("dog", "cow", "horse")
+    for turn in range(30):
+        field.fill(f"the {nouns[turn % 3]} {'runs' if turn % 2 else 'sleeps'}")
+        field.press("Enter")
+    expect(shown).to_contain_text("el caballo corre")
+    lesson.wait_for_value("lab.translation.text", "el caballo corre")
+    assert lesson.value("lab.explorer.trace is lab.trace")
