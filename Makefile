@@ -11,7 +11,7 @@ LOCK_WITH ?= torch==2.13.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint bench lock clean
+.PHONY: help lab test lint bench picture lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -30,6 +30,10 @@ lint: $(VENV)/.ready-test ## check style and formatting; changes nothing
 bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
 	$(BIN)/python -m tools.ensure chromium npm
 	$(BIN)/python -m benchmarks
+
+picture: $(VENV)/.ready-test ## take the README's picture anew
+	$(BIN)/python -m tools.ensure chromium
+	$(BIN)/python -m tools.picture
 
 lock: ## write constraints.txt anew, from the newest versions that work together
 	rm -rf build/lock

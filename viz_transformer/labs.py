@@ -52,14 +52,17 @@ class TranslationLab(ipywidgets.VBox):
         self._spanish = ipywidgets.HTML(description="Spanish")
         self._problem = ipywidgets.HTML()
         self._suggestions = [
-            ipywidgets.Button(layout=ipywidgets.Layout(display="none", width="auto"))
+            ipywidgets.Button(
+                layout=ipywidgets.Layout(display="none", width="auto", flex="0 0 auto")
+            )
             for _ in range(_N_SUGGESTIONS)
         ]
         for button in self._suggestions:
             button.on_click(self._on_suggestion)
         # min_height: a problem that comes or goes does not move the picture beneath it.
         hint = ipywidgets.HBox(
-            [self._problem, *self._suggestions], layout=ipywidgets.Layout(min_height="2.2rem")
+            [self._problem, *self._suggestions],
+            layout=ipywidgets.Layout(flex_flow="row wrap", min_height="2.2rem"),
         )
         super().__init__([self._field, self._spanish, hint, self.explorer], sentence=sentence)
         self._field.observe(self._on_typed, "value")
