@@ -35,14 +35,14 @@ class Explorer:
         return {name: canvas.evaluate(count) for name, canvas in parts.items()}
 
 
-def places(canvas: Locator) -> list[Place]:
-    """Return the places of a canvas that answer to the pointer, row by row."""
+def places(canvas: Locator, step: int = 4) -> list[Place]:
+    """Return the places of a canvas that answer to the pointer, row by row, `step` pixels apart."""
     return canvas.evaluate(
-        """(canvas) => {
+        """(canvas, step) => {
             const box = canvas.getBoundingClientRect();
             const found = [];
-            for (let y = 2; y < box.height; y += 4) {
-                for (let x = 2; x < box.width; x += 4) {
+            for (let y = 2; y < box.height; y += step) {
+                for (let x = 2; x < box.width; x += step) {
                     canvas.dispatchEvent(new PointerEvent('pointermove',
                         {clientX: box.left + x, clientY: box.top + y}));
                     if (canvas.style.cursor === 'pointer') found.push({x, y});
@@ -50,5 +50,6 @@ def places(canvas: Locator) -> list[Place]:
             }
             canvas.dispatchEvent(new PointerEvent('pointerleave'));
             return found;
-        }"""
+        }""",
+        step,
     )
