@@ -9,7 +9,8 @@ from typing import Any, Literal, Self, get_args
 from viz_transformer.errors import UserError
 
 Norm = Literal["post", "pre"]
-Positional = Literal["sinusoidal", "learned", "none"]
+Positional = Literal["sinusoidal", "learned", "rotary", "none"]
+Scoring = Literal["scaled_dot", "dot", "additive"]
 Activation = Literal["relu", "gelu"]
 
 
@@ -54,7 +55,10 @@ class ModelConfig(_JsonConfig):
         max_length: longest sequence that the positions reach, in tokens.
         dropout: probability of dropping an activation, 0 up to but not including 1.
         norm: ``"post"`` (LayerNorm after each residual sum, the paper) or ``"pre"``.
-        positional: ``"sinusoidal"`` (the paper), ``"learned"`` or ``"none"``.
+        positional: ``"sinusoidal"`` (the paper), ``"learned"``, ``"rotary"`` (Su et al. 2021: it
+            turns queries and keys in place of adding to the words) or ``"none"``.
+        scoring: how a query is compared with a key: ``"scaled_dot"`` (the paper), ``"dot"``
+            (not divided by √d_k) or ``"additive"`` (Bahdanau et al. 2015).
         activation: the feed-forward network's, ``"relu"`` (the paper) or ``"gelu"``.
         bias: whether the attention projections carry biases.
         tie_embeddings: whether source, target and output share one embedding matrix.
@@ -76,6 +80,7 @@ class ModelConfig(_JsonConfig):
     dropout: float = 0.1
     norm: Norm = "post"
     positional: Positional = "sinusoidal"
+    scoring: Scoring = "scaled_dot"
     activation: Activation = "relu"
     bias: bool = True
     tie_embeddings: bool = True
@@ -98,6 +103,7 @@ class ModelConfig(_JsonConfig):
         for name, choices in (
             ("norm", Norm),
             ("positional", Positional),
+            ("scoring", Scoring),
             ("activation", Activation),
         ):
             if getattr(self, name) not in get_args(choices):
@@ -114,6 +120,12 @@ class ModelConfig(_JsonConfig):
             raise UserError(
                 f"d_model={self.d_model} is odd, and sinusoidal positions pair a sine with a "
                 f"cosine; use {self.d_model + 1} or positional='learned'"
+            )
+        if self.positional == "rotary" and self.d_head % 2:
+            raise UserError(
+                f"d_head={self.d_head} (d_model={self.d_model} / n_heads={self.n_heads}) is odd, "
+                "and rotary positions turn pairs of numbers; choose sizes such as d_model=32 and "
+                "n_heads=4, or positional='learned'"
             )
 
     @property
