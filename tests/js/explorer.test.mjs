@@ -7,7 +7,7 @@ const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url)
 const explorer = await import(new URL("explorer.js", STATIC));
 const { headAt, headsLayout, moveHead } = await import(new URL("heads.js", STATIC));
 const { cellAt, matrixLayout, moveCell } = await import(new URL("matrix.js", STATIC));
-const { linesFor, wordAt, wordsLayout } = await import(new URL("words.js", STATIC));
+const { lineInView, linesFor, wordAt, wordsInView, wordsLayout } = await import(new URL("words.js", STATIC));
 
 const NONE = { query: null, key: null };
 
@@ -170,6 +170,21 @@ test("a word is found in its column", () => {
   assert.deepEqual(wordAt(layout, layout.keyLeft + 5, y), { query: null, key: 1 });
   assert.equal(wordAt(layout, (layout.queryRight + layout.keyLeft) / 2, y), null);
   assert.equal(wordAt(layout, layout.queryRight - 5, layout.pitch * 2.5), null);
+});
+
+test("of a long text only what is in view is drawn, and every line that crosses it", () => {
+  const layout = wordsLayout({ rows: 100, cols: 50, width: 380, maxHeight: 400 });
+  assert.equal(layout.shown, 400);
+  assert.equal(layout.height, 100 * layout.pitch);
+  const top = 40 * layout.pitch;
+  const [first, end] = wordsInView(layout, top, 100);
+  assert.deepEqual([first, end], [40, 40 + 400 / layout.pitch]);
+  assert.deepEqual(wordsInView(layout, top + 1, 100), [40, end + 1]); // halves of words count
+  assert.deepEqual(wordsInView(layout, 90 * layout.pitch, 50), [50, 50]);
+  assert.ok(lineInView(layout, top, 0, 99)); // neither end is in view, its middle is
+  assert.ok(lineInView(layout, top, 40, 10));
+  assert.ok(!lineInView(layout, top, 39, 10));
+  assert.ok(!lineInView(layout, top, end, 99));
 });
 
 test("the page is arranged to fit its width", () => {

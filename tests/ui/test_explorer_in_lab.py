@@ -94,6 +94,28 @@ def test_a_click_on_a_word_pins_it_and_a_second_lets_go(lab: LabPage, explorer: 
     lab.wait_for_value("(view.query, view.key)", (None, None))
 
 
+def test_a_long_text_is_scrolled_to_its_last_word(lab: LabPage) -> None:
+    many = "trace = make([f's{i}' for i in range(100)], [f't{i}' for i in range(100)])"
+    lab.open_cells(MAKE, many, SHOW)
+    lab.run_all()
+    explorer = Explorer(lab.output(2))
+    explorer.wait_until_drawn()
+    explorer.words.hover()
+    lab.page.mouse.wheel(0, 10_000)
+    # At the end of the scroll, the end of the last word is the end of the canvas.
+    lab.page.wait_for_function(
+        """() => {
+            const scroller = document.querySelector('.vt-scroll');
+            const [whole, canvas] = [scroller.firstChild, scroller.querySelector('canvas')];
+            return scroller.scrollTop + canvas.clientHeight === whole.clientHeight;
+        }"""
+    )
+    explorer.words.click(position=places(explorer.words)[-1])
+    lab.wait_for_value("(view.query, view.key)", (None, 99))
+    expect(explorer.pair).to_contain_text("→ s99")
+    lab.screenshot("explorer-100-tokens-scrolled")
+
+
 def test_python_moves_the_view(lab: LabPage, explorer: Explorer) -> None:
     lab.run("view.layer, view.head = 1, 0")
     expect(explorer.title).to_have_text("Cross-attention · layer 1 · head 0")

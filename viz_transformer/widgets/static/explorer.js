@@ -174,7 +174,8 @@ export function render({ model, el }) {
   const columns = element(wordsPart, "div", "vt-columns", { "aria-hidden": "true" });
   for (const text of ["query", "", "key"]) element(columns, "span", "").textContent = text;
   const scroller = element(wordsPart, "div", "vt-scroll");
-  const wordsCanvas = picture(scroller, "Words and who looks at whom: arrow keys choose query and key");
+  const scrolled = element(scroller, "div", "vt-scrolled"); // as high as all words; the canvas stays in view
+  const wordsCanvas = picture(scrolled, "Words and who looks at whom: arrow keys choose query and key");
 
   let [unpacked, entries, theme, thumbnails, cells, frame, hover, hoverHead, drawn] = Array(9).fill(null);
   let shape = {}; // where things stand, by part
@@ -255,7 +256,8 @@ export function render({ model, el }) {
     scroller.style.maxHeight = `${room.height + 4}px`;
     columns.style.gridTemplateColumns = `${words.queryRight - 7}px 1fr ${words.width - words.keyLeft - 7}px`;
     columns.style.width = `${words.width}px`;
-    drawWords(wordsCanvas, words, entry, offset, { active, pinned }, theme, theme.measure);
+    scrolled.style.height = `${words.height}px`;
+    drawWords(wordsCanvas, words, scroller.scrollTop, entry, offset, { active, pinned }, theme, theme.measure);
 
     shape = { heads, matrix, words };
     tell(entry, chosen, active);
@@ -368,8 +370,9 @@ export function render({ model, el }) {
     click: (cell) => select(unpinOr(cell, selection())),
     press: keyOnCells,
   });
+  listen(scroller, "scroll", ask);
   onPart(wordsCanvas, {
-    find: (x, y) => wordAt(shape.words, x, y),
+    find: (x, y) => wordAt(shape.words, x, y + scroller.scrollTop),
     point: (at) => { hover = at; },
     click: clickWord,
     press: keyOnCells,

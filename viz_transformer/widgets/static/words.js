@@ -6,7 +6,7 @@ import { elide, twoDecimals, visible } from "./text.js";
 
 const FAINTEST = 0.02; // lines below this weight are left out: they are invisible, and there are many
 
-/** Where the two columns stand. */
+/** Where the two columns stand; `shown` of their `height` are in view, and the rest is scrolled to. */
 export function wordsLayout({ rows, cols, width, maxHeight }) {
   const most = Math.max(rows, cols);
   const pitch = Math.max(16, Math.min(40, Math.floor(maxHeight / most)));
@@ -14,6 +14,7 @@ export function wordsLayout({ rows, cols, width, maxHeight }) {
   return {
     rows, cols, pitch, column, width,
     height: most * pitch,
+    shown: Math.min(most * pitch, maxHeight),
     queryRight: column,
     keyLeft: width - column,
   };
@@ -43,14 +44,30 @@ export function linesFor({ weights, rows, cols }, offset, { query, key }) {
   return lines;
 }
 
-/** Draw the words and their lines. */
-export function drawWords(canvas, layout, entry, offset, { active, pinned }, theme, measure) {
+/** The words in view, as [first, last + 1] of `count`, when `top` pixels are scrolled away. */
+export function wordsInView({ pitch, shown }, top, count) {
+  return [Math.min(count, Math.floor(top / pitch)), Math.min(count, Math.ceil((top + shown) / pitch))];
+}
+
+/** Whether a line from one word to another crosses the part in view: it never leaves their rows. */
+export function lineInView({ pitch, shown }, top, row, col) {
+  const [first, last] = [Math.min(row, col), Math.max(row, col)];
+  return first * pitch < top + shown && (last + 1) * pitch > top;
+}
+
+/**
+ * Draw the words and their lines, as far as they are in view: `top` pixels are scrolled away.
+ * So a redraw takes no longer for a long text than for what of it is seen.
+ */
+export function drawWords(canvas, layout, top, entry, offset, { active, pinned }, theme, measure) {
   const { pitch, column, queryRight, keyLeft, rows, cols } = layout;
-  const context = fitCanvas(canvas, layout.width, layout.height);
+  const context = fitCanvas(canvas, layout.width, layout.shown);
+  context.translate(0, -top);
   const middle = (index) => (index + 0.5) * pitch;
   const bend = (keyLeft - queryRight) * 0.45;
   context.strokeStyle = theme.line;
   for (const [row, col, weight] of linesFor(entry, offset, active)) {
+    if (!lineInView(layout, top, row, col)) continue;
     const faded = active.query !== null && active.key !== null && col !== active.key;
     context.globalAlpha = Math.min(1, weight) * (faded ? 0.35 : 1);
     context.lineWidth = 1 + 4 * Math.min(1, weight);
@@ -89,11 +106,13 @@ export function drawWords(canvas, layout, entry, offset, { active, pinned }, the
     }
   };
   const fromKeys = active.query === null && active.key !== null;
-  for (let row = 0; row < rows; row++) {
+  const [firstRow, endRow] = wordsInView(layout, top, rows);
+  for (let row = firstRow; row < endRow; row++) {
     const weight = fromKeys ? entry.weights[offset + row * cols + active.key] : null;
     word(entry.queries[row], row, true, weight, row === active.query, row === pinned.query);
   }
-  for (let col = 0; col < cols; col++) {
+  const [firstCol, endCol] = wordsInView(layout, top, cols);
+  for (let col = firstCol; col < endCol; col++) {
     const weight = active.query === null ? null : entry.weights[offset + active.query * cols + col];
     word(entry.keys[col], col, false, weight, col === active.key, col === pinned.key);
   }
