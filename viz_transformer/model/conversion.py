@@ -19,7 +19,7 @@ from torch import nn
 from viz_transformer.config import ModelConfig, Positional
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import MultiHeadAttention
-from viz_transformer.model.layers import DecoderLayer, EncoderLayer
+from viz_transformer.model.layers import ACTIVATIONS, DecoderLayer, EncoderLayer
 from viz_transformer.model.transformer import Transformer
 
 _ACTIVATIONS = {F.relu: "relu", F.gelu: "gelu"}
@@ -104,7 +104,8 @@ def to_torch_transformer(model: Transformer) -> nn.Transformer:
             config.n_heads,
             config.d_ff,
             config.dropout,
-            config.activation,
+            ACTIVATIONS[config.activation],
+            layer_norm_eps=config.layer_norm_eps,
             batch_first=True,
             norm_first=config.norm == "pre",
         )

@@ -4,6 +4,9 @@ Every layer takes vectors [batch, position, d_model] and returns new ones of the
 with the attention weights that it used, so nothing needs to be recorded on the side.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
@@ -18,18 +21,26 @@ from viz_transformer.model.attention import (
 )
 from viz_transformer.model.cache import DecoderCache, LayerCache
 
+#: What may stand between the two matrices of the feed-forward network.
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
+}
+
 
 class FeedForward(nn.Module):
-    """The position-wise network: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, or with GELU for max.
+    """The position-wise network: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, or another than max.
 
-    Source: Vaswani et al. 2017, section 3.3.
+    Source: Vaswani et al. 2017, section 3.3; GELU: Hendrycks and Gimpel 2016.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.w_1 = nn.Linear(config.d_model, config.d_ff)
         self.w_2 = nn.Linear(config.d_ff, config.d_model)
-        self.activation = {"relu": F.relu, "gelu": F.gelu}[config.activation]
+        self.activation = ACTIVATIONS[config.activation]
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -54,7 +65,7 @@ class Residual(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.pre_norm = config.norm == "pre"
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.dropout)
 
     def branch(
@@ -174,15 +185,20 @@ class DecoderLayer(nn.Module):
 
 def _final_norm(config: ModelConfig) -> nn.Module:
     # Pre-norm layers add to x without ever normalising it, so the stack does it once at its end.
-    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+    if config.norm == "post":
+        return nn.Identity()
+    return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers."""
+    """A stack of encoder layers; behind a causal mask it is a decoder without cross-attention."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        n_layers = (
+            config.n_decoder_layers if config.family == "decoder" else config.n_encoder_layers
+        )
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(n_layers))
         self.norm = _final_norm(config)
 
     def forward(

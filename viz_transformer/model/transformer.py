@@ -4,7 +4,6 @@
 model, with the same parameters and the same logits, that also returns what every head looked at.
 """
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -16,32 +15,37 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.initial import initialise
+from viz_transformer.model.inputs import check_batch, check_ids
 from viz_transformer.model.layers import Decoder, Encoder
 from viz_transformer.model.masks import causal_mask, padding_mask
-from viz_transformer.model.positional import make_positions
+from viz_transformer.model.positional import embedding_scale, make_positions
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ModelOutput:
-    """What `TracedTransformer` returns.
+    """What a traced model returns; None stands for what its family has not.
 
     Attributes:
-        logits: [batch, target, vocab], unnormalised scores of the next word.
+        logits: [batch, target, vocab], unnormalised scores of the next word; of an encoder
+            with a classification head [batch, classes]; of one without, None.
         encoder_attention: per encoder layer, weights [batch, head, source, source].
         decoder_attention: per decoder layer, weights [batch, head, target, target].
         cross_attention: per decoder layer, weights [batch, head, target, source].
         source_positions: [source, d_model], the positional encodings added to the source.
         target_positions: [target, d_model], those added to the target.
+        last_hidden_state: [batch, position, d_model], the last stack's vectors.
 
     The weights are those before dropout; their last two axes are query and key.
     """
 
-    logits: Float[Tensor, "batch target vocab"]
-    encoder_attention: tuple[Float[Tensor, "batch head source source"], ...]
-    decoder_attention: tuple[Float[Tensor, "batch head target target"], ...]
-    cross_attention: tuple[Float[Tensor, "batch head target source"], ...]
-    source_positions: Float[Tensor, "source d_model"]
-    target_positions: Float[Tensor, "target d_model"]
+    logits: Float[Tensor, "batch target vocab"] | Float[Tensor, "batch classes"] | None
+    encoder_attention: tuple[Float[Tensor, "batch head source source"], ...] | None = None
+    decoder_attention: tuple[Float[Tensor, "batch head target target"], ...] | None = None
+    cross_attention: tuple[Float[Tensor, "batch head target source"], ...] | None = None
+    source_positions: Float[Tensor, "source d_model"] | None = None
+    target_positions: Float[Tensor, "target d_model"] | None = None
+    last_hidden_state: Float[Tensor, "batch position d_model"] | None = None
 
 
 class Transformer(nn.Module):
@@ -50,23 +54,35 @@ class Transformer(nn.Module):
     Args:
         config: sizes and choices; the defaults are the paper's base model.
 
+    Raises:
+        UserError: if the config is that of another family.
+
     Source: Vaswani et al. 2017, section 3 and figure 1.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        if config.family != "encoder-decoder":
+            raise UserError(
+                f"the configuration is of the family {config.family!r}, and Transformer is an "
+                "encoder–decoder; make an EncoderOnly or a DecoderOnly of it"
+            )
         self.config = config
-        # Tied (section 3.4), one matrix serves source, target and output, and is stored once.
+        # Tied (section 3.4), one matrix serves source, target and output, and is stored once;
+        # with a vocabulary of the target's own, one serves target and output.
         self.source_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        if config.has_target_embedding:
+            self.target_embedding = nn.Embedding(config.output_vocab_size, config.d_model)
         if not config.tie_embeddings:
-            self.target_embedding = nn.Embedding(config.vocab_size, config.d_model)
-            self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
+            self.output = nn.Linear(config.d_model, config.output_vocab_size, bias=False)
+        if config.output_bias:
+            self.output_bias = nn.Parameter(torch.zeros(config.output_vocab_size))
         self.source_positions = make_positions(config)
         self.target_positions = make_positions(config)
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        self.apply(_initialise)
+        self.apply(initialise)
 
     def forward(
         self, source_ids: Int[Tensor, "batch source"], target_ids: Int[Tensor, "batch target"]
@@ -116,7 +132,7 @@ class Transformer(nn.Module):
             UserError: as `forward`.
         """
         x = self.embed_target(target_ids)
-        _check_batch(target_ids, memory)
+        check_batch(target_ids, memory)
         target_mask = self.target_mask(target_ids)
         x, _, _ = self.decoder(x, target_mask, memory, source_mask, attend_fused)
         return self.logits(x)
@@ -148,49 +164,66 @@ class Transformer(nn.Module):
         """
         ids = next_ids[:, None]  # [batch, 1]
         x = self.embed_target(ids, start=cache.length)  # [batch, 1, d_model]
-        _check_batch(ids, cache.source_mask)
-        x, cache = self.decoder.step(x, self.padding_mask(ids), cache)
+        check_batch(ids, cache.source_mask)
+        new_mask = self.target_padding_mask(ids, start=cache.length)
+        x, cache = self.decoder.step(x, new_mask, cache)
         return self.logits(x)[:, 0], cache  # [batch, 1, vocab] -> [batch, vocab]
 
     def padding_mask(self, ids: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 key"]:
         """Return the padding mask of ids with the model's own `pad_id`."""
         return padding_mask(ids, self.config.pad_id)
 
+    def target_padding_mask(
+        self, target_ids: Int[Tensor, "batch key"], start: int = 0
+    ) -> Bool[Tensor, "batch 1 1 key"]:
+        """Return the padding mask of target ids that stand at `start` and after.
+
+        Some models start every target with `pad_id` itself (Marian): there the first position is
+        no padding.
+        """
+        mask = self.padding_mask(target_ids)
+        if start == 0 and self.config.start_id == self.config.pad_id:
+            mask[..., 0] = True
+        return mask
+
     def target_mask(
         self, target_ids: Int[Tensor, "batch target"]
     ) -> Bool[Tensor, "batch 1 target target"]:
         """Return the mask of the decoder's self-attention: no padding, and no look ahead."""
-        return self.padding_mask(target_ids) & causal_mask(target_ids.shape[1], target_ids.device)
+        causal = causal_mask(target_ids.shape[1], target_ids.device)
+        return self.target_padding_mask(target_ids) & causal
 
     def embed_source(
         self, source_ids: Int[Tensor, "batch source"]
     ) -> Float[Tensor, "batch source d_model"]:
         """Turn source ids into vectors that know their word and their place."""
-        _check_ids("source_ids", source_ids, self.config)
+        check_ids("source_ids", source_ids, self.config.vocab_size, self.config.max_length)
         return self._embed(source_ids, self.source_embedding, self.source_positions)
 
     def embed_target(
         self, target_ids: Int[Tensor, "batch target"], start: int = 0
     ) -> Float[Tensor, "batch target d_model"]:
         """Turn target ids, standing at `start` and after, into vectors."""
-        _check_ids("target_ids", target_ids, self.config, start)
-        tied = self.config.tie_embeddings
-        embedding = self.source_embedding if tied else self.target_embedding
-        return self._embed(target_ids, embedding, self.target_positions, start)
+        config = self.config
+        check_ids("target_ids", target_ids, config.output_vocab_size, config.max_length, start)
+        return self._embed(target_ids, self._target_embedding, self.target_positions, start)
 
     def logits(
         self, x: Float[Tensor, "batch target d_model"]
     ) -> Float[Tensor, "batch target vocab"]:
         """Compare each of the decoder's vectors with the output vector of every word."""
-        tied = self.config.tie_embeddings
-        return F.linear(x, self.source_embedding.weight if tied else self.output.weight)
+        words = self._target_embedding if self.config.tie_embeddings else self.output
+        return F.linear(x, words.weight, self.output_bias if self.config.output_bias else None)
+
+    @property
+    def _target_embedding(self) -> nn.Embedding:
+        own = self.config.has_target_embedding
+        return self.target_embedding if own else self.source_embedding
 
     def _embed(
         self, ids: Tensor, embedding: nn.Embedding, positions: nn.Module, start: int = 0
     ) -> Tensor:
-        # √d_model brings the words, drawn with standard deviation 1/√d_model, to the positions'
-        # size (section 3.4).
-        x = embedding(ids) * math.sqrt(self.config.d_model)  # [batch, position, d_model]
+        x = embedding(ids) * embedding_scale(self.config)  # [batch, position, d_model]
         return self.dropout(x + positions(ids.shape[1], start))
 
 
@@ -214,7 +247,7 @@ class TracedTransformer(Transformer):
         memory, encoder_attention = self.encoder(x, source_mask, attend)
 
         x = self.embed_target(target_ids)
-        _check_batch(target_ids, memory)
+        check_batch(target_ids, memory)
         target_mask = self.target_mask(target_ids)
         x, decoder_attention, cross_attention = self.decoder(
             x, target_mask, memory, source_mask, attend
@@ -226,46 +259,5 @@ class TracedTransformer(Transformer):
             cross_attention=cross_attention,
             source_positions=self.source_positions(source_ids.shape[1]),
             target_positions=self.target_positions(target_ids.shape[1]),
-        )
-
-
-def _initialise(module: nn.Module) -> None:
-    """Draw embeddings from N(0, 1/√d_model), matrices after Xavier; set biases to zero."""
-    if isinstance(module, nn.Embedding):
-        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-    elif isinstance(module, nn.Linear):
-        nn.init.xavier_uniform_(module.weight)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
-
-
-def _check_ids(name: str, ids: Tensor, config: ModelConfig, start: int = 0) -> None:
-    """Raise a UserError unless ids are [batch, position], whole, in range and not too long."""
-    if ids.ndim != 2 or ids.numel() == 0:
-        raise UserError(
-            f"{name} has shape {list(ids.shape)}, but ids are [batch, position], none of them "
-            f"empty; give one sentence as {name}[None]"
-        )
-    if ids.dtype not in (torch.int64, torch.int32):
-        raise UserError(f"{name} is {ids.dtype}, but token ids are whole; use {name}.long()")
-    if start + ids.shape[1] > config.max_length:
-        raise UserError(
-            f"{name} of shape {list(ids.shape)} reaches position {start + ids.shape[1]}, but the "
-            f"model's max_length is {config.max_length}; shorten the text, or make a model with a "
-            "larger max_length"
-        )
-    low, high = (int(bound) for bound in ids.aminmax())
-    if low < 0 or high >= config.vocab_size:
-        raise UserError(
-            f"{name} of shape {list(ids.shape)} holds the id {low if low < 0 else high}, but "
-            f"vocab_size is {config.vocab_size}: ids go from 0 to {config.vocab_size - 1}; encode "
-            "the text with the vocabulary that the model was made for"
-        )
-
-
-def _check_batch(target_ids: Tensor, source: Tensor) -> None:
-    if target_ids.shape[0] != source.shape[0]:
-        raise UserError(
-            f"target_ids {list(target_ids.shape)} has {target_ids.shape[0]} sentences, but the "
-            f"source {list(source.shape)} has {source.shape[0]}; give one target per source"
+            last_hidden_state=x,
         )

@@ -1,0 +1,54 @@
+"""What may come in: token ids, checked before a model reads them."""
+
+import torch
+from torch import Tensor
+
+from viz_transformer.errors import UserError
+
+
+def check_ids(name: str, ids: Tensor, vocab_size: int, max_length: int, start: int = 0) -> None:
+    """Check that ids are [batch, position], whole, in range and not too long.
+
+    Args:
+        name: the argument's name, for the message.
+        ids: token ids [batch, position].
+        vocab_size: ids go from 0 to vocab_size - 1.
+        max_length: number of positions that the model knows.
+        start: the first position.
+
+    Raises:
+        UserError: if they are not.
+    """
+    if ids.ndim != 2 or ids.numel() == 0:
+        raise UserError(
+            f"{name} has shape {list(ids.shape)}, but ids are [batch, position], none of them "
+            f"empty; give one sentence as {name}[None]"
+        )
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise UserError(f"{name} is {ids.dtype}, but token ids are whole; use {name}.long()")
+    if start + ids.shape[1] > max_length:
+        raise UserError(
+            f"{name} of shape {list(ids.shape)} reaches position {start + ids.shape[1]}, but the "
+            f"model's max_length is {max_length}; shorten the text, or make a model with a "
+            "larger max_length"
+        )
+    low, high = (int(bound) for bound in ids.aminmax())
+    if low < 0 or high >= vocab_size:
+        raise UserError(
+            f"{name} of shape {list(ids.shape)} holds the id {low if low < 0 else high}, but "
+            f"vocab_size is {vocab_size}: ids go from 0 to {vocab_size - 1}; encode "
+            "the text with the vocabulary that the model was made for"
+        )
+
+
+def check_batch(target_ids: Tensor, source: Tensor) -> None:
+    """Check that there is one target per source.
+
+    Raises:
+        UserError: if there is not.
+    """
+    if target_ids.shape[0] != source.shape[0]:
+        raise UserError(
+            f"target_ids {list(target_ids.shape)} has {target_ids.shape[0]} sentences, but the "
+            f"source {list(source.shape)} has {source.shape[0]}; give one target per source"
+        )
