@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -115,13 +116,15 @@ def test_lessons_are_copied_and_a_students_work_stays(tmp_path: Path) -> None:
     assert not list(folder.glob("*.part"))
 
 
-def test_lab_opens_the_first_lesson_and_fetches_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lab_opens_the_first_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[list[str]] = []
 
-    def run(command: list[str], check: bool) -> subprocess.CompletedProcess[str]:
+    def run(
+        command: list[str], check: bool, env: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
         commands.append(command)
+        (ours,) = (Path(each) for each in env["JUPYTER_CONFIG_PATH"].split(os.pathsep)[:1])
+        assert (ours / "labconfig" / "default_setting_overrides.json").exists()
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(cli.subprocess, "run", run)
@@ -131,5 +134,4 @@ def test_lab_opens_the_first_lesson_and_fetches_nothing(
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert f"--ServerApp.root_dir={folder}" in command
     assert f"--LabApp.default_url=/lab/tree/{cli.FIRST_LESSON}" in command
-    assert "--LabApp.news_url=None" in command
     assert command[-3:] == ["--no-browser", "--port", "9999"]

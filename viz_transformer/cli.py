@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -129,16 +130,25 @@ def _lab(options: argparse.Namespace) -> int:
         *(sys.executable, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}",
-        # A lesson asks the internet for nothing, and neither does the room it is held in.
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
         *options.rest,
     ]
     try:
-        return subprocess.run(command, check=False).returncode
+        return subprocess.run(command, check=False, env=lab_environment()).returncode
     except KeyboardInterrupt:  # Ctrl-C is how one leaves JupyterLab
         return 0
+
+
+def lab_environment() -> dict[str, str]:
+    """Return the environment in which JupyterLab takes our defaults; a user's own settings win.
+
+    It then asks the internet for nothing, neither news nor updates nor extensions, and saves the
+    views with a notebook, so that a lesson that is opened again shows them before it is run.
+    """
+    ours = str(Path(__file__).parent / "jupyter")
+    others = os.environ.get("JUPYTER_CONFIG_PATH")
+    path = ours if others is None else os.pathsep.join([ours, others])
+    return {**os.environ, "JUPYTER_CONFIG_PATH": path}
 
 
 def copy_lessons(folder: Path) -> Path:

@@ -25,20 +25,13 @@ from typing import Any, Self
 import nbformat
 from playwright.sync_api import BrowserContext, Locator, Page, Route, WebSocketRoute
 
+from viz_transformer.cli import lab_environment
+
 #: For any one wait. Two busy cores need seconds; only a fault takes longer than this.
 TIMEOUT_S = 120
 
 #: Anything that is not on this machine. `file:`, `data:` and `blob:` never leave it.
 ELSEWHERE = re.compile(r"^(?:https?|wss?)://(?!(?:127\.0\.0\.1|localhost)(?:[:/]|$))")
-
-#: What JupyterLab itself would fetch from elsewhere, switched off.
-LAB_SETTINGS = {
-    "@jupyterlab/apputils-extension:notification": {
-        "fetchNews": "false",
-        "checkForUpdates": False,
-    },
-    "@jupyterlab/extensionmanager-extension:plugin": {"enabled": False},
-}
 
 
 class LabServer:
@@ -54,7 +47,7 @@ class LabServer:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._environment = {
-            **os.environ,
+            **lab_environment(),
             "JUPYTER_CONFIG_DIR": str(folder / "config"),
             "JUPYTER_DATA_DIR": str(folder / "data"),
             "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
@@ -63,9 +56,6 @@ class LabServer:
             "OMP_NUM_THREADS": "1",
         }
         self._settings = folder / "config" / "lab" / "user-settings"
-        defaults = folder / "config" / "labconfig" / "default_setting_overrides.json"
-        defaults.parent.mkdir(parents=True)
-        defaults.write_text(json.dumps(LAB_SETTINGS), encoding="utf-8")
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.ui.conftest import LAPTOP, SMALL
 from tests.ui.explorer_parts import Explorer, places
-from tests.ui.lab_page import LabPage
+from tests.ui.lab_page import LabPage, LabServer
 
 LESSON = "01_which_head_attends_where.ipynb"
 
@@ -158,3 +159,24 @@ def test_thirty_fast_sentences_end_on_the_last(lesson: LabPage) -> None:
     expect(shown).to_contain_text("el caballo corre")
     lesson.wait_for_value("lab.translation.text", "el caballo corre")
     assert lesson.value("lab.explorer.trace is lab.trace")
+
+
+def test_a_saved_lesson_shows_its_views_before_it_is_run_again(
+    lab: LabPage, lab_server: LabServer
+) -> None:
+    """The line *Error displaying widget: model not found* meets nobody."""
+    shutil.copy(lab_server.root / LESSON, lab_server.root / "saved.ipynb")
+    lab.open("saved.ipynb")
+    lab.run_all()
+    lab.run("lab.explorer.query, lab.explorer.key = 1, 2")
+    expect(Explorer(output(lab, "lab")).pair).to_contain_text("gato → cat")
+    lab.command("docmanager:save")
+    lab_server.end_kernels()
+
+    lab.open("saved.ipynb")
+    shown = output(lab, "lab")
+    Explorer(shown).wait_until_drawn()
+    expect(Explorer(shown).pair).to_contain_text("gato → cat")
+    expect(shown).to_contain_text("el gato negro duerme")
+    expect(lab.page.get_by_text("model not found")).to_have_count(0)
+    lab.screenshot("lesson01-reopened")
