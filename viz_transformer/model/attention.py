@@ -4,7 +4,6 @@ Letters in the shapes: `query` and `key` count positions, `d_model` is the width
 vector, `d_head` = d_model / n_heads is the width of one head (d_k and d_v in the paper).
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,11 +12,16 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from viz_transformer.config import Scoring
 from viz_transformer.errors import UserError
-from viz_transformer.model.masks import check_mask
+from viz_transformer.model.masks import check_alike, check_mask, check_not_inverted
+from viz_transformer.model.positional import RotaryPositions
+from viz_transformer.model.scoring import Score, dot, make_score, scaled_dot
 
 #: `attend` or `attend_fused`: how a layer is told which of the two to use.
-Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None, float], tuple[Tensor, Tensor | None]]
+Attention = Callable[
+    [Tensor, Tensor, Tensor, Tensor | None, float, Score], tuple[Tensor, Tensor | None]
+]
 
 
 def attend(
@@ -26,8 +30,9 @@ def attend(
     value: Float[Tensor, "*batch key d_v"],
     mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     dropout: float = 0.0,
+    score: Score = scaled_dot,
 ) -> tuple[Float[Tensor, "*batch query d_v"], Float[Tensor, "*batch query key"]]:
-    """Scaled dot-product attention: softmax(Q Kᵀ / √d_k) V.
+    """Attention: softmax(score(Q, K)) V, and with the scaled dot product softmax(Q Kᵀ / √d_k) V.
 
     The dot products of longer vectors are larger (their variance is d_k), and a softmax of large
     numbers puts all its weight on one key and passes hardly any gradient: hence the √d_k.
@@ -36,8 +41,10 @@ def attend(
         query: [..., query, d_k], mostly [batch, head, query, d_head].
         key: [..., key, d_k].
         value: [..., key, d_v].
-        mask: bool, True = may attend, broadcastable to [..., query, key]; None lets all attend.
+        mask: bool, True = may attend, with as many axes as the scores [..., query, key], each as
+            long as theirs or 1; None lets all attend.
         dropout: probability of dropping a weight on its way to the values; 0 when not training.
+        score: how queries and keys are compared; see `scoring`.
 
     Returns:
         The output [..., query, d_v], and the weights [..., query, key] as they are before dropout.
@@ -45,21 +52,29 @@ def attend(
         zeros, and so is its output.
 
     Raises:
-        UserError: if the mask is not boolean or does not broadcast to the scores.
+        UserError: if the mask is not boolean, does not broadcast to the scores or is an inverted
+            causal mask, or if query, key and value differ in dtype or device.
 
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     """
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # [..., query, key]
-    if mask is None:
-        weights = scores.softmax(dim=-1)
-    else:
-        check_mask(mask, scores.shape)
-        # The lowest number instead of the paper's -inf: a row of -inf alone would become NaN,
-        # and so would every gradient behind it. The second fill makes such a row zero.
-        lowest = torch.finfo(scores.dtype).min
-        weights = scores.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)
+    check_tensors(query, key, value, mask)
+    if mask is not None:
+        check_not_inverted(mask)
+    weights = masked_softmax(score(query, key), mask)  # [..., query, key]
     output = F.dropout(weights, dropout) @ value  # [..., query, d_v]
     return output, weights
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "*#batch #query #key"] | None
+) -> Float[Tensor, "*batch query key"]:
+    """Turn each row of scores into weights that sum to 1, or to 0 where nothing may be attended."""
+    if mask is None:
+        return scores.softmax(dim=-1)
+    # The lowest number instead of the paper's -inf: a row of -inf alone would become NaN,
+    # and so would every gradient behind it. The second fill makes such a row zero.
+    lowest = torch.finfo(scores.dtype).min
+    return scores.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)
 
 
 def attend_fused(
@@ -68,15 +83,35 @@ def attend_fused(
     value: Float[Tensor, "*batch key d_v"],
     mask: Bool[Tensor, "*#batch #query #key"] | None = None,
     dropout: float = 0.0,
+    score: Score = scaled_dot,
 ) -> tuple[Float[Tensor, "*batch query d_v"], None]:
     """Compute the same output as `attend` in one call to torch, which never shows the weights.
 
     For training and decoding, where speed matters and nobody looks. Arguments and errors are
-    those of `attend`; in place of the weights it returns None.
+    those of `attend`; in place of the weights it returns None. Torch knows dot products alone:
+    any other score is computed as in `attend`.
     """
+    if score is not scaled_dot and score is not dot:
+        return attend(query, key, value, mask, dropout, score)[0], None
+    check_tensors(query, key, value, mask)
+    scale = 1.0 if score is dot else None  # None: torch's own 1/√d_k
+    return F.scaled_dot_product_attention(query, key, value, mask, dropout, scale=scale), None
+
+
+def check_tensors(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    """Check what attention is given.
+
+    Raises:
+        UserError: if dtypes or devices differ, or the mask is not boolean or does not broadcast.
+    """
+    check_alike(query=query, key=key, value=value)
     if mask is not None:
         check_mask(mask, query.shape[:-1] + key.shape[-2:-1])
-    return F.scaled_dot_product_attention(query, key, value, mask, dropout), None
+        if mask.device != query.device:
+            raise UserError(
+                f"the mask is on {mask.device} and the query on {query.device}; "
+                "move it with mask.to(query.device)"
+            )
 
 
 class KeysValues(NamedTuple):
@@ -109,14 +144,24 @@ class MultiHeadAttention(nn.Module):
         n_heads: number of heads; it must divide d_model.
         dropout: probability of dropping an attention weight while training.
         bias: whether the four projections add a bias (the paper's do not).
+        scoring: ``"scaled_dot"``, ``"dot"`` or ``"additive"``; the last has parameters of its own.
+        rotary_length: for self-attention with rotary positions, how far they reach; else None.
 
     Raises:
-        UserError: if n_heads does not divide d_model.
+        UserError: if n_heads does not divide d_model, or not into even widths for rotary positions.
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """
 
-    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, bias: bool = True) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        scoring: Scoring = "scaled_dot",
+        rotary_length: int | None = None,
+    ) -> None:
         super().__init__()
         if n_heads < 1 or d_model % n_heads:
             raise UserError(
@@ -130,6 +175,8 @@ class MultiHeadAttention(nn.Module):
         self.w_k = nn.Linear(d_model, d_model, bias=bias)
         self.w_v = nn.Linear(d_model, d_model, bias=bias)
         self.w_o = nn.Linear(d_model, d_model, bias=bias)
+        self.score = make_score(scoring, n_heads, self.d_head)
+        self.rotary = None if rotary_length is None else RotaryPositions(rotary_length, self.d_head)
 
     def forward(
         self,
@@ -137,6 +184,7 @@ class MultiHeadAttention(nn.Module):
         key_value_input: Float[Tensor, "batch key d_model"],
         mask: Bool[Tensor, "#batch #head #query #key"] | None = None,
         attention: Attention = attend,
+        start: int | None = 0,
     ) -> tuple[
         Float[Tensor, "batch query d_model"],
         Float[Tensor, "batch {self.n_heads} query key"] | None,
@@ -151,19 +199,24 @@ class MultiHeadAttention(nn.Module):
             key_value_input: [batch, key, d_model].
             mask: bool, True = may attend, broadcastable to [batch, head, query, key].
             attention: `attend`, or `attend_fused` where the weights are not wanted.
+            start: the first position, if positions are rotary; None leaves all vectors unturned.
 
         Returns:
             The output [batch, query, d_model] and what `attention` gave as weights:
             [batch, head, query, key], or None from `attend_fused`.
 
         Raises:
-            UserError: if the mask is not boolean or does not broadcast to the scores.
+            UserError: as `attend`.
         """
-        return self.look(query_input, self.keys_values(key_value_input), mask, attention)
+        keys_values = self.keys_values(key_value_input, start)
+        return self.look(query_input, keys_values, mask, attention, start)
 
-    def keys_values(self, x: Float[Tensor, "batch key d_model"]) -> KeysValues:
-        """Project a sequence to the keys and values of every head."""
-        return KeysValues(self._split_heads(self.w_k(x)), self._split_heads(self.w_v(x)))
+    def keys_values(
+        self, x: Float[Tensor, "batch key d_model"], start: int | None = 0
+    ) -> KeysValues:
+        """Project a sequence, its first word at `start`, to the keys and values of every head."""
+        keys = self._turn(self._split_heads(self.w_k(x)), start)  # [batch, head, key, d_head]
+        return KeysValues(keys, self._split_heads(self.w_v(x)))
 
     def look(
         self,
@@ -171,15 +224,23 @@ class MultiHeadAttention(nn.Module):
         keys_values: KeysValues,
         mask: Bool[Tensor, "#batch #head #query #key"] | None,
         attention: Attention,
+        start: int | None = 0,
     ) -> tuple[
         Float[Tensor, "batch query d_model"],
         Float[Tensor, "batch {self.n_heads} query key"] | None,
     ]:
         """Look at keys and values that are there already: `forward` without its first half."""
         query = self._split_heads(self.w_q(query_input))  # [batch, head, query, d_head]
+        query = self._turn(query, start)
         dropout = self.dropout if self.training else 0.0
-        heads, weights = attention(query, *keys_values, mask, dropout)
+        heads, weights = attention(query, *keys_values, mask, dropout, self.score)
         return self.w_o(self._merge_heads(heads)), weights
+
+    def _turn(
+        self, x: Float[Tensor, "batch head position d_head"], start: int | None
+    ) -> Float[Tensor, "batch head position d_head"]:
+        """Turn queries or keys by their positions, if these are rotary."""
+        return x if self.rotary is None or start is None else self.rotary(x, start)
 
     def _split_heads(
         self, x: Float[Tensor, "batch position d_model"]

@@ -75,21 +75,82 @@ def from_torch_mask(mask: Bool[Tensor, "*axes"]) -> Bool[Tensor, "*axes"]:
 def check_mask(mask: Tensor, scores_shape: torch.Size) -> None:
     """Check that a mask is boolean and broadcasts to the scores [batch, head, query, key].
 
+    It must have every axis that the scores have. Torch would put missing axes in front, and so
+    read padding [batch, key] as [query, key] wherever there are as many sentences as queries.
+
     Raises:
         UserError: if it does not; the message names both shapes.
     """
     if mask.dtype != torch.bool:
         raise UserError(
-            f"the mask is {mask.dtype}, but a mask is torch.bool with True for 'may attend'; "
+            f"the mask is {mask.dtype} of shape {list(mask.shape)}, but a mask for the scores "
+            f"{list(scores_shape)} is torch.bool with True for 'may attend'; "
             "compare to make one, such as `ids != pad_id`"
         )
-    fits = mask.ndim <= len(scores_shape) and all(
-        have in (1, want)
-        for have, want in zip(reversed(mask.shape), reversed(scores_shape), strict=False)
+    fits = mask.ndim == len(scores_shape) and all(
+        have in (1, want) for have, want in zip(mask.shape, scores_shape, strict=True)
     )
     if not fits:
         raise UserError(
             f"the mask has shape {list(mask.shape)}, which does not broadcast to the scores "
-            f"{list(scores_shape)}, [batch, head, query, key]; make it with padding_mask(ids, "
-            "pad_id) from the ids of the keys, or causal_mask(length) with the number of queries"
+            f"{list(scores_shape)}, [batch, head, query, key], axis by axis; make it with "
+            "padding_mask(ids, pad_id) from the ids of the keys, or causal_mask(length) with the "
+            "number of queries, or give it its missing axes, such as mask[:, None, None]"
+        )
+
+
+def check_not_inverted(mask: Tensor) -> None:
+    """Check that a mask is not a causal one of the opposite meaning, which hides the past.
+
+    Its last query may attend to nothing: a row of all False. Such a row alone is no mistake, as
+    padding leaves some; this pattern in the whole mask is.
+
+    Raises:
+        UserError: if it is.
+    """
+    length = mask.shape[-1]
+    if mask.shape[-2] != length or length < 2 or mask[..., -1, :].any():
+        return
+    if (mask == ~causal_mask(length, mask.device).view(length, length)).all():
+        raise UserError(
+            f"the mask {list(mask.shape)} hides the past and shows the future, and its last row "
+            "is all False; True means 'may attend' here, and the opposite in "
+            "torch.nn.MultiheadAttention: turn it with from_torch_mask(mask)"
+        )
+
+
+def check_source_mask(mask: Tensor, memory_shape: torch.Size) -> None:
+    """Check the mask that a decoder is given for its source: padding, and nothing else.
+
+    Raises:
+        UserError: if it is not bool [batch, 1, 1, source] as `padding_mask` makes it, or is False
+            everywhere.
+    """
+    batch, source = memory_shape[:2]
+    if mask.dtype != torch.bool or tuple(mask.shape) != (batch, 1, 1, source):
+        raise UserError(
+            f"the source mask is {mask.dtype} of shape {list(mask.shape)}, but for a memory "
+            f"{list(memory_shape)} it is torch.bool {[batch, 1, 1, source]}, [batch, 1, 1, "
+            "source]; make it with padding_mask(source_ids, pad_id)"
+        )
+    if not mask.any():
+        raise UserError(
+            f"the source mask {list(mask.shape)} is all False, so nothing of the memory "
+            f"{list(memory_shape)} may be looked at; True means 'may attend' here, and the "
+            "opposite in torch.nn.MultiheadAttention: turn such a mask with from_torch_mask(mask), "
+            "or give a source that is not all padding"
+        )
+
+
+def check_alike(**tensors: Tensor) -> None:
+    """Check that tensors that shall meet are of one dtype and on one device.
+
+    Raises:
+        UserError: if they differ; the message names each tensor's.
+    """
+    if len({(tensor.dtype, tensor.device) for tensor in tensors.values()}) > 1:
+        have = ", ".join(f"{name} is {t.dtype} on {t.device}" for name, t in tensors.items())
+        raise UserError(
+            f"{have}, but they must agree; move or convert them, such as "
+            "tensor.to(other) or model.to(other.device)"
         )
