@@ -66,6 +66,9 @@ def test_an_encoder_only_trace_needs_no_target() -> None:
         ({"source_tokens": "the"}, "sequence of strings"),
         ({"source_tokens": (1, 2, 3)}, "sequence of strings"),
         ({"output_tokens": ("el",)}, "1 tokens for 2 target_tokens"),
+        ({"source_words": (0, 1)}, r"source_words=\(0, 1\).*each of the 3 tokens"),
+        ({"target_words": (0, -1)}, "target_words.*number of its word"),
+        ({"target_words": (0, 1.5)}, "target_words.*number of its word"),
     ],
 )
 def test_what_does_not_fit_is_refused(changes: dict, message: str) -> None:
@@ -76,6 +79,13 @@ def test_what_does_not_fit_is_refused(changes: dict, message: str) -> None:
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(UserError, match="unknown attention kind 'crosss'"):
         trace().attention("crosss")
+
+
+def test_word_numbers_go_to_disk_and_back(tmp_path: Path) -> None:
+    first = trace(source_words=[0, 0, None])
+    again = ForwardTrace.load(first.save(tmp_path / "x.npz"))
+    assert first.source_words == again.source_words == (0, 0, None)
+    assert again.target_words is None
 
 
 tokens = st.text(max_size=6)  # lone surrogates, NULs and U+2028 included

@@ -45,6 +45,9 @@ class ForwardTrace:
         output_tokens: what each target position wrote next, where that is known. Position *i*
             reads ``target_tokens[i]`` and writes ``output_tokens[i]``: a query of the decoder
             is named by the word that it writes.
+        source_words: the number of the word that each source token is a piece of, or None for a
+            special token; views merge pieces by it. None where nobody counted words.
+        target_words: the same for the target tokens.
         encoder_attention: float32 ``[layer, head, source, source]``, or None.
         decoder_attention: float32 ``[layer, head, target, target]``, or None.
         cross_attention: float32 ``[layer, head, target, source]``, or None.
@@ -52,12 +55,15 @@ class ForwardTrace:
         target_positions: float32 ``[target, d_model]``, or None.
 
     Raises:
-        UserError: if an array's shape does not fit the tokens, or it holds a NaN or an infinity.
+        UserError: if an array's shape or a list of word numbers does not fit the tokens, or an
+            array holds a NaN or an infinity.
     """
 
     source_tokens: tuple[str, ...] = ()
     target_tokens: tuple[str, ...] = ()
     output_tokens: tuple[str, ...] | None = None
+    source_words: tuple[int | None, ...] | None = None
+    target_words: tuple[int | None, ...] | None = None
     encoder_attention: FloatArray | None = None
     decoder_attention: FloatArray | None = None
     cross_attention: FloatArray | None = None
@@ -83,6 +89,7 @@ class ForwardTrace:
                 f"[layer, head, {query}={lengths[query]}, {key}={lengths[key]}]",
             )
         for side, length in lengths.items():
+            self._set_words(f"{side}_words", length)
             self._set_array(f"{side}_positions", (length, None), f"[{side}={length}, d_model]")
 
     def _set_array(self, name: str, shape: tuple[int | None, ...], wanted: str) -> None:
@@ -105,6 +112,19 @@ class ForwardTrace:
             )
         array.setflags(write=False)
         object.__setattr__(self, name, array)
+
+    def _set_words(self, name: str, length: int) -> None:
+        words = getattr(self, name)
+        if words is None:
+            return
+        words = tuple(words)
+        numbers = [word for word in words if word is not None]
+        if len(words) != length or not all(type(word) is int and word >= 0 for word in numbers):
+            raise UserError(
+                f"{name}={words!r:.60} does not fit; give each of the {length} tokens the number "
+                "of its word (0, 1, 2 …), or None where it belongs to no word"
+            )
+        object.__setattr__(self, name, words)
 
     @property
     def kinds(self) -> tuple[str, ...]:
