@@ -22,6 +22,7 @@ KIND_NAMES = {
 }
 
 _MOST_NUMBERS = 12  # a wider matrix has no room for the weights in its cells
+_MOST_SMALL_LABELS = 16  # a small matrix has no room for the names of more tokens
 _MOST_LABELS = 40  # more tokens than this on an axis, and every second, third … is named
 
 
@@ -77,7 +78,7 @@ def plot_heads(trace: ForwardTrace, kind: str) -> Figure:
 
     weights = _weights(trace, kind)
     n_layers, n_heads, n_queries, n_keys = weights.shape
-    labelled = max(n_queries, n_keys) <= _MOST_NUMBERS and n_heads <= 8
+    labelled = max(n_queries, n_keys) <= _MOST_SMALL_LABELS and n_heads <= 8
     side = 1.7 if labelled else max(0.55, min(1.4, 14 / n_heads))  # inches
     figure, axes = plt.subplots(
         n_layers,
