@@ -59,8 +59,11 @@ def _vocabulary_matrices(config: ModelConfig) -> int:
 
 
 def _attention(config: ModelConfig) -> int:
-    """W^Q, W^K, W^V and W^O."""
-    return 4 * _linear(config.d_model, config.d_model, config.bias)
+    """W^Q, W^K, W^V and W^O, and in every head what additive scoring learns: W_q, W_k and v."""
+    projections = 4 * _linear(config.d_model, config.d_model, config.bias)
+    if config.scoring != "additive":
+        return projections
+    return projections + config.n_heads * (2 * config.d_head**2 + config.d_head)
 
 
 def _feed_forward(config: ModelConfig) -> int:

@@ -1,12 +1,28 @@
 """The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), from scratch.
 
-Read it as a chapter, in this order: `masks` (who may look at whom), `attention` (how a position
-looks), `positional` (how it knows where it stands), `layers` (how looking and thinking
-alternate), `transformer` (the whole model, plain and traced) and `cache` (how decoding avoids
-doing the same work twice). `conversion` shows that torch's own modules compute the same.
+Read it as a chapter, in this order: `masks` (who may look at whom), `scoring` and `attention` (how
+a position looks), `positional` (how it knows where it stands), `layers` (how looking and thinking
+alternate), `transformer` (the whole model, plain and traced), `families` (each of its halves, alone
+a model of its own) and `cache` (how decoding avoids doing the same work twice). `conversion` shows
+that torch's own modules compute the same, and `huggingface` that BERT, GPT-2 and Marian do.
 """
 
 from viz_transformer.model.attention import attend
+from viz_transformer.model.families import (
+    DecoderOnly,
+    EncoderOnly,
+    TracedDecoderOnly,
+    TracedEncoderOnly,
+)
 from viz_transformer.model.transformer import ModelOutput, TracedTransformer, Transformer
 
-__all__ = ["ModelOutput", "TracedTransformer", "Transformer", "attend"]
+__all__ = [
+    "DecoderOnly",
+    "EncoderOnly",
+    "ModelOutput",
+    "TracedDecoderOnly",
+    "TracedEncoderOnly",
+    "TracedTransformer",
+    "Transformer",
+    "attend",
+]

@@ -1,4 +1,4 @@
-"""What may come in: token ids, checked before a model reads them."""
+"""What may come in: token and segment ids, checked before a model reads them."""
 
 import torch
 from torch import Tensor
@@ -38,6 +38,30 @@ def check_ids(name: str, ids: Tensor, vocab_size: int, max_length: int, start: i
             f"{name} of shape {list(ids.shape)} holds the id {low if low < 0 else high}, but "
             f"vocab_size is {vocab_size}: ids go from 0 to {vocab_size - 1}; encode "
             "the text with the vocabulary that the model was made for"
+        )
+
+
+def check_segments(segment_ids: Tensor, ids: Tensor, n_segments: int) -> None:
+    """Check that segment ids stand beside token ids one by one, and are in range.
+
+    Raises:
+        UserError: if they do not, or the model knows no segments.
+    """
+    if not n_segments:
+        raise UserError(
+            "segment_ids were given, but the model has no segment embeddings; leave them out, or "
+            "make a model with n_segments=2"
+        )
+    if segment_ids.shape != ids.shape or segment_ids.dtype not in (torch.int64, torch.int32):
+        raise UserError(
+            f"segment_ids is {segment_ids.dtype} of shape {list(segment_ids.shape)}, but must be "
+            f"whole numbers of the ids' shape {list(ids.shape)}; give one segment per token"
+        )
+    low, high = (int(bound) for bound in segment_ids.aminmax())
+    if low < 0 or high >= n_segments:
+        raise UserError(
+            f"segment_ids holds {low if low < 0 else high}, but n_segments is {n_segments}: "
+            f"segments go from 0 to {n_segments - 1}"
         )
 
 

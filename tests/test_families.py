@@ -1,0 +1,362 @@
+"""The encoder alone and the decoder alone, with the same invariants as the whole Transformer."""
+
+import dataclasses
+import itertools
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from tests.test_conversion import randomise
+from tests.test_transformer import PAD, VOCAB, batches, pad_right, small_model, traced, words
+from viz_transformer.config import ModelConfig
+from viz_transformer.errors import UserError
+from viz_transformer.model import (
+    DecoderOnly,
+    EncoderOnly,
+    TracedDecoderOnly,
+    TracedEncoderOnly,
+    Transformer,
+)
+from viz_transformer.model.conversion import to_torch_attention
+from viz_transformer.model.layers import EncoderLayer
+from viz_transformer.model.masks import causal_mask, to_torch_mask
+
+TRACED = {EncoderOnly: TracedEncoderOnly, DecoderOnly: TracedDecoderOnly}
+VARIANTS = [
+    {"norm": norm, "positional": positional, "bias": bias, "activation": activation}
+    for (norm, bias), positional, activation in itertools.product(
+        (("post", True), ("pre", False)),
+        ("sinusoidal", "sinusoidal_halves", "learned", "none"),
+        ("relu", "gelu", "gelu_tanh", "silu"),
+    )
+]
+each_variant = pytest.mark.parametrize(
+    "variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values()))
+)
+each_family = pytest.mark.parametrize("family", [EncoderOnly, DecoderOnly])
+
+
+def family_config(family, **changes):
+    name = "encoder" if family is EncoderOnly else "decoder"
+    sizes = {
+        "family": name,
+        "vocab_size": VOCAB,
+        "d_model": 16,
+        "n_heads": 4,
+        f"n_{name}_layers": 2,
+        "d_ff": 24,
+        "max_length": 12,
+    }
+    return ModelConfig(**(sizes | changes))
+
+
+def make(family, **changes):
+    """A small model in evaluation mode, every parameter (biases too) with a value of its own."""
+    torch.manual_seed(0)
+    model = family(family_config(family, **changes))
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    return model.eval()
+
+
+def traced_twin(model):
+    """The traced variant of a model, through its checkpoint alone."""
+    twin = TRACED[type(model)](model.config).train(model.training)
+    twin.load_state_dict(model.state_dict())
+    return twin
+
+
+def attention_of(output):
+    return output.encoder_attention or output.decoder_attention
+
+
+def result_of(output):
+    return output.last_hidden_state if output.logits is None else output.logits
+
+
+@each_family
+@each_variant
+@settings(max_examples=4)
+@given(batch=batches())
+def test_plain_equals_traced_and_one_checkpoint_serves_both(family, variant, batch):
+    ids, _ = batch
+    model = make(family, **variant)
+    twin = traced_twin(model)
+    assert list(model.state_dict()) == list(twin.state_dict())
+    torch.testing.assert_close(model(ids), result_of(twin(ids)), atol=1e-5, rtol=1e-5)
+
+
+@each_family
+def test_the_trace_has_every_head_and_only_what_the_family_has(family):
+    output = traced_twin(make(family))(words(2, 5))
+    assert [tuple(weights.shape) for weights in attention_of(output)] == [(2, 4, 5, 5)] * 2
+    assert output.last_hidden_state.shape == (2, 5, 16)
+    assert output.cross_attention is None
+    if family is EncoderOnly:
+        assert output.logits is None
+        assert output.decoder_attention is None
+        assert output.target_positions is None
+        assert output.source_positions.shape == (5, 16)
+    else:
+        assert output.logits.shape == (2, 5, VOCAB)
+        assert output.encoder_attention is None
+        assert output.source_positions is None
+        assert output.target_positions.shape == (5, 16)
+
+
+@each_family
+@given(batches())
+def test_every_row_of_the_trace_sums_to_one_or_may_attend_to_nothing(family, batch):
+    ids, _ = batch
+    model = make(family)
+    mask = model.padding_mask(ids) if family is EncoderOnly else model.target_mask(ids)
+    for weights in attention_of(traced_twin(model)(ids)):
+        allowed = mask.expand_as(weights)
+        assert (weights[~allowed] == 0).all()
+        torch.testing.assert_close(weights.sum(-1), allowed.any(-1).float())
+
+
+@each_family
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@given(count=st.integers(1, 6))
+def test_padding_is_not_ignored(family, norm, count):
+    """Article D's encoder takes a mask and never passes it on: there padding changes the text."""
+    model = make(family, norm=norm)
+    ids = words(2, 5)
+    padded = model(pad_right(ids, count))
+    torch.testing.assert_close(padded[:, :5], model(ids), atol=1e-5, rtol=1e-5)
+    other = model(F.pad(ids, (0, count), value=PAD + 1))[:, :5]
+    changes = not torch.allclose(other, model(ids), atol=1e-5)
+    assert changes == (family is EncoderOnly)  # words behind are read by the encoder alone
+
+
+@given(st.integers(1, 5))
+def test_a_decoder_does_not_see_the_future(position):
+    """Article D's decoder-only example has no mask: it reads the word that it should predict."""
+    model = make(DecoderOnly)
+    ids = words(2, 6)
+    changed = ids.clone()
+    changed[:, position:] = changed[:, position:] % (VOCAB - 1) + 1
+    before, after = model(ids), model(changed)
+    torch.testing.assert_close(after[:, :position], before[:, :position], atol=1e-6, rtol=1e-6)
+    assert not torch.allclose(after[:, position:], before[:, position:])
+    for weights in traced_twin(model)(ids).decoder_attention:
+        assert (weights.triu(1) == 0).all()
+
+
+def test_an_encoder_sees_the_future_and_the_past():
+    model = make(EncoderOnly)
+    ids = words(1, 5)
+    for position in range(5):
+        changed = ids.clone()
+        changed[0, position] = changed[0, position] % (VOCAB - 1) + 1
+        assert ((model(changed) - model(ids)).abs().amax(-1) > 1e-6).all()
+
+
+@each_family
+def test_the_batch_comes_first_and_its_texts_do_not_mix(family):
+    """Article D feeds [batch, sequence] to a sequence-first module: texts attend to each other."""
+    model = make(family)
+    ids = words(5, 5)  # as many texts as positions: a mistaken axis would not show in the shape
+    ids[2, 3:] = PAD
+    together = model(ids)
+    for row in range(5):
+        alone = model(ids[row : row + 1])
+        torch.testing.assert_close(alone, together[row : row + 1], atol=1e-5, rtol=1e-5)
+    order = torch.tensor([3, 1, 4, 0, 2])
+    torch.testing.assert_close(model(ids[order]), together[order], atol=1e-5, rtol=1e-5)
+
+
+def test_a_layer_adds_the_output_of_attention_and_not_the_tuple():
+    """Article D adds what nn.MultiheadAttention returns, (output, weights), to a tensor."""
+    layer = randomise(EncoderLayer(family_config(EncoderOnly))).eval()
+    theirs = to_torch_attention(layer.self_attention).eval()
+    x, mask = torch.randn(2, 5, 16), causal_mask(5)
+    with pytest.raises(TypeError):
+        x + theirs(x, x, x)
+    sublayer, _ = theirs(x, x, x, attn_mask=to_torch_mask(mask)[0, 0])
+    h = layer.self_attention_residual.norm(x + sublayer)
+    expected = layer.feed_forward_residual.norm(h + layer.feed_forward(h))
+    output, weights = layer(x, mask)
+    torch.testing.assert_close(output, expected, atol=1e-5, rtol=1e-5)
+    assert weights.shape == (2, 4, 5, 5)
+
+
+@pytest.mark.parametrize("pooler", ["none", "tanh", "relu"])
+def test_the_classification_head_is_there(pooler):
+    """Article D promises a classifier and has none."""
+    model = make(EncoderOnly, n_classes=3, pooler=pooler)
+    ids = words(4, 5)
+    output = traced_twin(model)(ids)
+    first = model.encode(ids)[:, 0]
+    if pooler != "none":
+        first = getattr(torch, pooler)(model.pooler(first))
+    expected = first @ model.classifier.weight.T + model.classifier.bias
+    torch.testing.assert_close(model(ids), expected)
+    torch.testing.assert_close(output.logits, expected, atol=1e-5, rtol=1e-5)
+    assert output.last_hidden_state.shape == (4, 5, 16)
+
+
+def test_the_head_can_learn_a_class_that_needs_the_whole_text():
+    torch.manual_seed(0)
+    model = EncoderOnly(family_config(EncoderOnly, n_classes=2, dropout=0.0))
+    ids = words(64, 6)
+    labels = (ids[:, 1:] == ids[:, :1]).any(1).long()  # does the first word come again?
+    optimiser = torch.optim.Adam(model.parameters(), 5e-3)
+    for _ in range(150):
+        loss = F.cross_entropy(model(ids), labels)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    accuracy = (model.eval()(ids).argmax(-1) == labels).float().mean()
+    assert accuracy > 0.95 > labels.float().mean().clamp(min=0.5)
+
+
+def test_without_a_head_classify_says_how_to_get_one():
+    model = make(EncoderOnly)
+    with pytest.raises(UserError, match=r"no classification head.*n_classes=2"):
+        model.classify(model(words(1, 3)))
+
+
+def test_embeddings_are_the_sum_of_word_position_and_segment_then_normalised():
+    model = make(
+        EncoderOnly,
+        n_segments=2,
+        embedding_norm=True,
+        scale_embeddings=False,
+        positional="learned",
+        layer_norm_eps=1e-3,
+    )
+    ids, segments = words(1, 4), torch.tensor([[0, 0, 1, 1]])
+    parts = model.embedding
+    total = parts.words.weight[ids[0]] + parts.positions.embedding.weight[:4]
+    total = total + parts.segments.weight[segments[0]]
+    expected = F.layer_norm(total, (16,), parts.norm.weight, parts.norm.bias, 1e-3)
+    torch.testing.assert_close(model.embed(ids, segments)[0], expected)
+    assert {part.eps for part in model.modules() if isinstance(part, nn.LayerNorm)} == {1e-3}
+
+
+def test_segments_left_out_are_all_the_first():
+    model = make(EncoderOnly, n_segments=2)
+    ids = words(2, 4)
+    assert torch.equal(model(ids), model(ids, torch.zeros_like(ids)))
+    assert not torch.allclose(model(ids), model(ids, torch.ones_like(ids)))
+
+
+def test_tied_and_untied_output():
+    ids = words(1, 3)
+    tied, untied = make(DecoderOnly), make(DecoderOnly, tie_embeddings=False, output_bias=True)
+    torch.testing.assert_close(tied(ids), tied.decode(ids) @ tied.embedding.words.weight.T)
+    expected = untied.decode(ids) @ untied.output.weight.T + untied.output_bias
+    torch.testing.assert_close(untied(ids), expected)
+
+
+def test_without_a_pad_id_nothing_is_padding():
+    model = make(DecoderOnly, pad_id=None)
+    assert torch.equal(model.target_mask(torch.zeros(1, 3).long()), causal_mask(3))
+
+
+@each_family
+def test_gradients_stay_finite_with_left_padding_and_an_empty_text(family):
+    for model in (make(family).train(), traced_twin(make(family)).train()):
+        ids = words(3, 5)
+        ids[0] = PAD
+        ids[1, :2] = PAD
+        output = model(ids)
+        output = output if isinstance(output, torch.Tensor) else result_of(output)
+        output.square().mean().backward()
+        for parameter in model.parameters():
+            assert parameter.grad.isfinite().all()
+
+
+@each_family
+def test_a_half_can_be_made_of_the_whole_configuration(family):
+    whole = ModelConfig(vocab_size=7, target_vocab_size=9, d_model=8, n_heads=2, n_encoder_layers=1)
+    model = family(dataclasses.replace(whole, n_decoder_layers=3))
+    stack = model.encoder if family is EncoderOnly else model.decoder
+    size, depth = (7, 1) if family is EncoderOnly else (9, 3)
+    assert (model.embedding.words.num_embeddings, len(stack.layers)) == (size, depth)
+    assert model.config == dataclasses.replace(model.config)
+
+
+@pytest.mark.parametrize(
+    ("family", "config", "message"),
+    [
+        (EncoderOnly, "gpt2", "'decoder' and has no encoder"),
+        (DecoderOnly, "bert-base", "'encoder' and has no decoder"),
+        (Transformer, "bert-base", "'encoder', and Transformer is an encoder–decoder"),
+    ],
+)
+def test_a_model_refuses_another_familys_configuration(family, config, message):
+    with torch.device("meta"), pytest.raises(UserError, match=message):
+        family(ModelConfig.preset(config))
+
+
+@pytest.mark.usefixtures("shapes_unchecked")
+@pytest.mark.parametrize(
+    ("family", "inputs", "message"),
+    [
+        (EncoderOnly, (torch.ones(1, 13).long(),), "source_ids.*reaches position 13"),
+        (DecoderOnly, (torch.full((1, 2), 11),), "target_ids.*the id 11, but vocab_size is 11"),
+        (EncoderOnly, (torch.ones(3).long(),), r"source_ids has shape \[3\]"),
+        (EncoderOnly, (words(1, 3), words(1, 2)), r"shape \[1, 2\].*shape \[1, 3\]"),
+        (EncoderOnly, (words(1, 3), torch.zeros(1, 3)), "segment_ids is torch.float32"),
+        (EncoderOnly, (words(1, 3), torch.full((1, 3), 2)), "holds 2, but n_segments is 2"),
+    ],
+)
+def test_bad_inputs_are_named(family, inputs, message):
+    changes = {"n_segments": 2} if family is EncoderOnly else {}
+    with pytest.raises(UserError, match=message):
+        make(family, **changes)(*inputs)
+
+
+def test_segments_for_a_model_without_are_refused():
+    with pytest.raises(UserError, match=r"no segment embeddings.*n_segments=2"):
+        make(EncoderOnly)(words(1, 3), torch.zeros(1, 3).long())
+
+
+class TestTransformerWithTwoVocabularies:
+    """The whole Transformer, where the target has words of its own."""
+
+    @pytest.mark.parametrize("tie", [True, False])
+    def test_logits_are_over_the_targets_words(self, tie):
+        model = small_model(target_vocab_size=7, tie_embeddings=tie)
+        source, target = words(2, 5), words(2, 4) % 7
+        assert model(source, target).shape == (2, 4, 7)
+        torch.testing.assert_close(traced(model)(source, target).logits, model(source, target))
+        shapes = [tuple(value.shape) for value in model.state_dict().values()]
+        assert (shapes.count((VOCAB, 16)), shapes.count((7, 16))) == (1, 1 if tie else 2)
+
+    def test_ids_are_checked_against_their_own_vocabulary(self):
+        model = small_model(target_vocab_size=7)
+        model(torch.tensor([[10]]), torch.tensor([[6]]))
+        with pytest.raises(UserError, match=r"target_ids.*the id 7, but vocab_size is 7"):
+            model(torch.tensor([[10]]), torch.tensor([[7]]))
+
+    def test_the_output_bias_moves_the_logits(self):
+        model = small_model(output_bias=True)
+        source, target = words(1, 3), words(1, 3)
+        before = model(source, target)
+        nn.init.normal_(model.output_bias)
+        torch.testing.assert_close(model(source, target), before + model.output_bias)
+
+
+def test_a_start_token_that_is_also_padding_is_read_all_the_same():
+    """Marian starts every target with <pad>: masked, its first position could look at nothing."""
+    model = small_model(start_id=PAD)
+    source, target = words(2, 4), words(2, 5)
+    target[:, 0] = PAD
+    padded = pad_right(target, 2)
+    weights = traced(model)(source, padded).decoder_attention[0]
+    assert (weights[:, :, :5, 0] > 0).all()
+    assert (weights[..., 5:] == 0).all()
+    cache = model.start_decoding(model.encode(source), model.padding_mask(source))
+    steps = []
+    for position in range(5):
+        logits, cache = model.decode_step(target[:, position], cache)
+        steps.append(logits)
+    torch.testing.assert_close(torch.stack(steps, 1), model(source, target), atol=1e-5, rtol=1e-5)

@@ -1,0 +1,115 @@
+"""The decoder alone: it continues a text, word by word."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.model.attention import attend, attend_fused
+from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
+from viz_transformer.model.initial import initialise
+from viz_transformer.model.inputs import check_ids
+from viz_transformer.model.stacks import Encoder
+from viz_transformer.model.masks import causal_mask
+from viz_transformer.model.transformer import ModelOutput
+
+
+class DecoderOnly(nn.Module):
+    """A language model: at every position it scores the words that may come next.
+
+    Args:
+        config: of the family ``"decoder"``; of ``"encoder-decoder"``, its decoder is made, without
+            cross-attention.
+
+    Raises:
+        UserError: if the config has no decoder.
+
+    Source: Radford et al. 2019, section 2.3; Liu et al. 2018, section 4.2.3.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config = of_family("decoder", config)
+        self.embedding = Embedding(config)
+        self.decoder = Encoder(config)
+        if not config.tie_embeddings:
+            self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        if config.output_bias:
+            self.output_bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.apply(initialise)
+
+    def forward(
+        self, target_ids: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Score, at every position, each word of the vocabulary as the next one.
+
+        Args:
+            target_ids: token ids [batch, target], padded with `config.pad_id` if there is one.
+
+        Returns:
+            logits [batch, target, vocab]; position i has seen the text up to i.
+
+        Raises:
+            UserError: if ids are not whole numbers [batch, position] in range, or are longer than
+                max_length.
+        """
+        return self.logits(self.decode(target_ids))
+
+    def decode(
+        self, target_ids: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target d_model"]:
+        """Return the vectors [batch, target, d_model] from which the words are scored.
+
+        Raises:
+            UserError: as `forward`.
+        """
+        x = self.embed(target_ids)
+        x, _ = self.decoder(x, self.target_mask(target_ids), attend_fused)
+        return x
+
+    def embed(
+        self, target_ids: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target d_model"]:
+        """Turn ids into vectors that know their word and their place."""
+        check_ids("target_ids", target_ids, self.config.vocab_size, self.config.max_length)
+        return self.embedding(target_ids)
+
+    def logits(
+        self, x: Float[Tensor, "batch target d_model"]
+    ) -> Float[Tensor, "batch target vocab"]:
+        """Compare each of the vectors with the output vector of every word."""
+        words = self.embedding.words if self.config.tie_embeddings else self.output
+        return F.linear(x, words.weight, self.output_bias if self.config.output_bias else None)
+
+    def target_mask(
+        self, target_ids: Int[Tensor, "batch target"]
+    ) -> Bool[Tensor, "batch 1 target target"]:
+        """Return the mask of self-attention: no padding, and no look ahead."""
+        causal = causal_mask(target_ids.shape[1], target_ids.device)
+        return family_padding_mask(target_ids, self.config) & causal
+
+
+class TracedDecoderOnly(DecoderOnly):
+    """A `DecoderOnly` that returns, beside its logits, the attention weights of every head."""
+
+    def forward(  # type: ignore[override]
+        self, target_ids: Int[Tensor, "batch target"]
+    ) -> ModelOutput:
+        """Do what `DecoderOnly.forward` does, and keep what it throws away.
+
+        Returns:
+            A ModelOutput with `logits`, `decoder_attention`, `target_positions` and
+            `last_hidden_state`.
+
+        Raises:
+            UserError: as `DecoderOnly.forward`.
+        """
+        x = self.embed(target_ids)
+        x, decoder_attention = self.decoder(x, self.target_mask(target_ids), attend)
+        return ModelOutput(
+            logits=self.logits(x),
+            decoder_attention=decoder_attention,
+            target_positions=self.embedding.positions(target_ids.shape[1]),
+            last_hidden_state=x,
+        )

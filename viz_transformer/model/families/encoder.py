@@ -1,0 +1,142 @@
+"""The encoder alone: it understands a text, and can put it into a class."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.errors import UserError
+from viz_transformer.model.attention import attend, attend_fused
+from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
+from viz_transformer.model.initial import initialise
+from viz_transformer.model.inputs import check_ids, check_segments
+from viz_transformer.model.stacks import Encoder
+from viz_transformer.model.transformer import ModelOutput
+
+
+class EncoderOnly(nn.Module):
+    """An encoder that reads a text in both directions, with or without a classification head.
+
+    The head looks at the first position alone (BERT puts a ``[CLS]`` there), passes it through
+    the pooler, if there is one, and scores the classes.
+
+    Args:
+        config: of the family ``"encoder"``; of ``"encoder-decoder"``, its encoder is made.
+
+    Raises:
+        UserError: if the config has no encoder.
+
+    Source: Devlin et al. 2019, section 3; Sanh et al. 2019.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config = of_family("encoder", config)
+        self.embedding = Embedding(config)
+        self.encoder = Encoder(config)
+        if config.pooler != "none":
+            self.pooler = nn.Linear(config.d_model, config.d_model)
+        if config.n_classes:
+            self.classifier = nn.Linear(config.d_model, config.n_classes)
+        self.dropout = nn.Dropout(config.dropout)
+        self.apply(initialise)
+
+    def forward(
+        self,
+        source_ids: Int[Tensor, "batch source"],
+        segment_ids: Int[Tensor, "batch source"] | None = None,
+    ) -> Float[Tensor, "batch source d_model"] | Float[Tensor, "batch classes"]:
+        """Read a batch of texts.
+
+        Args:
+            source_ids: token ids [batch, source], padded with `config.pad_id`.
+            segment_ids: [batch, source], which of `config.n_segments` each word belongs to; None
+                puts all into the first.
+
+        Returns:
+            With a classification head (`config.n_classes`), the classes' logits [batch, classes];
+            without, the vectors [batch, source, d_model].
+
+        Raises:
+            UserError: if ids are not whole numbers [batch, position] in range, are longer than
+                max_length, or the segments do not fit them.
+        """
+        x = self.encode(source_ids, segment_ids)
+        return self.classify(x) if self.config.n_classes else x
+
+    def encode(
+        self,
+        source_ids: Int[Tensor, "batch source"],
+        segment_ids: Int[Tensor, "batch source"] | None = None,
+    ) -> Float[Tensor, "batch source d_model"]:
+        """Return the vectors [batch, source, d_model], whether there is a head or not.
+
+        Raises:
+            UserError: as `forward`.
+        """
+        x = self.embed(source_ids, segment_ids)
+        x, _ = self.encoder(x, self.padding_mask(source_ids), attend_fused)
+        return x
+
+    def embed(
+        self,
+        source_ids: Int[Tensor, "batch source"],
+        segment_ids: Int[Tensor, "batch source"] | None = None,
+    ) -> Float[Tensor, "batch source d_model"]:
+        """Turn ids into vectors that know their word, their place and their segment."""
+        config = self.config
+        check_ids("source_ids", source_ids, config.vocab_size, config.max_length)
+        if segment_ids is not None:
+            check_segments(segment_ids, source_ids, config.n_segments)
+        return self.embedding(source_ids, segment_ids)
+
+    def pool(self, x: Float[Tensor, "batch source d_model"]) -> Float[Tensor, "batch d_model"]:
+        """Return one vector for each text: the first position's, passed through the pooler."""
+        first = x[:, 0]  # [batch, d_model]
+        if self.config.pooler == "none":
+            return first
+        return {"tanh": torch.tanh, "relu": F.relu}[self.config.pooler](self.pooler(first))
+
+    def classify(self, x: Float[Tensor, "batch source d_model"]) -> Float[Tensor, "batch classes"]:
+        """Score the classes from the vectors of `encode`.
+
+        Raises:
+            UserError: if the model has no classification head.
+        """
+        if not self.config.n_classes:
+            raise UserError(
+                "the model has no classification head; make it with n_classes=2 or more"
+            )
+        return self.classifier(self.dropout(self.pool(x)))  # [batch, classes]
+
+    def padding_mask(self, ids: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 key"]:
+        """Return the padding mask of ids with the model's own `pad_id`."""
+        return family_padding_mask(ids, self.config)
+
+
+class TracedEncoderOnly(EncoderOnly):
+    """An `EncoderOnly` that returns, beside its result, the attention weights of every head."""
+
+    def forward(  # type: ignore[override]
+        self,
+        source_ids: Int[Tensor, "batch source"],
+        segment_ids: Int[Tensor, "batch source"] | None = None,
+    ) -> ModelOutput:
+        """Do what `EncoderOnly.forward` does, and keep what it throws away.
+
+        Returns:
+            A ModelOutput with `encoder_attention`, `source_positions` and `last_hidden_state`, and
+            with `logits` if there is a classification head.
+
+        Raises:
+            UserError: as `EncoderOnly.forward`.
+        """
+        x = self.embed(source_ids, segment_ids)
+        x, encoder_attention = self.encoder(x, self.padding_mask(source_ids), attend)
+        return ModelOutput(
+            logits=self.classify(x) if self.config.n_classes else None,
+            encoder_attention=encoder_attention,
+            source_positions=self.embedding.positions(source_ids.shape[1]),
+            last_hidden_state=x,
+        )
