@@ -1,4 +1,4 @@
-"""Questions to a trace, answered with numpy."""
+"""Finding weights in a trace: of a kind, and between two words."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ from collections.abc import Sequence
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import FloatArray, ForwardTrace
+
+
+def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
+    """Return the weights of a kind, float32 ``[layer, head, query, key]``, which must be there.
+
+    Raises:
+        UserError: if the trace lacks the kind, or the kind is unknown.
+    """
+    weights = trace.attention(kind)  # [layer, head, query, key]
+    if weights is None:
+        raise UserError(
+            f"this trace holds no {kind} attention; it holds {list(trace.kinds)}, so choose one "
+            "of these or trace a model that has it"
+        )
+    return weights
 
 
 def word_index(tokens: Sequence[str], word: int | str) -> int:
@@ -37,9 +52,7 @@ def weights_between(trace: ForwardTrace, kind: str, query: int | str, key: int |
     Raises:
         UserError: if the trace lacks the kind or a word.
     """
-    weights = trace.attention(kind)  # [layer, head, query, key]
-    if weights is None:
-        raise UserError(f"this trace holds no {kind} attention; it holds {list(trace.kinds)}")
+    weights = attention_of(trace, kind)  # [layer, head, query, key]
     row = word_index(trace.query_tokens(kind), query)
     column = word_index(trace.key_tokens(kind), key)
     return weights[:, :, row, column]  # [layer, head]

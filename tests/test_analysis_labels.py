@@ -1,0 +1,163 @@
+"""Names for heads: planted heads are found, and everything doubtful stays unnamed."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viz_transformer.analysis import HeadLabel, label_heads
+from viz_transformer.errors import UserError
+from viz_transformer.trace import ForwardTrace
+
+N = 12
+
+
+def looking_at(keys: np.ndarray, n_keys: int, share: float = 0.9) -> np.ndarray:
+    """Weights ``[query, key]``: `share` on each query's key, the rest evenly on all keys."""
+    return share * np.eye(n_keys)[keys] + (1 - share) / n_keys
+
+
+def causal(weights: np.ndarray) -> np.ndarray:
+    masked = np.tril(weights)
+    return masked / masked.sum(axis=-1, keepdims=True)
+
+
+def trace_of(kind: str, *heads: np.ndarray) -> ForwardTrace:
+    """A trace of one layer with the given heads ``[query, key]``."""
+    weights = np.stack(heads)[None]
+    n_queries, n_keys = weights.shape[-2:]
+    return ForwardTrace(
+        source_tokens=("s",) * n_keys if kind != "decoder" else (),
+        target_tokens=("t",) * n_queries if kind != "encoder" else (),
+        **{f"{kind}_attention": weights},
+    )
+
+
+def names(kind: str, *heads: np.ndarray) -> list[str | None]:
+    (layer,) = label_heads(trace_of(kind, *heads), kind)
+    return [label and label.name for label in layer]
+
+
+def planted(n: int = N, share: float = 0.9) -> dict[str, np.ndarray]:
+    """One self-attention head per name, ``[query, key]``."""
+    here = np.arange(n)
+    return {
+        "previous token": looking_at(np.maximum(here - 1, 0), n, share),
+        "next token": looking_at(np.minimum(here + 1, n - 1), n, share),
+        "same token": looking_at(here, n, share),
+        "first-token sink": looking_at(np.zeros(n, dtype=int), n, share),
+        "broad": np.full((n, n), 1 / n),
+    }
+
+
+@given(n=st.integers(10, 24), share=st.floats(0.75, 1.0))
+def test_each_planted_head_is_found_in_an_encoder(n: int, share: float) -> None:
+    heads = planted(n, share)
+    assert names("encoder", *heads.values()) == list(heads)
+
+
+@given(n=st.integers(10, 24), share=st.floats(0.75, 1.0))
+def test_each_planted_head_is_found_in_a_decoder(n: int, share: float) -> None:
+    heads = planted(n, share)
+    del heads["next token"]  # the mask hides it
+    heads = {name: causal(head) for name, head in heads.items()}
+    assert names("decoder", *heads.values()) == list(heads)
+
+
+@given(n_target=st.integers(10, 20), n_source=st.integers(10, 20))
+def test_each_planted_head_is_found_in_cross_attention(n_target: int, n_source: int) -> None:
+    line = np.round(np.linspace(0, n_source - 1, n_target)).astype(int)
+    heads = {
+        "diagonal alignment": looking_at(line, n_source),
+        "first-token sink": looking_at(np.zeros(n_target, dtype=int), n_source),
+        "broad": np.full((n_target, n_source), 1 / n_source),
+    }
+    assert names("cross", *heads.values()) == list(heads)
+
+
+def test_the_diagonal_bears_a_word_order_that_differs_by_one() -> None:
+    """the black cat sleeps and … -> el gato negro duerme y …"""
+    order = np.array([0, 2, 1, 3, 4, 5, 7, 6, 8, 9])
+    assert names("cross", looking_at(order, 10)) == ["diagonal alignment"]
+    assert names("cross", looking_at(order[::-1], 10)) == [None]
+
+
+def test_the_evidence_is_the_mean_weight_and_says_what_chance_would_give() -> None:
+    head = looking_at(np.maximum(np.arange(N) - 1, 0), N, share=0.88)
+    ((label,),) = label_heads(trace_of("encoder", head), "encoder")
+    assert isinstance(label, HeadLabel)
+    assert label.evidence == pytest.approx(0.88 + 0.12 / N, abs=1e-6)
+    assert label.uniform == pytest.approx(1 / N)
+    assert label.n_rows == N - 2
+    assert label.sentence == (
+        "puts 0.89 of its weight on the token before, mean of 10 rows; "
+        "looking evenly would put 0.08 there"
+    )
+
+
+def test_chance_counts_only_the_keys_that_a_decoder_reaches() -> None:
+    ((label,),) = label_heads(trace_of("decoder", causal(planted()["previous token"])), "decoder")
+    assert label.uniform == pytest.approx(np.mean(1 / np.arange(3, N + 1)))
+
+
+@pytest.mark.parametrize("n", [6, 8, 12, 20])
+def test_noise_stays_unnamed(n: int) -> None:
+    """Of 400 heads with random scores, and of 400 that look at one random key a row, 1% at most."""
+    rng = np.random.default_rng(n)
+    soft = np.exp(rng.normal(size=(400, n, n)))
+    soft /= soft.sum(axis=-1, keepdims=True)
+    hard = np.eye(n)[rng.integers(0, n, size=(400, n))]
+    for heads in (soft, hard):
+        for kind in ("encoder", "cross"):
+            assert sum(name is not None for name in names(kind, *heads)) <= 4
+        masked = [causal(head + 1e-9) for head in heads]
+        assert sum(name is not None for name in names("decoder", *masked)) <= 8
+
+
+def test_mixtures_stay_unnamed() -> None:
+    heads = planted()
+    del heads["broad"]
+    pairs = list(itertools.combinations(heads.values(), 2))
+    assert names("encoder", *((one + other) / 2 for one, other in pairs)) == [None] * 6
+    del heads["next token"]
+    pairs = list(itertools.combinations(map(causal, heads.values()), 2))
+    assert names("decoder", *((one + other) / 2 for one, other in pairs)) == [None] * 3
+
+
+@pytest.mark.parametrize("n", range(1, 5))
+def test_short_sentences_stay_unnamed(n: int) -> None:
+    heads = [*planted(n, share=1.0).values()]
+    assert names("encoder", *heads) == [None] * 5
+    assert names("decoder", *map(causal, (heads[0], heads[2], heads[3]))) == [None] * 3
+    assert names("cross", *heads) == [None] * 5
+
+
+def test_a_row_of_zeros_is_no_evidence() -> None:
+    padded = planted()["same token"]
+    padded[8:] = 0
+    ((label,),) = label_heads(trace_of("encoder", padded), "encoder")
+    assert (label.name, label.n_rows) == ("same token", 6)
+    padded[4:] = 0  # two rows that count are left
+    assert names("encoder", padded) == [None]
+    assert names("encoder", np.zeros((N, N))) == [None]
+
+
+def test_each_layer_and_head_has_its_place() -> None:
+    heads = planted()
+    weights = np.stack([*heads.values(), heads["broad"]]).reshape(3, 2, N, N)
+    trace = ForwardTrace(source_tokens=("s",) * N, encoder_attention=weights)
+    found = label_heads(trace, "encoder")
+    assert [[label.name for label in layer] for layer in found] == [
+        ["previous token", "next token"],
+        ["same token", "first-token sink"],
+        ["broad", "broad"],
+    ]
+
+
+def test_a_kind_that_is_missing_is_named() -> None:
+    with pytest.raises(UserError, match="no cross attention"):
+        label_heads(trace_of("encoder", np.eye(3)), "cross")

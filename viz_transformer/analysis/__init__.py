@@ -1,0 +1,49 @@
+"""Questions to a trace, answered with numpy.
+
+`lookup` finds a word's weights, `measures` puts a number on a head (how broad, how far), `labels`
+gives a head a name where the evidence for it is strong, `flow` follows attention through the
+layers, `alignment` holds a head to the gold links between words, and `comparison` sets two
+traces side by side. All read ``[layer, head, query, key]`` and need nothing of the model.
+
+A number describes attention, and attention is not an explanation: a model may look at a word
+without using it, and use what it has gathered elsewhere (Jain & Wallace 2019).
+"""
+
+from viz_transformer.analysis.alignment import (
+    alignment_error_rate,
+    alignment_links,
+    head_alignment_error_rate,
+)
+from viz_transformer.analysis.comparison import Agreement, agreement
+from viz_transformer.analysis.flow import OutputRollout, output_rollout, rollout
+from viz_transformer.analysis.labels import HeadLabel, label_heads
+from viz_transformer.analysis.lookup import weights_between, word_index
+from viz_transformer.analysis.measures import (
+    entropy_bits,
+    head_entropy_bits,
+    head_entropy_share,
+    head_mean_distance,
+    mean_distance,
+    norm_weighted,
+)
+
+__all__ = [
+    "Agreement",
+    "HeadLabel",
+    "OutputRollout",
+    "agreement",
+    "alignment_error_rate",
+    "alignment_links",
+    "entropy_bits",
+    "head_alignment_error_rate",
+    "head_entropy_bits",
+    "head_entropy_share",
+    "head_mean_distance",
+    "label_heads",
+    "mean_distance",
+    "norm_weighted",
+    "output_rollout",
+    "rollout",
+    "weights_between",
+    "word_index",
+]

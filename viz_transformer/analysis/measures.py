@@ -1,0 +1,200 @@
+"""One number per row, and per head: how broadly it looks, how far, and how much arrives.
+
+Each measure comes twice: on weights ``[..., query, key]`` it gives one number per row, and on a
+trace its mean over a head's rows, ``[layer, head]``. A row of zeros, a query that may attend to
+nothing, counts in no mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.analysis.lookup import attention_of
+from viz_transformer.errors import UserError
+from viz_transformer.trace import ForwardTrace
+
+Float64 = NDArray[np.float64]
+
+#: How far from 1 a row may sum: float16 and a few hundred keys stay well within it.
+_ROW_TOLERANCE = 0.01
+
+
+def as_weights(weights: ArrayLike) -> Float64:
+    """Return weights as float64 ``[..., query, key]``.
+
+    Raises:
+        UserError: if there are not two axes, or a row is no share of attention.
+    """
+    array = np.asarray(weights, dtype=np.float64)
+    if array.ndim < 2 or 0 in array.shape[-2:]:
+        raise UserError(
+            f"weights have shape {list(array.shape)}, but attention is [..., query, key]; give "
+            "trace.attention(kind), or one head of it"
+        )
+    # Written so that NaN, for which no comparison holds, is refused too.
+    if not ((array >= 0).all() and (array.sum(axis=-1) <= 1 + _ROW_TOLERANCE).all()):
+        raise UserError(
+            f"weights from {array.min():.3g} to {array.max():.3g} are no attention: each is 0 or "
+            "more and a row sums to 1; give the weights after the softmax, not the scores"
+        )
+    return array
+
+
+def reachable_keys(weights: Float64, kind: str) -> NDArray[np.int64]:
+    """Return how many keys each query may attend to, int ``[query]``.
+
+    A decoder's query reaches itself and the past, unless some weight lies on the future: then the
+    decoder was run without its causal mask. Every other query reaches all keys.
+
+    Args:
+        weights: ``[..., query, key]``.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+    """
+    n_queries, n_keys = weights.shape[-2:]
+    if kind == "decoder" and not np.triu(weights, 1).any():
+        return np.arange(1, n_queries + 1)  # [query]
+    return np.full(n_queries, n_keys)  # [query]
+
+
+def mean_over(values: Float64, rows: NDArray[np.bool_]) -> Float64:
+    """Return the mean over the last axis of the chosen values; NaN where none is chosen.
+
+    Args:
+        values: ``[..., query]``.
+        rows: bool, broadcastable to it, True = counts.
+    """
+    rows = np.broadcast_to(rows, values.shape)
+    n_rows = rows.sum(axis=-1)
+    total = np.where(rows, values, 0.0).sum(axis=-1)
+    return np.divide(total, n_rows, out=np.full(total.shape, np.nan), where=n_rows > 0)
+
+
+def attending(weights: Float64) -> NDArray[np.bool_]:
+    """Return which queries attend to anything, bool ``[..., query]``."""
+    return weights.any(axis=-1)
+
+
+def entropy_bits(weights: ArrayLike) -> Float64:
+    """Return how broadly each query looks: H = −Σ w log₂ w, in bits.
+
+    0 for a query that looks at one key alone, log₂ n for one that spreads evenly over n keys; 2^H
+    reads as "about so many keys". A row is first scaled to sum to exactly 1; a row of zeros has 0.
+
+    Args:
+        weights: ``[..., query, key]``.
+
+    Returns:
+        float64 ``[..., query]``.
+
+    Raises:
+        UserError: if these are no attention weights.
+
+    Source: Shannon 1948, section 6; on attention: Ghader & Monz 2017.
+    """
+    array = as_weights(weights)
+    total = array.sum(axis=-1, keepdims=True)
+    p = np.divide(array, total, out=np.zeros_like(array), where=total > 0)  # [..., query, key]
+    return -(p * np.log2(p, out=np.zeros_like(p), where=p > 0)).sum(axis=-1)  # [..., query]
+
+
+def mean_distance(weights: ArrayLike) -> Float64:
+    """Return how far away each query looks: Σ w |query − key|, in positions.
+
+    Args:
+        weights: self-attention, ``[..., position, position]``.
+
+    Returns:
+        float64 ``[..., position]``.
+
+    Raises:
+        UserError: if these are no attention weights, or query and key differ in number.
+
+    Source: Vig & Belinkov 2019, "Analyzing the Structure of Attention".
+    """
+    array = as_weights(weights)
+    n_queries, n_keys = array.shape[-2:]
+    if n_queries != n_keys:
+        raise UserError(
+            f"weights have {n_queries} queries and {n_keys} keys, but a distance needs both in "
+            "one sentence; give self-attention, encoder or decoder"
+        )
+    positions = np.arange(n_keys)
+    return (array * np.abs(positions[:, None] - positions)).sum(axis=-1)  # [..., position]
+
+
+def head_entropy_bits(trace: ForwardTrace, kind: str) -> Float64:
+    """Return the mean of `entropy_bits` over each head's rows, in bits, ``[layer, head]``.
+
+    Raises:
+        UserError: if the trace lacks the kind, or holds no attention weights there.
+    """
+    weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
+    return mean_over(entropy_bits(weights), attending(weights))
+
+
+def head_entropy_share(trace: ForwardTrace, kind: str) -> Float64:
+    """Return the entropy of each head as a share of the most there can be, ``[layer, head]``.
+
+    The most a query can have is log₂ of the keys that it may attend to. So 0 is one key a row and
+    1 is uniform, whatever the sentence's length. A query with one key has no choice (the first of
+    a decoder) and does not count; a head with no other is NaN.
+
+    Raises:
+        UserError: if the trace lacks the kind, or holds no attention weights there.
+    """
+    weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
+    reachable = reachable_keys(weights, kind)  # [query]
+    share = entropy_bits(weights) / np.log2(np.maximum(reachable, 2))  # [layer, head, query]
+    return mean_over(share, attending(weights) & (reachable > 1))
+
+
+def head_mean_distance(trace: ForwardTrace, kind: str) -> Float64:
+    """Return the mean of `mean_distance` over each head's rows, in positions, ``[layer, head]``.
+
+    Raises:
+        UserError: if the kind is cross (two sentences have no common positions), the trace lacks
+            it, or holds no attention weights there.
+    """
+    weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
+    if kind == "cross":
+        raise UserError(
+            "cross attention has its queries in one sentence and its keys in another, so there "
+            "is no distance between them; choose 'encoder' or 'decoder'"
+        )
+    return mean_over(mean_distance(weights), attending(weights))
+
+
+def norm_weighted(weights: ArrayLike, value_norms: ArrayLike) -> Float64:
+    """Return the length of what each key really adds: ‖α v‖ = α ‖v‖.
+
+    A large weight on a short value moves little: that is how a head can look at ``<eos>`` or a
+    full stop and do nothing. A trace holds no values, so their lengths are given here.
+
+    Args:
+        weights: α, ``[..., query, key]``, such as ``[layer, head, query, key]``.
+        value_norms: ``[..., key]``, such as ``[layer, head, key]``: the length of each key's value
+            after its head's part of W^O, ‖(x W^V + b^V) W^O‖, in the units of the residual stream.
+
+    Returns:
+        float64 ``[..., query, key]`` in the units of `value_norms`; rows do not sum to 1.
+
+    Raises:
+        UserError: if these are no weights, a norm is negative, or the shapes do not fit.
+
+    Source: Kobayashi et al. 2020, "Attention is Not Only a Weight", section 3.
+    """
+    array = as_weights(weights)
+    norms = np.asarray(value_norms, dtype=np.float64)
+    wanted = (*array.shape[:-2], array.shape[-1])
+    if norms.shape != wanted:
+        raise UserError(
+            f"value_norms has shape {list(norms.shape)}, but weights {list(array.shape)} ask for "
+            f"{list(wanted)}: one length per key, in every layer and head"
+        )
+    if not (norms >= 0).all():
+        raise UserError(
+            f"value_norms holds {norms.min():.3g}, but a length is 0 or more; give "
+            "np.linalg.norm(values, axis=-1)"
+        )
+    return array * norms[..., None, :]  # [..., query, key]
