@@ -15,6 +15,8 @@ from torch import Tensor
 
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
+from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.interventions import Interventions, checked
 from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace, Hypothesis
 from viz_transformer.vocabulary import Vocabulary
 
@@ -34,6 +36,7 @@ def greedy(
     vocabulary: Vocabulary,
     *,
     max_length: int | None = None,
+    interventions: Interventions | None = None,
 ) -> list[list[int]]:
     """Translate a batch by taking the most probable word each time.
 
@@ -42,6 +45,7 @@ def greedy(
         sources: ids of each source, ``<eos>`` at its end.
         vocabulary: names the special tokens.
         max_length: most words of a translation; by default what `default_max_length` says.
+        interventions: what to switch off or replace while it translates; None changes nothing.
 
     Returns:
         The ids of each translation, without ``<sos>`` and ``<eos>``.
@@ -51,12 +55,12 @@ def greedy(
     """
     limit = _checked_max_length(model, sources, max_length)
     with _evaluating(model):
-        cache = _start(model, sources, vocabulary)
+        cache = _start(model, sources, vocabulary, interventions)
         ids = torch.full((len(sources),), vocabulary.sos_id)  # [batch]
         written: list[Tensor] = []
         finished = torch.zeros(len(sources), dtype=torch.bool)
         while len(written) < limit and not finished.all():
-            logits, cache = model.decode_step(ids, cache)  # [batch, vocab]
+            logits, cache = model.decode_step(ids, cache, interventions)  # [batch, vocab]
             ids = _without_specials(logits, vocabulary).argmax(-1)  # [batch]
             finished |= ids == vocabulary.eos_id
             written.append(ids)
@@ -75,6 +79,7 @@ def beam_search(
     beam_width: int = 4,
     length_penalty: float = 0.6,
     max_length: int | None = None,
+    interventions: Interventions | None = None,
 ) -> list[DecodeTrace]:
     """Translate a batch, following the `beam_width` most probable beginnings of each sentence.
 
@@ -90,12 +95,14 @@ def beam_search(
         beam_width: places in the beam, at least 1.
         length_penalty: 0 favours short translations; larger values favour longer ones.
         max_length: most words of a translation; by default what `default_max_length` says.
+        interventions: what to switch off or replace while it translates; None changes nothing.
 
     Returns:
         One DecodeTrace per source, its hypotheses best first.
 
     Raises:
-        UserError: if there is no source, or a number is out of range.
+        UserError: if there is no source, a number is out of range, or the interventions do not
+            fit the model.
 
     Source: Wu et al. 2016, section 7.
     """
@@ -106,13 +113,13 @@ def beam_search(
     limit = _checked_max_length(model, sources, max_length)
     beams = [_Beam(beam_width, length_penalty, vocabulary) for _ in sources]
     with _evaluating(model):
-        cache = _start(model, sources, vocabulary)
+        cache = _start(model, sources, vocabulary, interventions)
         for step in range(limit + 1):
             live = [path for beam in beams for path in beam.live]
             if not live:
                 break
             ids = torch.tensor([path.ids[-1] for path in live])  # [row]
-            logits, cache = model.decode_step(ids, cache)  # [row, vocab]
+            logits, cache = model.decode_step(ids, cache, interventions)  # [row, vocab]
             log_probs = _without_specials(logits.log_softmax(-1), vocabulary)
             if step == limit:
                 log_probs = _only(log_probs, vocabulary.eos_id)
@@ -229,11 +236,18 @@ def _checked_max_length(
     return max_length
 
 
-def _start(model: Transformer, sources: Sequence[Sequence[int]], vocabulary: Vocabulary):
+def _start(
+    model: Transformer,
+    sources: Sequence[Sequence[int]],
+    vocabulary: Vocabulary,
+    interventions: Interventions | None,
+) -> DecoderCache:
     """Encode the sources and return the decoder's cache."""
     rows = [torch.tensor(list(source), dtype=torch.long) for source in sources]
     ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=vocabulary.pad_id)
-    return model.start_decoding(model.encode(ids), model.padding_mask(ids))
+    memory = model.encode(ids, interventions)
+    source_mask = model.padding_mask(ids, checked(interventions, model.config))
+    return model.start_decoding(memory, source_mask)
 
 
 def _without_specials(scores: Tensor, vocabulary: Vocabulary) -> Tensor:

@@ -16,6 +16,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.decoding import beam_search
 from viz_transformer.errors import UserError
 from viz_transformer.model import TracedTransformer, Transformer
+from viz_transformer.model.interventions import Interventions
 from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.vocabulary import Vocabulary
 
@@ -56,17 +57,28 @@ class Translator:
         """The model's configuration."""
         return self.model.config
 
-    def translate(self, text: str, beam_width: int = 4, length_penalty: float = 0.6) -> Translation:
-        """Translate one sentence by beam search.
+    def translate(
+        self,
+        text: str,
+        beam_width: int = 4,
+        length_penalty: float = 0.6,
+        interventions: Interventions | None = None,
+    ) -> Translation:
+        """Translate one sentence by beam search, with `interventions` in the model.
 
         Raises:
             UnknownWordError: if a word is not in the vocabulary; nearest known ones are named.
-            UserError: if the text is empty or too long, or a number is out of range.
+            UserError: if the text is empty or too long, a number is out of range, or the
+                interventions do not fit the model.
         """
-        return self.translate_all([text], beam_width, length_penalty)[0]
+        return self.translate_all([text], beam_width, length_penalty, interventions)[0]
 
     def translate_all(
-        self, texts: Sequence[str], beam_width: int = 4, length_penalty: float = 0.6
+        self,
+        texts: Sequence[str],
+        beam_width: int = 4,
+        length_penalty: float = 0.6,
+        interventions: Interventions | None = None,
     ) -> list[Translation]:
         """Translate several sentences as one batch.
 
@@ -74,21 +86,31 @@ class Translator:
             UserError: as `translate`.
         """
         translations = []
-        for decoded in self._decode(texts, beam_width, length_penalty):
+        for decoded in self._decode(texts, beam_width, length_penalty, interventions):
             best = decoded.hypotheses[0]
             translations.append(Translation(" ".join(best.tokens), best.tokens, best.score))
         return translations
 
-    def decode(self, text: str, beam_width: int = 4, length_penalty: float = 0.6) -> DecodeTrace:
+    def decode(
+        self,
+        text: str,
+        beam_width: int = 4,
+        length_penalty: float = 0.6,
+        interventions: Interventions | None = None,
+    ) -> DecodeTrace:
         """Translate one sentence and return the whole search.
 
         Raises:
             UserError: as `translate`.
         """
-        return self._decode([text], beam_width, length_penalty)[0]
+        return self._decode([text], beam_width, length_penalty, interventions)[0]
 
     def _decode(
-        self, texts: Sequence[str], beam_width: int, length_penalty: float
+        self,
+        texts: Sequence[str],
+        beam_width: int,
+        length_penalty: float,
+        interventions: Interventions | None,
     ) -> list[DecodeTrace]:
         sources = [self._source_ids(text) for text in texts]
         with _threads_for(self.config):
@@ -98,22 +120,29 @@ class Translator:
                 self.vocabulary,
                 beam_width=beam_width,
                 length_penalty=length_penalty,
+                interventions=interventions,
             )
 
     @torch.no_grad()
-    def trace(self, text: str, target: str | Sequence[str] | None = None) -> ForwardTrace:
+    def trace(
+        self,
+        text: str,
+        target: str | Sequence[str] | None = None,
+        interventions: Interventions | None = None,
+    ) -> ForwardTrace:
         """Return every head's attention while the model writes a translation.
 
         Args:
             text: the sentence to read.
             target: the translation to write, as text or as tokens; by default the model's own.
+            interventions: what to switch off or replace in the model; None changes nothing.
 
         Raises:
             UserError: as `translate`, also for words of `target`.
         """
         source = self._source_ids(text)
         if target is None:
-            target = self.translate(text).tokens
+            target = self.translate(text, interventions=interventions).tokens
         words = (
             self.vocabulary.encode(target, "target")
             if isinstance(target, str)
@@ -123,7 +152,7 @@ class Translator:
         written = [*words, self.vocabulary.eos_id]
         self._check_length(read, "translation")
         with _threads_for(self.config):
-            output = self._traced(torch.tensor([source]), torch.tensor([read]))
+            output = self._traced(torch.tensor([source]), torch.tensor([read]), interventions)
         return ForwardTrace(
             source_tokens=self.vocabulary.tokens_of(source),
             target_tokens=self.vocabulary.tokens_of(read),

@@ -1,4 +1,4 @@
-"""Layers and stacks: attention gathers from other positions, then each position thinks alone.
+"""Layers: attention gathers from other positions, then each position thinks alone.
 
 Every layer takes vectors [batch, position, d_model] and returns new ones of the same shape along
 with the attention weights that it used, so nothing needs to be recorded on the side.
@@ -7,7 +7,6 @@ with the attention weights that it used, so nothing needs to be recorded on the 
 from collections.abc import Callable
 from functools import partial
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -19,7 +18,8 @@ from viz_transformer.model.attention import (
     attend,
     attend_fused,
 )
-from viz_transformer.model.cache import DecoderCache, LayerCache
+from viz_transformer.model.cache import LayerCache
+from viz_transformer.model.interventions import UNCHANGED_LAYER, LayerInterventions
 
 #: What may stand between the two matrices of the feed-forward network.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -69,23 +69,41 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def branch(
-        self, x: Float[Tensor, "batch position d_model"]
+        self,
+        x: Float[Tensor, "batch position d_model"],
+        changes: LayerInterventions = UNCHANGED_LAYER,
     ) -> Float[Tensor, "batch position d_model"]:
         """Return what the sub-layer shall read."""
-        return self.norm(x) if self.pre_norm else x
+        return self.norm(x) if self.pre_norm and changes.layer_norm else x
 
     def merge(
         self,
         x: Float[Tensor, "batch position d_model"],
         sublayer_output: Float[Tensor, "batch position d_model"],
+        changes: LayerInterventions = UNCHANGED_LAYER,
     ) -> Float[Tensor, "batch position d_model"]:
         """Add what the sub-layer wrote to what went around it."""
-        x = x + self.dropout(sublayer_output)
-        return x if self.pre_norm else self.norm(x)
+        new = self.dropout(sublayer_output)  # [batch, position, d_model]
+        x = x + new if changes.residual else new
+        return x if self.pre_norm or not changes.layer_norm else self.norm(x)
 
 
-def _attention(config: ModelConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(config.d_model, config.n_heads, config.dropout, config.bias)
+def _self_attention(config: ModelConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(
+        config.d_model,
+        config.n_heads,
+        config.dropout,
+        config.bias,
+        config.scoring,
+        rotary_length=config.max_length if config.positional == "rotary" else None,
+    )
+
+
+def _cross_attention(config: ModelConfig) -> MultiHeadAttention:
+    # Never rotary: how far apart a source and a target word stand says nothing.
+    return MultiHeadAttention(
+        config.d_model, config.n_heads, config.dropout, config.bias, config.scoring
+    )
 
 
 class EncoderLayer(nn.Module):
@@ -93,7 +111,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = _attention(config)
+        self.self_attention = _self_attention(config)
         self.self_attention_residual = Residual(config)
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
@@ -103,17 +121,19 @@ class EncoderLayer(nn.Module):
         x: Float[Tensor, "batch source d_model"],
         source_mask: Bool[Tensor, "#batch #head #source source"],
         attention: Attention = attend,
+        changes: LayerInterventions = UNCHANGED_LAYER,
     ) -> tuple[
         Float[Tensor, "batch source d_model"],
         Float[Tensor, "batch head source source"] | None,
     ]:
         """Return the new vectors and the self-attention's weights."""
-        h = self.self_attention_residual.branch(x)
-        h, weights = self.self_attention(h, h, source_mask, attention)
-        x = self.self_attention_residual.merge(x, h)
+        h = self.self_attention_residual.branch(x, changes)
+        attend_self = changes.self_attention(attention)
+        h, weights = self.self_attention(h, h, source_mask, attend_self, changes.start)
+        x = self.self_attention_residual.merge(x, h, changes)
 
-        h = self.feed_forward(self.feed_forward_residual.branch(x))
-        x = self.feed_forward_residual.merge(x, h)
+        h = self.feed_forward(self.feed_forward_residual.branch(x, changes))
+        x = self.feed_forward_residual.merge(x, h, changes)
         return x, weights
 
 
@@ -122,9 +142,9 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = _attention(config)
+        self.self_attention = _self_attention(config)
         self.self_attention_residual = Residual(config)
-        self.cross_attention = _attention(config)
+        self.cross_attention = _cross_attention(config)
         self.cross_attention_residual = Residual(config)
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
@@ -136,22 +156,25 @@ class DecoderLayer(nn.Module):
         memory: Float[Tensor, "batch source d_model"],
         source_mask: Bool[Tensor, "#batch #head #target source"],
         attention: Attention = attend,
+        changes: LayerInterventions = UNCHANGED_LAYER,
     ) -> tuple[
         Float[Tensor, "batch target d_model"],
         Float[Tensor, "batch head target target"] | None,
         Float[Tensor, "batch head target source"] | None,
     ]:
         """Return the new vectors, the self-attention's weights and the cross-attention's."""
-        h = self.self_attention_residual.branch(x)
-        h, self_weights = self.self_attention(h, h, target_mask, attention)
-        x = self.self_attention_residual.merge(x, h)
+        h = self.self_attention_residual.branch(x, changes)
+        attend_self = changes.self_attention(attention)
+        h, self_weights = self.self_attention(h, h, target_mask, attend_self, changes.start)
+        x = self.self_attention_residual.merge(x, h, changes)
 
-        h = self.cross_attention_residual.branch(x)
-        h, cross_weights = self.cross_attention(h, memory, source_mask, attention)
-        x = self.cross_attention_residual.merge(x, h)
+        h = self.cross_attention_residual.branch(x, changes)
+        attend_source = changes.cross_attention(attention)
+        h, cross_weights = self.cross_attention(h, memory, source_mask, attend_source)
+        x = self.cross_attention_residual.merge(x, h, changes)
 
-        h = self.feed_forward(self.feed_forward_residual.branch(x))
-        x = self.feed_forward_residual.merge(x, h)
+        h = self.feed_forward(self.feed_forward_residual.branch(x, changes))
+        x = self.feed_forward_residual.merge(x, h, changes)
         return x, self_weights, cross_weights
 
     def start(self, memory: Float[Tensor, "batch source d_model"]) -> LayerCache:
@@ -167,107 +190,20 @@ class DecoderLayer(nn.Module):
         target_mask: Bool[Tensor, "batch 1 1 target"],
         cache: LayerCache,
         source_mask: Bool[Tensor, "batch 1 1 source"],
+        changes: LayerInterventions,
     ) -> tuple[Float[Tensor, "batch 1 d_model"], LayerCache]:
         """Do what `forward` does for the newest position alone; the cache remembers the others."""
-        h = self.self_attention_residual.branch(x)
-        target = cache.target.extend(self.self_attention.keys_values(h))
-        h, _ = self.self_attention.look(h, target, target_mask, attend_fused)
-        x = self.self_attention_residual.merge(x, h)
+        h = self.self_attention_residual.branch(x, changes)
+        target = cache.target.extend(self.self_attention.keys_values(h, changes.start))
+        attend_self = changes.self_attention(attend_fused)
+        h, _ = self.self_attention.look(h, target, target_mask, attend_self, changes.start)
+        x = self.self_attention_residual.merge(x, h, changes)
 
-        h = self.cross_attention_residual.branch(x)
-        h, _ = self.cross_attention.look(h, cache.source, source_mask, attend_fused)
-        x = self.cross_attention_residual.merge(x, h)
+        h = self.cross_attention_residual.branch(x, changes)
+        attend_source = changes.cross_attention(attend_fused)
+        h, _ = self.cross_attention.look(h, cache.source, source_mask, attend_source)
+        x = self.cross_attention_residual.merge(x, h, changes)
 
-        h = self.feed_forward(self.feed_forward_residual.branch(x))
-        x = self.feed_forward_residual.merge(x, h)
+        h = self.feed_forward(self.feed_forward_residual.branch(x, changes))
+        x = self.feed_forward_residual.merge(x, h, changes)
         return x, LayerCache(target=target, source=cache.source)
-
-
-def _final_norm(config: ModelConfig) -> nn.Module:
-    # Pre-norm layers add to x without ever normalising it, so the stack does it once at its end.
-    if config.norm == "post":
-        return nn.Identity()
-    return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
-
-
-class Encoder(nn.Module):
-    """A stack of encoder layers; behind a causal mask it is a decoder without cross-attention."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        n_layers = (
-            config.n_decoder_layers if config.family == "decoder" else config.n_encoder_layers
-        )
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(n_layers))
-        self.norm = _final_norm(config)
-
-    def forward(
-        self,
-        x: Float[Tensor, "batch source d_model"],
-        source_mask: Bool[Tensor, "#batch #head #source source"],
-        attention: Attention = attend,
-    ) -> tuple[
-        Float[Tensor, "batch source d_model"],
-        tuple[Float[Tensor, "batch head source source"] | None, ...],
-    ]:
-        """Return the memory that the decoder looks at, and each layer's weights."""
-        attentions = []
-        for layer in self.layers:
-            x, weights = layer(x, source_mask, attention)
-            attentions.append(weights)
-        return self.norm(x), tuple(attentions)
-
-
-class Decoder(nn.Module):
-    """A stack of decoder layers."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        self.norm = _final_norm(config)
-
-    def forward(
-        self,
-        x: Float[Tensor, "batch target d_model"],
-        target_mask: Bool[Tensor, "#batch #head #target target"],
-        memory: Float[Tensor, "batch source d_model"],
-        source_mask: Bool[Tensor, "#batch #head #target source"],
-        attention: Attention = attend,
-    ) -> tuple[
-        Float[Tensor, "batch target d_model"],
-        tuple[Float[Tensor, "batch head target target"] | None, ...],
-        tuple[Float[Tensor, "batch head target source"] | None, ...],
-    ]:
-        """Return the new vectors, and each layer's weights of self- and cross-attention."""
-        self_attentions, cross_attentions = [], []
-        for layer in self.layers:
-            x, self_weights, cross_weights = layer(x, target_mask, memory, source_mask, attention)
-            self_attentions.append(self_weights)
-            cross_attentions.append(cross_weights)
-        return self.norm(x), tuple(self_attentions), tuple(cross_attentions)
-
-    def start(
-        self,
-        memory: Float[Tensor, "batch source d_model"],
-        source_mask: Bool[Tensor, "batch 1 1 source"],
-    ) -> DecoderCache:
-        """Return the cache from which the first `step` goes on."""
-        return DecoderCache(
-            layers=tuple(layer.start(memory) for layer in self.layers),
-            target_mask=source_mask[..., :0],  # [batch, 1, 1, 0]
-            source_mask=source_mask,
-        )
-
-    def step(
-        self,
-        x: Float[Tensor, "batch 1 d_model"],
-        new_mask: Bool[Tensor, "batch 1 1 1"],
-        cache: DecoderCache,
-    ) -> tuple[Float[Tensor, "batch 1 d_model"], DecoderCache]:
-        """Add one target position: its new vectors, and the cache with it in."""
-        target_mask = torch.cat([cache.target_mask, new_mask], dim=-1)  # [batch, 1, 1, past + 1]
-        layers = []
-        for layer, past in zip(self.layers, cache.layers, strict=True):
-            x, present = layer.step(x, target_mask, past, cache.source_mask)
-            layers.append(present)
-        return self.norm(x), DecoderCache(tuple(layers), target_mask, cache.source_mask)

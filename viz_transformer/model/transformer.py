@@ -4,8 +4,6 @@
 model, with the same parameters and the same logits, that also returns what every head looked at.
 """
 
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -17,35 +15,16 @@ from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_batch, check_ids
-from viz_transformer.model.layers import Decoder, Encoder
-from viz_transformer.model.masks import causal_mask, padding_mask
+from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
+from viz_transformer.model.masks import (
+    causal_mask,
+    check_alike,
+    check_source_mask,
+    padding_mask,
+)
+from viz_transformer.model.output import ModelOutput
 from viz_transformer.model.positional import embedding_scale, make_positions
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ModelOutput:
-    """What a traced model returns; None stands for what its family has not.
-
-    Attributes:
-        logits: [batch, target, vocab], unnormalised scores of the next word; of an encoder
-            with a classification head [batch, classes]; of one without, None.
-        encoder_attention: per encoder layer, weights [batch, head, source, source].
-        decoder_attention: per decoder layer, weights [batch, head, target, target].
-        cross_attention: per decoder layer, weights [batch, head, target, source].
-        source_positions: [source, d_model], the positional encodings added to the source.
-        target_positions: [target, d_model], those added to the target.
-        last_hidden_state: [batch, position, d_model], the last stack's vectors.
-
-    The weights are those before dropout; their last two axes are query and key.
-    """
-
-    logits: Float[Tensor, "batch target vocab"] | Float[Tensor, "batch classes"] | None
-    encoder_attention: tuple[Float[Tensor, "batch head source source"], ...] | None = None
-    decoder_attention: tuple[Float[Tensor, "batch head target target"], ...] | None = None
-    cross_attention: tuple[Float[Tensor, "batch head target source"], ...] | None = None
-    source_positions: Float[Tensor, "source d_model"] | None = None
-    target_positions: Float[Tensor, "target d_model"] | None = None
-    last_hidden_state: Float[Tensor, "batch position d_model"] | None = None
+from viz_transformer.model.stacks import Decoder, Encoder
 
 
 class Transformer(nn.Module):
@@ -101,18 +80,21 @@ class Transformer(nn.Module):
                 than max_length, or differ in batch size.
         """
         memory = self.encode(source_ids)
-        return self.decode(target_ids, memory, self.padding_mask(source_ids))
+        return self._decode(target_ids, memory, self.padding_mask(source_ids))
 
     def encode(
-        self, source_ids: Int[Tensor, "batch source"]
+        self,
+        source_ids: Int[Tensor, "batch source"],
+        interventions: Interventions | None = None,
     ) -> Float[Tensor, "batch source d_model"]:
         """Read the source: the encoder's output [batch, source, d_model], the decoder's memory.
 
         Raises:
-            UserError: as `forward`.
+            UserError: as `forward`, or if the interventions do not fit the model.
         """
-        x = self.embed_source(source_ids)
-        memory, _ = self.encoder(x, self.padding_mask(source_ids), attend_fused)
+        changes = checked(interventions, self.config)
+        x = self.embed_source(source_ids, changes)
+        memory, _ = self.encoder(x, self.padding_mask(source_ids, changes), attend_fused, changes)
         return memory
 
     def decode(
@@ -129,8 +111,13 @@ class Transformer(nn.Module):
             source_mask: `padding_mask` of the source ids, [batch, 1, 1, source].
 
         Raises:
-            UserError: as `forward`.
+            UserError: as `forward`, or if the memory is of another dtype or device than the
+                model, or the source mask of another shape or False everywhere.
         """
+        self._check_memory(memory, source_mask)
+        return self._decode(target_ids, memory, source_mask)
+
+    def _decode(self, target_ids: Tensor, memory: Tensor, source_mask: Tensor) -> Tensor:
         x = self.embed_target(target_ids)
         check_batch(target_ids, memory)
         target_mask = self.target_mask(target_ids)
@@ -142,11 +129,19 @@ class Transformer(nn.Module):
         memory: Float[Tensor, "batch source d_model"],
         source_mask: Bool[Tensor, "batch 1 1 source"],
     ) -> DecoderCache:
-        """Return the cache from which `decode_step` writes the first word."""
+        """Return the cache from which `decode_step` writes the first word.
+
+        Raises:
+            UserError: as `decode`.
+        """
+        self._check_memory(memory, source_mask)
         return self.decoder.start(memory, source_mask)
 
     def decode_step(
-        self, next_ids: Int[Tensor, " batch"], cache: DecoderCache
+        self,
+        next_ids: Int[Tensor, " batch"],
+        cache: DecoderCache,
+        interventions: Interventions | None = None,
     ) -> tuple[Float[Tensor, "batch vocab"], DecoderCache]:
         """Read one more target word per sentence and score the words that may follow.
 
@@ -155,58 +150,74 @@ class Transformer(nn.Module):
         Args:
             next_ids: token ids [batch]; at the first step ``<sos>``.
             cache: what `start_decoding` or the step before returned; it stays as it is.
+            interventions: what to change; the same in `encode` and at every step. For
+                `padding_mask=False`, give `start_decoding` the mask that `padding_mask` returns
+                with these interventions.
 
         Returns:
             logits [batch, vocab], and the cache for the next step.
 
         Raises:
-            UserError: as `forward`.
+            UserError: as `forward`, or if the interventions do not fit the model.
         """
+        changes = checked(interventions, self.config)
         ids = next_ids[:, None]  # [batch, 1]
-        x = self.embed_target(ids, start=cache.length)  # [batch, 1, d_model]
+        x = self.embed_target(ids, cache.length, changes)  # [batch, 1, d_model]
         check_batch(ids, cache.source_mask)
-        new_mask = self.target_padding_mask(ids, start=cache.length)
-        x, cache = self.decoder.step(x, new_mask, cache)
+        new_mask = self.target_padding_mask(ids, cache.length, changes)
+        x, cache = self.decoder.step(x, new_mask, cache, changes)
         return self.logits(x)[:, 0], cache  # [batch, 1, vocab] -> [batch, vocab]
 
-    def padding_mask(self, ids: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 key"]:
+    def padding_mask(
+        self, ids: Int[Tensor, "batch key"], interventions: Interventions = UNCHANGED
+    ) -> Bool[Tensor, "batch 1 1 key"]:
         """Return the padding mask of ids with the model's own `pad_id`."""
-        return padding_mask(ids, self.config.pad_id)
+        mask = padding_mask(ids, self.config.pad_id)
+        return mask if interventions.padding_mask else torch.ones_like(mask)
 
     def target_padding_mask(
-        self, target_ids: Int[Tensor, "batch key"], start: int = 0
+        self,
+        target_ids: Int[Tensor, "batch key"],
+        start: int = 0,
+        interventions: Interventions = UNCHANGED,
     ) -> Bool[Tensor, "batch 1 1 key"]:
         """Return the padding mask of target ids that stand at `start` and after.
 
         Some models start every target with `pad_id` itself (Marian): there the first position is
         no padding.
         """
-        mask = self.padding_mask(target_ids)
+        mask = self.padding_mask(target_ids, interventions)
         if start == 0 and self.config.start_id == self.config.pad_id:
             mask[..., 0] = True
         return mask
 
     def target_mask(
-        self, target_ids: Int[Tensor, "batch target"]
+        self, target_ids: Int[Tensor, "batch target"], interventions: Interventions = UNCHANGED
     ) -> Bool[Tensor, "batch 1 target target"]:
         """Return the mask of the decoder's self-attention: no padding, and no look ahead."""
         causal = causal_mask(target_ids.shape[1], target_ids.device)
-        return self.target_padding_mask(target_ids) & causal
+        causal = causal if interventions.causal_mask else torch.ones_like(causal)
+        return self.target_padding_mask(target_ids, interventions=interventions) & causal
 
     def embed_source(
-        self, source_ids: Int[Tensor, "batch source"]
+        self, source_ids: Int[Tensor, "batch source"], interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch source d_model"]:
         """Turn source ids into vectors that know their word and their place."""
         check_ids("source_ids", source_ids, self.config.vocab_size, self.config.max_length)
-        return self._embed(source_ids, self.source_embedding, self.source_positions)
+        places = self._places(self.source_positions, source_ids, 0, interventions)
+        return self._embed(source_ids, self.source_embedding, places)
 
     def embed_target(
-        self, target_ids: Int[Tensor, "batch target"], start: int = 0
+        self,
+        target_ids: Int[Tensor, "batch target"],
+        start: int = 0,
+        interventions: Interventions = UNCHANGED,
     ) -> Float[Tensor, "batch target d_model"]:
         """Turn target ids, standing at `start` and after, into vectors."""
         config = self.config
         check_ids("target_ids", target_ids, config.output_vocab_size, config.max_length, start)
-        return self._embed(target_ids, self._target_embedding, self.target_positions, start)
+        places = self._places(self.target_positions, target_ids, start, interventions)
+        return self._embed(target_ids, self._target_embedding, places)
 
     def logits(
         self, x: Float[Tensor, "batch target d_model"]
@@ -220,44 +231,57 @@ class Transformer(nn.Module):
         own = self.config.has_target_embedding
         return self.target_embedding if own else self.source_embedding
 
-    def _embed(
-        self, ids: Tensor, embedding: nn.Embedding, positions: nn.Module, start: int = 0
-    ) -> Tensor:
+    def _embed(self, ids: Tensor, embedding: nn.Embedding, places: Tensor) -> Tensor:
         x = embedding(ids) * embedding_scale(self.config)  # [batch, position, d_model]
-        return self.dropout(x + positions(ids.shape[1], start))
+        return self.dropout(x + places)
+
+    def _places(
+        self, positions: nn.Module, ids: Tensor, start: int, interventions: Interventions
+    ) -> Tensor:
+        places = positions(ids.shape[1], start)  # [position, d_model]
+        return places if interventions.positions else torch.zeros_like(places)
+
+    def _check_memory(self, memory: Tensor, source_mask: Tensor) -> None:
+        check_alike(memory=memory, model=self.source_embedding.weight)
+        check_source_mask(source_mask, memory.shape)
 
 
 class TracedTransformer(Transformer):
     """A `Transformer` that returns, beside its logits, the attention weights of every head."""
 
     def forward(  # type: ignore[override]
-        self, source_ids: Int[Tensor, "batch source"], target_ids: Int[Tensor, "batch target"]
+        self,
+        source_ids: Int[Tensor, "batch source"],
+        target_ids: Int[Tensor, "batch target"],
+        interventions: Interventions | None = None,
     ) -> ModelOutput:
         """Do what `Transformer.forward` does, and keep what it throws away.
 
         Args:
             source_ids: token ids [batch, source].
             target_ids: token ids [batch, target].
+            interventions: what to switch off or replace in this call; None changes nothing.
 
         Raises:
-            UserError: as `Transformer.forward`.
+            UserError: as `Transformer.forward`, or if the interventions do not fit the model.
         """
-        x = self.embed_source(source_ids)
-        source_mask = self.padding_mask(source_ids)
-        memory, encoder_attention = self.encoder(x, source_mask, attend)
+        changes = checked(interventions, self.config)
+        x = self.embed_source(source_ids, changes)
+        source_mask = self.padding_mask(source_ids, changes)
+        memory, encoder_attention = self.encoder(x, source_mask, attend, changes)
 
-        x = self.embed_target(target_ids)
+        x = self.embed_target(target_ids, interventions=changes)
         check_batch(target_ids, memory)
-        target_mask = self.target_mask(target_ids)
+        target_mask = self.target_mask(target_ids, changes)
         x, decoder_attention, cross_attention = self.decoder(
-            x, target_mask, memory, source_mask, attend
+            x, target_mask, memory, source_mask, attend, changes
         )
         return ModelOutput(
             logits=self.logits(x),
             encoder_attention=encoder_attention,
             decoder_attention=decoder_attention,
             cross_attention=cross_attention,
-            source_positions=self.source_positions(source_ids.shape[1]),
-            target_positions=self.target_positions(target_ids.shape[1]),
+            source_positions=self._places(self.source_positions, source_ids, 0, changes),
+            target_positions=self._places(self.target_positions, target_ids, 0, changes),
             last_hidden_state=x,
         )

@@ -10,8 +10,8 @@ from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_ids
-from viz_transformer.model.stacks import Encoder
 from viz_transformer.model.masks import causal_mask
+from viz_transformer.model.stacks import Encoder
 from viz_transformer.model.transformer import ModelOutput
 
 

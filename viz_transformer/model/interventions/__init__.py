@@ -1,0 +1,31 @@
+"""Interventions: parts of a model switched off or replaced, to see what they are for.
+
+They are an argument of a call, and leave the model as it was:
+
+    no_scale = Interventions(scale=False)
+    traced(source_ids, target_ids, no_scale)
+    without = Interventions(heads=[HeadChange("encoder", layer=1, head=3, factor=0)])
+    translator.translate("the cat sleeps", interventions=without)
+
+A stack hands each of its layers what concerns it, a `LayerInterventions`; the layer asks that for
+the attention to use, and whether to add and to normalise.
+"""
+
+from viz_transformer.model.interventions.choices import (
+    KINDS,
+    UNCHANGED,
+    HeadChange,
+    Interventions,
+    checked,
+)
+from viz_transformer.model.interventions.layer import UNCHANGED_LAYER, LayerInterventions
+
+__all__ = [
+    "KINDS",
+    "UNCHANGED",
+    "UNCHANGED_LAYER",
+    "HeadChange",
+    "Interventions",
+    "LayerInterventions",
+    "checked",
+]

@@ -1,0 +1,136 @@
+"""How a layer carries interventions out."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from viz_transformer.errors import UserError
+from viz_transformer.model.attention import Attention, check_tensors, masked_softmax
+from viz_transformer.model.interventions.choices import UNCHANGED, HeadChange, Interventions
+from viz_transformer.model.scoring import Score, dot, scaled_dot
+
+
+class LayerInterventions(NamedTuple):
+    """What interventions change in one layer.
+
+    Attributes:
+        interventions: what is asked of the whole model.
+        layer: counted from 0.
+        kind: of the layer's self-attention, ``"encoder"`` or ``"decoder"``.
+        step: in decoding, the position that is written; None for whole sequences.
+    """
+
+    interventions: Interventions = UNCHANGED
+    layer: int = 0
+    kind: str = "encoder"
+    step: int | None = None
+
+    @property
+    def residual(self) -> bool:
+        """Whether what goes around a sub-layer is added."""
+        return self.interventions.residual
+
+    @property
+    def layer_norm(self) -> bool:
+        """Whether vectors are normalised."""
+        return self.interventions.layer_norm
+
+    @property
+    def start(self) -> int | None:
+        """The first position, for rotary positions; None where positions are taken away."""
+        return (self.step or 0) if self.interventions.positions else None
+
+    def self_attention(self, attention: Attention) -> Attention:
+        """Return the attention itself, or what stands in for it in the layer's self-attention."""
+        return self._changed(self.kind, attention)
+
+    def cross_attention(self, attention: Attention) -> Attention:
+        """Return the attention itself, or what stands in for it in the cross-attention."""
+        return self._changed("cross", attention)
+
+    def _changed(self, kind: str, attention: Attention) -> Attention:
+        whole = self.interventions
+        here = [c for c in whole.heads if c.kind == kind and c.layer == self.layer]
+        if whole.scale and whole.temperature == 1 and not here:
+            return attention
+        return partial(
+            _attend_changed,
+            scale=whole.scale,
+            temperature=whole.temperature,
+            changes=here,
+            step=self.step,
+        )
+
+
+#: A layer in which nothing changes.
+UNCHANGED_LAYER = LayerInterventions()
+
+
+def _attend_changed(
+    query: Float[Tensor, "batch head query d_head"],
+    key: Float[Tensor, "batch head key d_head"],
+    value: Float[Tensor, "batch head key d_head"],
+    mask: Bool[Tensor, "#batch #head #query #key"] | None,
+    dropout: float,
+    score: Score,
+    *,
+    scale: bool,
+    temperature: int | float,
+    changes: Sequence[HeadChange],
+    step: int | None,
+) -> tuple[Float[Tensor, "batch head query d_head"], Float[Tensor, "batch head query key"]]:
+    """Do what `attend` does, with changes on the way."""
+    check_tensors(query, key, value, mask)
+    if score is scaled_dot and not scale:
+        score = dot
+    scores = score(query, key) / temperature  # [batch, head, query, key]
+    weights = masked_softmax(scores, mask)
+    for change in changes:
+        if change.pattern is not None:
+            weights = weights.clone()  # the softmax's own result must stay for its gradient
+            weights[:, change.head] = _pattern(change, weights, mask, step)
+    output = F.dropout(weights, dropout) @ value  # [batch, head, query, d_head]
+    factors = output.new_ones(output.shape[1], 1, 1)  # [head, 1, 1]
+    for change in changes:
+        factors[change.head] = change.factor
+    return output * factors, weights
+
+
+def _pattern(
+    change: HeadChange,
+    weights: Float[Tensor, "batch head query key"],
+    mask: Bool[Tensor, "#batch #head #query #key"] | None,
+    step: int | None,
+) -> Float[Tensor, "#batch query key"]:
+    """Return the weights that a head gets in place of its own."""
+    if change.pattern == "uniform":
+        if mask is None:
+            return torch.full_like(weights[:, change.head], 1 / weights.shape[-1])
+        allowed = mask.expand_as(weights)[:, change.head].to(weights.dtype)  # [batch, query, key]
+        # Where nothing may be attended the sum is 0, and the row stays zeros.
+        return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
+    rows = weights.new_tensor(change.pattern)  # [query, key]
+    n_queries, n_keys = weights.shape[-2:]
+    place = f"the pattern of {change.kind} layer {change.layer} head {change.head}"
+    if step is None:
+        if rows.shape != (n_queries, n_keys):
+            raise UserError(
+                f"{place} has shape {list(rows.shape)}, but there are {n_queries} queries and "
+                f"{n_keys} keys; give it the shape {[n_queries, n_keys]}"
+            )
+        return rows[None]  # [1, query, key]
+    wide_enough = rows.shape[1] == n_keys or (change.kind == "decoder" and rows.shape[1] > n_keys)
+    if step >= len(rows) or not wide_enough:
+        raise UserError(
+            f"{place} has shape {list(rows.shape)}, but decoding is at row {step} with {n_keys} "
+            "keys; give a row for every word that may be written, or a smaller max_length"
+        )
+    row = rows[step : step + 1]  # [1, key]
+    if row[:, n_keys:].any():
+        raise UserError(f"{place} looks ahead in row {step}; in decoding no later word is there")
+    return row[None, :, :n_keys]  # [1, 1, key]

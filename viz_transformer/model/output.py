@@ -1,0 +1,32 @@
+"""What a traced model returns."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ModelOutput:
+    """What a traced model returns; None stands for what its family has not.
+
+    Attributes:
+        logits: [batch, target, vocab], unnormalised scores of the next word; of an encoder
+            with a classification head [batch, classes]; of one without, None.
+        encoder_attention: per encoder layer, weights [batch, head, source, source].
+        decoder_attention: per decoder layer, weights [batch, head, target, target].
+        cross_attention: per decoder layer, weights [batch, head, target, source].
+        source_positions: [source, d_model], the positional encodings added to the source.
+        target_positions: [target, d_model], those added to the target.
+        last_hidden_state: [batch, position, d_model], the last stack's vectors.
+
+    The weights are those before dropout; their last two axes are query and key.
+    """
+
+    logits: Float[Tensor, "batch target vocab"] | Float[Tensor, "batch classes"] | None
+    encoder_attention: tuple[Float[Tensor, "batch head source source"], ...] | None = None
+    decoder_attention: tuple[Float[Tensor, "batch head target target"], ...] | None = None
+    cross_attention: tuple[Float[Tensor, "batch head target source"], ...] | None = None
+    source_positions: Float[Tensor, "source d_model"] | None = None
+    target_positions: Float[Tensor, "target d_model"] | None = None
+    last_hidden_state: Float[Tensor, "batch position d_model"] | None = None
