@@ -14,6 +14,7 @@ from viz_transformer.model.families import (
     TracedDecoderOnly,
     TracedEncoderOnly,
 )
+from viz_transformer.model.huggingface import from_huggingface
 from viz_transformer.model.transformer import ModelOutput, TracedTransformer, Transformer
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "TracedTransformer",
     "Transformer",
     "attend",
+    "from_huggingface",
 ]
