@@ -106,7 +106,7 @@ class SoftmaxSteps(NamedTuple):
     weights: Tensor
 
 
-def softmax_steps(scores: Tensor | Sequence[float]) -> SoftmaxSteps:
+def softmax_steps(scores: Tensor | Sequence[int | float]) -> SoftmaxSteps:
     """Work a softmax step by step, so that large scores do not overflow.
 
     e^1000 is more than a float can hold, and infinity divided by infinity is no number. Taking the
