@@ -22,6 +22,7 @@ from viz_transformer.model import (
     Transformer,
 )
 from viz_transformer.model.conversion import to_torch_attention
+from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.model.layers import EncoderLayer
 from viz_transformer.model.masks import causal_mask, to_torch_mask
 
@@ -317,6 +318,55 @@ def test_bad_inputs_are_named(family, inputs, message):
 def test_segments_for_a_model_without_are_refused():
     with pytest.raises(UserError, match=r"no segment embeddings.*n_segments=2"):
         make(EncoderOnly)(words(1, 3), torch.zeros(1, 3).long())
+
+
+@each_family
+def test_interventions_off_change_no_bit(family):
+    twin, ids = traced_twin(make(family)), words(2, 5)
+    before, after = twin(ids), twin(ids, interventions=Interventions())
+    assert torch.equal(result_of(before), result_of(after))
+    for one, other in zip(attention_of(before), attention_of(after), strict=True):
+        assert torch.equal(one, other)
+
+
+@each_family
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scale": False},
+        {"temperature": 0.5},
+        {"padding_mask": False},
+        {"positions": False},
+        {"residual": False},
+        {"layer_norm": False},
+    ],
+)
+def test_each_switch_breaks_a_half_too(family, changes):
+    twin, ids = traced_twin(make(family)), words(2, 5)
+    ids[:, 0] = PAD
+    before, after = twin(ids), twin(ids, interventions=Interventions(**changes))
+    assert not torch.allclose(result_of(before), result_of(after), atol=1e-3)
+
+
+def test_without_its_causal_mask_a_decoder_sees_the_future():
+    twin, ids = traced_twin(make(DecoderOnly)), words(1, 5)
+    output = twin(ids, interventions=Interventions(causal_mask=False))
+    assert (output.decoder_attention[0] > 0).all()
+
+
+@each_family
+def test_a_head_of_a_half_can_be_ablated(family):
+    twin, ids = traced_twin(make(family)), words(1, 5)
+    kind = "encoder" if family is EncoderOnly else "decoder"
+    ablated = Interventions(heads=[HeadChange(kind, layer=1, head=2, factor=0)])
+    changed = twin(ids, interventions=ablated)
+    stack = twin.encoder if family is EncoderOnly else twin.decoder
+    with torch.no_grad():  # the same by hand: W^O reads nothing from that head
+        stack.layers[1].self_attention.w_o.weight[:, 8:12] = 0
+    torch.testing.assert_close(result_of(changed), result_of(twin(ids)))
+    other = Interventions(heads=[HeadChange("cross", layer=0, head=0, factor=0)])
+    with pytest.raises(UserError, match="no cross attention"):
+        twin(ids, interventions=other)
 
 
 class TestTransformerWithTwoVocabularies:

@@ -10,6 +10,7 @@ from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_ids
+from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
 from viz_transformer.model.masks import causal_mask
 from viz_transformer.model.stacks import Encoder
 from viz_transformer.model.transformer import ModelOutput
@@ -69,11 +70,11 @@ class DecoderOnly(nn.Module):
         return x
 
     def embed(
-        self, target_ids: Int[Tensor, "batch target"]
+        self, target_ids: Int[Tensor, "batch target"], interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch target d_model"]:
         """Turn ids into vectors that know their word and their place."""
         check_ids("target_ids", target_ids, self.config.vocab_size, self.config.max_length)
-        return self.embedding(target_ids)
+        return self.embedding(target_ids, interventions=interventions)
 
     def logits(
         self, x: Float[Tensor, "batch target d_model"]
@@ -83,33 +84,40 @@ class DecoderOnly(nn.Module):
         return F.linear(x, words.weight, self.output_bias if self.config.output_bias else None)
 
     def target_mask(
-        self, target_ids: Int[Tensor, "batch target"]
+        self, target_ids: Int[Tensor, "batch target"], interventions: Interventions = UNCHANGED
     ) -> Bool[Tensor, "batch 1 target target"]:
         """Return the mask of self-attention: no padding, and no look ahead."""
         causal = causal_mask(target_ids.shape[1], target_ids.device)
-        return family_padding_mask(target_ids, self.config) & causal
+        causal = causal if interventions.causal_mask else torch.ones_like(causal)
+        return family_padding_mask(target_ids, self.config, interventions) & causal
 
 
 class TracedDecoderOnly(DecoderOnly):
     """A `DecoderOnly` that returns, beside its logits, the attention weights of every head."""
 
     def forward(  # type: ignore[override]
-        self, target_ids: Int[Tensor, "batch target"]
+        self, target_ids: Int[Tensor, "batch target"], interventions: Interventions | None = None
     ) -> ModelOutput:
         """Do what `DecoderOnly.forward` does, and keep what it throws away.
+
+        Args:
+            target_ids: token ids [batch, target].
+            interventions: what to switch off or replace in this call; None changes nothing.
 
         Returns:
             A ModelOutput with `logits`, `decoder_attention`, `target_positions` and
             `last_hidden_state`.
 
         Raises:
-            UserError: as `DecoderOnly.forward`.
+            UserError: as `DecoderOnly.forward`, or if the interventions do not fit the model.
         """
-        x = self.embed(target_ids)
-        x, decoder_attention = self.decoder(x, self.target_mask(target_ids), attend)
+        changes = checked(interventions, self.config)
+        x = self.embed(target_ids, changes)
+        mask = self.target_mask(target_ids, changes)
+        x, decoder_attention = self.decoder(x, mask, attend, changes)
         return ModelOutput(
             logits=self.logits(x),
             decoder_attention=decoder_attention,
-            target_positions=self.embedding.positions(target_ids.shape[1]),
+            target_positions=self.embedding.places(target_ids.shape[1], changes),
             last_hidden_state=x,
         )

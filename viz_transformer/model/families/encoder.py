@@ -11,6 +11,7 @@ from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_ids, check_segments
+from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
 from viz_transformer.model.stacks import Encoder
 from viz_transformer.model.transformer import ModelOutput
 
@@ -83,13 +84,14 @@ class EncoderOnly(nn.Module):
         self,
         source_ids: Int[Tensor, "batch source"],
         segment_ids: Int[Tensor, "batch source"] | None = None,
+        interventions: Interventions = UNCHANGED,
     ) -> Float[Tensor, "batch source d_model"]:
         """Turn ids into vectors that know their word, their place and their segment."""
         config = self.config
         check_ids("source_ids", source_ids, config.vocab_size, config.max_length)
         if segment_ids is not None:
             check_segments(segment_ids, source_ids, config.n_segments)
-        return self.embedding(source_ids, segment_ids)
+        return self.embedding(source_ids, segment_ids, interventions)
 
     def pool(self, x: Float[Tensor, "batch source d_model"]) -> Float[Tensor, "batch d_model"]:
         """Return one vector for each text: the first position's, passed through the pooler."""
@@ -110,9 +112,11 @@ class EncoderOnly(nn.Module):
             )
         return self.classifier(self.dropout(self.pool(x)))  # [batch, classes]
 
-    def padding_mask(self, ids: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 key"]:
+    def padding_mask(
+        self, ids: Int[Tensor, "batch key"], interventions: Interventions = UNCHANGED
+    ) -> Bool[Tensor, "batch 1 1 key"]:
         """Return the padding mask of ids with the model's own `pad_id`."""
-        return family_padding_mask(ids, self.config)
+        return family_padding_mask(ids, self.config, interventions)
 
 
 class TracedEncoderOnly(EncoderOnly):
@@ -122,21 +126,29 @@ class TracedEncoderOnly(EncoderOnly):
         self,
         source_ids: Int[Tensor, "batch source"],
         segment_ids: Int[Tensor, "batch source"] | None = None,
+        interventions: Interventions | None = None,
     ) -> ModelOutput:
         """Do what `EncoderOnly.forward` does, and keep what it throws away.
+
+        Args:
+            source_ids: token ids [batch, source].
+            segment_ids: [batch, source], or None.
+            interventions: what to switch off or replace in this call; None changes nothing.
 
         Returns:
             A ModelOutput with `encoder_attention`, `source_positions` and `last_hidden_state`, and
             with `logits` if there is a classification head.
 
         Raises:
-            UserError: as `EncoderOnly.forward`.
+            UserError: as `EncoderOnly.forward`, or if the interventions do not fit the model.
         """
-        x = self.embed(source_ids, segment_ids)
-        x, encoder_attention = self.encoder(x, self.padding_mask(source_ids), attend)
+        changes = checked(interventions, self.config)
+        x = self.embed(source_ids, segment_ids, changes)
+        mask = self.padding_mask(source_ids, changes)
+        x, encoder_attention = self.encoder(x, mask, attend, changes)
         return ModelOutput(
             logits=self.classify(x) if self.config.n_classes else None,
             encoder_attention=encoder_attention,
-            source_positions=self.embedding.positions(source_ids.shape[1]),
+            source_positions=self.embedding.places(source_ids.shape[1], changes),
             last_hidden_state=x,
         )

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from viz_transformer.config import Family, ModelConfig
 from viz_transformer.errors import UserError
+from viz_transformer.model.interventions import UNCHANGED, Interventions
 from viz_transformer.model.masks import padding_mask
 from viz_transformer.model.positional import embedding_scale, make_positions
 
@@ -35,22 +36,31 @@ class Embedding(nn.Module):
         self,
         ids: Int[Tensor, "batch position"],
         segment_ids: Int[Tensor, "batch position"] | None = None,
+        interventions: Interventions = UNCHANGED,
     ) -> Float[Tensor, "batch position d_model"]:
         """Return the vectors; where no segments are given, all words are in the first."""
         x = self.words(ids) * self.scale  # [batch, position, d_model]
-        x = x + self.positions(ids.shape[1])
+        x = x + self.places(ids.shape[1], interventions)
         if self.segments is not None:
             segment_ids = torch.zeros_like(ids) if segment_ids is None else segment_ids
             x = x + self.segments(segment_ids) * self.scale
         return self.dropout(self.norm(x))
 
+    def places(
+        self, length: int, interventions: Interventions = UNCHANGED
+    ) -> Float[Tensor, "{length} d_model"]:
+        """Return what is added to the words for their positions, [length, d_model]."""
+        places = self.positions(length)  # [length, d_model]
+        return places if interventions.positions else torch.zeros_like(places)
+
 
 def family_padding_mask(
-    ids: Int[Tensor, "batch key"], config: ModelConfig
+    ids: Int[Tensor, "batch key"], config: ModelConfig, interventions: Interventions = UNCHANGED
 ) -> Bool[Tensor, "batch 1 1 key"]:
     """Return the padding mask of ids with `config.pad_id`; without one, nothing is padding."""
     # No word has the id -1.
-    return padding_mask(ids, -1 if config.pad_id is None else config.pad_id)
+    mask = padding_mask(ids, -1 if config.pad_id is None else config.pad_id)
+    return mask if interventions.padding_mask else torch.ones_like(mask)
 
 
 def of_family(family: Family, config: ModelConfig) -> ModelConfig:
