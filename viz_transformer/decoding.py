@@ -16,7 +16,7 @@ from torch import Tensor
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
 from viz_transformer.model.cache import DecoderCache
-from viz_transformer.model.interventions import Interventions, checked
+from viz_transformer.model.interventions import Interventions
 from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace, Hypothesis
 from viz_transformer.vocabulary import Vocabulary
 
@@ -246,8 +246,7 @@ def _start(
     rows = [torch.tensor(list(source), dtype=torch.long) for source in sources]
     ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=vocabulary.pad_id)
     memory = model.encode(ids, interventions)
-    source_mask = model.padding_mask(ids, checked(interventions, model.config))
-    return model.start_decoding(memory, source_mask)
+    return model.start_decoding(memory, model.padding_mask(ids, interventions))
 
 
 def _without_specials(scores: Tensor, vocabulary: Vocabulary) -> Tensor:

@@ -169,17 +169,18 @@ class Transformer(nn.Module):
         return self.logits(x)[:, 0], cache  # [batch, 1, vocab] -> [batch, vocab]
 
     def padding_mask(
-        self, ids: Int[Tensor, "batch key"], interventions: Interventions = UNCHANGED
+        self, ids: Int[Tensor, "batch key"], interventions: Interventions | None = None
     ) -> Bool[Tensor, "batch 1 1 key"]:
         """Return the padding mask of ids with the model's own `pad_id`."""
         mask = padding_mask(ids, self.config.pad_id)
-        return mask if interventions.padding_mask else torch.ones_like(mask)
+        changes = checked(interventions, self.config)
+        return mask if changes.padding_mask else torch.ones_like(mask)
 
     def target_padding_mask(
         self,
         target_ids: Int[Tensor, "batch key"],
         start: int = 0,
-        interventions: Interventions = UNCHANGED,
+        interventions: Interventions | None = None,
     ) -> Bool[Tensor, "batch 1 1 key"]:
         """Return the padding mask of target ids that stand at `start` and after.
 
@@ -192,12 +193,13 @@ class Transformer(nn.Module):
         return mask
 
     def target_mask(
-        self, target_ids: Int[Tensor, "batch target"], interventions: Interventions = UNCHANGED
+        self, target_ids: Int[Tensor, "batch target"], interventions: Interventions | None = None
     ) -> Bool[Tensor, "batch 1 target target"]:
         """Return the mask of the decoder's self-attention: no padding, and no look ahead."""
-        causal = causal_mask(target_ids.shape[1], target_ids.device)
-        causal = causal if interventions.causal_mask else torch.ones_like(causal)
-        return self.target_padding_mask(target_ids, interventions=interventions) & causal
+        padding = self.target_padding_mask(target_ids, interventions=interventions)
+        if not checked(interventions, self.config).causal_mask:
+            return padding.expand(-1, -1, target_ids.shape[1], -1)
+        return padding & causal_mask(target_ids.shape[1], target_ids.device)
 
     def embed_source(
         self, source_ids: Int[Tensor, "batch source"], interventions: Interventions = UNCHANGED

@@ -88,7 +88,7 @@ class Interventions:
             if not isinstance(getattr(self, name), bool):
                 raise UserError(f"{name}={getattr(self, name)!r} must be True, or False for off")
         _check_number("temperature", self.temperature, least=0.0)
-        if isinstance(self.heads, HeadChange) or not all(
+        if not isinstance(self.heads, Sequence) or not all(
             isinstance(change, HeadChange) for change in self.heads
         ):
             raise UserError(
@@ -136,7 +136,7 @@ def checked(interventions: Interventions | None, config: ModelConfig) -> Interve
     Raises:
         UserError: if they are no Interventions, or name a head that the model has not.
     """
-    if interventions is None:
+    if interventions is None or interventions is UNCHANGED:
         return UNCHANGED
     if not isinstance(interventions, Interventions):
         raise UserError(
