@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -48,6 +49,19 @@ def test_train_config_goes_to_json_and_back():
         ({"positional": "circular"}, "positional='circular' is unknown"),
         ({"activation": "tanh"}, "activation='tanh' is unknown"),
         ({"pad_id": 37_000}, "pad_id=37000 must be.*at most 36999"),
+        ({"pad_id": None}, "pad_id=None must be a whole number"),
+        ({"target_vocab_size": 5, "pad_id": 5}, "pad_id=5 must be.*at most 4"),
+        ({"start_id": 37_000}, "start_id=37000 must be.*at most 36999"),
+        ({"target_vocab_size": 0}, "target_vocab_size=0 must be"),
+        ({"layer_norm_eps": -1.0}, "layer_norm_eps=-1.0 must be a number from 0.0"),
+        ({"family": "both"}, "family='both' is unknown; choose one of"),
+        ({"family": "encoder", "n_encoder_layers": 0}, "n_encoder_layers=0 must be"),
+        ({"family": "decoder", "n_decoder_layers": 0}, "n_decoder_layers=0 must be"),
+        ({"family": "encoder", "pooler": "sigmoid"}, "pooler='sigmoid' is unknown"),
+        ({"n_classes": 2}, "n_classes=2 has no meaning in family='encoder-decoder'"),
+        ({"family": "decoder", "n_segments": 2}, "n_segments=2 has no meaning.*'encoder'"),
+        ({"family": "decoder", "start_id": 1}, "start_id=1 has no meaning.*'encoder-decoder'"),
+        ({"embedding_norm": True}, "embedding_norm=True has no meaning"),
     ],
 )
 def test_a_wrong_model_config_says_what_would_do(changes, message):
@@ -63,6 +77,30 @@ def test_a_wrong_train_config_names_the_field(changes):
     (name,) = changes
     with pytest.raises(UserError, match=name):
         TrainConfig(**changes)
+
+
+def test_a_configuration_from_before_the_families_is_what_it_was():
+    text = (Path(__file__).parents[1] / "data" / "en-es" / "config.json").read_text()
+    stored = json.loads(text)
+    config = ModelConfig.from_json(text)
+    assert {name: getattr(config, name) for name in stored} == stored
+    assert config.family == "encoder-decoder"
+    assert config == ModelConfig(**stored)
+    old_defaults = {
+        "scale_embeddings": True,
+        "output_bias": False,
+        "layer_norm_eps": 1e-5,
+        "target_vocab_size": None,
+        "scoring": "scaled_dot",
+    }
+    assert {name: getattr(config, name) for name in old_defaults} == old_defaults
+
+
+def test_a_family_has_only_its_own_layers():
+    encoder = ModelConfig(family="encoder", n_encoder_layers=3)
+    decoder = ModelConfig(family="decoder", n_decoder_layers=4)
+    assert (encoder.n_encoder_layers, encoder.n_decoder_layers) == (3, 0)
+    assert (decoder.n_encoder_layers, decoder.n_decoder_layers) == (0, 4)
 
 
 def test_an_odd_width_is_fine_without_sinusoids():
