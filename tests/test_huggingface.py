@@ -7,7 +7,7 @@ import torch
 import transformers as hf
 from torch import nn
 
-from viz_transformer.config import count_parameters
+from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.errors import UserError
 from viz_transformer.model import (
     DecoderOnly,
@@ -18,6 +18,8 @@ from viz_transformer.model import (
     Transformer,
     from_huggingface,
 )
+from viz_transformer.model.huggingface.bert import read_bert, read_distilbert
+from viz_transformer.model.huggingface.gpt2 import read_gpt2
 
 TRACED = {
     EncoderOnly: TracedEncoderOnly,
@@ -260,6 +262,22 @@ def test_nothing_is_left_behind(make):
     theirs = make()
     count = sum(parameter.numel() for parameter in theirs.parameters())
     assert count_parameters(from_huggingface(theirs).config) == count
+
+
+@pytest.mark.parametrize(
+    ("preset", "model_class", "config_class", "reader"),
+    [
+        ("bert-base", hf.BertModel, hf.BertConfig, read_bert),
+        ("distilbert", hf.DistilBertModel, hf.DistilBertConfig, read_distilbert),
+        ("gpt2", hf.GPT2LMHeadModel, hf.GPT2Config, read_gpt2),
+    ],
+)
+def test_their_published_configuration_is_our_preset(preset, model_class, config_class, reader):
+    with torch.device("meta"):
+        model = model_class(config_class())
+    config, weights = reader(model)
+    assert config == ModelConfig.preset(preset)
+    assert sum(value.numel() for value in weights.values()) == count_parameters(config)
 
 
 def test_weights_are_copied_and_not_shared():
