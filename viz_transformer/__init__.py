@@ -11,7 +11,9 @@ drawing a saved trace needs no torch.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -25,6 +27,7 @@ _PUBLIC = {
     "Translator": "translator",
     "UserError": "errors",
     "analysis": None,
+    "capture": "capture",
     "exercises": None,
     "explore": "widgets.explorer",
     "export_html": "export",
@@ -52,3 +55,22 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names too, loaded or not."""
     return sorted({*globals(), *_PUBLIC})
+
+
+class _Package(ModuleType):
+    """The package, in which `capture` stays the function.
+
+    The room of the same name would take its place: importing a module inside a package sets it
+    there as an attribute.
+    """
+
+    @property
+    def capture(self) -> Any:
+        return __getattr__("capture")
+
+    @capture.setter
+    def capture(self, room: ModuleType) -> None:
+        pass
+
+
+sys.modules[__name__].__class__ = _Package
