@@ -163,3 +163,28 @@ def test_shapes_are_checked_while_the_tests_run():
     query, key = torch.randn(1, 1, 3, 4), torch.randn(1, 1, 3, 5)
     with pytest.raises(jaxtyping.TypeCheckError):
         attend(query, key, key)
+
+
+@pytest.mark.parametrize("attention", [attend, attend_fused])
+@pytest.mark.parametrize("odd_one", ["query", "key", "value"])
+@pytest.mark.usefixtures("shapes_unchecked")
+def test_mixed_dtypes_and_devices_are_named(attention, odd_one):
+    for other in ({"dtype": torch.float64}, {"device": "meta"}):
+        tensors = {name: torch.randn(1, 1, 3, 4) for name in ("query", "key", "value")}
+        tensors[odd_one] = tensors[odd_one].to(**other)
+        named = "torch.float64 on cpu" if "dtype" in other else "torch.float32 on meta"
+        with pytest.raises(UserError, match=rf"{odd_one} is {named}.*must agree"):
+            attention(**tensors)
+    x = torch.randn(1, 1, 3, 4)
+    with pytest.raises(UserError, match="the mask is on meta and the query on cpu"):
+        attention(x, x, x, causal_mask(3, "meta"))
+
+
+@pytest.mark.parametrize("attention", [attend, attend_fused])
+def test_half_precision_works_alike(attention):
+    x = torch.randn(1, 2, 3, 4, dtype=torch.bfloat16)
+    output, _ = attention(x, x, x, causal_mask(3))
+    assert output.dtype == torch.bfloat16
+    torch.testing.assert_close(
+        output.float(), attend(*[x.float()] * 3, causal_mask(3))[0], atol=0.05, rtol=0.05
+    )

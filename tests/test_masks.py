@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from viz_transformer.errors import UserError
 from viz_transformer.model import attend
+from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.masks import (
     causal_mask,
     from_torch_mask,
@@ -64,3 +65,53 @@ def test_a_wrong_mask_is_named(mask, words):
         attend(query, key, key, mask)
     for word in words:
         assert word in str(error.value)
+
+
+def layouts():
+    """Masks that torch would broadcast, and so read as something else than was meant."""
+    causal = causal_mask(3)
+    padding = torch.ones(3, 3, dtype=torch.bool)
+    return {
+        "causal [length, length]": causal[0, 0],
+        "causal [1, length, length]": causal[0],
+        "padding [batch, key]": padding,
+        "padding [batch, 1, key]": padding[:, None],
+    }
+
+
+@pytest.mark.parametrize("name", layouts())
+@pytest.mark.parametrize("attention", [attend, attend_fused])
+@pytest.mark.usefixtures("shapes_unchecked")
+def test_a_mask_without_all_axes_is_refused_though_torch_would_broadcast_it(name, attention):
+    x, mask = torch.randn(3, 3, 3, 4), layouts()[name]  # as many sentences as heads and words
+    torch.nn.functional.scaled_dot_product_attention(x, x, x, mask)
+    with pytest.raises(UserError, match=r"the mask has shape .*\[3, 3, 3, 3\].*missing axes"):
+        attention(x, x, x, mask)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.long, torch.uint8])
+@pytest.mark.parametrize("attention", [attend, attend_fused])
+@pytest.mark.usefixtures("shapes_unchecked")
+def test_a_mask_of_another_dtype_names_both_shapes(dtype, attention):
+    x = torch.randn(2, 1, 3, 4)
+    mask = torch.ones(1, 1, 3, 3, dtype=dtype)
+    with pytest.raises(UserError, match=rf"{dtype} of shape \[1, 1, 3, 3\].*\[2, 1, 3, 3\].*bool"):
+        attention(x, x, x, mask)
+
+
+@given(st.integers(2, 6))
+def test_an_inverted_causal_mask_is_recognised(length):
+    x = torch.randn(2, 2, length, 4)
+    for mask in (~causal_mask(length), (~causal_mask(length)).expand(2, -1, -1, -1)):
+        with pytest.raises(UserError, match=r"last row is all False.*nn\.MultiheadAttention"):
+            attend(x, x, x, mask)
+    attend(x, x, x, from_torch_mask(~causal_mask(length)))
+
+
+def test_rows_that_may_attend_to_nothing_stay_legal():
+    x = torch.randn(1, 1, 2, 4)
+    for rows in ([[False, False], [False, False]], [[True, True], [False, False]]):
+        output, weights = attend(x, x, x, torch.tensor(rows)[None, None])
+        assert (weights[0, 0, 1] == 0).all()
+        assert (output[0, 0, 1] == 0).all()
+    attend(x[..., :1, :], x[..., :1, :], x[..., :1, :], torch.tensor([[[[False]]]]))

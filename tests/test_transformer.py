@@ -10,7 +10,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model import ModelOutput, TracedTransformer, Transformer
 from viz_transformer.model.attention import attend_fused
-from viz_transformer.model.masks import padding_mask
+from viz_transformer.model.masks import causal_mask, padding_mask
 
 PAD, VOCAB = 0, 11
 VARIANTS = [
@@ -354,6 +354,60 @@ def test_the_mask_of_another_source_is_refused():
     memory = model.encode(words(2, 5))
     with pytest.raises(UserError, match=r"\[2, 1, 1, 4\].*\[2, 1, 1, 5\]"):
         model.decode(words(2, 3), memory, model.padding_mask(words(2, 4)))
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (causal_mask(4)[0, 0], r"\[4, 4\].*\[4, 1, 1, 4\]"),  # torch would broadcast these three
+        (causal_mask(4), r"\[1, 1, 4, 4\].*\[4, 1, 1, 4\]"),
+        (torch.ones(4, 4).bool(), r"\[4, 4\].*\[4, 1, 1, 4\], \[batch, 1, 1, source\]"),
+        (torch.ones(4, 1, 1, 4), r"torch.float32 of shape .* torch.bool"),
+        (torch.ones(4, 1, 1, 4).long(), r"torch.int64 of shape"),
+        (torch.zeros(4, 1, 1, 4).bool(), "all False.*MultiheadAttention.*from_torch_mask"),
+    ],
+)
+@pytest.mark.usefixtures("shapes_unchecked")
+def test_what_is_no_padding_mask_of_the_source_is_refused(mask, message):
+    model = small_model()
+    ids = words(4, 4)  # as many sentences as words
+    memory = model.encode(ids)
+    for call in (
+        lambda: model.decode(ids, memory, mask),
+        lambda: model.start_decoding(memory, mask),
+    ):
+        with pytest.raises(UserError, match=message) as error:
+            call()
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.usefixtures("shapes_unchecked")
+def test_ids_and_memory_from_elsewhere_are_named():
+    model = small_model()
+    ids = words(1, 4)
+    memory, mask = model.encode(ids), model.padding_mask(ids)
+    with pytest.raises(UserError, match="source_ids is on meta and the model on cpu"):
+        model.encode(ids.to("meta"))
+    with pytest.raises(UserError, match="target_ids is on meta and the model on cpu"):
+        model.decode(ids.to("meta"), memory, mask)
+    for other, name in ((memory.double(), "torch.float64 on cpu"), (memory.to("meta"), "on meta")):
+        with pytest.raises(UserError, match=rf"memory is .*{name}, model is torch.float32 on cpu"):
+            model.decode(ids, other, mask)
+
+
+def test_a_checkpoint_of_rotary_positions_holds_no_table():
+    rotary, none = small_model(positional="rotary"), small_model(positional="none")
+    assert list(rotary.state_dict()) == list(none.state_dict())
+
+
+def test_rotary_positions_are_in_self_attention_alone():
+    layer = small_model(positional="rotary").decoder.layers[0]
+    assert layer.self_attention.rotary is not None
+    assert layer.cross_attention.rotary is None
+    encoder = small_model(positional="rotary")
+    source = words(1, 6)
+    reversed_memory = encoder.encode(source.flip(1)).flip(1)
+    assert not torch.allclose(reversed_memory, encoder.encode(source), atol=1e-3)
 
 
 def test_decoding_beyond_max_length_is_refused():

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from viz_transformer.config import Scoring
 from viz_transformer.errors import UserError
-from viz_transformer.model.masks import check_alike, check_mask, check_not_inverted
+from viz_transformer.model.inputs import check_alike
+from viz_transformer.model.masks import check_mask, check_not_inverted
 from viz_transformer.model.positional import RotaryPositions
 from viz_transformer.model.scoring import Score, dot, make_score, scaled_dot
 

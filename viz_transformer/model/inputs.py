@@ -1,4 +1,4 @@
-"""What may come in: token and segment ids, checked before a model reads them."""
+"""What may come in, checked before a model reads it: ids, and tensors that shall meet."""
 
 import torch
 from torch import Tensor
@@ -6,7 +6,14 @@ from torch import Tensor
 from viz_transformer.errors import UserError
 
 
-def check_ids(name: str, ids: Tensor, vocab_size: int, max_length: int, start: int = 0) -> None:
+def check_ids(
+    name: str,
+    ids: Tensor,
+    vocab_size: int,
+    max_length: int,
+    start: int = 0,
+    device: torch.device | None = None,
+) -> None:
     """Check that ids are [batch, position], whole, in range and not too long.
 
     Args:
@@ -15,6 +22,7 @@ def check_ids(name: str, ids: Tensor, vocab_size: int, max_length: int, start: i
         vocab_size: ids go from 0 to vocab_size - 1.
         max_length: number of positions that the model knows.
         start: the first position.
+        device: where the model is, or None not to ask.
 
     Raises:
         UserError: if they are not.
@@ -26,6 +34,11 @@ def check_ids(name: str, ids: Tensor, vocab_size: int, max_length: int, start: i
         )
     if ids.dtype not in (torch.int64, torch.int32):
         raise UserError(f"{name} is {ids.dtype}, but token ids are whole; use {name}.long()")
+    if device is not None and ids.device != device:
+        raise UserError(
+            f"{name} is on {ids.device} and the model on {device}; "
+            f"move one of them, such as {name}.to({str(device)!r})"
+        )
     if start + ids.shape[1] > max_length:
         raise UserError(
             f"{name} of shape {list(ids.shape)} reaches position {start + ids.shape[1]}, but the "
@@ -75,4 +88,18 @@ def check_batch(target_ids: Tensor, source: Tensor) -> None:
         raise UserError(
             f"target_ids {list(target_ids.shape)} has {target_ids.shape[0]} sentences, but the "
             f"source {list(source.shape)} has {source.shape[0]}; give one target per source"
+        )
+
+
+def check_alike(**tensors: Tensor) -> None:
+    """Check that tensors that shall meet are of one dtype and on one device.
+
+    Raises:
+        UserError: if they differ; the message names each tensor's.
+    """
+    if len({(tensor.dtype, tensor.device) for tensor in tensors.values()}) > 1:
+        have = ", ".join(f"{name} is {t.dtype} on {t.device}" for name, t in tensors.items())
+        raise UserError(
+            f"{have}, but they must agree; move or convert them, such as "
+            "tensor.to(other) or model.to(other.device)"
         )

@@ -140,17 +140,3 @@ def check_source_mask(mask: Tensor, memory_shape: torch.Size) -> None:
             "opposite in torch.nn.MultiheadAttention: turn such a mask with from_torch_mask(mask), "
             "or give a source that is not all padding"
         )
-
-
-def check_alike(**tensors: Tensor) -> None:
-    """Check that tensors that shall meet are of one dtype and on one device.
-
-    Raises:
-        UserError: if they differ; the message names each tensor's.
-    """
-    if len({(tensor.dtype, tensor.device) for tensor in tensors.values()}) > 1:
-        have = ", ".join(f"{name} is {t.dtype} on {t.device}" for name, t in tensors.items())
-        raise UserError(
-            f"{have}, but they must agree; move or convert them, such as "
-            "tensor.to(other) or model.to(other.device)"
-        )

@@ -32,12 +32,12 @@ def sinusoidal_encoding(
     Returns:
         float [length, d_model].
 
+    Raises:
+        UserError: if d_model is odd.
+
     Source: Vaswani et al. 2017, section 3.5.
     """
-    # Double precision: far positions times small frequencies would lose digits in float32.
-    positions = torch.arange(start, start + length, dtype=torch.float64)  # [length]
-    even = torch.arange(0, d_model, 2, dtype=torch.float64)  # [d_model / 2], the paper's 2i
-    angles = positions[:, None] / 10_000 ** (even / d_model)  # [length, d_model / 2]
+    angles = _angles(length, d_model, start)  # [length, d_model / 2]
     waves = (angles.sin(), angles.cos())
     if halves:
         return torch.cat(waves, dim=-1).to(torch.get_default_dtype())  # [length, d_model]

@@ -14,11 +14,10 @@ from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.initial import initialise
-from viz_transformer.model.inputs import check_batch, check_ids
+from viz_transformer.model.inputs import check_alike, check_batch, check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
 from viz_transformer.model.masks import (
     causal_mask,
-    check_alike,
     check_source_mask,
     padding_mask,
 )
@@ -205,9 +204,11 @@ class Transformer(nn.Module):
         self, source_ids: Int[Tensor, "batch source"], interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch source d_model"]:
         """Turn source ids into vectors that know their word and their place."""
-        check_ids("source_ids", source_ids, self.config.vocab_size, self.config.max_length)
+        config, embedding = self.config, self.source_embedding
+        device = embedding.weight.device
+        check_ids("source_ids", source_ids, config.vocab_size, config.max_length, device=device)
         places = self._places(self.source_positions, source_ids, 0, interventions)
-        return self._embed(source_ids, self.source_embedding, places)
+        return self._embed(source_ids, embedding, places)
 
     def embed_target(
         self,
@@ -216,10 +217,11 @@ class Transformer(nn.Module):
         interventions: Interventions = UNCHANGED,
     ) -> Float[Tensor, "batch target d_model"]:
         """Turn target ids, standing at `start` and after, into vectors."""
-        config = self.config
-        check_ids("target_ids", target_ids, config.output_vocab_size, config.max_length, start)
+        config, embedding = self.config, self._target_embedding
+        n_words, device = config.output_vocab_size, embedding.weight.device
+        check_ids("target_ids", target_ids, n_words, config.max_length, start, device)
         places = self._places(self.target_positions, target_ids, start, interventions)
-        return self._embed(target_ids, self._target_embedding, places)
+        return self._embed(target_ids, embedding, places)
 
     def logits(
         self, x: Float[Tensor, "batch target d_model"]
