@@ -223,22 +223,23 @@ def test_without_a_head_classify_says_how_to_get_one():
         model.classify(model(words(1, 3)))
 
 
-def test_embeddings_are_the_sum_of_word_position_and_segment_then_normalised():
+@pytest.mark.parametrize("scale", [True, False])
+def test_embeddings_are_the_sum_of_word_position_and_segment_then_normalised(scale):
     model = make(
         EncoderOnly,
         n_segments=2,
         embedding_norm=True,
-        scale_embeddings=False,
+        scale_embeddings=scale,
         positional="learned",
-        layer_norm_eps=1e-3,
+        layer_norm_eps=0.5,  # so large that the size of the sum still shows behind the norm
     )
     ids, segments = words(1, 4), torch.tensor([[0, 0, 1, 1]])
     parts = model.embedding
     total = parts.words.weight[ids[0]] + parts.positions.embedding.weight[:4]
-    total = total + parts.segments.weight[segments[0]]
-    expected = F.layer_norm(total, (16,), parts.norm.weight, parts.norm.bias, 1e-3)
+    total = (total + parts.segments.weight[segments[0]]) * (4 if scale else 1)  # √d_model
+    expected = F.layer_norm(total, (16,), parts.norm.weight, parts.norm.bias, 0.5)
     torch.testing.assert_close(model.embed(ids, segments)[0], expected)
-    assert {part.eps for part in model.modules() if isinstance(part, nn.LayerNorm)} == {1e-3}
+    assert {part.eps for part in model.modules() if isinstance(part, nn.LayerNorm)} == {0.5}
 
 
 def test_segments_left_out_are_all_the_first():

@@ -80,11 +80,8 @@ def _pad_id(theirs: Any) -> int | None:
     GPT-2 has none, and is often given its end-of-text token, which also stands between real texts.
     Behind a causal mask, padding on the right needs no hiding.
     """
-    return (
-        None
-        if theirs.pad_token_id in (theirs.bos_token_id, theirs.eos_token_id)
-        else (theirs.pad_token_id)
-    )
+    marks_ends = theirs.pad_token_id in (theirs.bos_token_id, theirs.eos_token_id)
+    return None if marks_ends else theirs.pad_token_id
 
 
 def _split(weights: dict[str, Tensor]) -> dict[str, Tensor]:
