@@ -360,6 +360,14 @@ def test_a_batch_asks_which_sentence() -> None:
     np.testing.assert_allclose(second.decoder_attention, expected, atol=1e-5)
 
 
+def test_of_several_texts_one_is_read() -> None:
+    model, tokenizer = gpt2(), word_piece(special=False)
+    with pytest.raises(UserError, match="2 sentences"):
+        vt.capture(model, ["the cat", "the dog"], tokenizer=tokenizer)
+    trace = vt.capture(model, ["the cat", "the dog"], tokenizer=tokenizer, batch_index=1)
+    assert trace.target_tokens == ("the", "dog")
+
+
 def test_one_token_is_told_by_the_model_itself() -> None:
     assert vt.capture(gpt2(), input_ids=[4], tokens=["a"]).kinds == ("decoder",)
     assert vt.capture(bert(), input_ids=[4], tokens=["a"]).kinds == ("encoder",)
@@ -387,7 +395,9 @@ def refusals() -> list:
         (gpt2, {"input_ids": ids, "tokens": tokens[:2]}, "2 target tokens.* has 3 target pos"),
         (gpt2, {"input_ids": ids}, "tokens were not given"),
         (bert, {"input_ids": ids, "tokens": "abc"}, "sequence of strings"),
-        (bert, {"input_ids": ids, "tokens": tokens, "attn_mask": 1}, None),
+        (bert, {"input_ids": ids, "token": tokens}, "unknown input token=.*did you mean tokens="),
+        (bert, {"input_ids": ids, **{f"{s}_tokens": tokens for s in ("source", "target")}}, "two"),
+        (t5, {**both, "target_tokens": tokens}, "labels were given, but the model writes"),
         (t5, both, "without tokenizer= its tokens have no labels"),
         (t5, {**both, "tokens": tokens}, "tokens= was given together with"),
         (t5, {"input_ids": ids, "decoder_input_ids": ids, "tokens": tokens}, "source_tokens="),
@@ -402,8 +412,6 @@ def test_what_does_not_fit_is_refused(make, given, message) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = make()
-    if message is None:
-        return
     with pytest.raises(UserError, match=message):
         vt.capture(model, **given)
 

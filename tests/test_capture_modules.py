@@ -151,6 +151,7 @@ def test_the_output_of_a_watched_model_is_what_it_was() -> None:
             self.stack = encoder_stack()
             self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
             self.log: list = []
+            self.register_buffer("calls", torch.zeros(()))
 
         def forward(self, x):
             x = self.stack(x)
@@ -158,17 +159,20 @@ def test_the_output_of_a_watched_model_is_what_it_was() -> None:
             outputs.append(self.attention(x, x, x, need_weights=False))
             outputs.append(self.attention(x, x, x))
             self.log.append(x)
+            self.calls += 1
             self.last = x
             return x
 
     outputs: list = []
     model, x = Kept().eval(), torch.randn(1, 4, 8)
+    before = frozen(model)
     vt.capture(model, x, tokens=NAMES[:4])
+    assert same(before, state(model))
     watched, outputs = outputs, []
     with torch.no_grad():
         model(x)
     torch.testing.assert_close(watched, outputs)
-    assert len(model.log) == 1, "what a watched forward left behind was put back"
+    assert (len(model.log), model.calls) == (1, 1), "what a watched forward left was put back"
 
 
 @pytest.mark.parametrize("target", [3, 4, 5])
@@ -280,9 +284,13 @@ class Wrapped(nn.Module):
         return self.inner(ids).logits
 
 
-def test_grouped_queries_equal_eager() -> None:
-    model = Wrapped().eval()
+@pytest.mark.parametrize("implementation", ["sdpa", "eager"])
+def test_grouped_queries_equal_eager(implementation) -> None:
+    model = Wrapped()
+    model.inner.set_attn_implementation(implementation)
+    before = frozen(model)
     trace = vt.capture(model, input_ids=IDS, tokens=NAMES[:4])
+    assert same(before, state(model))
     expected = stacked(eager_llama(model.inner, input_ids=IDS).attentions)
     np.testing.assert_allclose(trace.decoder_attention, expected, atol=1e-6)
 

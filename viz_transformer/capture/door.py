@@ -10,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from viz_transformer.capture.arrays import capture_arrays
+from viz_transformer.capture.assemble import sentence_index
 from viz_transformer.capture.huggingface import capture_hugging_face, is_hugging_face
 from viz_transformer.capture.labels import Labels, as_side, encode, side_of_ids
 from viz_transformer.capture.modules import (
@@ -60,7 +61,8 @@ def capture(
 
     Args:
         model: one of those.
-        inputs: a text, for a tokenizer to encode; or what the model's forward takes first.
+        inputs: a text, or a list of several, for a tokenizer to encode; or what the model's
+            forward takes first.
         tokenizer: Hugging Face's; it encodes a text and labels its tokens.
         input_ids: token ids [batch, position], or one sentence's [position].
         decoder_input_ids: the decoder's, likewise.
@@ -87,14 +89,12 @@ def capture(
         source=as_side("source_tokens", source_tokens),
         target=as_side("target_tokens", target_tokens),
     )
-    text = inputs[0] if inputs and isinstance(inputs[0], str) else None
-    if text is not None:
-        inputs = inputs[1:]
-        if tokenizer is None:
-            raise UserError(
-                f"the text {text!r:.40} came without a tokenizer; give tokenizer=, "
-                "or input_ids= and tokens="
-            )
+    text, inputs, batch_index = _text_of(inputs, batch_index)
+    if text is not None and tokenizer is None:
+        raise UserError(
+            f"the text {text!r:.40} came without a tokenizer; give tokenizer=, "
+            "or input_ids= and tokens="
+        )
     ids = {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids}
     ids = {name: value for name, value in ids.items() if value is not None}
     if not isinstance(model, nn.Module):
@@ -135,15 +135,28 @@ def capture(
     return way(model, [*by_place, *inputs], {**by_name, **named_inputs}, labels, batch_index)
 
 
+def _text_of(
+    inputs: tuple[Any, ...], batch_index: int | None
+) -> tuple[str | None, tuple[Any, ...], int | None]:
+    """Split off the text, if there is one, or of several the one that is meant."""
+    first = inputs[0] if inputs else None
+    if isinstance(first, str):
+        return first, inputs[1:], batch_index
+    if isinstance(first, list | tuple) and first and isinstance(first[0], str):
+        return first[sentence_index(len(first), batch_index)], inputs[1:], None
+    return None, inputs, batch_index
+
+
 def _check_names(model: nn.Module, named: Mapping[str, Any]) -> None:
     """Raise a UserError for an input that neither `capture` nor the model knows."""
     known = inputs_of(model)
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
-        return
-    ours = inspect.signature(capture).parameters
-    for name in named:
-        if name not in known:
-            near = difflib.get_close_matches(name, [*ours, *known], n=1)
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
+    ours = [name for name in inspect.signature(capture).parameters if name != "named_inputs"]
+    for name in named.keys() - known.keys():
+        # A model that takes any name would swallow a misspelt one of ours without a word.
+        choices, cutoff = (ours, 0.8) if takes_any else ([*ours, *known], 0.6)
+        near = difflib.get_close_matches(name, choices, n=1, cutoff=cutoff)
+        if near or not takes_any:
             raise UserError(
                 f"unknown input {name}=: neither capture nor {type(model).__name__} takes it; "
                 + (f"did you mean {near[0]}=?" if near else f"the model takes {[*known]}")

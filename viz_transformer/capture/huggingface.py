@@ -14,7 +14,7 @@ from viz_transformer.capture.arrays import assemble_kinds, kinds_of_output
 from viz_transformer.capture.assemble import sentence_index
 from viz_transformer.capture.labels import Labels, Side, encode, side_of_ids
 from viz_transformer.capture.modules import causal, inputs_of
-from viz_transformer.capture.state import eager_attention, looked_at
+from viz_transformer.capture.state import attention_by, looked_at
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 
@@ -65,6 +65,11 @@ def capture_hugging_face(
     read = labels.source if both else labels.only
     read = _side(read, tokenizer, named.get("input_ids"), named.get("attention_mask"), encoding)
     if generate:
+        if (labels.target if both else labels.only) is not None:
+            raise UserError(
+                "the target's labels were given, but the model writes the target itself; give its "
+                "ids too (decoder_input_ids=), or leave its labels to tokenizer="
+            )
         output, written = _generate(model, named, tokenizer, max_new_tokens)
         if both:
             labels = Labels(source=read, target=written)
@@ -82,8 +87,8 @@ def capture_hugging_face(
 
 
 def _forward(model: nn.Module, named: Mapping[str, Any]) -> Mapping[str, Any]:
-    with looked_at(model), eager_attention(model):
-        return model(**named, output_attentions=True, return_dict=True)
+    with looked_at(model), attention_by(model, "eager"):
+        return model(**{**named, "output_attentions": True, "return_dict": True})
 
 
 def _generate(
@@ -100,7 +105,7 @@ def _generate(
             "the model writes the target itself, and without tokenizer= its tokens have no "
             "labels; give tokenizer=, or decoder_input_ids= and target_tokens="
         )
-    with looked_at(model), eager_attention(model):
+    with looked_at(model), attention_by(model, "eager"):
         output = model.generate(
             **named,
             max_new_tokens=max_new_tokens,

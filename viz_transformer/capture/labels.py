@@ -83,7 +83,9 @@ def side_of_ids(tokenizer: Any, ids: Sequence[int], encoding: Any = None) -> Sid
     tokens = tuple(tokenizer.convert_ids_to_tokens([int(i) for i in ids]))
     if encoding is not None and getattr(encoding, "is_fast", False):
         return Side(tokens=tokens, words=tuple(encoding.word_ids(0)))
-    return Side(tokens=tokens, words=count_words(tokens, set(tokenizer.all_special_tokens)))
+    return Side(
+        tokens=tokens, words=count_words(tokens, set(getattr(tokenizer, "all_special_tokens", ())))
+    )
 
 
 def count_words(tokens: Sequence[str], special: set[str]) -> Words | None:

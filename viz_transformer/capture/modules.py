@@ -15,7 +15,7 @@ from viz_transformer.capture.assemble import assemble
 from viz_transformer.capture.calls import AttentionCalls
 from viz_transformer.capture.labels import Labels
 from viz_transformer.capture.sorting import sort_calls
-from viz_transformer.capture.state import looked_at
+from viz_transformer.capture.state import attention_by, looked_at
 from viz_transformer.errors import UserError
 from viz_transformer.model import (
     DecoderOnly,
@@ -89,7 +89,7 @@ def capture_module(
     Raises:
         UserError: if it calls none, or as `sort_calls` and `assemble`.
     """
-    with looked_at(model), AttentionCalls() as calls:
+    with looked_at(model), attention_by(model, "sdpa"), AttentionCalls() as calls:
         model(*inputs, **named)
     if not calls.seen:
         raise UserError(

@@ -21,25 +21,30 @@ def looked_at(model: nn.Module) -> Iterator[None]:
     Dropout would take away weights at random, and their rows would no longer sum to 1. Put back
     are each module's own training flag (a part may be frozen while the whole trains), and what
     else a forward may leave behind in a module: Hugging Face's hangs hooks on the layers whose
-    attention is asked for, and somebody's own may keep its last weights.
+    attention is asked for, and somebody's own may keep its last weights or count its calls.
     """
     before = [(module, _contents(vars(module))) for module in model.modules()]
-    try:
-        for module, _ in before:
-            module.training = False
-        with torch.no_grad():
+    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    with torch.no_grad():
+        try:
+            for module, _ in before:
+                module.training = False
             yield
-    finally:
-        for module, contents in before:
-            _put_back(vars(module), contents)
+        finally:
+            for module, contents in before:
+                _put_back(vars(module), contents)
+            for buffer, values in buffers:
+                buffer.copy_(values)
 
 
 @contextmanager
-def eager_attention(model: nn.Module) -> Iterator[None]:
-    """Let a Hugging Face model compute attention step by step; put its configurations back.
+def attention_by(model: nn.Module, implementation: str) -> Iterator[None]:
+    """Let the Hugging Face models in a module compute attention in one way; put it back.
 
-    Its default, torch's fused function, returns no weights, and asking for them at the call does
-    not change that.
+    Args:
+        model: such a model, or a module that holds one.
+        implementation: ``"eager"``, step by step: a model returns its weights on no other way,
+            asked for at the call or not; or ``"sdpa"``, torch's own function.
     """
     configs: dict[int, Any] = {}
     for module in model.modules():
@@ -47,7 +52,7 @@ def eager_attention(model: nn.Module) -> Iterator[None]:
     before = [(config, _contents(vars(config))) for config in configs.values()]
     try:
         for config in configs.values():
-            config._attn_implementation = "eager"
+            config._attn_implementation = implementation
         yield
     finally:
         for config, contents in before:
