@@ -249,6 +249,18 @@ def test_segments_left_out_are_all_the_first():
     assert not torch.allclose(model(ids), model(ids, torch.ones_like(ids)))
 
 
+@each_family
+def test_every_layer_is_its_own(family):
+    """Article E deep-copies one layer six times, or calls the same one six times."""
+    model = family(family_config(family, norm="pre"))
+    stack = model.encoder if family is EncoderOnly else model.decoder
+    first, second = (dict(layer.named_parameters()) for layer in stack.layers)
+    for name, parameter in first.items():
+        assert parameter is not second[name]
+        if parameter.ndim == 2:
+            assert not torch.equal(parameter, second[name])
+
+
 def test_tied_and_untied_output():
     ids = words(1, 3)
     tied, untied = make(DecoderOnly), make(DecoderOnly, tie_embeddings=False, output_bias=True)
