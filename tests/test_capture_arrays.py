@@ -129,6 +129,11 @@ def test_weights_read_no_input() -> None:
         vt.capture(weights(2, 3, 3), input_ids=[1, 2, 3], tokens=NAMES)
 
 
+def test_the_name_of_a_model_is_no_model() -> None:
+    with pytest.raises(UserError, match="a str is no torch module"):
+        vt.capture("bert-base-uncased", "the cat", tokens=NAMES)
+
+
 def test_rows_that_attend_to_nothing_may_be_zero() -> None:
     given = weights(1, 1, 3, 3)
     given[..., 1, :] = 0

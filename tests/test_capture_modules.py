@@ -28,6 +28,7 @@ from viz_transformer.model import (
     TracedTransformer,
     Transformer,
 )
+from viz_transformer.model.interventions import Interventions
 
 SIZES = {"vocab_size": 11, "d_model": 16, "n_heads": 4, "d_ff": 24, "max_length": 9}
 LAYERS = {"n_encoder_layers": 2, "n_decoder_layers": 3}
@@ -78,6 +79,15 @@ def test_our_families(family, kind, plain, traced, n_tokens) -> None:
         output = twin(IDS[:, :n_tokens])
     expected = stacked(getattr(output, f"{kind}_attention"))
     np.testing.assert_array_equal(trace.attention(kind), expected)
+
+
+def test_our_transformer_takes_its_inputs_by_name_and_interventions() -> None:
+    model = Transformer(ModelConfig(**SIZES, **LAYERS))
+    given = {"source_ids": IDS, "target_ids": IDS[:, :3], **labels(4, 3)}
+    plain = vt.capture(model, **given)
+    changed = vt.capture(model, **given, interventions=Interventions(causal_mask=False))
+    assert not np.triu(plain.decoder_attention, k=1).any()
+    assert np.triu(changed.decoder_attention, k=1).any()
 
 
 def test_our_transformer_wants_a_target() -> None:
@@ -386,6 +396,18 @@ def test_a_module_that_raises_stays_as_it_was() -> None:
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         vt.capture(model, torch.randn(1, 4, 8), tokens=NAMES[:4])
     assert same(before, state(model))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script")
+def test_a_scripted_module_is_refused_and_stays_as_it_was() -> None:
+    class Plain(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x
+
+    model = torch.jit.script(Plain())
+    with pytest.raises(UserError, match="no attention that can be seen"):
+        vt.capture(model, torch.randn(1, 3, 4), tokens=NAMES[:3])
+    assert model.training
 
 
 def test_bfloat16_becomes_float32() -> None:

@@ -90,11 +90,6 @@ def capture(
         target=as_side("target_tokens", target_tokens),
     )
     text, inputs, batch_index = _text_of(inputs, batch_index)
-    if text is not None and tokenizer is None:
-        raise UserError(
-            f"the text {text!r:.40} came without a tokenizer; give tokenizer=, "
-            "or input_ids= and tokens="
-        )
     ids = {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids}
     ids = {name: value for name, value in ids.items() if value is not None}
     if not isinstance(model, nn.Module):
@@ -104,6 +99,11 @@ def capture(
                 "give a module, or weights alone with tokens=[...]"
             )
         return capture_arrays(model, labels, batch_index)
+    if text is not None and tokenizer is None:
+        raise UserError(
+            f"the text {text!r:.40} came without a tokenizer; give tokenizer=, "
+            "or input_ids= and tokens="
+        )
 
     _check_names(model, named_inputs)
     ids = {name: as_ids(model, value) for name, value in ids.items()}

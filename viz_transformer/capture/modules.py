@@ -61,7 +61,8 @@ def capture_own(
     """
     forward = traced_forward(model)
     assert forward is not None
-    if isinstance(model, Transformer) and len(inputs) < 2:
+    n_given = len(inputs) + len({"source_ids", "target_ids"} & named.keys())
+    if isinstance(model, Transformer) and n_given < 2:
         raise UserError(
             "a Transformer reads source and target ids; give input_ids= and decoder_input_ids=, "
             "or let its translator write the target: translator.trace(text)"

@@ -23,16 +23,17 @@ def looked_at(model: nn.Module) -> Iterator[None]:
     else a forward may leave behind in a module: Hugging Face's hangs hooks on the layers whose
     attention is asked for, and somebody's own may keep its last weights or count its calls.
     """
-    before = [(module, _contents(vars(module))) for module in model.modules()]
+    before = [(each, _contents(vars(each)), each.training) for each in model.modules()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
     with torch.no_grad():
         try:
-            for module, _ in before:
+            for module, _, _ in before:
                 module.training = False
             yield
         finally:
-            for module, contents in before:
+            for module, contents, training in before:
                 _put_back(vars(module), contents)
+                module.training = training  # a scripted module keeps it elsewhere
             for buffer, values in buffers:
                 buffer.copy_(values)
 
