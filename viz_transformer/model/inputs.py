@@ -97,7 +97,8 @@ def check_alike(**tensors: Tensor) -> None:
     Raises:
         UserError: if they differ; the message names each tensor's.
     """
-    if len({(tensor.dtype, tensor.device) for tensor in tensors.values()}) > 1:
+    first, *others = tensors.values()
+    if any(other.dtype != first.dtype or other.device != first.device for other in others):
         have = ", ".join(f"{name} is {t.dtype} on {t.device}" for name, t in tensors.items())
         raise UserError(
             f"{have}, but they must agree; move or convert them, such as "
