@@ -146,6 +146,7 @@ def test_rows_that_attend_to_nothing_may_be_zero() -> None:
         ("<s> ▁the ▁c at s </s>", (None, 0, 1, 1, 1, None)),  # SentencePiece
         ("The Ġc at Ġs le eps", (0, 1, 1, 2, 2, 2)),  # byte-level
         ("<s> the sl ##eep ##s </s> a", (None, 0, 1, 1, 1, None, 2)),  # WordPiece
+        ("The Ġcat </s> The Ġdog", (0, 1, None, 2, 3)),
         ("the cat sleeps", None),
     ],
 )
