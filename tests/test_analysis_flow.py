@@ -153,7 +153,7 @@ def test_error_rate_is_between_0_and_1_and_falls_with_what_is_possible(
 
 
 def test_a_head_links_each_word_to_the_one_it_looks_at_most() -> None:
-    cross = np.eye(5)[[0, 2, 1, 4, 4]][None, None]  # duerme looks at <eos>, and so does <eos>
+    cross = np.eye(5)[[0, 2, 1, 4, 3]][None, None]  # duerme looks at <eos>, <eos> at sleeps
     trace = replace(make_trace(n_layers=1), cross_attention=cross)
     assert alignment_links(trace, 0, 0) == {(0, 0), (1, 2), (2, 1)}
     gold = [(0, 0), (1, 2), (2, 1), (3, 3)]
@@ -169,6 +169,8 @@ def test_links_that_do_not_fit_are_refused() -> None:
         alignment_error_rate([[]], [[], []])
     with pytest.raises(UserError, match="are no links"):
         alignment_error_rate([(0, 0)], [(0, 0)])  # forgot the list around the sentence
+    with pytest.raises(UserError, match="are no links"):
+        alignment_error_rate([[(0.5, 1)]], [[(0, 0)]])
     with pytest.raises(UserError, match="negative"):
         alignment_error_rate([[(0, -1)]], [[(0, 0)]])
     with pytest.raises(UserError, match="there is no error rate"):

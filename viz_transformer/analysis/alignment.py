@@ -7,6 +7,7 @@ positions of the trace, where a decoder's query *i* is the word that it writes.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from operator import index
 
 import numpy as np
 
@@ -122,7 +123,7 @@ def head_alignment_error_rate(
 
 def _as_links(links: Collection[Link]) -> set[Link]:
     try:
-        pairs = {(int(target), int(source)) for target, source in links}
+        pairs = {(index(target), index(source)) for target, source in links}
     except (TypeError, ValueError) as error:
         raise UserError(
             f"{links!r:.60} are no links; a link is a pair (target index, source index), and a "

@@ -126,14 +126,13 @@ def _label(
     head: Float64, reachable: NDArray[np.int64], patterns: list[_Pattern]
 ) -> HeadLabel | None:
     """Return the strongest name for a head's weights ``[query, key]``, or None."""
-    within = np.arange(head.shape[1]) < reachable[:, None]  # [query, key]
     found = [_broad(head, reachable)]
     for pattern in patterns:
         rows = pattern.rows & attending(head)  # [query]
         if not rows.any():
             continue
         on_keys = np.where(pattern.keys, head, 0.0).sum(axis=-1)  # [query]
-        even = (pattern.keys & within).sum(axis=-1) / reachable  # [query]
+        even = pattern.keys.sum(axis=-1) / reachable  # [query]
         evidence, uniform = float(on_keys[rows].mean()), float(even[rows].mean())
         n_rows = int(rows.sum())
         if evidence >= MIN_WEIGHT and _chance(evidence, uniform, n_rows) <= MAX_CHANCE:
