@@ -101,6 +101,24 @@ def test_attention_goes_there_and_back(bias):
     torch.testing.assert_close(dict(back.state_dict()), dict(ours.state_dict()))
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scoring": "dot"}, "scores by dot, rotary=False"),
+        ({"scoring": "additive"}, "scores by AdditiveScore, rotary=False"),
+        ({"positional": "rotary"}, "scores by scaled_dot, rotary=True"),
+    ],
+)
+def test_attention_that_torch_cannot_be_is_refused(changes, message):
+    with pytest.raises(UserError, match=message):
+        to_torch_transformer(small_model(**changes))
+
+
+def test_a_transformer_from_torch_cannot_have_rotary_positions():
+    with pytest.raises(UserError, match="positional='rotary'"):
+        from_torch_transformer(torch_transformer(), vocab_size=11, positional="rotary")
+
+
 def test_weights_are_copied_and_not_shared():
     ours = MultiHeadAttention(8, 2)
     before = {name: value.clone() for name, value in ours.state_dict().items()}
@@ -144,8 +162,9 @@ def test_torch_equals_the_transformer_made_from_it(norm_first, activation):
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("bias", [True, False])
-def test_transformer_goes_there_and_back(norm, bias):
-    model = randomise(small_model(norm=norm, bias=bias))
+@pytest.mark.parametrize("layer_norm_eps", [1e-5, 0.5])
+def test_transformer_goes_there_and_back(norm, bias, layer_norm_eps):
+    model = randomise(small_model(norm=norm, bias=bias, layer_norm_eps=layer_norm_eps))
     config = model.config
     back = from_torch_transformer(
         to_torch_transformer(model), config.vocab_size, max_length=config.max_length
@@ -165,7 +184,10 @@ def test_transformer_goes_there_and_back(norm, bias):
             "TransformerEncoder has norm=LayerNorm.*norm=None",
         ),
         (lambda: torch_transformer(bias=False), "bias=False"),
-        (lambda: torch_transformer(layer_norm_eps=1e-3), "layer_norm_eps"),
+        (
+            lambda: torch_transformer(norm_first=True, layer_norm_eps=1e-3),
+            "layer_norm_eps=0.001 in the layers of the TransformerEncoder and 1e-05",
+        ),
         (lambda: torch_transformer(activation=torch.tanh), "activation.*'relu' or 'gelu'"),
         (lambda: nn.Transformer(16, 4, custom_encoder=nn.Identity()), "stack Identity"),
     ],
@@ -178,5 +200,5 @@ def test_transformer_that_ours_cannot_be_is_refused(make, message):
 def test_layers_of_different_sizes_are_refused():
     module = torch_transformer()
     module.decoder.layers[0] = nn.TransformerDecoderLayer(16, 4, 32, batch_first=True)
-    with pytest.raises(UserError, match=r"layers differ.*d_ff=32"):
+    with pytest.raises(UserError, match=r"layers differ.*, d_ff=24 or d_ff=32;"):
         from_torch_transformer(module, vocab_size=11)
