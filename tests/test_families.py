@@ -423,3 +423,12 @@ def test_a_start_token_that_is_also_padding_is_read_all_the_same():
         logits, cache = model.decode_step(target[:, position], cache)
         steps.append(logits)
     torch.testing.assert_close(torch.stack(steps, 1), model(source, target), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", [EncoderOnly, DecoderOnly])
+def test_ids_on_another_device_are_named(family: type[torch.nn.Module], shapes_unchecked) -> None:
+    config = ModelConfig.preset("tiny")
+    with torch.device("meta"):
+        elsewhere = family(config)
+    with pytest.raises(UserError, match="ids is on cpu and the model on meta"):
+        elsewhere(torch.tensor([[3, 4, 5]]))

@@ -3,7 +3,8 @@
 Read it as a chapter, in this order: `masks` (who may look at whom), `scoring` and `attention` (how
 a position looks), `positional` (how it knows where it stands), `layers` (how looking and thinking
 alternate), `transformer` (the whole model, plain and traced), `families` (each of its halves, alone
-a model of its own) and `cache` (how decoding avoids doing the same work twice). `conversion` shows
+a model of its own) and `cache` (how decoding avoids doing the same work twice). `interventions`
+switches parts of it off, and `experiments` measures why it is built as it is. `conversion` shows
 that torch's own modules compute the same, and `huggingface` that BERT, GPT-2 and Marian do.
 """
 
@@ -15,11 +16,14 @@ from viz_transformer.model.families import (
     TracedEncoderOnly,
 )
 from viz_transformer.model.huggingface import from_huggingface
+from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.model.transformer import ModelOutput, TracedTransformer, Transformer
 
 __all__ = [
     "DecoderOnly",
     "EncoderOnly",
+    "HeadChange",
+    "Interventions",
     "ModelOutput",
     "TracedDecoderOnly",
     "TracedEncoderOnly",

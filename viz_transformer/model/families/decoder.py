@@ -73,7 +73,8 @@ class DecoderOnly(nn.Module):
         self, target_ids: Int[Tensor, "batch target"], interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch target d_model"]:
         """Turn ids into vectors that know their word and their place."""
-        check_ids("target_ids", target_ids, self.config.vocab_size, self.config.max_length)
+        config, device = self.config, self.embedding.words.weight.device
+        check_ids("target_ids", target_ids, config.vocab_size, config.max_length, device=device)
         return self.embedding(target_ids, interventions=interventions)
 
     def logits(

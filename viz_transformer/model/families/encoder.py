@@ -87,8 +87,8 @@ class EncoderOnly(nn.Module):
         interventions: Interventions = UNCHANGED,
     ) -> Float[Tensor, "batch source d_model"]:
         """Turn ids into vectors that know their word, their place and their segment."""
-        config = self.config
-        check_ids("source_ids", source_ids, config.vocab_size, config.max_length)
+        config, device = self.config, self.embedding.words.weight.device
+        check_ids("source_ids", source_ids, config.vocab_size, config.max_length, device=device)
         if segment_ids is not None:
             check_segments(segment_ids, source_ids, config.n_segments)
         return self.embedding(source_ids, segment_ids, interventions)
