@@ -99,6 +99,16 @@ def test_torch_equals_the_encoder_made_from_it(norm_first, activation, name, eps
     assert_equal(model, module)
 
 
+def test_torch_gives_the_padding_vectors_too():
+    """It may skip padding that stands at the end, and would then leave zeros in its place."""
+    model = small_encoder()
+    ids = words(2, 6)
+    ids[0, 3:] = PAD
+    with torch.no_grad():
+        vectors = to_torch_encoder(model)(model.embed(ids), src_key_padding_mask=ids == PAD)
+        torch.testing.assert_close(model.encode(ids), vectors, atol=1e-5, rtol=1e-5)
+
+
 def test_a_torch_encoder_that_is_not_batch_first_is_mapped_too():
     module = torch_encoder(batch_first=False)
     model = from_torch_encoder(module, VOCAB, pad_id=PAD)
