@@ -73,9 +73,12 @@ def masked_softmax(
     if mask is None:
         return scores.softmax(dim=-1)
     # The lowest number instead of the paper's -inf: a row of -inf alone would become NaN,
-    # and so would every gradient behind it. The second fill makes such a row zero.
+    # and so would every gradient behind it.
     lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)
+    barred = torch.where(mask, 0.0, lowest).to(scores.dtype)  # as small as the mask: cheap
+    weights = (scores + barred).softmax(dim=-1)  # [..., query, key]
+    may_attend = mask.any(dim=-1, keepdim=True)  # [..., query, 1]
+    return weights if may_attend.all() else weights * may_attend
 
 
 def attend_fused(

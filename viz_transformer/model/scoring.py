@@ -37,7 +37,9 @@ def scaled_dot(
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
-    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # [..., query, key]
+    # Dividing the queries is dividing the scores, and there are fewer of them.
+    query = query / math.sqrt(query.shape[-1])  # [..., query, d_k]
+    return query @ key.transpose(-2, -1)  # [..., query, key]
 
 
 class AdditiveScore(nn.Module):
