@@ -117,6 +117,15 @@ def test_a_change_of_the_model_is_a_change_of_its_traces() -> None:
     assert not np.allclose(before, after)
 
 
+def test_without_one_head_the_genders_are_lost(translator: Translator) -> None:
+    """The README's example: one encoder head carries the gender of a noun to its neighbours."""
+    silent = vt.HeadChange("encoder", layer=1, head=3, factor=0)
+    changed = vt.Interventions(heads=(silent,))
+    assert translator.translate("the cow did not sleep").text == "la vaca no durmio"
+    without = translator.translate("the cow did not sleep", interventions=changed)
+    assert without.text == "el vaca no durmio"
+
+
 def test_decode_returns_the_search(translator: Translator) -> None:
     decoded = translator.decode("the black cat sleeps", beam_width=3)
     assert decoded.source_tokens == ("the", "black", "cat", "sleeps", "<eos>")

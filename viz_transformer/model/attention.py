@@ -70,7 +70,7 @@ def masked_softmax(
     scores: Float[Tensor, "*batch query key"], mask: Bool[Tensor, "*#batch #query #key"] | None
 ) -> Float[Tensor, "*batch query key"]:
     """Turn each row of scores into weights that sum to 1, or to 0 where nothing may be attended."""
-    if mask is None:
+    if mask is None or mask.all():
         return scores.softmax(dim=-1)
     # The lowest number instead of the paper's -inf: a row of -inf alone would become NaN,
     # and so would every gradient behind it.
