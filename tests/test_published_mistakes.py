@@ -11,8 +11,8 @@ import itertools
 import pytest
 import torch
 
+from tests.six_pairs import SIX_PAIRS, VOCABULARY
 from viz_transformer.config import ModelConfig, TrainConfig
-from viz_transformer.corpus import SentencePair, vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.decoding import beam_search, greedy, length_norm
 from viz_transformer.errors import UserError
@@ -27,18 +27,6 @@ from viz_transformer.vocabulary import UnknownWordError
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
-PAIRS = [
-    SentencePair(tuple(source.split()), tuple(target.split()), ())
-    for source, target in {
-        "hello world": "hola mundo",
-        "i love you": "te amo",
-        "the cat is black": "el gato es negro",
-        "good morning": "buenos dias",
-        "this is a book": "este es un libro",
-        "what is your name": "como te llamas",
-    }.items()
-]
-VOCABULARY = vocabulary_of(PAIRS)
 CONFIG = ModelConfig(
     vocab_size=len(VOCABULARY),
     d_model=32,
@@ -162,7 +150,7 @@ class TestTorchsOwnModule:
         """With the source, or the target itself, as what is written, this could be learned by
         copying; the word after next could not."""
         model = make_model(CONFIG, 0)
-        stream = batches(PAIRS, VOCABULARY, 6, 0)
+        stream = batches(SIX_PAIRS, VOCABULARY, 6, 0)
         list(fit(model, stream, TrainConfig(n_steps=250, batch_size=6, warmup_steps=10)))
         target = torch.tensor([VOCABULARY.target_ids("el gato es negro")])
         source = torch.tensor([VOCABULARY.source_ids("the cat is black")])

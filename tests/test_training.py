@@ -8,25 +8,13 @@ from itertools import repeat
 import pytest
 import torch
 
+from tests.six_pairs import SIX_PAIRS, VOCABULARY
 from viz_transformer.config import ModelConfig, TrainConfig
-from viz_transformer.corpus import SentencePair, vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.decoding import greedy
 from viz_transformer.errors import UserError
 from viz_transformer.training import fit, learning_rate, make_model, token_loss
 
-SIX_PAIRS = [
-    SentencePair(tuple(source.split()), tuple(target.split()), ())
-    for source, target in {
-        "hello world": "hola mundo",
-        "i love you": "te amo",
-        "the cat is black": "el gato es negro",
-        "good morning": "buenos dias",
-        "this is a book": "este es un libro",
-        "what is your name": "como te llamas",
-    }.items()
-]
-VOCABULARY = vocabulary_of(SIX_PAIRS)
 # Checking every shape makes a step several times slower; the model's own tests do that.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 CONFIG = ModelConfig(
