@@ -64,6 +64,14 @@ def test_the_ending_is_right_while_the_decoder_looks_only_at_the_adjective(trans
         assert weights_between(trace, "cross", "cansado", word)[1, 0] < 0.01
 
 
+def test_the_prediction_is_not_given_away_by_the_cells_that_ask_for_it() -> None:
+    cells = {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
+    asked = cells["who-is-tired"].split("### Predict before you look")[1] + cells["predict"]
+    words = asked.replace("    tired,\n", "")  # the trace that is asked about
+    assert "cansado" in words
+    assert "tired" not in words
+
+
 def test_exactly_one_encoder_head_answers_the_exercise(translator) -> None:
     looks = [
         Look(translator.trace(TIRED), "encoder", "tired", "animal"),
