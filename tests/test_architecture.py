@@ -45,7 +45,16 @@ ALLOWED: dict[str, set[str] | None] = {
     "bertviz_views": {"trace"},
     "translator": {"checkpoint", "decoding", "model", "vocabulary", "config", "trace"},
     "recipes": {"config", "corpus", "vocabulary", "training", "checkpoint", "translator"},
-    "labs": {"translator", "widgets", "trace", "vocabulary", "analysis"},
+    "labs": {
+        "translator",
+        "widgets",
+        "trace",
+        "vocabulary",
+        "analysis",
+        "model",
+        "config",
+        "plots",
+    },
     "exercises": {"trace", "analysis"},
 }
 #: Rooms that draw or compute from a trace alone, and so must never load a model's libraries.

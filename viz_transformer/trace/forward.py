@@ -1,12 +1,4 @@
-"""Traces: what a model did, as numpy arrays and token labels.
-
-A trace is the only bridge between models and views. Whatever made it (our model, torch's, Hugging
-Face's, a hand-made array), every plot, widget and page draws from the same numbers, and a saved
-trace replays without torch.
-
-Axes are always ``[layer, head, query, key]``: the query position looks, the key position is looked
-at (Vaswani et al. 2017, section 3.2).
-"""
+"""What a model did with one sentence: every head's attention weights, and its positions."""
 
 from __future__ import annotations
 
@@ -204,57 +196,3 @@ def _as_tokens(name: str, tokens: Sequence[str]) -> tuple[str, ...]:
             "for a sentence, give its tokens: sentence.split()"
         )
     return tuple(tokens)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hypothesis:
-    """One finished translation.
-
-    Attributes:
-        ids: token ids, without ``<sos>`` and ``<eos>``.
-        tokens: the same as strings.
-        log_prob: natural log-probability of the tokens and the ``<eos>`` after them, in nats.
-        score: `log_prob` divided by the length penalty (Wu et al. 2016, section 7).
-    """
-
-    ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    log_prob: float
-    score: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """One continuation that beam search considered at a step.
-
-    Attributes:
-        parent: index, among the previous step's kept candidates, of the one that it continues.
-        token: the token added.
-        log_prob: natural log-probability of the whole hypothesis so far, in nats.
-        score: `log_prob` divided by the length penalty.
-        status: ``"kept"``, ``"finished"``, ``"pruned"`` or ``"forbidden"``.
-        reason: why, in words.
-    """
-
-    parent: int
-    token: str
-    log_prob: float
-    score: float
-    status: str
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecodeStep:
-    """One step of beam search: its candidates, best first."""
-
-    candidates: tuple[Candidate, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecodeTrace:
-    """How a translation was found: finished hypotheses, best first, and each step's candidates."""
-
-    source_tokens: tuple[str, ...]
-    hypotheses: tuple[Hypothesis, ...]
-    steps: tuple[DecodeStep, ...]

@@ -1,0 +1,14 @@
+"""Labs: a live model joined to a view. The only room where the two meet."""
+
+from viz_transformer.labs.prediction import Prediction, prediction
+from viz_transformer.labs.switch import TraceSwitch, trace_switch
+from viz_transformer.labs.translation import TranslationLab, translation_lab
+
+__all__ = [
+    "Prediction",
+    "TraceSwitch",
+    "TranslationLab",
+    "prediction",
+    "trace_switch",
+    "translation_lab",
+]
