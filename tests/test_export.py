@@ -33,7 +33,7 @@ def test_a_page_holds_state_bytes_and_module(tmp_path: Path) -> None:
     data = page_data(path)
     assert data["modules"] == [bundle("explorer.js")]
     state = data["views"][0]["state"]
-    assert set(state) == {"data", "kind", "layer", "head", "query", "key"}
+    assert set(state) == {"about", "live", "data", "kind", "layer", "head", "query", "key"}
     assert (state["kind"], state["layer"], state["head"]) == ("decoder", 1, 3)
     assert (state["query"], state["key"]) == (2, None)
     weights = base64.b64decode(state["data"]["kinds"][1]["weights"]["base64"])

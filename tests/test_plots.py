@@ -14,8 +14,8 @@ from matplotlib import pyplot as plt
 from tests.hand_made import HOSTILE, OUTPUT, SOURCE, hostile_trace, make_trace
 from tools.ensure import find_node
 from viz_transformer.errors import UserError
-from viz_transformer.plots import plot_head, plot_heads
-from viz_transformer.plots.colour import STOPS, ink_on, weight_colormap
+from viz_transformer.plots import plot_head, plot_heads, save_figure
+from viz_transformer.plots.colour import SIGNED, STOPS, ink_on, weight_colormap
 from viz_transformer.plots.labels import label, visible
 from viz_transformer.trace import ForwardTrace
 
@@ -107,6 +107,9 @@ def test_the_page_and_the_figures_share_one_colour_scale() -> None:
     assert node("colour.js", "JSON.stringify(part.STOPS)") == {
         theme: list(stops) for theme, stops in STOPS.items()
     }
+    assert node("colour.js", "JSON.stringify(part.SIGNED)") == {
+        theme: list(stops) for theme, stops in SIGNED.items()
+    }
     for theme in STOPS:
         ramp = node("colour.js", f"JSON.stringify(Array.from(part.rampOf(part.STOPS.{theme})))")
         rgb = np.array(ramp, dtype=np.uint32).view(np.uint8).reshape(256, 4)[:, :3]
@@ -151,3 +154,11 @@ def node(part: str, expression: str):
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def test_a_figure_carries_its_alternative_text_into_the_file(tmp_path: Path) -> None:
+    figure = plot_head(make_trace(), "cross", 1, 2).figure
+    assert figure.alt_text.startswith("Heatmap of cross attention, layer 1, head 2: 5 queries")
+    for ending in (".svg", ".png", ".pdf"):
+        saved = save_figure(figure, tmp_path / f"figure{ending}").read_bytes()
+        assert b"Heatmap of cross attention, layer 1" in saved, ending

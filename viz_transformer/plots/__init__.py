@@ -1,6 +1,7 @@
 """Static pictures of a trace, in matplotlib: the twins of the interactive views."""
 
+from viz_transformer.plots.alt import describe_head, set_alt_text
 from viz_transformer.plots.heads import plot_head, plot_heads
 from viz_transformer.plots.save import save_figure
 
-__all__ = ["plot_head", "plot_heads", "save_figure"]
+__all__ = ["describe_head", "plot_head", "plot_heads", "save_figure", "set_alt_text"]

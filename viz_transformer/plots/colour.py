@@ -17,10 +17,27 @@ STOPS = {
     ),
 }  # fmt: skip
 
+#: Nine stops for what may be negative: orange below 0, blue above. The same test compares them.
+SIGNED = {
+    "light": (
+        "#7f3000", "#b85a10", "#e08f45", "#f3c797", "#f5f5f2",
+        "#a9cfe6", "#5a9bd0", "#2a63b5", "#220e6f",
+    ),
+    "dark": (
+        "#ffd59a", "#f5a84f", "#c97420", "#7a4312", "#22242e",
+        "#1d4f86", "#0c7fc2", "#2fc0d2", "#b5f2d5",
+    ),
+}  # fmt: skip
+
 
 def weight_colormap(theme: str = "light") -> LinearSegmentedColormap:
     """Return the scale from weight 0 to 1; `theme` is ``"light"`` or ``"dark"``."""
     return LinearSegmentedColormap.from_list(f"attention_{theme}", STOPS[theme])
+
+
+def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:
+    """Return the scale for numbers that may be negative; 0 stands in its middle."""
+    return LinearSegmentedColormap.from_list(f"signed_{theme}", SIGNED[theme])
 
 
 def ink_on(rgb: tuple[float, float, float]) -> str:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from viz_transformer.errors import UserError
+from viz_transformer.plots.alt import describe_head, set_alt_text
 from viz_transformer.plots.colour import ink_on, weight_colormap
 from viz_transformer.plots.labels import label, label_font
 from viz_transformer.trace import FloatArray, ForwardTrace
@@ -55,6 +56,7 @@ def plot_head(
     queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
     if ax is None:
         ax = _new_axes(*matrix.shape)
+        set_alt_text(ax.figure, describe_head(trace, kind, layer, head))
     image = _draw(ax, matrix, seams=max(matrix.shape) <= _MOST_LABELS)
     ax.set_title(f"{KIND_NAMES[kind]} · layer {layer} · head {head}", loc="left", weight="bold")
     _label_axes(ax, queries, keys, size=10 if max(matrix.shape) <= 24 else 8)
@@ -102,6 +104,11 @@ def plot_heads(trace: ForwardTrace, kind: str) -> Figure:
             ax.set_title(f"head {head}" if n_heads <= 8 else f"{head}", size=10)
         if outer_left:
             ax.set_ylabel(f"layer {layer}" if n_layers <= 8 else f"{layer}", size=10)
+    set_alt_text(
+        figure,
+        f"{KIND_NAMES[kind]}: {n_layers} layers of {n_heads} heads, each a small heatmap of "
+        f"{n_queries} queries and {n_keys} keys.",
+    )
     figure.suptitle(KIND_NAMES[kind], x=0.01, ha="left", weight="bold")
     _add_scale(image, axes.ravel().tolist())
     return figure

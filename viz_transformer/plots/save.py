@@ -12,11 +12,15 @@ from viz_transformer.errors import UserError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = (".png", ".svg", ".pdf")
+#: The formats, each with the name under which its files carry a description.
+_DESCRIPTION = {".png": "Description", ".svg": "Description", ".pdf": "Subject"}
+FORMATS = tuple(_DESCRIPTION)
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
     """Write a figure as PNG, SVG or PDF, as the path ends, whole or not at all.
+
+    The figure's alternative text, if it has one, is written into the file.
 
     Args:
         figure: a matplotlib figure.
@@ -30,6 +34,14 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"{str(path)!r} must end in one of {', '.join(FORMATS)}")
+    text = getattr(figure, "alt_text", None)
+    named = _DESCRIPTION[path.suffix.lower()]
     with written_whole(path) as part:
-        figure.savefig(part, format=path.suffix[1:].lower(), dpi=dpi, bbox_inches="tight")
+        figure.savefig(
+            part,
+            format=path.suffix[1:].lower(),
+            dpi=dpi,
+            bbox_inches="tight",
+            metadata={named: text} if text else None,
+        )
     return path

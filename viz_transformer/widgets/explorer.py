@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import anywidget
 import numpy as np
 import traitlets
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
-from viz_transformer.widgets.bundle import STATIC, bundle
+from viz_transformer.widgets.bundle import bundle
+from viz_transformer.widgets.view import Index, SelectionError, View, styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,21 +19,16 @@ if TYPE_CHECKING:
 EXACT_BYTES = 256 * 1024
 
 
+_ABOUT = (
+    "Each row of the large picture is a word that looks (the query) and each column a word that is "
+    "looked at (the key); the stronger a cell's colour, the larger the share of its attention that "
+    "the row's word gives to the column's. The small pictures are all heads of the model, a row "
+    "for each layer: choose one to see it large."
+)
 _SELECTION = ("kind", "layer", "head", "query", "key")
 
 
-class SelectionError(UserError, traitlets.TraitError):
-    """A layer, head, query or key that the trace does not have."""
-
-
-class _Index(traitlets.Int):
-    """A whole number of Python's or of numpy's, as in ``view.head = entropies.argmin()``."""
-
-    def validate(self, obj: Any, value: Any) -> int | None:
-        return super().validate(obj, int(value) if isinstance(value, np.integer) else value)
-
-
-class AttentionExplorer(anywidget.AnyWidget):
+class AttentionExplorer(View):
     """See every head of a trace, choose one, and read who looks at whom.
 
     What the viewer chooses is a trait, and setting the trait moves the view. All count from 0, as
@@ -52,16 +47,16 @@ class AttentionExplorer(anywidget.AnyWidget):
     """
 
     _esm = bundle("explorer.js")
-    _css = STATIC / "explorer.css"
+    _css = styles("explorer.css")
 
     data = traitlets.Dict(help="tokens and weights as the page reads them; see `pack`").tag(
         sync=True
     )
     kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)
-    layer = _Index(help="layer, counted from 0").tag(sync=True)
-    head = _Index(help="head, counted from 0").tag(sync=True)
-    query = _Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
-    key = _Index(None, allow_none=True, help="pinned key, counted from 0").tag(sync=True)
+    layer = Index(help="layer, counted from 0").tag(sync=True)
+    head = Index(help="head, counted from 0").tag(sync=True)
+    query = Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
+    key = Index(None, allow_none=True, help="pinned key, counted from 0").tag(sync=True)
 
     def __init__(
         self,
@@ -80,12 +75,15 @@ class AttentionExplorer(anywidget.AnyWidget):
         """
         self._trace = _check_trace(trace)
         super().__init__(
-            data=pack(trace),
-            kind=trace.kinds[-1] if kind is None else kind,  # cross is the last, where present
-            layer=layer,
-            head=head,
-            query=query,
-            key=key,
+            traits={
+                "about": _ABOUT,
+                "data": pack(trace),
+                "kind": trace.kinds[-1] if kind is None else kind,  # cross is last, where present
+                "layer": layer,
+                "head": head,
+                "query": query,
+                "key": key,
+            }
         )
 
     @property
@@ -114,6 +112,12 @@ class AttentionExplorer(anywidget.AnyWidget):
         from viz_transformer.plots import plot_head
 
         return plot_head(self.trace, self.kind, self.layer, self.head).figure
+
+    def alt_text(self) -> str:
+        """Return the selected head in words."""
+        from viz_transformer.plots import describe_head
+
+        return describe_head(self.trace, self.kind, self.layer, self.head)
 
     def _fit(self) -> None:
         """Bring layer, head, query and key inside the trace."""

@@ -8,6 +8,13 @@ export const STOPS = {
   dark: ["#202333", "#273665", "#224b9c", "#046cb4", "#028cc3", "#06afc7", "#3dcfc7", "#87ebb2", "#dafe9b"],
 };
 
+// Nine stops for what may be negative: orange below 0, blue above, no colour at 0. The two hues
+// differ for every kind of colour blindness, and both ends are equally far from the middle.
+export const SIGNED = {
+  light: ["#7f3000", "#b85a10", "#e08f45", "#f3c797", "#f5f5f2", "#a9cfe6", "#5a9bd0", "#2a63b5", "#220e6f"],
+  dark: ["#ffd59a", "#f5a84f", "#c97420", "#7a4312", "#22242e", "#1d4f86", "#0c7fc2", "#2fc0d2", "#b5f2d5"],
+};
+
 /** The [red, green, blue] of a weight from 0 to 1, each 0 to 255. */
 export function colourOf(weight, stops) {
   const place = Math.min(1, Math.max(0, weight)) * (stops.length - 1);
@@ -47,16 +54,20 @@ export function isDark(element) {
 /** The colours and fonts that a canvas must be told, as the page's style sheets resolve them. */
 export function readTheme(element) {
   const style = getComputedStyle(element);
-  const stops = isDark(element) ? STOPS.dark : STOPS.light;
+  const name = isDark(element) ? "dark" : "light";
+  const stops = STOPS[name];
   const value = (name) => style.getPropertyValue(name).trim();
   return {
+    name,
     stops,
     ramp: rampOf(stops),
+    signedStops: SIGNED[name],
+    signedRamp: rampOf(SIGNED[name]),
     background: style.backgroundColor,
     text: style.color,
     muted: value("--vt-muted"),
     accent: value("--vt-accent"),
-    line: stops[isDark(element) ? 6 : 5],
+    line: stops[name === "dark" ? 6 : 5],
     family: style.fontFamily,
   };
 }

@@ -3,8 +3,9 @@
 // State lives in the model's traits (kind, layer, head, query, key); what the pointer is over is
 // this view's own. Whatever changes asks for a frame, and one frame draws it all.
 
-import { measurer, placeIn } from "./canvas.js";
-import { isDark, readTheme, watchTheme } from "./colour.js";
+import { placeIn } from "./canvas.js";
+import { element, picture } from "./controls.js";
+import { openView } from "./frame.js";
 import { drawHeads, headAt, headsLayout, KIND_NAMES, moveHead, paintThumbnails } from "./heads.js";
 import { cellAt, drawMatrix, matrixLayout, moveCell, paintCells } from "./matrix.js";
 import { twoDecimals, visible } from "./text.js";
@@ -140,26 +141,12 @@ function quoted(token) {
   return `“\u2068${visible(token)}\u2069”`;
 }
 
-function element(parent, tag, className, attributes = {}) {
-  const node = document.createElement(tag);
-  node.className = className;
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  parent.append(node);
-  return node;
-}
-
-function picture(parent, label) {
-  return element(parent, "canvas", "vt-canvas", {
-    tabindex: "0",
-    role: "application",
-    "aria-label": label,
-    // JupyterLab keeps the arrow keys for itself unless the focused element says this.
-    "data-lm-suppress-shortcuts": "true",
-  });
-}
-
 export function render({ model, el }) {
-  const root = element(el, "div", "vt-explorer", { role: "group", "aria-label": "Attention explorer" });
+  const view = openView({
+    model, el, name: "explorer", label: "Attention explorer", draw,
+    traits: ["data", "kind", "layer", "head", "query", "key"],
+  });
+  const root = view.root;
   const headsPart = element(root, "div", "vt-heads");
   const headPart = element(root, "div", "vt-head");
   const wordsPart = element(root, "div", "vt-words");
@@ -177,25 +164,17 @@ export function render({ model, el }) {
   const scrolled = element(scroller, "div", "vt-scrolled"); // as high as all words; the canvas stays in view
   const wordsCanvas = picture(scrolled, "Words and who looks at whom: arrow keys choose query and key");
 
-  let [unpacked, entries, theme, thumbnails, cells, frame, hover, hoverHead, drawn] = Array(9).fill(null);
+  let [unpacked, entries, theme, thumbnails, cells, hover, hoverHead] = Array(7).fill(null);
   let shape = {}; // where things stand, by part
   let cellsOf = ""; // which head `cells` shows
-  drawn = 0;
 
   const selection = () => fitSelection(entries, {
     kind: model.get("kind"), layer: model.get("layer"), head: model.get("head"),
     query: model.get("query") ?? null, key: model.get("key") ?? null,
   });
 
-  function select(change) {
-    for (const [name, value] of Object.entries(change)) model.set(name, value);
-    model.save_changes();
-    ask();
-  }
-
-  function ask() {
-    frame ??= requestAnimationFrame(draw);
-  }
+  const select = view.set;
+  const ask = view.redraw;
 
   function load() {
     const data = model.get("data");
@@ -203,31 +182,14 @@ export function render({ model, el }) {
     [unpacked, entries, thumbnails, cells, hover, hoverHead] = [data, unpack(data), null, null, null, null];
   }
 
-  function restyle() {
-    [theme, thumbnails, cells] = [null, null, null];
-    ask();
-  }
-
-  function dress() {
-    delete root.dataset.theme;
-    root.dataset.theme = isDark(root) ? "dark" : "light"; // the style sheet's accents follow it
-    theme = readTheme(root);
-    const measures = new Map();
-    theme.measure = (text, size, bold) => {
-      const font = `${bold ? 700 : 400} ${size}px ${theme.family}`;
-      if (!measures.has(font)) measures.set(font, measurer(font));
-      return measures.get(font)(text);
-    };
+  function restyle(read) {
+    [theme, thumbnails, cells] = [read, null, null];
     scale.children[1].style.background = `linear-gradient(to right, ${theme.stops.join(", ")})`;
   }
 
-  function draw() {
-    frame = null;
-    if (!root.clientWidth) return; // not on the page, or hidden: the observer asks again
+  function draw({ theme: read, width }) {
     load();
-    if (!theme) dress();
-    const style = getComputedStyle(root);
-    const width = root.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    if (theme !== read) restyle(read);
     const chosen = selection();
     const entry = entries.get(chosen.kind);
     const room = arrange(width, entry.cols);
@@ -261,7 +223,6 @@ export function render({ model, el }) {
 
     shape = { heads, matrix, words };
     tell(entry, chosen, active);
-    root.dataset.vtDrawn = String(++drawn);
   }
 
   function tell(entry, { kind, layer, head }, active) {
@@ -327,11 +288,7 @@ export function render({ model, el }) {
     if (!seen) scroller.scrollTop = top - scroller.clientHeight / 2;
   }
 
-  const stops = [];
-  function listen(target, type, handler) {
-    target.addEventListener(type, handler);
-    stops.push(() => target.removeEventListener(type, handler));
-  }
+  const { listen } = view;
 
   function onPart(canvas, { find, point, click, press }) {
     const found = (event) => find(...placeIn(canvas, event));
@@ -378,21 +335,7 @@ export function render({ model, el }) {
     press: keyOnCells,
   });
 
-  for (const name of ["data", "kind", "layer", "head", "query", "key"]) {
-    model.on(`change:${name}`, ask);
-    stops.push(() => model.off(`change:${name}`, ask));
-  }
-  stops.push(watchTheme(restyle));
-  const observer = new ResizeObserver(ask);
-  observer.observe(root);
-  ask();
-
-  return () => {
-    observer.disconnect();
-    stops.forEach((stop) => stop());
-    if (frame) cancelAnimationFrame(frame);
-    root.remove();
-  };
+  return view.close;
 }
 
 export default { render };

@@ -1,0 +1,89 @@
+// What all views stand on: asking the kernel, and a table of numbers.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
+const { canonical, joinBytes, NEEDS_KERNEL, openKernel } = await import(new URL("kernel.js", STATIC));
+const { moveInTable, numberColour, shownNumber } = await import(new URL("numbers.js", STATIC));
+const { SIGNED, STOPS } = await import(new URL("colour.js", STATIC));
+
+/** A model whose kernel answers when the test says so. */
+function fakeModel(state) {
+  const listeners = new Set();
+  const sent = [];
+  return {
+    sent,
+    get: (name) => state[name],
+    send: (content) => sent.push(content),
+    on: (event, listener) => listeners.add(listener),
+    off: (event, listener) => listeners.delete(listener),
+    reply: (content, buffers = []) => listeners.forEach((listener) => listener(content, buffers)),
+    listeners,
+  };
+}
+const tick = () => new Promise((done) => setTimeout(done, 0));
+
+test("equal requests have one text, whatever the order of their names", () => {
+  assert.equal(canonical({ b: [1, { d: null, c: "x" }], a: true }), canonical({ a: true, b: [1, { c: "x", d: null }] }));
+  assert.equal(canonical({ a: undefined, b: 1 }), '{"b":1}');
+  assert.notEqual(canonical({ a: "1" }), canonical({ a: 1 }));
+});
+
+test("bytes come back in their places", () => {
+  const bytes = new DataView(new ArrayBuffer(2));
+  assert.deepEqual(joinBytes({ w: { buffer: 0 }, deep: [{ buffer: 0 }], n: 3 }, [bytes]), { w: bytes, deep: [bytes], n: 3 });
+});
+
+test("a reply reaches the one who asked, an error as an error", async () => {
+  const model = fakeModel({ live: true });
+  const kernel = openKernel(model);
+  const [first, second] = [kernel.ask({ n: 1 }), kernel.ask({ n: 2 })];
+  assert.deepEqual(model.sent.map(({ ask }) => ask.n), [1, 2]);
+  model.reply({ id: model.sent[1].id, error: "no such word" });
+  model.reply({ id: model.sent[0].id, reply: { ok: 1 } });
+  assert.deepEqual(await first, { ok: 1 });
+  await assert.rejects(second, /no such word/);
+  kernel.close();
+  assert.equal(model.listeners.size, 0);
+});
+
+test("thirty fast questions ask the first and the last, and only the last is told", async () => {
+  const model = fakeModel({ live: true });
+  const kernel = openKernel(model);
+  const told = [];
+  for (let n = 0; n < 30; n++) kernel.latest({ n }, (reply) => told.push(reply.n));
+  assert.deepEqual(model.sent.map(({ ask }) => ask.n), [0]);
+  model.reply({ id: model.sent[0].id, reply: { n: 0 } });
+  await tick();
+  assert.deepEqual(model.sent.map(({ ask }) => ask.n), [0, 29]);
+  model.reply({ id: model.sent[1].id, reply: { n: 29 } });
+  await tick();
+  assert.deepEqual(told, [29]);
+});
+
+test("an exported page answers what it carries, and says what it cannot", async () => {
+  const kernel = openKernel(fakeModel({ live: false, answers: [[{ head: 1 }, { loss: 2 }]] }));
+  assert.deepEqual(await kernel.ask({ head: 1 }), { loss: 2 });
+  await assert.rejects(kernel.ask({ head: 2 }), new RegExp(NEEDS_KERNEL));
+});
+
+test("numbers are shown as people write them", () => {
+  assert.equal(shownNumber(-0.004, 2), "0.00");
+  assert.equal(shownNumber(-1.5, 1), "−1.5");
+  assert.equal(shownNumber(NaN, 2), "NaN");
+  assert.equal(shownNumber(-Infinity, 2), "−∞");
+});
+
+test("a signed number of 0 has the middle colour, a plain one none", () => {
+  const theme = { stops: STOPS.light, signedStops: SIGNED.light };
+  assert.deepEqual(numberColour(0, { scale: "signed", limit: 3 }, theme), [0xf5, 0xf5, 0xf2]);
+  assert.deepEqual(numberColour(3, { scale: "signed", limit: 3 }, theme), [0x22, 0x0e, 0x6f]);
+  assert.equal(numberColour(0.5, { scale: "plain" }, theme), null);
+});
+
+test("arrow keys stay inside the table", () => {
+  assert.deepEqual(moveInTable({ row: 0, col: 0 }, 2, 3, "ArrowUp"), { row: 0, col: 0 });
+  assert.deepEqual(moveInTable({ row: 0, col: 0 }, 2, 3, "End"), { row: 0, col: 2 });
+  assert.equal(moveInTable({ row: 0, col: 0 }, 2, 3, "a"), null);
+});

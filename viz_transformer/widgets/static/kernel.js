@@ -1,0 +1,84 @@
+// Asking the function behind a view: in a notebook the kernel, in an exported page the replies
+// that the page carries.
+
+export const NEEDS_KERNEL = "This part needs the running notebook: run its cell, and try again.";
+
+/** One text for equal requests, whatever the order of their names. */
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
+  const names = Object.keys(value).filter((name) => value[name] !== undefined).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
+}
+
+/** A reply with its bytes back in their places. */
+export function joinBytes(value, buffers) {
+  if (Array.isArray(value)) return value.map((item) => joinBytes(item, buffers));
+  if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
+  if (typeof value.buffer === "number") return buffers[value.buffer];
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, joinBytes(item, buffers)]));
+}
+
+/**
+ * The door to the function behind a view's model.
+ *
+ * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one question
+ * under way and one waiting, the newest: thirty fast clicks ask for the first and the last.
+ */
+export function openKernel(model) {
+  const waiting = new Map();
+  const carried = new Map((model.get("answers") ?? []).map(([request, reply]) => [canonical(request), reply]));
+  const mine = Math.random().toString(36).slice(2); // a model may be shown twice, each with its own
+  let count = 0;
+
+  function hear(content, buffers) {
+    const settle = waiting.get(content?.id);
+    if (!settle) return;
+    waiting.delete(content.id);
+    if (content.error === undefined) settle.resolve(joinBytes(content.reply, buffers));
+    else settle.reject(new Error(content.error));
+  }
+  model.on("msg:custom", hear);
+
+  function ask(request) {
+    const known = carried.get(canonical(request));
+    if (known) return known.error === undefined ? Promise.resolve(known) : Promise.reject(new Error(known.error));
+    if (!model.get("live") || !model.send) return Promise.reject(new Error(NEEDS_KERNEL));
+    return new Promise((resolve, reject) => {
+      const id = `${mine}-${count++}`;
+      waiting.set(id, { resolve, reject });
+      try {
+        model.send({ id, ask: request });
+      } catch {
+        waiting.delete(id);
+        reject(new Error(NEEDS_KERNEL)); // a notebook opened without its kernel has nobody to ask
+      }
+    });
+  }
+
+  let [busy, next] = [false, null];
+  function latest(request, onReply, onError = () => {}) {
+    next = { request, onReply, onError };
+    if (!busy) go();
+  }
+  function go() {
+    const { request, onReply, onError } = next;
+    [busy, next] = [true, null];
+    const done = (tell) => (value) => {
+      busy = false;
+      if (next) go(); // what was asked meanwhile is newer: this reply is no longer wanted
+      else tell(value);
+    };
+    ask(request).then(done(onReply), done(onError));
+  }
+
+  return {
+    ask,
+    latest,
+    close() {
+      model.off("msg:custom", hear);
+      waiting.clear();
+      next = null;
+    },
+  };
+}
