@@ -140,17 +140,7 @@ class Translator:
         Raises:
             UserError: as `translate`, also for words of `target`.
         """
-        source = self._source_ids(text)
-        if target is None:
-            target = self.translate(text, interventions=interventions).tokens
-        words = (
-            self.vocabulary.encode(target, "target")
-            if isinstance(target, str)
-            else self.vocabulary.ids_of(target)
-        )
-        read = [self.vocabulary.sos_id, *words]
-        written = [*words, self.vocabulary.eos_id]
-        self._check_length(read, "translation")
+        source, read, written = self._teacher_forced(text, target, interventions)
         with _threads_for(self.config):
             output = self._traced(torch.tensor([source]), torch.tensor([read]), interventions)
         return ForwardTrace(
@@ -163,6 +153,50 @@ class Translator:
             source_positions=output.source_positions.numpy(),
             target_positions=output.target_positions.numpy(),
         )
+
+    @torch.no_grad()
+    def log_probs(
+        self,
+        text: str,
+        target: str | Sequence[str] | None = None,
+        interventions: Interventions | None = None,
+    ) -> np.ndarray:
+        """Return how probable each word of a translation is, given the words before it.
+
+        Args:
+            text: the sentence to read.
+            target: the translation to judge, as text or as tokens; by default the model's own.
+            interventions: what to switch off or replace in the model; None changes nothing.
+
+        Returns:
+            float64 [position], natural logarithms; the last is that of ``<eos>``. The mean of
+            their negatives is the loss in nats a token (cross-entropy, teacher forced).
+
+        Raises:
+            UserError: as `trace`.
+        """
+        source, read, written = self._teacher_forced(text, target, interventions)
+        with _threads_for(self.config):
+            output = self._traced(torch.tensor([source]), torch.tensor([read]), interventions)
+        # In float64, a word that is all but certain still shows how certain: -1e-9 and not 0.
+        log_probs = output.logits[0].double().log_softmax(-1)  # [position, vocab]
+        return log_probs.gather(1, torch.tensor(written)[:, None])[:, 0].numpy()  # [position]
+
+    def _teacher_forced(
+        self, text: str, target: str | Sequence[str] | None, interventions: Interventions | None
+    ) -> tuple[list[int], list[int], list[int]]:
+        """Return what the encoder reads, what the decoder reads, and what it is to write."""
+        source = self._source_ids(text)
+        if target is None:
+            target = self.translate(text, interventions=interventions).tokens
+        words = (
+            self.vocabulary.encode(target, "target")
+            if isinstance(target, str)
+            else self.vocabulary.ids_of(target)
+        )
+        read = [self.vocabulary.sos_id, *words]
+        self._check_length(read, "translation")
+        return source, read, [*words, self.vocabulary.eos_id]
 
     def _source_ids(self, text: str) -> list[int]:
         ids = self.vocabulary.source_ids(text)

@@ -1,9 +1,10 @@
 """Questions to a trace, answered with numpy.
 
 `lookup` finds a word's weights, `measures` puts a number on a head (how broad, how far), `labels`
-gives a head a name where the evidence for it is strong, `flow` follows attention through the
-layers, `alignment` holds a head to the gold links between words, and `comparison` sets two
-traces side by side. All read ``[layer, head, query, key]`` and need nothing of the model.
+gives a head a name where the evidence for it is strong, `confidence` says how surely a head looks,
+`flow` follows attention through the layers, `alignment` holds a head to the gold links between
+words, and `comparison` sets two traces side by side. All read ``[layer, head, query, key]`` and
+need nothing of the model.
 
 A number describes attention, and attention is not an explanation: a model may look at a word
 without using it, and use what it has gathered elsewhere (Jain & Wallace 2019).
@@ -15,6 +16,7 @@ from viz_transformer.analysis.alignment import (
     head_alignment_error_rate,
 )
 from viz_transformer.analysis.comparison import Agreement, agreement
+from viz_transformer.analysis.confidence import head_confidence, rank_correlation
 from viz_transformer.analysis.flow import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.labels import HeadLabel, label_heads
 from viz_transformer.analysis.lookup import weights_between, word_index
@@ -36,6 +38,7 @@ __all__ = [
     "alignment_links",
     "entropy_bits",
     "head_alignment_error_rate",
+    "head_confidence",
     "head_entropy_bits",
     "head_entropy_share",
     "head_mean_distance",
@@ -43,6 +46,7 @@ __all__ = [
     "mean_distance",
     "norm_weighted",
     "output_rollout",
+    "rank_correlation",
     "rollout",
     "weights_between",
     "word_index",
