@@ -155,6 +155,24 @@ class Translator:
         )
 
     @torch.no_grad()
+    def encode(self, text: str, interventions: Interventions | None = None) -> np.ndarray:
+        """Read one sentence: the encoder's output vectors, which the decoder looks at.
+
+        Args:
+            text: the sentence to read.
+            interventions: what to switch off or replace in the model; None changes nothing.
+
+        Returns:
+            float32 [source, d_model]; the last vector is that of ``<eos>``.
+
+        Raises:
+            UserError: as `translate`.
+        """
+        source = torch.tensor([self._source_ids(text)])  # [1, source]
+        with _threads_for(self.config):
+            return self.model.encode(source, interventions)[0].numpy()  # [source, d_model]
+
+    @torch.no_grad()
     def log_probs(
         self,
         text: str,

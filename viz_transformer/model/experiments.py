@@ -109,6 +109,41 @@ class ShiftExperiment(NamedTuple):
     rotary: ShiftedScores
 
 
+class RandomHead(NamedTuple):
+    """Random words and one head of random projections, as `shift_experiment` draws them.
+
+    Attributes:
+        words: [word, d_model], drawn from N(0, 1).
+        query_weight: W_q [d_model, d_model], Xavier's: query = W_q x.
+        key_weight: W_k [d_model, d_model], likewise.
+    """
+
+    words: Float[Tensor, "word d_model"]
+    query_weight: Float[Tensor, "d_model d_model"]
+    key_weight: Float[Tensor, "d_model d_model"]
+
+
+def random_head(n_words: int = 12, d_model: int = 64, seed: int = 0) -> RandomHead:
+    """Draw the words and projections of `shift_experiment`.
+
+    Args:
+        n_words: words in the sentence.
+        d_model: width of the vectors.
+        seed: fixes the draw.
+
+    Raises:
+        UserError: if a number is below 1.
+    """
+    _check_counts(n_words=n_words, d_model=d_model)
+    generator = torch.Generator().manual_seed(seed)
+    words = torch.randn(n_words, d_model, generator=generator)  # [word, d_model]
+    bound = math.sqrt(3 / d_model)  # Xavier's, for a square matrix
+    w_q, w_k = (
+        torch.empty(d_model, d_model).uniform_(-bound, bound, generator=generator) for _ in range(2)
+    )
+    return RandomHead(words, w_q, w_k)
+
+
 def shift_experiment(
     *, n_words: int = 12, shift: int = 10, d_model: int = 64, seed: int = 0
 ) -> ShiftExperiment:
@@ -131,12 +166,7 @@ def shift_experiment(
     Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.
     """
     _check_counts(n_words=n_words, shift=shift, d_model=d_model)
-    generator = torch.Generator().manual_seed(seed)
-    words = torch.randn(n_words, d_model, generator=generator)  # [word, d_model]
-    bound = math.sqrt(3 / d_model)  # Xavier's, for a square matrix
-    w_q, w_k = (
-        torch.empty(d_model, d_model).uniform_(-bound, bound, generator=generator) for _ in range(2)
-    )
+    words, w_q, w_k = random_head(n_words, d_model, seed)
     rotary = RotaryPositions(shift + n_words, d_model)
 
     def positions_at(start: int) -> Tensor:

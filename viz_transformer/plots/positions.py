@@ -1,0 +1,257 @@
+"""Positional encodings on paper: the table, one pair of its dimensions, likeness by distance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from viz_transformer.analysis.positions import as_table, look_alikes, rms, similarity, wavelength
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.colour import signed_colormap
+from viz_transformer.trace import ForwardTrace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SINE, _COSINE, _MARK = "#2a63b5", "#b85a10", "#c2410c"
+_MOST_LINES = 64  # of other positions behind the chosen one's
+
+
+def plot_positions(
+    source: ForwardTrace | ArrayLike, ax: Axes | None = None, *, position: int | None = None
+) -> Axes:
+    """Draw a table of positions: a row for each position, a column for each dimension.
+
+    Args:
+        source: a table [position, d_model], or a trace that holds the encoder's
+            (`source_positions`), else the decoder's.
+        ax: where to draw; a new figure if None.
+        position: a row to mark, or None.
+
+    Returns:
+        The axes. Their image holds the table; its colours are even around 0.
+
+    Raises:
+        UserError: if it is no table, or the trace holds none, or lacks the position.
+    """
+    table = _table_of(source)
+    ax, new = _axes_for(ax, (6.4, 1.6 + min(6.0, 0.08 * len(table) + 1.2)))
+    limit = float(np.abs(table).max()) or 1.0
+    image = ax.imshow(
+        table, cmap=signed_colormap(), vmin=-limit, vmax=limit, aspect="auto", interpolation="none"
+    )
+    if position is not None:
+        _check_position(position, table)
+        ax.axhline(position, color=_MARK, linewidth=1)
+    _quiet(ax)
+    ax.set_title("Positional encoding", loc="left", weight="bold")
+    ax.set_xlabel("dimension")
+    ax.set_ylabel("position")
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.set_label("value")
+    return _told(
+        ax,
+        new,
+        f"Heatmap of positional encodings: {len(table)} positions by {table.shape[1]} dimensions, "
+        f"values from {table.min():.2f} to {table.max():.2f}.",
+    )
+
+
+def plot_wavelength(
+    source: ForwardTrace | ArrayLike,
+    pair: int,
+    ax: Axes | None = None,
+    *,
+    position: int | None = None,
+    sinusoidal: bool = True,
+) -> Axes:
+    """Draw the two dimensions of one pair over the positions.
+
+    Args:
+        source: as for `plot_positions`.
+        pair: i of the dimensions 2i and 2i + 1.
+        ax: where to draw; a new figure if None.
+        position: a position to mark, with those that the pair can hardly tell from it; or None.
+        sinusoidal: whether the table is the paper's, and the title may name its wavelength.
+
+    Returns:
+        The axes; their two lines hold the dimensions 2i and 2i + 1.
+
+    Raises:
+        UserError: as `plot_positions`, or if there is no such pair.
+
+    Source: Vaswani et al. 2017, section 3.5.
+    """
+    table = _table_of(source)
+    n_pairs = table.shape[1] // 2
+    if not 0 <= pair < n_pairs:
+        raise UserError(
+            f"pair={pair}, but {table.shape[1]} dimensions are {n_pairs} pairs; "
+            f"choose 0 to {n_pairs - 1}"
+        )
+    ax, new = _axes_for(ax, (6.4, 2.6))
+    even, odd = 2 * pair, 2 * pair + 1
+    names = ("sine", "cosine") if sinusoidal else ("value", "value")
+    for dimension, name, colour in ((even, names[0], _SINE), (odd, names[1], _COSINE)):
+        ax.plot(table[:, dimension], color=colour, label=f"dimension {dimension} ({name})")
+    turn = wavelength(pair, table.shape[1])
+    told = f", one turn every {turn:,.1f} tokens" if sinusoidal else ""
+    text = f"Dimensions {even} and {odd} over {len(table)} positions{told}."
+    if position is not None:
+        _check_position(position, table)
+        alike = look_alikes(table, position, pair)
+        ax.axvline(position, color=_MARK, linewidth=1)
+        for dimension in (even, odd):
+            ax.plot(alike, table[list(alike), dimension], "o", color=_MARK, markersize=3)
+        text += f" This pair can hardly tell position {position} from {len(alike)} others."
+    _quiet(ax)
+    ax.set_title(f"Dimensions {even} and {odd}{told}", loc="left", weight="bold")
+    ax.set_xlabel("position")
+    ax.legend(loc="upper right", frameon=False, fontsize=8, ncols=2)
+    return _told(ax, new, text)
+
+
+def plot_similarity(
+    source: ForwardTrace | ArrayLike, position: int = 0, ax: Axes | None = None
+) -> Axes:
+    """Draw the dot product of a position's vector with those before and after it, by offset.
+
+    Behind it, pale, the same of every other position: one line where only the offset counts, a
+    tangle where the place counts too.
+
+    Args:
+        source: as for `plot_positions`.
+        position: the position whose line is drawn strong.
+        ax: where to draw; a new figure if None.
+
+    Raises:
+        UserError: as `plot_positions`.
+    """
+    return plot_by_offset(similarity(_table_of(source)), position, ax, of="dot product")
+
+
+def plot_by_offset(
+    scores: ArrayLike, position: int = 0, ax: Axes | None = None, *, of: str = "score"
+) -> Axes:
+    """Draw scores [position, position] by offset: from each position to the others around it.
+
+    Args:
+        scores: [position, position].
+        position: the row whose line is drawn strong.
+        ax: where to draw; a new figure if None.
+        of: what the scores are, for the axis.
+
+    Returns:
+        The axes; their last line holds the chosen row.
+
+    Raises:
+        UserError: if the scores are not square, or lack the position.
+    """
+    matrix = as_table(scores, "scores")
+    if matrix.shape[0] != matrix.shape[1]:
+        raise UserError(f"scores has shape {list(matrix.shape)}; it must be [position, position]")
+    _check_position(position, matrix)
+    ax, new = _axes_for(ax, (6.4, 2.8))
+    places = np.arange(len(matrix))
+    for row in places[:: -(-len(matrix) // _MOST_LINES)]:
+        ax.plot(places - row, matrix[row], color="0.75", linewidth=0.8)
+    ax.plot(places - position, matrix[position], color=_SINE, linewidth=1.8)
+    _quiet(ax)
+    ax.set_title(f"From position {position} and, pale, from every other", loc="left", weight="bold")
+    ax.set_xlabel("offset in tokens")
+    ax.set_ylabel(of)
+    spread = offset_spread(matrix)
+    return _told(
+        ax,
+        new,
+        f"Line chart of the {of} by offset, from position {position}. At one offset the positions "
+        f"differ by up to {spread:.3f}.",
+    )
+
+
+def offset_spread(scores: ArrayLike) -> float:
+    """Return how much scores [position, position] of one offset differ at most."""
+    matrix = as_table(scores, "scores")
+    size = len(matrix)
+    return max(float(np.ptp(np.diagonal(matrix, k))) for k in range(1 - size, size))
+
+
+def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None) -> Figure:
+    """Draw the scores of a sentence, those of the same sentence further on, and the difference.
+
+    Args:
+        here: scores [query, key] at the positions 0, 1, ….
+        shifted: the same, `shift` positions further on.
+        shift: for the titles.
+        axes: three axes to draw in; a new figure if None.
+
+    Returns:
+        The figure; its images hold the three matrices, in colours of one scale.
+    """
+    here, shifted = as_table(here, "here"), as_table(shifted, "shifted")
+    if here.shape != shifted.shape:
+        raise UserError(
+            f"here has shape {list(here.shape)} and shifted {list(shifted.shape)}; give the scores "
+            "of the same words twice"
+        )
+    new = axes is None
+    if new:
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), layout="constrained")
+        plt.close(figure)
+    limit = float(max(np.abs(here).max(), np.abs(shifted).max())) or 1.0
+    named = (("scores here", here), (f"moved by {shift}", shifted), ("difference", shifted - here))
+    for ax, (name, matrix) in zip(axes, named, strict=True):
+        ax.imshow(matrix, cmap=signed_colormap(), vmin=-limit, vmax=limit)
+        _quiet(ax)
+        ax.set_title(f"{name}\nrms {rms(matrix):.2f}", loc="left", size=10)
+        ax.set(xticks=[], yticks=[], xlabel="key", ylabel="query")
+    text = (
+        f"Three heatmaps of scores: here (rms {rms(here):.2f}), moved by {shift} tokens "
+        f"(rms {rms(shifted):.2f}), and their difference (rms {rms(shifted - here):.2f})."
+    )
+    if new:
+        set_alt_text(axes[0].figure, text)
+    return axes[0].figure
+
+
+def _table_of(source: ForwardTrace | ArrayLike) -> np.ndarray:
+    if not isinstance(source, ForwardTrace):
+        return as_table(source)
+    for table in (source.source_positions, source.target_positions):
+        if table is not None:
+            return as_table(table)
+    raise UserError("this trace holds no positions; give source_positions or target_positions")
+
+
+def _check_position(position: int, table: np.ndarray) -> None:
+    if not 0 <= position < len(table):
+        raise UserError(
+            f"position={position}, but there are {len(table)}; choose 0 to {len(table) - 1}"
+        )
+
+
+def _axes_for(ax: Axes | None, size: tuple[float, float]) -> tuple[Axes, bool]:
+    if ax is not None:
+        return ax, False
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=size, layout="constrained")
+    return ax, True
+
+
+def _quiet(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(length=2)
+
+
+def _told(ax: Axes, new: bool, text: str) -> Axes:
+    if new:  # a figure of several pictures is described by who made it
+        set_alt_text(ax.figure, text)
+    return ax
