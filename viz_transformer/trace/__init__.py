@@ -10,13 +10,20 @@ at (Vaswani et al. 2017, section 3.2).
 
 from viz_transformer.trace.decode import Candidate, DecodeStep, DecodeTrace, Hypothesis
 from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace.lines import code_lines
+from viz_transformer.trace.steps import STEPS, AttentionSteps, WorkedHead, work_through
 
 __all__ = [
     "ATTENTION_KINDS",
+    "STEPS",
+    "AttentionSteps",
     "Candidate",
     "DecodeStep",
     "DecodeTrace",
     "FloatArray",
     "ForwardTrace",
     "Hypothesis",
+    "WorkedHead",
+    "code_lines",
+    "work_through",
 ]

@@ -1,0 +1,252 @@
+"""One layer's attention laid open: its inputs and matrices, and every number on the way.
+
+`AttentionSteps` holds what goes into the layer; `work_through` computes one query of one head, step
+by step (Vaswani et al. 2017, sections 3.2.1 and 3.2.2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.errors import UserError
+from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, _as_tokens
+
+#: The steps in their order; a layer without a mask has no "masked", one without W_O ends earlier.
+STEPS = (
+    "x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AttentionSteps:
+    """What one attention layer reads while it works on one sentence, for all of its heads.
+
+    Vectors are rows, as in the paper: a query is ``q = x @ W_Q + b_Q``.
+
+    Attributes:
+        kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
+        layer: index of the layer, from 0.
+        query_tokens: one name a query.
+        key_tokens: one name a key.
+        query_reads: what each query has read when it writes its word, where that is known.
+        x: float32 ``[query, d_model]``, the vectors that look.
+        memory: float32 ``[key, d_model]``, the vectors looked at; None where they are x itself.
+        w_q: float32 ``[head, d_model, d_head]``.
+        w_k: float32 ``[head, d_model, d_head]``.
+        w_v: float32 ``[head, d_model, d_head]``.
+        w_o: float32 ``[head · d_head, d_model]``, or None: then the heads are not joined.
+        b_q: float32 ``[head, d_head]``, or None.
+        b_k: float32 ``[head, d_head]``, or None.
+        b_v: float32 ``[head, d_head]``, or None.
+        b_o: float32 ``[d_model]``, or None.
+        mask: bool ``[query, key]``, True = may attend, or None: all may.
+        scale: whether the layer divides its scores by √d_head.
+
+    Raises:
+        UserError: if a shape does not fit the others, or an array holds NaN or infinity.
+    """
+
+    kind: str
+    layer: int = 0
+    query_tokens: tuple[str, ...]
+    key_tokens: tuple[str, ...]
+    query_reads: tuple[str, ...] | None = None
+    x: FloatArray
+    memory: FloatArray | None = None
+    w_q: FloatArray
+    w_k: FloatArray
+    w_v: FloatArray
+    w_o: FloatArray | None = None
+    b_q: FloatArray | None = None
+    b_k: FloatArray | None = None
+    b_v: FloatArray | None = None
+    b_o: FloatArray | None = None
+    mask: NDArray[np.bool_] | None = None
+    scale: bool = True
+
+    def __post_init__(self) -> None:
+        """Convert to tuples and read-only arrays, and check every shape."""
+        if self.kind not in ATTENTION_KINDS:
+            raise UserError(
+                f"unknown attention kind {self.kind!r}; choose one of {list(ATTENTION_KINDS)}"
+            )
+        for name in ("query_tokens", "key_tokens", "query_reads"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _as_tokens(name, getattr(self, name)))
+        n_queries, n_keys = len(self.query_tokens), len(self.key_tokens)
+        if self.query_reads is not None and len(self.query_reads) != n_queries:
+            raise UserError(
+                f"query_reads has {len(self.query_reads)} tokens for {n_queries} query_tokens; "
+                "give one per query"
+            )
+        if self.memory is None and n_queries != n_keys:
+            raise UserError(
+                f"{n_queries} query_tokens and {n_keys} key_tokens share the vectors x; give "
+                "`memory`, the vectors of the keys, or as many of one as of the other"
+            )
+        w_q = np.asarray(self.w_q)
+        if w_q.ndim != 3 or 0 in w_q.shape:
+            raise UserError(
+                f"w_q has shape {list(w_q.shape)}, but it must be [head, d_model, d_head], no "
+                "axis empty"
+            )
+        n_heads, d_model, d_head = w_q.shape
+        d_out = 0 if self.w_o is None else np.shape(self.w_o)[-1]
+        shapes = {
+            "x": (n_queries, d_model), "memory": (n_keys, d_model),
+            "w_q": w_q.shape, "w_k": w_q.shape, "w_v": w_q.shape, "w_o": (n_heads * d_head, d_out),
+            "b_q": (n_heads, d_head), "b_k": (n_heads, d_head), "b_v": (n_heads, d_head),
+            "b_o": (d_out,), "mask": (n_queries, n_keys),
+        }  # fmt: skip
+        for name, shape in shapes.items():
+            self._set_array(name, shape)
+
+    def _set_array(self, name: str, shape: tuple[int, ...]) -> None:
+        value = getattr(self, name)
+        if value is None:
+            return
+        array = np.array(value, dtype=None if name == "mask" else np.float32)  # a copy of our own
+        if array.shape != shape or 0 in shape:
+            raise UserError(
+                f"{name} has shape {list(array.shape)}, but the tokens and w_q ask for "
+                f"{list(shape)}; check the order of the axes"
+            )
+        if name == "mask" and array.dtype != np.bool_:
+            raise UserError(f"the mask holds {array.dtype}, but must be bool, True = may attend")
+        if not np.isfinite(array).all():
+            raise UserError(f"{name} holds NaN or infinity, with which nothing can be computed")
+        array.setflags(write=False)
+        object.__setattr__(self, name, array)
+
+    @property
+    def n_heads(self) -> int:
+        """How many heads the layer has."""
+        return self.w_q.shape[0]
+
+    @property
+    def d_head(self) -> int:
+        """Width of a query, a key or a value: d_k in the paper."""
+        return self.w_q.shape[2]
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of the steps that this layer has."""
+        missing = {"masked"} if self.mask is None else set()
+        missing |= {"concat", "result"} if self.w_o is None else set()
+        return tuple(step for step in STEPS if step not in missing)
+
+    @property
+    def looked_at(self) -> FloatArray:
+        """The vectors that are looked at, ``[key, d_model]``."""
+        return self.x if self.memory is None else self.memory
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes all the arrays take."""
+        arrays = (getattr(self, field.name) for field in fields(self))
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+
+@dataclass(frozen=True, eq=False)
+class WorkedHead:
+    """Every number on the way of one query through one head, in float64.
+
+    Attributes:
+        x: ``[d_model]``, the vector that looks.
+        q: ``[d_head]``, its query.
+        k: ``[key, d_head]``, the keys.
+        v: ``[key, d_head]``, the values.
+        scores: ``[key]``, q·k.
+        scaled: ``[key]``, divided by √d_head and the temperature.
+        masked: ``[key]``, −∞ where the query may not look.
+        exponentials: ``[key]``, e to the power of each score less the largest one.
+        weights: ``[key]``, sum 1; all zeros where the query may look at nothing.
+        output: ``[d_head]``, the values added up by their weights.
+        concat: ``[head · d_head]``, the outputs of all heads, or None without W_O.
+        result: ``[d_model]``, concat through W_O, or None without W_O.
+    """
+
+    x: NDArray[np.float64]
+    q: NDArray[np.float64]
+    k: NDArray[np.float64]
+    v: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    scaled: NDArray[np.float64]
+    masked: NDArray[np.float64]
+    exponentials: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    output: NDArray[np.float64]
+    concat: NDArray[np.float64] | None = None
+    result: NDArray[np.float64] | None = None
+
+
+def work_through(
+    steps: AttentionSteps,
+    head: int,
+    query: int,
+    *,
+    scale: bool | None = None,
+    mask: bool = True,
+    temperature: float = 1.0,
+) -> WorkedHead:
+    """Compute one query of one head, step by step.
+
+    Args:
+        steps: the layer.
+        head: index of the head, from 0.
+        query: index of the query, from 0.
+        scale: whether scores are divided by √d_head; None does as the layer does.
+        mask: False lets the query look everywhere.
+        temperature: scores are divided by it too; above 0.
+
+    Raises:
+        UserError: if the layer has no such head or query, or the temperature is not above 0.
+
+    Source: Vaswani et al. 2017, sections 3.2.1 and 3.2.2; what may be switched off is what
+    `Interventions` switch off, here in this one layer.
+    """
+    for name, index, size in (("head", head, steps.n_heads), ("query", query, len(steps.x))):
+        if not 0 <= index < size:
+            raise UserError(f"{name}={index}, but there are {size}; choose 0 to {size - 1}")
+    if not 0 < temperature < math.inf:
+        raise UserError(f"temperature={temperature!r} must be a finite number above 0")
+    divisor = (math.sqrt(steps.d_head) if (steps.scale if scale is None else scale) else 1.0) * (
+        temperature
+    )
+    allowed = steps.mask[query] if mask and steps.mask is not None else True
+    every = range(steps.n_heads) if steps.w_o is not None else (head,)
+    worked = {each: _attend(steps, each, query, divisor, allowed) for each in every}
+    if steps.w_o is None:
+        return WorkedHead(**worked[head])
+    concat = np.concatenate([worked[each]["output"] for each in every])  # [head · d_head]
+    result = concat @ steps.w_o + (0.0 if steps.b_o is None else steps.b_o)  # [d_model]
+    return WorkedHead(**worked[head], concat=concat, result=result)
+
+
+def _attend(
+    steps: AttentionSteps, head: int, query: int, divisor: float, allowed: Any
+) -> dict[str, NDArray[np.float64]]:
+    def project(vectors: FloatArray, name: str) -> NDArray[np.float64]:
+        bias = getattr(steps, f"b_{name}")
+        projected = vectors.astype(np.float64) @ getattr(steps, f"w_{name}")[head]
+        return projected if bias is None else projected + bias[head]
+
+    q = project(steps.x[query], "q")  # [d_head]
+    k, v = project(steps.looked_at, "k"), project(steps.looked_at, "v")  # [key, d_head]
+    scores = q @ k.T  # [key]
+    scaled = scores / divisor
+    masked = np.where(allowed, scaled, -np.inf)
+    # The largest is taken off first: the weights stay the same, and e to it cannot overflow.
+    top = masked.max()
+    exponentials = np.exp(masked - top) if top > -np.inf else np.zeros_like(masked)
+    weights = exponentials / (exponentials.sum() or 1.0)
+    return {
+        "x": steps.x[query].astype(np.float64), "q": q, "k": k, "v": v, "scores": scores,
+        "scaled": scaled, "masked": masked, "exponentials": exponentials, "weights": weights,
+        "output": weights @ v,
+    }  # fmt: skip
