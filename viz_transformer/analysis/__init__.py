@@ -1,10 +1,10 @@
 """Questions to a trace, answered with numpy.
 
 `lookup` finds a word's weights, `measures` puts a number on a head (how broad, how far), `labels`
-gives a head a name where the evidence for it is strong, `confidence` says how surely a head looks,
-`flow` follows attention through the layers, `alignment` holds a head to the gold links between
-words, and `comparison` sets two traces side by side. All read ``[layer, head, query, key]`` and
-need nothing of the model.
+gives a head a name where the evidence for it is strong, `confidence` says how surely a head looks
+and `effects` whether the model needs it, `flow` follows attention through the layers, `alignment`
+holds a head to the gold links between words, and `comparison` sets two traces side by side. All
+read ``[layer, head, query, key]`` and need nothing of the model.
 
 A number describes attention, and attention is not an explanation: a model may look at a word
 without using it, and use what it has gathered elsewhere (Jain & Wallace 2019).
@@ -17,6 +17,12 @@ from viz_transformer.analysis.alignment import (
 )
 from viz_transformer.analysis.comparison import Agreement, agreement
 from viz_transformer.analysis.confidence import head_confidence, rank_correlation
+from viz_transformer.analysis.effects import (
+    HeadEffect,
+    effect_correlation,
+    effects_in_words,
+    head_effects,
+)
 from viz_transformer.analysis.flow import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.labels import HeadLabel, label_heads
 from viz_transformer.analysis.lookup import weights_between, word_index
@@ -31,14 +37,18 @@ from viz_transformer.analysis.measures import (
 
 __all__ = [
     "Agreement",
+    "HeadEffect",
     "HeadLabel",
     "OutputRollout",
     "agreement",
     "alignment_error_rate",
     "alignment_links",
+    "effect_correlation",
+    "effects_in_words",
     "entropy_bits",
     "head_alignment_error_rate",
     "head_confidence",
+    "head_effects",
     "head_entropy_bits",
     "head_entropy_share",
     "head_mean_distance",

@@ -1,0 +1,153 @@
+"""What each head is worth, measured, beside what its attention would have let one expect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from viz_transformer.analysis.confidence import head_confidence, rank_correlation
+from viz_transformer.analysis.lookup import attention_of
+from viz_transformer.errors import UserError
+from viz_transformer.trace import ForwardTrace
+
+#: A change of the loss below this, in nats per token, is told as "less than" it.
+NEGLIGIBLE = 0.001
+
+
+@dataclass(frozen=True)
+class HeadEffect:
+    """One head: how surely it looks, and what happened without it.
+
+    Attributes:
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: counted from 0.
+        head: counted from 0.
+        loss_change: the loss with this head alone switched off, minus the loss of the whole
+            model, in nats per token; above 0, the model is worse off without it.
+        rank: place of this head by the size of its loss_change, from 1.
+        confidence: its `head_confidence`, or NaN.
+        confidence_rank: place of this head by its confidence, from 1.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    loss_change: float
+    rank: int
+    confidence: float
+    confidence_rank: int
+
+    @property
+    def name(self) -> str:
+        """The head in words."""
+        return f"{self.kind} layer {self.layer} head {self.head}"
+
+
+def head_effects(
+    trace: ForwardTrace, loss_changes: Mapping[str, ArrayLike]
+) -> tuple[HeadEffect, ...]:
+    """Set every head's measured effect beside its confidence; the largest effect first.
+
+    To switch a head off shows what the model loses without it. That is no perfect measure (two
+    heads that do the same work can stand in for each other), but it asks the model; the
+    attention weights alone do not.
+
+    Args:
+        trace: the whole model's trace of the sentence.
+        loss_changes: for each kind of the trace, ``[layer, head]`` in nats per token: the loss with
+            that head alone switched off, minus the loss of the whole model.
+
+    Raises:
+        UserError: if an array does not fit the trace's heads.
+
+    Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?", section 3.2, for one
+    head at a time; Jain & Wallace 2019 for why attention is no explanation.
+    """
+    places, changes, confidences = [], [], []
+    for kind in trace.kinds:
+        change = np.asarray(loss_changes.get(kind, ()), dtype=np.float64)
+        shape = attention_of(trace, kind).shape[:2]
+        if change.shape != shape or not np.isfinite(change).all():
+            raise UserError(
+                f"loss_changes[{kind!r}] has shape {list(change.shape)}, but this trace has "
+                f"[layer, head] = {list(shape)}; give one finite number for each head"
+            )
+        places += [(kind, layer, head) for layer, head in np.ndindex(shape)]
+        changes += change.ravel().tolist()
+        confidences += head_confidence(trace, kind).ravel().tolist()
+    ranks = _places_of(-np.abs(changes))
+    confidence_ranks = _places_of(-np.array(confidences))
+    effects = [
+        HeadEffect(*place, change, rank, confidence, confidence_rank)
+        for place, change, rank, confidence, confidence_rank in zip(
+            places, changes, ranks, confidences, confidence_ranks, strict=True
+        )
+    ]
+    return tuple(sorted(effects, key=lambda effect: effect.rank))
+
+
+def effect_correlation(effects: Sequence[HeadEffect]) -> float:
+    """Return the rank correlation of the heads' confidence with the size of their effect.
+
+    1 if the surest heads are those that matter most, all the way down; NaN if there is no order.
+    """
+    known = [effect for effect in effects if not np.isnan(effect.confidence)]
+    return rank_correlation(
+        [effect.confidence for effect in known], [abs(effect.loss_change) for effect in known]
+    )
+
+
+def effects_in_words(effects: Sequence[HeadEffect]) -> str:
+    """Say how far the heads' attention foretold their effects, in a few sentences of numbers."""
+    most = min(effects, key=lambda effect: effect.rank)
+    surest = min(effects, key=lambda effect: effect.confidence_rank)
+    n_heads = len(effects)
+    said = []
+    looks = f"The head that looks most surely, {surest.name} (confidence {surest.confidence:.2f}),"
+    if surest is most:
+        said.append(
+            f"{looks} is also the one that matters most: switched off, it {_changes(most)}."
+        )
+    else:
+        said.append(f"{looks} {_changes(surest)} when it is switched off.")
+        said.append(
+            f"The head that matters most, {most.name}, {_changes(most)}, and is number "
+            f"{most.confidence_rank} of {n_heads} by its confidence."
+        )
+    idle = sum(abs(effect.loss_change) < NEGLIGIBLE for effect in effects)
+    if idle:
+        said.append(
+            f"Switched off alone, {idle} of the {n_heads} heads change it by less than "
+            f"{NEGLIGIBLE}."
+        )
+    correlation = effect_correlation(effects)
+    if not np.isnan(correlation):
+        said.append(
+            f"Rank correlation of confidence and effect: {_minus(f'{correlation:.2f}')} (1 would "
+            "be the same order, 0 no relation)."
+        )
+    return " ".join(said)
+
+
+def _changes(effect: HeadEffect) -> str:
+    if abs(effect.loss_change) < NEGLIGIBLE:
+        return f"changes the loss by less than {NEGLIGIBLE} nats per token"
+    return f"changes the loss by {_signed(effect.loss_change)} nats per token"
+
+
+def _signed(number: float) -> str:
+    return _minus(f"{number:+.3f}")
+
+
+def _minus(number: str) -> str:
+    return number.replace("-", "−")
+
+
+def _places_of(order: ArrayLike) -> list[int]:
+    """Return each number's place, the smallest first, from 1; a NaN comes last."""
+    places = np.empty(len(np.asarray(order)), dtype=np.int64)
+    places[np.argsort(order, kind="stable")] = np.arange(1, len(places) + 1)
+    return places.tolist()
