@@ -1,5 +1,6 @@
 """Labs: a live model joined to a view. The only room where the two meet."""
 
+from viz_transformer.labs.positions import position_lab
 from viz_transformer.labs.prediction import Prediction, prediction
 from viz_transformer.labs.switch import TraceSwitch, trace_switch
 from viz_transformer.labs.translation import TranslationLab, translation_lab
@@ -8,6 +9,7 @@ __all__ = [
     "Prediction",
     "TraceSwitch",
     "TranslationLab",
+    "position_lab",
     "prediction",
     "trace_switch",
     "translation_lab",

@@ -2,6 +2,24 @@
 
 from viz_transformer.plots.alt import describe_head, set_alt_text
 from viz_transformer.plots.heads import plot_head, plot_heads
+from viz_transformer.plots.positions import (
+    plot_by_offset,
+    plot_positions,
+    plot_shift,
+    plot_similarity,
+    plot_wavelength,
+)
 from viz_transformer.plots.save import save_figure
 
-__all__ = ["describe_head", "plot_head", "plot_heads", "save_figure", "set_alt_text"]
+__all__ = [
+    "describe_head",
+    "plot_by_offset",
+    "plot_head",
+    "plot_heads",
+    "plot_positions",
+    "plot_shift",
+    "plot_similarity",
+    "plot_wavelength",
+    "save_figure",
+    "set_alt_text",
+]

@@ -1,0 +1,2 @@
+// The position lab.
+export default { render() {} };
