@@ -57,6 +57,11 @@ class Translator:
         """The model's configuration."""
         return self.model.config
 
+    @property
+    def traced_model(self) -> TracedTransformer:
+        """The model that `trace` runs, which shares all parameters with `model`."""
+        return self._traced
+
     def translate(
         self,
         text: str,
