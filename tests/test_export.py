@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import html
 import json
 import re
 from pathlib import Path
 
 import anywidget
+import ipywidgets
 import numpy as np
 import pytest
 import traitlets
@@ -15,7 +18,6 @@ import traitlets
 from tests.hand_made import HOSTILE, hostile_trace, make_trace
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export import export_html
-from viz_transformer.widgets.bundle import bundle
 from viz_transformer.widgets.explorer import explore
 
 
@@ -25,14 +27,29 @@ def page_data(path: Path) -> dict:
     return json.loads(data)
 
 
+def elements(path: Path, name: str) -> list[tuple[str, str]]:
+    """The attributes and the text of each element of this name."""
+    text = path.read_text(encoding="utf-8")
+    return re.findall(rf"<{name}([^>]*)>(.*?)</{name}>", text, re.S)
+
+
+def policy_of(path: Path) -> dict[str, list[str]]:
+    """The page's content-security policy: directive → sources."""
+    text = path.read_text(encoding="utf-8")
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    return {name: sources for name, *sources in map(str.split, policy.split(";"))}
+
+
+def hash_of(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
 def test_a_page_holds_state_bytes_and_module(tmp_path: Path) -> None:
     trace = make_trace()
     view = explore(trace, kind="decoder", layer=1, head=3, query=2)
     path = export_html(view, tmp_path / "page.html")
     assert path == tmp_path / "page.html"
-    data = page_data(path)
-    assert data["modules"] == [bundle("explorer.js")]
-    state = data["views"][0]["state"]
+    state = page_data(path)["views"][0]["state"]
     assert set(state) == {"about", "live", "data", "kind", "layer", "head", "query", "key"}
     assert (state["kind"], state["layer"], state["head"]) == ("decoder", 1, 3)
     assert (state["query"], state["key"]) == (2, None)
@@ -41,16 +58,142 @@ def test_a_page_holds_state_bytes_and_module(tmp_path: Path) -> None:
     np.testing.assert_array_equal(shown, trace.decoder_attention)
 
 
-def test_views_of_one_class_share_their_module(tmp_path: Path) -> None:
-    class Other(anywidget.AnyWidget):
-        _esm = "export default { render({ model, el }) { el.textContent = model.get('word'); } };"
-        word = traitlets.Unicode("hello").tag(sync=True)
+class Word(anywidget.AnyWidget):
+    """Another class of view; it asks for what it shows, and shows nothing without an answer."""
 
-    views = [explore(make_trace()), Other(), explore(make_trace())]
-    data = page_data(export_html(views, str(tmp_path / "page.html")))
-    assert len(data["modules"]) == 2
-    assert [view["module"] for view in data["views"]] == [0, 1, 0]
-    assert data["views"][1]["state"] == {"word": "hello"}
+    _esm = "export default { render({ model, el }) { el.textContent = model.get('word'); } };"
+    _css = ".word::after { content: '</style><b>' }"
+    word = traitlets.Unicode("hello").tag(sync=True)
+
+    def alt_text(self) -> str:
+        return f"The word <{self.word}>."
+
+    def questions(self) -> list[dict]:
+        return [{"letter": index} for index in range(-1, 2)]
+
+    def answer(self, request: dict) -> dict:
+        if request["letter"] < 0:
+            raise UserError("letters count from 0")
+        letter = self.word[request["letter"]]
+        return {"letters": [letter, letter.encode(), float("nan")]}
+
+
+def sections(path: Path) -> list[str]:
+    """The page's main part, line by line, after its heading."""
+    (main,) = re.findall(r"<main>\n(.*)\n</main>", path.read_text(encoding="utf-8"), re.S)
+    return main.splitlines()[1:]
+
+
+def test_views_of_one_class_share_their_script_and_a_view_its_state(tmp_path: Path) -> None:
+    views = [explore(make_trace()), Word(), explore(make_trace(), head=2)]
+    path = export_html([*views, views[0]], str(tmp_path / "page.html"))
+    shown = page_data(path)["views"]
+    assert [view["script"] == shown[0]["script"] for view in shown] == [True, False, True]
+    assert [view["state"].get("head") for view in shown] == [0, None, 2]
+    assert re.findall(r'data-view="(\d)"', path.read_text(encoding="utf-8")) == list("0120")
+    assert len(elements(path, "script")) == 1 + 2 + 1  # the data, two classes, the page's own
+    assert len(elements(path, "style")) == 1 + 2
+
+
+def test_the_policy_names_each_script_and_style_by_its_hash(tmp_path: Path) -> None:
+    path = export_html([explore(make_trace()), Word()], tmp_path / "page.html")
+    policy = policy_of(path)
+    assert set(policy["script-src"]) == {
+        hash_of(text) for kind, text in elements(path, "script") if "json" not in kind
+    }
+    assert set(policy["style-src"]) == {hash_of(text) for _, text in elements(path, "style")}
+    assert policy["default-src"] == ["'none'"]
+    assert policy["img-src"] == ["data:"]
+    allowed = {source for sources in policy.values() for source in sources}
+    assert all(source in ("'none'", "data:") or "'sha256-" in source for source in allowed)
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"<[^>]+ (?:style|on\w+)=", text.partition("<script")[0])
+
+
+def test_the_hash_of_a_script_is_the_same_in_every_page(tmp_path: Path) -> None:
+    one = export_html(explore(make_trace()), tmp_path / "one.html", title="One")
+    two = export_html([Word(), explore(hostile_trace())], tmp_path / "two.html")
+    assert set(policy_of(one)["script-src"]) < set(policy_of(two)["script-src"])
+
+
+def test_what_a_view_would_ask_is_answered_in_the_page(tmp_path: Path) -> None:
+    state = page_data(export_html(Word(), tmp_path / "page.html"))["views"][0]["state"]
+    assert state == {
+        "word": "hello",
+        "answers": [
+            [{"letter": -1}, {"error": "letters count from 0"}],
+            [{"letter": 0}, {"letters": ["h", {"base64": "aA=="}, None]}],
+            [{"letter": 1}, {"letters": ["e", {"base64": "ZQ=="}, None]}],
+        ],
+    }
+
+
+def test_readers_without_javascript_are_told_what_each_view_shows(tmp_path: Path) -> None:
+    view = explore(make_trace())
+    first, second = sections(export_html([view, Word()], tmp_path / "page.html"))
+    assert f"<noscript><p>{html.escape(view.alt_text())}</p></noscript>" in first
+    assert "<noscript><p>The word &lt;hello&gt;.</p></noscript>" in second
+
+
+def test_of_a_lab_the_views_and_the_words_are_kept(tmp_path: Path) -> None:
+    hidden = ipywidgets.Layout(display="none")
+    lab = ipywidgets.VBox(
+        [
+            ipywidgets.Text("the cat sleeps", description="English"),
+            ipywidgets.HTML("<b>el gato</b> <i lang='es'>duerme &lt;eos&gt;</i>"),
+            ipywidgets.HBox([ipywidgets.Button(description="dog"), ipywidgets.Label("a <b> c")]),
+            ipywidgets.HTML("<style>p { color: red }</style>", description="Problem"),
+            ipywidgets.HTML("not now", layout=hidden),
+            ipywidgets.VBox([Word(word="hidden")], layout=hidden),
+            ipywidgets.ToggleButtons(options=["one", "two"], value="two"),
+            Word(word="inside"),
+        ]
+    )
+    path = export_html([lab, Word(word="alone")], tmp_path / "page.html")
+    words = [re.sub(r"<noscript>.*</noscript>|<(?!/?p)[^>]*>", "", line) for line in sections(path)]
+    assert words == [
+        '<p class="vt-text">English: the cat sleeps</p>',
+        '<p class="vt-text">el gato duerme &lt;eos&gt;</p>',
+        '<p class="vt-text">a &lt;b&gt; c</p>',
+        '<p class="vt-text">two</p>',
+        "",
+        '<p class="vt-note">The controls that stood here need a running notebook.</p>',
+        "",
+    ]
+    shown = [view["state"]["word"] for view in page_data(path)["views"]]
+    assert shown == ["inside", "alone"]
+
+
+def test_a_page_too_large_is_not_written(tmp_path: Path) -> None:
+    path, view = tmp_path / "page.html", explore(make_trace())
+    with pytest.raises(
+        UserError, match=r"page\.html' would take 0\.\d MB, more than the 0\.01 MB.*max_megabytes=1"
+    ):
+        export_html(view, path, max_megabytes=0.01)
+    assert not list(tmp_path.iterdir())
+    assert export_html(view, path, max_megabytes=1) == path
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("export const render = 1;", r"must hold one 'export default', and this one holds 0"),
+        ("export default 1;\nexport default 2;", r"holds 2"),
+        (
+            'import React from "https://esm.sh/react";\nexport default {};',
+            r"imports others cannot be exported.*'import React from",
+        ),
+    ],
+)
+def test_a_module_that_cannot_stand_alone_is_refused(
+    module: str, message: str, tmp_path: Path
+) -> None:
+    class Odd(anywidget.AnyWidget):
+        _esm = module
+
+    with pytest.raises(UserError, match=message):
+        export_html(Odd(), tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
 
 
 def test_hostile_text_stays_inside_its_place(tmp_path: Path) -> None:
@@ -60,7 +203,7 @@ def test_hostile_text_stays_inside_its_place(tmp_path: Path) -> None:
     assert "<script>window.pwned" not in text
     assert "<img" not in text
     assert "\u2028" not in text
-    assert text.count("</script>") == 2
+    assert len(elements(path, "script")) == text.count("</script>") == 3
     assert page_data(path)["views"][0]["state"]["data"]["kinds"][0]["queries"][:-1] == [
         *HOSTILE[:-1]
     ]
@@ -82,7 +225,9 @@ def test_a_page_that_cannot_be_written_leaves_all_as_it_was(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
 
 
-@pytest.mark.parametrize("wrong", [[], (), "view", None, 3, [1], {"a": 1}])
+@pytest.mark.parametrize(
+    "wrong", [[], (), "view", None, 3, [1], {"a": 1}, ipywidgets.VBox([ipywidgets.Text()])]
+)
 def test_what_is_no_view_is_refused(wrong: object, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"vt\.explore"):
         export_html(wrong, tmp_path / "page.html")

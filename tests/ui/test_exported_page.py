@@ -194,7 +194,7 @@ def test_it_follows_the_theme_and_the_window(new_page: Callable[..., Page], tmp_
 
 def test_a_browser_that_cannot_draw_says_so(page: Page, tmp_path: Path) -> None:
     path = export_html(explore(make_trace()), tmp_path / "page.html")
-    broken = path.read_text(encoding="utf-8").replace("export default", "export wrong")
+    broken = path.read_text(encoding="utf-8").replace("requestAnimationFrame", "requestWrong")
     path.write_text(broken, encoding="utf-8")
     page.goto(path.as_uri())
     expect(page.locator(".vt-failed")).to_contain_text("could not draw its views")

@@ -1,4 +1,6 @@
-// An exported page: each view's own module, given its state by a small model in Jupyter's stead.
+// An exported page: each view gets its state from a small model in Jupyter's stead.
+//
+// The views' own scripts ran before this one, and left what they are in globalThis.vtViews.
 
 /** What a view's render() asks of its model, with nothing behind it but the page. */
 export function pageModel(state) {
@@ -34,21 +36,26 @@ export function revive(value) {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revive(item)]));
 }
 
-async function open(page, places) {
-  const modules = await Promise.all(page.modules.map((text) => {
-    const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-    return import(address).finally(() => URL.revokeObjectURL(address));
-  }));
-  page.views.forEach(({ module, state }, index) => {
-    modules[module].default.render({ model: pageModel(revive(state)), el: places[index] });
-  });
+/** Draw one view into every place that shows it: they share its state, as in a notebook. */
+async function openPlaces({ script, state }, places) {
+  try {
+    const found = globalThis.vtViews?.[script];
+    if (!found) throw new Error("its script did not run");
+    const view = typeof found === "function" ? await found() : found;
+    const model = pageModel(revive(state));
+    for (const el of places) await view.render({ model, el });
+  } catch (error) {
+    for (const place of places) {
+      place.classList.add("vt-failed");
+      place.textContent = `This page could not draw its views (${error}); try a current browser.`;
+    }
+    throw error; // for whoever looks into the console
+  }
 }
 
-if (globalThis.document?.getElementById("vt-page")) {
-  const page = JSON.parse(document.getElementById("vt-page").textContent);
-  const places = document.querySelectorAll(".vt-view");
-  open(page, places).catch((error) => {
-    places[0].classList.add("vt-failed");
-    places[0].textContent = `This page could not draw its views (${error}); try a current browser.`;
+const written = globalThis.document?.getElementById("vt-page");
+if (written) {
+  JSON.parse(written.textContent).views.forEach((view, index) => {
+    openPlaces(view, document.querySelectorAll(`[data-view="${index}"]`));
   });
 }

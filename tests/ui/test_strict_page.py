@@ -1,0 +1,226 @@
+"""Exported pages where nothing is taken on trust: the strictest policy that a host can send."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import anywidget
+import pytest
+import traitlets
+from playwright.sync_api import Page, expect
+
+from tests.hand_made import hostile_trace, make_trace
+from tests.test_export import policy_of
+from viz_transformer.errors import UserError
+from viz_transformer.export import export_html
+from viz_transformer.widgets.bundle import bundle
+from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.view import View
+
+#: What a strict host adds: no text may become a script, or markup, by way of a string.
+TRUSTED_TYPES = "require-trusted-types-for 'script'"
+
+DRAWN = re.compile(r"[1-9]\d*")
+
+
+class Square(View):
+    """Asks for the square of a number, and for its bytes; knows the first ones beforehand."""
+
+    _esm = bundle("kernel.js") + (
+        """
+        export default {
+          async render({ model, el }) {
+            el.className = "square";
+            const kernel = openKernel(model);
+            const show = async () => {
+              const reply = await kernel.ask({ nested: [{ n: model.get("n") }], of: "n" })
+                .catch((error) => ({ text: error.message, bytes: [] }));
+              const bytes = Array.from(new Uint8Array(reply.bytes.buffer ?? []));
+              el.textContent = `${reply.text} ${bytes}`;
+            };
+            el.tabIndex = 0;
+            el.onkeydown = async () => { model.set("n", model.get("n") + 1); await show(); };
+            await show();
+          },
+        };
+        """
+    )
+    n = traitlets.Int(0).tag(sync=True)
+
+    def questions(self) -> list[dict]:
+        return [{"of": "n", "nested": [{"n": n}]} for n in range(3)]
+
+    def alt_text(self) -> str:
+        return f"The square of {self.n}."
+
+
+def square(request: dict) -> dict:
+    n = request["nested"][0]["n"]
+    if n == 2:
+        raise UserError("two is </script> too many")
+    return {"text": f"{n} squared", "bytes": bytes([n, n * n])}
+
+
+class Loose(anywidget.AnyWidget):
+    """What a strict page must not run: text that would be code, a style by attribute, a fetch."""
+
+    _esm = """
+    export default {
+      async render({ model, el }) {
+        const tried = {};
+        try { tried.eval = eval("1"); } catch { tried.eval = "refused"; }
+        try { tried.function = new Function("return 1")(); } catch { tried.function = "refused"; }
+        try { await import(URL.createObjectURL(new Blob(["1"], { type: "text/javascript" }))); }
+        catch { tried.blob = "refused"; }
+        try { await fetch("data:,1"); } catch { tried.fetch = "refused"; }
+        const note = document.createElement("p");
+        note.setAttribute("style", "color: rgb(1, 2, 3)");
+        el.append(note);
+        tried.style = getComputedStyle(note).color === "rgb(1, 2, 3)" ? "taken" : "refused";
+        const script = document.createElement("script");
+        script.textContent = "window.ran = true";
+        try { el.append(script); } catch { /* the host forbids it */ }
+        tried.script = window.ran ? "ran" : "refused";
+        note.className = "tried";
+        note.textContent = JSON.stringify(tried);
+      },
+    };
+    """
+
+
+@contextmanager
+def served(path: Path, policy: str) -> Iterator[str]:
+    """Serve a page with a policy in its header, from this machine; yields its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == f"/{path.name}"
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Security-Policy", policy)
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
+            if found:
+                self.wfile.write(path.read_bytes())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/{path.name}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def refusals(page: Page) -> list[str]:
+    """What the page's policy refused, and errors; a favicon that the server lacks is neither."""
+    heard: list[str] = []
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on(
+        "console",
+        lambda message: (
+            heard.append(message.text)
+            if message.type == "error" and "favicon" not in str(message.location)
+            else None
+        ),
+    )
+    return heard
+
+
+def test_views_of_several_classes_are_alive_under_a_policy_in_the_header(
+    page: Page, tmp_path: Path, refusals: list[str]
+) -> None:
+    views = [
+        explore(make_trace(), layer=1),
+        Square(answer=square, traits={"n": 1}),
+        explore(hostile_trace(), query=0),
+    ]
+    path = export_html(views, tmp_path / "page.html", title="<b>Strict</b>")
+    policy = "; ".join(" ".join([name, *sources]) for name, sources in policy_of(path).items())
+    with served(path, f"{policy}; {TRUSTED_TYPES}") as address:
+        page.goto(address)
+        for root in page.locator(".vt-explorer").all():
+            expect(root).to_have_attribute("data-vt-drawn", DRAWN)
+        expect(page.locator(".vt-title")).to_have_text(
+            ["Cross-attention · layer 1 · head 0", "Cross-attention · layer 0 · head 0"]
+        )
+        page.locator(".vt-heads canvas").first.focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".vt-title").first).to_have_text("Cross-attention · layer 1 · head 1")
+        about = page.get_by_role("button", name="What am I looking at?").first
+        about.click()
+        expect(page.locator(".vt-about p").first).to_be_visible()
+        expect(page.locator("h1")).to_have_text("<b>Strict</b>")
+        assert page.evaluate("window.pwned") is None
+        assert refusals == []
+
+
+def test_what_needs_a_model_is_answered_or_says_so(
+    page: Page, tmp_path: Path, refusals: list[str]
+) -> None:
+    page.goto(export_html(Square(answer=square), tmp_path / "page.html").as_uri())
+    shown = page.locator(".square")
+    expect(shown).to_have_text("0 squared 0,0")
+    shown.press("a")
+    expect(shown).to_have_text("1 squared 1,1")
+    shown.press("a")
+    expect(shown).to_have_text("two is </script> too many ")
+    shown.press("a")
+    expect(shown).to_contain_text("needs the running notebook")
+    assert refusals == []
+
+
+def test_a_view_shown_twice_is_one_view(page: Page, tmp_path: Path) -> None:
+    view = explore(make_trace())
+    page.goto(export_html([view, explore(make_trace()), view], tmp_path / "page.html").as_uri())
+    titles = page.locator(".vt-title")
+    expect(titles).to_have_count(3)
+    page.locator(".vt-heads canvas").last.focus()
+    page.keyboard.press("ArrowRight")
+    expect(titles).to_have_text([f"Cross-attention · layer 0 · head {head}" for head in (1, 0, 1)])
+
+
+def test_the_policy_holds_for_the_views_too(page: Page, tmp_path: Path) -> None:
+    page.goto(export_html(Loose(), tmp_path / "page.html").as_uri())
+    tried = page.locator(".tried")
+    expect(tried).to_contain_text("refused")
+    names = ("eval", "function", "blob", "fetch", "style", "script")
+    assert page.evaluate("(text) => JSON.parse(text)", tried.inner_text()) == dict.fromkeys(
+        names, "refused"
+    )
+
+
+def test_a_view_that_fails_says_so_and_leaves_the_others_alone(page: Page, tmp_path: Path) -> None:
+    class Broken(anywidget.AnyWidget):
+        _esm = "export default { render() { throw new Error('<i>no</i>'); } };"
+
+    class Misspelt(anywidget.AnyWidget):
+        _esm = "export default { render( };"
+
+    views = [Broken(), Misspelt(), explore(make_trace())]
+    page.goto(export_html(views, tmp_path / "page.html").as_uri())
+    expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)
+    expect(page.locator(".vt-failed")).to_have_text(
+        [re.compile("could not draw.*<i>no</i>"), re.compile("its script did not run")]
+    )
+
+
+def test_a_reader_without_javascript_reads_what_the_views_show(browser, tmp_path: Path) -> None:
+    view = explore(make_trace(), kind="encoder", head=2)
+    path = export_html(view, tmp_path / "page.html", title="Read me")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("body").inner_text().split("\n\n") == ["Read me", view.alt_text()]
+    context.close()

@@ -1,0 +1,62 @@
+"""Views as one HTML file that opens from disk, offline, and stays interactive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import ipywidgets
+
+from viz_transformer.errors import UserError
+from viz_transformer.export.page import page_text, write_page
+from viz_transformer.export.pieces import of_live
+from viz_transformer.widgets.contents import LiveWidgets
+
+__all__ = ["export_html"]
+
+
+def export_html(
+    views: ipywidgets.Widget | Sequence[ipywidgets.Widget],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "Attention",
+    max_megabytes: float = 50,
+) -> Path:
+    """Write one view or several into one HTML file, whole or not at all; returns its path.
+
+    The page holds each view's module, state and bytes, and fetches nothing: its content-security
+    policy names its own scripts and styles by their hashes and allows nothing else. Each view opens
+    as it is selected now and can be used as in the notebook, without Python. What a view would ask
+    a model is answered from its `questions()`, asked now. Of a lab, the views and the words go into
+    the page; its controls, which need Python, are left out, and the page says so.
+
+    Args:
+        views: a view, a lab, or a list of them.
+        path: the file to write.
+        title: the heading of the page.
+        max_megabytes: a page larger than this many megabytes (10^6 bytes) is not written.
+
+    Raises:
+        UserError: if `views` is empty or holds something that is not a view, or if the page would
+            be larger than `max_megabytes`.
+        FileError: if the file cannot be written.
+    """
+    listed = [views] if isinstance(views, ipywidgets.Widget) else views
+    if not isinstance(listed, Sequence) or not all(
+        isinstance(view, ipywidgets.Widget) for view in listed
+    ):
+        raise UserError(
+            f"export_html takes a view or a list of views, not {views!r:.60}; "
+            "make one with vt.explore(trace)"
+        )
+    if not listed:
+        raise UserError("export_html was given no view; make one with vt.explore(trace)")
+    pieces = of_live(LiveWidgets(listed))
+    places = [pieces.add(view.model_id) for view in listed]
+    if not pieces.views:
+        raise UserError(
+            f"export_html found no view in {type(listed[0]).__name__}; "
+            "make one with vt.explore(trace)"
+        )
+    return write_page(path, page_text(title, places, pieces), max_megabytes=max_megabytes)
