@@ -1,5 +1,6 @@
 """Labs: a live model joined to a view. The only room where the two meet."""
 
+from viz_transformer.labs.head_lab import head_lab, interventions_of
 from viz_transformer.labs.positions import position_lab
 from viz_transformer.labs.prediction import Prediction, prediction
 from viz_transformer.labs.switch import TraceSwitch, trace_switch
@@ -9,6 +10,8 @@ __all__ = [
     "Prediction",
     "TraceSwitch",
     "TranslationLab",
+    "head_lab",
+    "interventions_of",
     "position_lab",
     "prediction",
     "trace_switch",

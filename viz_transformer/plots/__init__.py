@@ -1,6 +1,7 @@
 """Static pictures of a trace, in matplotlib: the twins of the interactive views."""
 
 from viz_transformer.plots.alt import describe_head, set_alt_text
+from viz_transformer.plots.head_lab import plot_head_effects, plot_head_lab, plot_log_probs
 from viz_transformer.plots.heads import plot_head, plot_heads
 from viz_transformer.plots.positions import (
     plot_by_offset,
@@ -15,7 +16,10 @@ __all__ = [
     "describe_head",
     "plot_by_offset",
     "plot_head",
+    "plot_head_effects",
+    "plot_head_lab",
     "plot_heads",
+    "plot_log_probs",
     "plot_positions",
     "plot_shift",
     "plot_similarity",

@@ -1,0 +1,202 @@
+"""What changed heads do to a translation: each word's log-probability, and each head's worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from viz_transformer.analysis import HeadEffect, effects_in_words
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.labels import label, label_font
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_BEFORE, _AFTER = "#8a93a3", "#c2410c"
+#: For each kind a colour and a shape, so that neither is needed to tell them apart.
+_KINDS = {"encoder": ("#264cb3", "o"), "decoder": ("#8a5a00", "s"), "cross": ("#0f766e", "^")}
+_MOST_NAMED = 3  # heads whose effect is named in the picture, besides the surest
+
+
+def plot_log_probs(
+    tokens: Sequence[str], before: ArrayLike, after: ArrayLike, ax: Axes | None = None
+) -> Axes:
+    """Draw each token's log-probability before and after a change, as two bars.
+
+    Args:
+        tokens: the tokens of one translation.
+        before: their log-probabilities in nats, ``[token]``.
+        after: the same under the change, ``[token]``.
+        ax: where to draw; a new figure if None.
+
+    Raises:
+        UserError: if there are not as many numbers as tokens, or one is above 0 or not finite.
+    """
+    values = {}
+    for name, given in (("before", before), ("after", after)):
+        values[name] = np.asarray(given, dtype=np.float64)
+        fits = values[name].shape == (len(tokens),) and len(tokens) > 0
+        if not fits or not (np.isfinite(values[name]) & (values[name] <= 0)).all():
+            raise UserError(
+                f"{name} holds {np.size(given)} numbers for {len(tokens)} tokens; give one "
+                "log-probability, a finite number up to 0, for each"
+            )
+    if ax is None:
+        ax = _new_axes((6.4, 1.6 + 0.36 * len(tokens)))
+        set_alt_text(ax.figure, _log_probs_in_words(tokens, values["before"], values["after"]))
+    rows = np.arange(len(tokens))
+    ax.barh(rows - 0.2, values["before"], height=0.36, color=_BEFORE, label="unchanged")
+    ax.barh(rows + 0.2, values["after"], height=0.36, color=_AFTER, label="changed")
+    least = min(values["before"].min(), values["after"].min(), -1.0)
+    ax.set_xlim(1.08 * least, 0)
+    ax.set_yticks(rows, [label(token) for token in tokens], fontproperties=label_font(10))
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    # To the right of the bars' zero there is room for the differences.
+    for row, change in zip(rows, values["after"] - values["before"], strict=True):
+        ax.annotate(
+            _signed(change),
+            (1, row),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            size=9,
+            annotation_clip=False,
+        )
+    ax.set_xlabel("log-probability in nats; at the right, its change")
+    ax.set_title("Each word of the unchanged translation", loc="left", weight="bold", size=11)
+    ax.spines[["top", "left"]].set_visible(False)
+    ax.legend(frameon=False, loc="lower left", fontsize=9)
+    return ax
+
+
+def plot_head_effects(effects: Sequence[HeadEffect], ax: Axes | None = None) -> Axes:
+    """Draw every head's measured effect against how surely it looks.
+
+    If attention explained the model, the points would rise from left to right.
+
+    Args:
+        effects: what `analysis.head_effects` returned.
+        ax: where to draw; a new figure if None.
+
+    Raises:
+        UserError: if there is no head.
+    """
+    if not effects:
+        raise UserError("plot_head_effects was given no head; give analysis.head_effects(…)")
+    if ax is None:
+        ax = _new_axes((6.4, 4.6))
+        set_alt_text(ax.figure, "Scatter plot of heads. " + effects_in_words(effects))
+    for kind in dict.fromkeys(effect.kind for effect in effects):
+        own = [effect for effect in effects if effect.kind == kind]
+        colour, marker = _KINDS[kind]
+        ax.scatter(
+            [effect.confidence for effect in own],
+            [effect.loss_change for effect in own],
+            color=colour,
+            marker=marker,
+            alpha=0.75,
+            label=kind,
+            zorder=3,
+        )
+    ax.axhline(0, color="0.7", linewidth=0.8)
+    ax.set_xlim(0, 1.04)
+    ax.margins(y=0.18)
+    _name_heads(ax, effects)
+    ax.set_xlabel("confidence: mean of a head's largest weights")
+    ax.set_ylabel("change of the loss without it, nats per token")
+    ax.set_title("Each head alone switched off", loc="left", weight="bold", size=11)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="upper left", fontsize=9)
+    return ax
+
+
+def plot_head_lab(
+    tokens: Sequence[str],
+    before: ArrayLike,
+    after: ArrayLike,
+    effects: Sequence[HeadEffect],
+    *,
+    alt_text: str,
+) -> Figure:
+    """Draw `plot_log_probs` and `plot_head_effects` side by side.
+
+    Args:
+        tokens: as in `plot_log_probs`.
+        before: as there.
+        after: as there.
+        effects: as in `plot_head_effects`.
+        alt_text: the figure in words.
+
+    Raises:
+        UserError: as these two.
+    """
+    import matplotlib.pyplot as plt
+
+    height = max(4.4, 1.6 + 0.36 * len(tokens))
+    figure, (words, heads) = plt.subplots(1, 2, figsize=(12, height), layout="constrained")
+    # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
+    plt.close(figure)
+    plot_log_probs(tokens, before, after, ax=words)
+    plot_head_effects(effects, ax=heads)
+    figure.get_layout_engine().set(wspace=0.12)
+    set_alt_text(figure, alt_text)
+    return figure
+
+
+def _name_heads(ax: Axes, effects: Sequence[HeadEffect]) -> None:
+    """Write the names of the heads that matter most and of the surest beside their points."""
+    by_effect = sorted(effects, key=lambda effect: effect.rank)
+    surest = min(effects, key=lambda effect: effect.confidence_rank)
+    tallest = max(abs(effect.loss_change) for effect in effects)
+    # Names of heads with next to no effect would lie upon each other on the zero line.
+    named = [e for e in by_effect[:_MOST_NAMED] if abs(e.loss_change) > 0.06 * tallest]
+    for effect in named:
+        right = effect.confidence > 0.55
+        ax.annotate(
+            effect.name,
+            (effect.confidence, effect.loss_change),
+            xytext=(-7 if right else 7, 0),
+            textcoords="offset points",
+            ha="right" if right else "left",
+            va="center",
+            size=9,
+        )
+    if surest not in named and not np.isnan(surest.confidence):
+        ax.annotate(
+            f"surest: {surest.name}",
+            (surest.confidence, surest.loss_change),
+            xytext=(0, -16),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            size=9,
+            arrowprops={"arrowstyle": "-", "color": "0.5", "shrinkB": 3},
+        )
+
+
+def _log_probs_in_words(tokens: Sequence[str], before: np.ndarray, after: np.ndarray) -> str:
+    change = after - before
+    most = int(np.abs(change).argmax())
+    return (
+        f"Log-probabilities of {len(tokens)} tokens before and after a change. The largest change "
+        f"is that of {label(tokens[most])}: {_signed(change[most])} nats. The loss goes from "
+        f"{-before.mean():.3f} to {-after.mean():.3f} nats per token."
+    )
+
+
+def _signed(number: float) -> str:
+    return f"{number + 0.0:+.2f}".replace("-", "−")
+
+
+def _new_axes(size: tuple[float, float]) -> Axes:
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=size, layout="constrained")
+    return ax
