@@ -17,7 +17,9 @@ from viz_transformer.model.families import (
 )
 from viz_transformer.model.huggingface import from_huggingface
 from viz_transformer.model.interventions import HeadChange, Interventions
-from viz_transformer.model.transformer import ModelOutput, TracedTransformer, Transformer
+from viz_transformer.model.output import ModelOutput
+from viz_transformer.model.traced import TracedTransformer
+from viz_transformer.model.transformer import Transformer
 
 __all__ = [
     "DecoderOnly",

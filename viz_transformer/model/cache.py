@@ -60,3 +60,25 @@ class DecoderCache:
             self.target_mask[rows],
             self.source_mask[rows],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class TextCache:
+    """What a decoder alone remembers of the text that it has read; a step returns a new one.
+
+    Attributes:
+        layers: the keys and values of every layer.
+        mask: bool [batch, 1, 1, past], True where the text so far is no padding.
+    """
+
+    layers: tuple[KeysValues, ...]
+    mask: Bool[Tensor, "batch 1 1 past"]
+
+    @property
+    def length(self) -> int:
+        """Number of positions remembered."""
+        return self.mask.shape[-1]
+
+    def select(self, rows: Int[Tensor, " selected"]) -> "TextCache":
+        """Return the given rows of the batch, in the given order; a row may come several times."""
+        return TextCache(tuple(layer.select(rows) for layer in self.layers), self.mask[rows])

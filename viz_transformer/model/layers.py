@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from viz_transformer.config import ModelConfig
 from viz_transformer.model.attention import (
     Attention,
+    KeysValues,
     MultiHeadAttention,
     attend,
     attend_fused,
@@ -136,6 +137,27 @@ class EncoderLayer(nn.Module):
         x = self.feed_forward_residual.merge(x, h, changes)
         return x, weights
 
+    def step(
+        self,
+        x: Float[Tensor, "batch 1 d_model"],
+        mask: Bool[Tensor, "batch 1 1 target"],
+        past: KeysValues,
+        changes: LayerInterventions,
+        attention: Attention = attend_fused,
+    ) -> tuple[
+        Float[Tensor, "batch 1 d_model"], KeysValues, Float[Tensor, "batch head 1 target"] | None
+    ]:
+        """Do what `forward` does for the newest position alone, where each sees none after it."""
+        h = self.self_attention_residual.branch(x, changes)
+        present = past.extend(self.self_attention.keys_values(h, changes.start))
+        attend_self = changes.self_attention(attention)
+        h, weights = self.self_attention.look(h, present, mask, attend_self, changes.start)
+        x = self.self_attention_residual.merge(x, h, changes)
+
+        h = self.feed_forward(self.feed_forward_residual.branch(x, changes))
+        x = self.feed_forward_residual.merge(x, h, changes)
+        return x, present, weights
+
 
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention to the source, then the feed-forward network."""
@@ -191,19 +213,27 @@ class DecoderLayer(nn.Module):
         cache: LayerCache,
         source_mask: Bool[Tensor, "batch 1 1 source"],
         changes: LayerInterventions,
-    ) -> tuple[Float[Tensor, "batch 1 d_model"], LayerCache]:
+        attention: Attention = attend_fused,
+    ) -> tuple[
+        Float[Tensor, "batch 1 d_model"],
+        LayerCache,
+        Float[Tensor, "batch head 1 target"] | None,
+        Float[Tensor, "batch head 1 source"] | None,
+    ]:
         """Do what `forward` does for the newest position alone; the cache remembers the others."""
         h = self.self_attention_residual.branch(x, changes)
         target = cache.target.extend(self.self_attention.keys_values(h, changes.start))
-        attend_self = changes.self_attention(attend_fused)
-        h, _ = self.self_attention.look(h, target, target_mask, attend_self, changes.start)
+        attend_self = changes.self_attention(attention)
+        h, self_weights = self.self_attention.look(
+            h, target, target_mask, attend_self, changes.start
+        )
         x = self.self_attention_residual.merge(x, h, changes)
 
         h = self.cross_attention_residual.branch(x, changes)
-        attend_source = changes.cross_attention(attend_fused)
-        h, _ = self.cross_attention.look(h, cache.source, source_mask, attend_source)
+        attend_source = changes.cross_attention(attention)
+        h, cross_weights = self.cross_attention.look(h, cache.source, source_mask, attend_source)
         x = self.cross_attention_residual.merge(x, h, changes)
 
         h = self.feed_forward(self.feed_forward_residual.branch(x, changes))
         x = self.feed_forward_residual.merge(x, h, changes)
-        return x, LayerCache(target=target, source=cache.source)
+        return x, LayerCache(target=target, source=cache.source), self_weights, cross_weights

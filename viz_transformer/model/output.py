@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
+from viz_transformer.model.cache import DecoderCache, TextCache
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ModelOutput:
@@ -30,3 +32,20 @@ class ModelOutput:
     source_positions: Float[Tensor, "source d_model"] | None = None
     target_positions: Float[Tensor, "target d_model"] | None = None
     last_hidden_state: Float[Tensor, "batch position d_model"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StepOutput:
+    """What a traced model returns for one more word of a text.
+
+    Attributes:
+        logits: [batch, vocab], unnormalised scores of the word that follows.
+        cache: for the next step.
+        decoder_attention: per layer, what the new word looked at: [batch, head, 1, target].
+        cross_attention: per layer, [batch, head, 1, source]; None for a decoder alone.
+    """
+
+    logits: Float[Tensor, "batch vocab"]
+    cache: DecoderCache | TextCache
+    decoder_attention: tuple[Float[Tensor, "batch head 1 target"], ...]
+    cross_attention: tuple[Float[Tensor, "batch head 1 source"], ...] | None = None

@@ -5,8 +5,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.model.attention import Attention, attend
-from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.attention import Attention, attend, attend_fused
+from viz_transformer.model.cache import DecoderCache, TextCache
 from viz_transformer.model.interventions import UNCHANGED, Interventions, LayerInterventions
 from viz_transformer.model.layers import DecoderLayer, EncoderLayer
 
@@ -47,6 +47,29 @@ class Encoder(nn.Module):
             x, weights = layer(x, source_mask, attention, changes)
             attentions.append(weights)
         return (self.norm(x) if interventions.layer_norm else x), tuple(attentions)
+
+    def step(
+        self,
+        x: Float[Tensor, "batch 1 d_model"],
+        new_mask: Bool[Tensor, "batch 1 1 1"],
+        cache: TextCache,
+        interventions: Interventions = UNCHANGED,
+        attention: Attention = attend_fused,
+    ) -> tuple[
+        Float[Tensor, "batch 1 d_model"],
+        TextCache,
+        tuple[Float[Tensor, "batch head 1 target"] | None, ...],
+    ]:
+        """Add one position to a text that is read from left to right."""
+        mask = torch.cat([cache.mask, new_mask], dim=-1)  # [batch, 1, 1, past + 1]
+        layers, attentions = [], []
+        for index, (layer, past) in enumerate(zip(self.layers, cache.layers, strict=True)):
+            changes = LayerInterventions(interventions, index, self.kind, step=cache.length)
+            x, present, weights = layer.step(x, mask, past, changes, attention)
+            layers.append(present)
+            attentions.append(weights)
+        x = self.norm(x) if interventions.layer_norm else x
+        return x, TextCache(tuple(layers), mask), tuple(attentions)
 
 
 class Decoder(nn.Module):
@@ -100,13 +123,24 @@ class Decoder(nn.Module):
         new_mask: Bool[Tensor, "batch 1 1 1"],
         cache: DecoderCache,
         interventions: Interventions = UNCHANGED,
-    ) -> tuple[Float[Tensor, "batch 1 d_model"], DecoderCache]:
+        attention: Attention = attend_fused,
+    ) -> tuple[
+        Float[Tensor, "batch 1 d_model"],
+        DecoderCache,
+        tuple[Float[Tensor, "batch head 1 target"] | None, ...],
+        tuple[Float[Tensor, "batch head 1 source"] | None, ...],
+    ]:
         """Add one target position: its new vectors, and the cache with it in."""
         target_mask = torch.cat([cache.target_mask, new_mask], dim=-1)  # [batch, 1, 1, past + 1]
-        layers = []
+        layers, self_attentions, cross_attentions = [], [], []
         for index, (layer, past) in enumerate(zip(self.layers, cache.layers, strict=True)):
             changes = LayerInterventions(interventions, index, "decoder", step=cache.length)
-            x, present = layer.step(x, target_mask, past, cache.source_mask, changes)
+            x, present, self_weights, cross_weights = layer.step(
+                x, target_mask, past, cache.source_mask, changes, attention
+            )
             layers.append(present)
+            self_attentions.append(self_weights)
+            cross_attentions.append(cross_weights)
         x = self.norm(x) if interventions.layer_norm else x
-        return x, DecoderCache(tuple(layers), target_mask, cache.source_mask)
+        cache = DecoderCache(tuple(layers), target_mask, cache.source_mask)
+        return x, cache, tuple(self_attentions), tuple(cross_attentions)

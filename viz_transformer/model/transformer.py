@@ -1,7 +1,7 @@
 """The whole model: embeddings, encoder, decoder, and a score for every word of the vocabulary.
 
-`Transformer` returns logits and computes attention the fast way. `TracedTransformer` is the same
-model, with the same parameters and the same logits, that also returns what every head looked at.
+`Transformer` returns logits and computes attention the fast way. `TracedTransformer`, in `traced`,
+is the same model, with the same parameters, that also returns what every head looked at.
 """
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
-from viz_transformer.model.attention import attend, attend_fused
+from viz_transformer.model.attention import Attention, attend_fused
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_alike, check_batch, check_ids
@@ -21,7 +21,6 @@ from viz_transformer.model.masks import (
     check_source_mask,
     padding_mask,
 )
-from viz_transformer.model.output import ModelOutput
 from viz_transformer.model.positional import embedding_scale, make_positions
 from viz_transformer.model.stacks import Decoder, Encoder
 
@@ -159,13 +158,23 @@ class Transformer(nn.Module):
         Raises:
             UserError: as `forward`, or if the interventions do not fit the model.
         """
+        logits, cache, _, _ = self._step(next_ids, cache, interventions, attend_fused)
+        return logits, cache
+
+    def _step(
+        self,
+        next_ids: Tensor,
+        cache: DecoderCache,
+        interventions: Interventions | None,
+        attention: Attention,
+    ) -> tuple[Tensor, DecoderCache, tuple, tuple]:
         changes = checked(interventions, self.config)
         ids = next_ids[:, None]  # [batch, 1]
         x = self.embed_target(ids, cache.length, changes)  # [batch, 1, d_model]
         check_batch(ids, cache.source_mask)
         new_mask = self.target_padding_mask(ids, cache.length, changes)
-        x, cache = self.decoder.step(x, new_mask, cache, changes)
-        return self.logits(x)[:, 0], cache  # [batch, 1, vocab] -> [batch, vocab]
+        x, cache, *weights = self.decoder.step(x, new_mask, cache, changes, attention)
+        return self.logits(x)[:, 0], cache, *weights  # logits [batch, vocab]
 
     def padding_mask(
         self, ids: Int[Tensor, "batch key"], interventions: Interventions | None = None
@@ -248,44 +257,3 @@ class Transformer(nn.Module):
     def _check_memory(self, memory: Tensor, source_mask: Tensor) -> None:
         check_alike(memory=memory, model=self.source_embedding.weight)
         check_source_mask(source_mask, memory.shape)
-
-
-class TracedTransformer(Transformer):
-    """A `Transformer` that returns, beside its logits, the attention weights of every head."""
-
-    def forward(  # type: ignore[override]
-        self,
-        source_ids: Int[Tensor, "batch source"],
-        target_ids: Int[Tensor, "batch target"],
-        interventions: Interventions | None = None,
-    ) -> ModelOutput:
-        """Do what `Transformer.forward` does, and keep what it throws away.
-
-        Args:
-            source_ids: token ids [batch, source].
-            target_ids: token ids [batch, target].
-            interventions: what to switch off or replace in this call; None changes nothing.
-
-        Raises:
-            UserError: as `Transformer.forward`, or if the interventions do not fit the model.
-        """
-        changes = checked(interventions, self.config)
-        x = self.embed_source(source_ids, changes)
-        source_mask = self.padding_mask(source_ids, changes)
-        memory, encoder_attention = self.encoder(x, source_mask, attend, changes)
-
-        x = self.embed_target(target_ids, interventions=changes)
-        check_batch(target_ids, memory)
-        target_mask = self.target_mask(target_ids, changes)
-        x, decoder_attention, cross_attention = self.decoder(
-            x, target_mask, memory, source_mask, attend, changes
-        )
-        return ModelOutput(
-            logits=self.logits(x),
-            encoder_attention=encoder_attention,
-            decoder_attention=decoder_attention,
-            cross_attention=cross_attention,
-            source_positions=self._places(self.source_positions, source_ids, 0, changes),
-            target_positions=self._places(self.target_positions, target_ids, 0, changes),
-            last_hidden_state=x,
-        )

@@ -6,14 +6,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.model.attention import attend, attend_fused
+from viz_transformer.model.attention import Attention, KeysValues, attend, attend_fused
+from viz_transformer.model.cache import TextCache
 from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
 from viz_transformer.model.masks import causal_mask
+from viz_transformer.model.output import ModelOutput, StepOutput
 from viz_transformer.model.stacks import Encoder
-from viz_transformer.model.transformer import ModelOutput
 
 
 class DecoderOnly(nn.Module):
@@ -69,13 +70,63 @@ class DecoderOnly(nn.Module):
         x, _ = self.decoder(x, self.target_mask(target_ids), attend_fused)
         return x
 
+    def start_decoding(self, n_texts: int) -> TextCache:
+        """Return the cache from which `decode_step` reads the first word of `n_texts` texts."""
+        weight = self.embedding.words.weight
+        width = self.config.d_model // self.config.n_heads
+        nothing = weight.new_empty(n_texts, self.config.n_heads, 0, width)
+        mask = torch.ones(n_texts, 1, 1, 0, dtype=torch.bool, device=weight.device)
+        return TextCache((KeysValues(nothing, nothing),) * len(self.decoder.layers), mask)
+
+    def decode_step(
+        self,
+        next_ids: Int[Tensor, " batch"],
+        cache: TextCache,
+        interventions: Interventions | None = None,
+    ) -> tuple[Float[Tensor, "batch vocab"], TextCache]:
+        """Read one more word per text and score the words that may follow.
+
+        Equal to the last position of `forward` over all words so far, at the cost of one position.
+
+        Args:
+            next_ids: token ids [batch].
+            cache: what `start_decoding` or the step before returned; it stays as it is.
+            interventions: what to change, the same at every step; None changes nothing.
+
+        Returns:
+            logits [batch, vocab], and the cache for the next step.
+
+        Raises:
+            UserError: as `forward`, or if the interventions do not fit the model.
+        """
+        logits, cache, _ = self._step(next_ids, cache, interventions, attend_fused)
+        return logits, cache
+
+    def _step(
+        self,
+        next_ids: Tensor,
+        cache: TextCache,
+        interventions: Interventions | None,
+        attention: Attention,
+    ) -> tuple[Tensor, TextCache, tuple]:
+        changes = checked(interventions, self.config)
+        ids = next_ids[:, None]  # [batch, 1]
+        x = self.embed(ids, changes, cache.length)  # [batch, 1, d_model]
+        new_mask = family_padding_mask(ids, self.config, changes)
+        x, cache, weights = self.decoder.step(x, new_mask, cache, changes, attention)
+        return self.logits(x)[:, 0], cache, weights  # logits [batch, vocab]
+
     def embed(
-        self, target_ids: Int[Tensor, "batch target"], interventions: Interventions = UNCHANGED
+        self,
+        target_ids: Int[Tensor, "batch target"],
+        interventions: Interventions = UNCHANGED,
+        start: int = 0,
     ) -> Float[Tensor, "batch target d_model"]:
-        """Turn ids into vectors that know their word and their place."""
+        """Turn ids, standing at `start` and after, into vectors that know word and place."""
         config, device = self.config, self.embedding.words.weight.device
-        check_ids("target_ids", target_ids, config.vocab_size, config.max_length, device=device)
-        return self.embedding(target_ids, interventions=interventions)
+        length = config.max_length
+        check_ids("target_ids", target_ids, config.vocab_size, length, start, device)
+        return self.embedding(target_ids, interventions=interventions, start=start)
 
     def logits(
         self, x: Float[Tensor, "batch target d_model"]
@@ -122,3 +173,17 @@ class TracedDecoderOnly(DecoderOnly):
             target_positions=self.embedding.places(target_ids.shape[1], changes),
             last_hidden_state=x,
         )
+
+    def traced_step(
+        self,
+        next_ids: Int[Tensor, " batch"],
+        cache: TextCache,
+        interventions: Interventions | None = None,
+    ) -> StepOutput:
+        """Do what `decode_step` does, and keep what every head looked at.
+
+        Raises:
+            UserError: as `decode_step`.
+        """
+        logits, cache, attentions = self._step(next_ids, cache, interventions, attend)
+        return StepOutput(logits=logits, cache=cache, decoder_attention=attentions)

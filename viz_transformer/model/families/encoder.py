@@ -12,8 +12,8 @@ from viz_transformer.model.families.shared import Embedding, family_padding_mask
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_ids, check_segments
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
+from viz_transformer.model.output import ModelOutput
 from viz_transformer.model.stacks import Encoder
-from viz_transformer.model.transformer import ModelOutput
 
 
 class EncoderOnly(nn.Module):

@@ -37,20 +37,21 @@ class Embedding(nn.Module):
         ids: Int[Tensor, "batch position"],
         segment_ids: Int[Tensor, "batch position"] | None = None,
         interventions: Interventions = UNCHANGED,
+        start: int = 0,
     ) -> Float[Tensor, "batch position d_model"]:
         """Return the vectors; where no segments are given, all words are in the first."""
         x = self.words(ids) * self.scale  # [batch, position, d_model]
-        x = x + self.places(ids.shape[1], interventions)
+        x = x + self.places(ids.shape[1], interventions, start)
         if self.segments is not None:
             segment_ids = torch.zeros_like(ids) if segment_ids is None else segment_ids
             x = x + self.segments(segment_ids) * self.scale
         return self.dropout(self.norm(x))
 
     def places(
-        self, length: int, interventions: Interventions = UNCHANGED
+        self, length: int, interventions: Interventions = UNCHANGED, start: int = 0
     ) -> Float[Tensor, "{length} d_model"]:
-        """Return what is added to the words for their positions, [length, d_model]."""
-        places = self.positions(length)  # [length, d_model]
+        """Return what is added to the words for their positions from `start`, [length, d_model]."""
+        places = self.positions(length, start)  # [length, d_model]
         return places if interventions.positions else torch.zeros_like(places)
 
 
