@@ -8,22 +8,13 @@ import { element, picture } from "./controls.js";
 import { openView } from "./frame.js";
 import { drawHeads, headAt, headsLayout, KIND_NAMES, moveHead, paintThumbnails } from "./heads.js";
 import { cellAt, drawMatrix, matrixLayout, moveCell, paintCells } from "./matrix.js";
+import { openStore } from "./store.js";
 import { twoDecimals, visible } from "./text.js";
-import { decodeWeights } from "./weights.js";
 import { drawWords, wordAt, wordsLayout } from "./words.js";
 
 const NOTHING = { query: null, key: null };
 const AXES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
 const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
-
-/** The trace as Python sent it, with its weights as numbers: kind → entry. */
-export function unpack(data) {
-  return new Map(data.kinds.map((entry) => {
-    const [layers, heads, rows, cols] = entry.shape;
-    const weights = decodeWeights(entry.weights, entry.dtype);
-    return [entry.kind, { ...entry, layers, heads, rows, cols, weights }];
-  }));
-}
 
 /** Where a head's weights start: weight of (query, key) is at offset + query * cols + key. */
 export function offsetOf({ heads, rows, cols }, layer, head) {
@@ -164,7 +155,9 @@ export function render({ model, el }) {
   const scrolled = element(scroller, "div", "vt-scrolled"); // as high as all words; the canvas stays in view
   const wordsCanvas = picture(scrolled, "Words and who looks at whom: arrow keys choose query and key");
 
-  let [unpacked, entries, theme, thumbnails, cells, hover, hoverHead] = Array(7).fill(null);
+  const store = openStore(model, view.redraw);
+  let entries = store.entries;
+  let [theme, thumbnails, cells, hover, hoverHead] = Array(5).fill(null);
   let shape = {}; // where things stand, by part
   let cellsOf = ""; // which head `cells` shows
 
@@ -177,9 +170,8 @@ export function render({ model, el }) {
   const ask = view.redraw;
 
   function load() {
-    const data = model.get("data");
-    if (data === unpacked) return;
-    [unpacked, entries, thumbnails, cells, hover, hoverHead] = [data, unpack(data), null, null, null, null];
+    if (!store.load()) return;
+    [entries, thumbnails, cells, hover, hoverHead] = [store.entries, null, null, null, null];
   }
 
   function restyle(read) {
@@ -335,7 +327,10 @@ export function render({ model, el }) {
     press: keyOnCells,
   });
 
-  return view.close;
+  return () => {
+    store.close();
+    view.close();
+  };
 }
 
 export default { render };
