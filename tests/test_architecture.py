@@ -58,7 +58,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "exercises": {"trace", "analysis"},
 }
 #: Rooms that draw or compute from a trace alone, and so must never load a model's libraries.
-MODEL_FREE = ("trace", "plots", "widgets", "analysis", "export")
+MODEL_FREE = ("trace", "plots", "widgets", "analysis", "export", "bertviz_views")
 MODEL_LIBRARIES = {"torch", "transformers"}
 
 

@@ -21,6 +21,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 #: Where conda-forge's name of a package is not the one on PyPI.
 CONDA_NAMES = {"pytorch": "torch"}
+#: What pip installs in a conda environment too.
+FROM_PIP = "bertviz"
 
 
 def ranges(lines: list[str]) -> dict[str, SpecifierSet]:
@@ -37,11 +39,13 @@ def test_conda_and_pip_ask_for_the_same_ranges() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     listed = environment["dependencies"]
     assert "python=3.11" in listed
-    assert {"pip": ["-e ."]} in listed
+    assert {"pip": [f"-e .[{FROM_PIP}]"]} in listed
     packages = [each for each in listed if each != "python=3.11" and isinstance(each, str)]
     conda = {CONDA_NAMES.get(name, name): spec for name, spec in ranges(packages).items()}
     del conda["pip"]
-    assert conda == ranges([*PROJECT["dependencies"], *EXTRAS["lab"]])
+    wanted = ranges([*PROJECT["dependencies"], *EXTRAS["lab"]])
+    assert wanted.pop(FROM_PIP) == ranges(EXTRAS[FROM_PIP])[FROM_PIP]
+    assert conda == wanted
 
 
 @pytest.mark.parametrize("extra", [None, *EXTRAS])
