@@ -177,7 +177,7 @@ def _name_heads(ax: Axes, effects: Sequence[HeadEffect]) -> None:
             ha="right",
             va="top",
             size=9,
-            arrowprops={"arrowstyle": "-", "color": "0.5", "shrinkB": 3},
+            arrowprops={"arrowstyle": "-", "color": "0.5", "shrinkB": 3, "relpos": (1, 1)},
         )
 
 
@@ -192,7 +192,7 @@ def _log_probs_in_words(tokens: Sequence[str], before: np.ndarray, after: np.nda
 
 
 def _signed(number: float) -> str:
-    return f"{number + 0.0:+.2f}".replace("-", "−")
+    return "0.00" if abs(number) < 0.005 else f"{number:+.2f}".replace("-", "−")
 
 
 def _new_axes(size: tuple[float, float]) -> Axes:

@@ -23,8 +23,8 @@ LEAST_FACTOR, MOST_FACTOR = -1.0, 2.0
 _ABOUT = (
     "Each square is an attention head of a working translator: switch it off, or scale what it "
     "says, and the model translates again, with the change of every word's log-probability. "
-    "Attention is not an explanation: the table sets what happens without each head beside how "
-    "surely that head looks, and the surest are often not the ones that the model needs."
+    "Attention is not an explanation: the table sets what the loss does without each head beside "
+    "how surely that head looks, and the two need not agree."
 )
 _PLACE = ("kind", "layer", "head")
 
