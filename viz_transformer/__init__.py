@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 #: Each public name with the module that it comes from; None for a module itself.
 _PUBLIC = {
     "AttentionExplorer": "widgets.explorer",
+    "AttentionStepper": "widgets.stepper",
     "DecodeTrace": "trace",
     "ForwardTrace": "trace",
     "HeadChange": "model",
@@ -31,6 +32,7 @@ _PUBLIC = {
     "Translator": "translator",
     "UserError": "errors",
     "analysis": None,
+    "attention_stepper": "labs",
     "bertviz_views": None,
     "capture": "capture",
     "exercises": None,
@@ -43,6 +45,7 @@ _PUBLIC = {
     "plots": None,
     "position_lab": "labs",
     "prediction": "labs",
+    "thinking_machines": "labs",
     "trace_switch": "labs",
     "translation_lab": "labs",
 }

@@ -3,6 +3,7 @@
 from viz_transformer.labs.head_lab import head_lab, interventions_of
 from viz_transformer.labs.positions import position_lab
 from viz_transformer.labs.prediction import Prediction, prediction
+from viz_transformer.labs.stepper import attention_stepper, attention_steps, thinking_machines
 from viz_transformer.labs.switch import TraceSwitch, trace_switch
 from viz_transformer.labs.translation import TranslationLab, translation_lab
 
@@ -10,10 +11,13 @@ __all__ = [
     "Prediction",
     "TraceSwitch",
     "TranslationLab",
+    "attention_stepper",
+    "attention_steps",
     "head_lab",
     "interventions_of",
     "position_lab",
     "prediction",
+    "thinking_machines",
     "trace_switch",
     "translation_lab",
 ]

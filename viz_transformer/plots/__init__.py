@@ -11,9 +11,12 @@ from viz_transformer.plots.positions import (
     plot_wavelength,
 )
 from viz_transformer.plots.save import save_figure
+from viz_transformer.plots.stepper import describe_steps, plot_attention_steps
 
 __all__ = [
     "describe_head",
+    "describe_steps",
+    "plot_attention_steps",
     "plot_by_offset",
     "plot_head",
     "plot_head_effects",

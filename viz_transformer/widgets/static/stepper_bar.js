@@ -1,0 +1,84 @@
+// The bar of steps: each a small picture of what it made, the steps to come still blank.
+
+import { fitCanvas, outline } from "./canvas.js";
+import { element } from "./controls.js";
+import { madeIn, sourcesOf } from "./stepper_explain.js";
+import { resultOf } from "./stepper_plan.js";
+import { markColour, paintSheet } from "./stepper_sheet.js";
+import { signOf, titleOf } from "./stepper_words.js";
+
+const SMALL = { width: 74, height: 20 };
+
+/** The place in a step's small picture of a source, or null: a column of kᵀ is a row of k. */
+export function smallMark(layer, { name, row, col }, step) {
+  if (madeIn(layer, name) !== step) return null;
+  const shown = smallMatrix(layer, step);
+  if (name === shown) return { row, col };
+  if (name === "k_t") return { row: col, col: row };
+  return null;
+}
+
+function smallMatrix(layer, step) {
+  return step === "x" ? "x" : resultOf(layer, step);
+}
+
+/** A tab for each step; arrow keys go from one to the next. `onStep(index)` hears the viewer. */
+export function stepBar(parent, onStep) {
+  const node = element(parent, "div", "vt-steps", { role: "tablist", "aria-label": "Steps" });
+  let [built, tabs, at] = ["", [], 0];
+
+  node.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tabs.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const inside = Math.min(tabs.length - 1, Math.max(0, to));
+    tabs[inside].tab.focus();
+    if (inside !== at) onStep(inside);
+  });
+
+  function build(steps) {
+    node.replaceChildren();
+    tabs = steps.map((step, index) => {
+      const tab = element(node, "button", "vt-step", {
+        type: "button", role: "tab", "aria-label": `Step ${index + 1}: ${titleOf(step)}`, "data-lm-suppress-shortcuts": "true",
+      });
+      tab.addEventListener("click", () => onStep(index));
+      const sign = element(tab, "span", "vt-sign");
+      sign.textContent = signOf(step);
+      return { tab, canvas: element(tab, "canvas", "", { "aria-hidden": "true" }) };
+    });
+  }
+
+  function draw({ layer, worked, cell, index }, theme) {
+    const wanted = layer.steps.join();
+    if (wanted !== built) {
+      built = wanted;
+      build(layer.steps);
+    }
+    at = index;
+    const marks = sourcesOf(layer, worked, cell).map((source, i) => ({ ...source, role: i ? "b" : "a" }));
+    tabs.forEach(({ tab, canvas }, i) => {
+      const step = layer.steps[i];
+      tab.setAttribute("aria-selected", String(i === index));
+      tab.tabIndex = i === index ? 0 : -1;
+      tab.classList.toggle("vt-to-come", i > index);
+      const context = fitCanvas(canvas, SMALL.width, SMALL.height);
+      if (i > index) return;
+      const name = smallMatrix(layer, step);
+      const matrix = worked[name];
+      paintSheet(context, matrix, step === "weights" ? "weight" : "signed", theme, 0, 0, SMALL.width, SMALL.height);
+      for (const mark of [...marks, { ...cell, role: "is" }]) {
+        const place = smallMark(layer, mark, step);
+        if (!place) continue;
+        const [wide, high] = [SMALL.width / matrix.cols, SMALL.height / matrix.rows];
+        outline(context, place.col === null ? 0 : place.col * wide, place.row === null ? 0 : place.row * high,
+          place.col === null ? SMALL.width : Math.max(3, wide), place.row === null ? SMALL.height : Math.max(3, high),
+          markColour(mark.role, theme), 2);
+      }
+    });
+  }
+
+  return { node, draw };
+}

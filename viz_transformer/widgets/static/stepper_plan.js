@@ -1,0 +1,80 @@
+// What each step of the stepper shows, and how large: pictures of matrices and where they stand.
+
+import { lastScores } from "./stepper_explain.js";
+
+const MOST_NUMBERS = { rows: 8, cols: 16 }; // a larger matrix is a sheet of colours
+export const STEPPER_ROW = 27; // pixels a row of numbers takes, its seam included
+const WIDEST_CELL = 84;
+const NARROWEST_CELL = 47;
+
+const PRODUCT_STEPS = {
+  q: ["x", "w_q", "b_q", "q"], k: ["seen", "w_k", "b_k", "k"], v: ["seen", "w_v", "b_v", "v"],
+  scores: ["q", "k_t", null, "scores"], output: ["weights", "v", null, "output"],
+  result: ["concat", "w_o", "b_o", "result"],
+};
+
+/** The matrices that a step shows: a product {a, b, bias, c}, or {rows}, the last being its result. */
+export function planOf(layer, step) {
+  const product = PRODUCT_STEPS[step];
+  if (product) {
+    const [a, b, bias, c] = product;
+    return { a, b, bias: bias && layer[bias] ? bias : null, c };
+  }
+  if (step === "x") return { rows: layer.memory ? ["seen", "all"] : ["all"] };
+  if (step === "scaled") return { rows: ["scores", "scaled"] };
+  if (step === "masked") return { rows: ["scaled", "allowed", "masked"] };
+  if (step === "weights") return { rows: [lastScores(layer), "exponentials", "weights"] };
+  return { rows: ["heads", "concat"] };
+}
+
+/** The matrix that a step makes. */
+export function resultOf(layer, step) {
+  const plan = planOf(layer, step);
+  return plan.c ?? plan.rows.at(-1);
+}
+
+/** The cell of a step that is explained when nothing is pointed at. */
+export function followedCell(layer, worked, { head, query, key, column }, step, best) {
+  const name = resultOf(layer, step);
+  const { cols } = worked[name];
+  const word = key ?? best;
+  const place = column !== null && column < (step === "concat" ? layer.d_head : cols) ? column : 0;
+  if (step === "x") return { name, row: query, col: place };
+  if (step === "k" || step === "v") return { name, row: word, col: place };
+  if (step === "concat") return { name, row: 0, col: head * layer.d_head + place };
+  return { name, row: 0, col: ["q", "output", "result"].includes(step) ? place : word };
+}
+
+/** What choosing a cell of the step's own result follows: the traits to set. */
+export function followedBy(layer, { name, row, col }) {
+  if (name === "all") return { query: row, column: col };
+  if (name === "seen" || name === "k" || name === "v") return { key: row, column: col };
+  if (name === "k_t") return { key: col, column: row };
+  if (name === "heads") return { head: row, column: col };
+  if (name === "concat") return { head: Math.floor(col / layer.d_head), column: col % layer.d_head };
+  if (["q", "x", "output", "result"].includes(name)) return { column: col };
+  return { key: col };
+}
+
+/** Whether a matrix is shown as numbers. */
+export function inNumbers({ rows, cols }, part) {
+  if (part === "a") return cols <= 6 && rows <= MOST_NUMBERS.rows;
+  if (part === "row") return true; // one number a word
+  return cols <= MOST_NUMBERS.cols && rows <= MOST_NUMBERS.rows;
+}
+
+/** The widths of a product's pictures at a width of the page, in pixels. */
+export function productSizes(a, b, width, nameWidth) {
+  const numbersA = inNumbers(a, "a");
+  const cellA = numbersA ? 62 : Math.max(1, Math.min(12, 210 / a.cols));
+  const widthA = nameWidth + a.cols * cellA + 8;
+  const room = width - widthA - 2 * nameWidth - 40;
+  const narrowest = b.cols > MOST_NUMBERS.cols ? 3 : NARROWEST_CELL;
+  const cell = Math.max(narrowest, Math.min(WIDEST_CELL, Math.floor(room / b.cols)));
+  return { cellA, cell, widthA };
+}
+
+/** How high a row of a sheet is: the sheet takes about `height`, whatever it holds. */
+export function sheetRow(rows, height) {
+  return rows === 1 ? STEPPER_ROW : Math.max(height / rows < 1 ? height / rows : 1, Math.min(STEPPER_ROW, Math.floor(height / rows)));
+}
