@@ -10,9 +10,10 @@ import traitlets
 from viz_transformer.analysis import word_index
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import AttentionExplorer, explore
+from viz_transformer.widgets.still import WithStill
 
 
-class Prediction(ipywidgets.VBox):
+class Prediction(WithStill, ipywidgets.VBox):
     """A question about one row of one head, answered before the picture is shown.
 
     Attributes:

@@ -10,9 +10,10 @@ import traitlets
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.still import WithStill
 
 
-class TraceSwitch(ipywidgets.VBox):
+class TraceSwitch(WithStill, ipywidgets.VBox):
     """One explorer and several traces: a button for each, and the selection stays.
 
     Attributes:

@@ -12,11 +12,12 @@ from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import UnknownWordError, tokenize
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.still import WithStill
 
 _N_SUGGESTIONS = 3
 
 
-class TranslationLab(ipywidgets.VBox):
+class TranslationLab(WithStill, ipywidgets.VBox):
     """A sentence to type, its translation beneath, and every head that looked.
 
     A sentence that cannot be translated is explained in place, and the last picture stays.

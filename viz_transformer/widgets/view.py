@@ -15,6 +15,7 @@ import traitlets
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.bundle import STATIC
+from viz_transformer.widgets.still import WithStill
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +41,7 @@ def styles(name: str) -> str:
     return "\n".join((STATIC / each).read_text(encoding="utf-8") for each in ("view.css", name))
 
 
-class View(anywidget.AnyWidget):
+class View(WithStill, anywidget.AnyWidget):
     """The base of all views. What the viewer chooses is a trait, and setting it moves the view.
 
     Attributes:
