@@ -55,6 +55,7 @@ def position_lab(
         words=words,
         orders=_some_orders(len(words)),
         answer=shuffled,
+        live_encoding=translator.config.positional,
         encoding=encoding,
     )
 

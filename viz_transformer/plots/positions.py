@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from viz_transformer.analysis.positions import as_table, look_alikes, rms, similarity, wavelength
+from viz_transformer.analysis.positions import (
+    as_table,
+    is_sinusoidal,
+    look_alikes,
+    rms,
+    similarity,
+    wavelength,
+)
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt import set_alt_text
 from viz_transformer.plots.colour import signed_colormap
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SINE, _COSINE, _MARK = "#2a63b5", "#b85a10", "#c2410c"
+_SINE, _COSINE, _MARK = "#2a63b5", "#14171f", "#c2410c"
 _MOST_LINES = 64  # of other positions behind the chosen one's
 
 
@@ -48,7 +55,7 @@ def plot_positions(
         _check_position(position, table)
         ax.axhline(position, color=_MARK, linewidth=1)
     _quiet(ax)
-    ax.set_title("Positional encoding", loc="left", weight="bold")
+    _title(ax, "Positional encoding")
     ax.set_xlabel("dimension")
     ax.set_ylabel("position")
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
@@ -68,7 +75,6 @@ def plot_wavelength(
     ax: Axes | None = None,
     *,
     position: int | None = None,
-    sinusoidal: bool = True,
 ) -> Axes:
     """Draw the two dimensions of one pair over the positions.
 
@@ -77,10 +83,10 @@ def plot_wavelength(
         pair: i of the dimensions 2i and 2i + 1.
         ax: where to draw; a new figure if None.
         position: a position to mark, with those that the pair can hardly tell from it; or None.
-        sinusoidal: whether the table is the paper's, and the title may name its wavelength.
 
     Returns:
-        The axes; their two lines hold the dimensions 2i and 2i + 1.
+        The axes; their first two lines hold the dimensions 2i and 2i + 1. The title names the
+        wavelength where the table is the paper's.
 
     Raises:
         UserError: as `plot_positions`, or if there is no such pair.
@@ -96,9 +102,13 @@ def plot_wavelength(
         )
     ax, new = _axes_for(ax, (6.4, 2.6))
     even, odd = 2 * pair, 2 * pair + 1
+    sinusoidal = is_sinusoidal(table)
     names = ("sine", "cosine") if sinusoidal else ("value", "value")
-    for dimension, name, colour in ((even, names[0], _SINE), (odd, names[1], _COSINE)):
-        ax.plot(table[:, dimension], color=colour, label=f"dimension {dimension} ({name})")
+    for dimension, name, colour, dash in (
+        (even, names[0], _SINE, "-"),
+        (odd, names[1], _COSINE, "--"),
+    ):
+        ax.plot(table[:, dimension], dash, color=colour, label=f"dimension {dimension} ({name})")
     turn = wavelength(pair, table.shape[1])
     told = f", one turn every {turn:,.1f} tokens" if sinusoidal else ""
     text = f"Dimensions {even} and {odd} over {len(table)} positions{told}."
@@ -108,11 +118,13 @@ def plot_wavelength(
         ax.axvline(position, color=_MARK, linewidth=1)
         for dimension in (even, odd):
             ax.plot(alike, table[list(alike), dimension], "o", color=_MARK, markersize=3)
+        ax.plot([], [], "o", color=_MARK, markersize=3, label=f"looks like {position}")
         text += f" This pair can hardly tell position {position} from {len(alike)} others."
     _quiet(ax)
-    ax.set_title(f"Dimensions {even} and {odd}{told}", loc="left", weight="bold")
+    _title(ax, f"Dimensions {even} and {odd}{told}")
     ax.set_xlabel("position")
-    ax.legend(loc="upper right", frameon=False, fontsize=8, ncols=2)
+    ax.margins(y=0.22)  # the legend's room
+    ax.legend(loc="upper right", frameon=False, fontsize=8, ncols=3)
     return _told(ax, new, text)
 
 
@@ -162,7 +174,7 @@ def plot_by_offset(
         ax.plot(places - row, matrix[row], color="0.75", linewidth=0.8)
     ax.plot(places - position, matrix[position], color=_SINE, linewidth=1.8)
     _quiet(ax)
-    ax.set_title(f"From position {position} and, pale, from every other", loc="left", weight="bold")
+    _title(ax, f"From position {position}; pale, from every other")
     ax.set_xlabel("offset in tokens")
     ax.set_ylabel(of)
     spread = offset_spread(matrix)
@@ -205,8 +217,8 @@ def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None
 
         figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), layout="constrained")
         plt.close(figure)
-    limit = float(max(np.abs(here).max(), np.abs(shifted).max())) or 1.0
     named = (("scores here", here), (f"moved by {shift}", shifted), ("difference", shifted - here))
+    limit = max(float(np.abs(matrix).max()) for _, matrix in named) or 1.0
     for ax, (name, matrix) in zip(axes, named, strict=True):
         ax.imshow(matrix, cmap=signed_colormap(), vmin=-limit, vmax=limit)
         _quiet(ax)
@@ -249,6 +261,10 @@ def _axes_for(ax: Axes | None, size: tuple[float, float]) -> tuple[Axes, bool]:
 def _quiet(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(length=2)
+
+
+def _title(ax: Axes, text: str) -> None:
+    ax.set_title(text, loc="left", weight="bold", size=11)
 
 
 def _told(ax: Axes, new: bool, text: str) -> Axes:

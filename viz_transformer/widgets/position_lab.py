@@ -73,6 +73,7 @@ class PositionLab(View):
         words: Sequence[str] = (),
         orders: Sequence[Sequence[int]] = (),
         answer: Answer | None = None,
+        live_encoding: str = "sinusoidal",
         encoding: str = "sinusoidal",
     ) -> None:
         """Make a view; `labs.position_lab` has all that it takes.
@@ -88,6 +89,7 @@ class PositionLab(View):
             answer: ``{"order": […], "positions_on": bool}`` to ``{"moved": […], "translation":
                 text, "as_written": text}``: how far each word's vector moved, as a share of its
                 length, and the translations in the new order and in the old.
+            live_encoding: what positions the live model has, for the text beside it.
             encoding: the first one shown.
 
         Raises:
@@ -117,6 +119,7 @@ class PositionLab(View):
                     },
                     "sentence": [_sendable(word) for word in self.words],
                     "orders": self._orders,
+                    "live_encoding": live_encoding,
                 },
                 "encoding": encoding,
                 "pair": min(3, d_model // 2 - 1),
@@ -173,16 +176,10 @@ class PositionLab(View):
         figure = plt.figure(figsize=(11, 8), layout="constrained")
         plt.close(figure)  # shown once, by whoever gets it
         axes = figure.subplot_mosaic(
-            [["table", "table", "wave"], ["table", "table", "by"], [*"abc"]]
+            [[*["table"] * 3, *["wave"] * 3], [*["table"] * 3, *["by"] * 3], [*"aabbcc"]]
         )
         plots.plot_positions(self.table, axes["table"], position=self.position)
-        plots.plot_wavelength(
-            self.table,
-            self.pair,
-            axes["wave"],
-            position=self.position,
-            sinusoidal=self.encoding in ("sinusoidal", "rotary"),
-        )
+        plots.plot_wavelength(self.table, self.pair, axes["wave"], position=self.position)
         of = "turned q·k" if self.encoding == "rotary" else "dot product"
         plots.plot_by_offset(self.scores_by_place, self.position, axes["by"], of=of)
         plots.plot_shift(*self.shifted_scores(), self.shift, [axes[name] for name in "abc"])

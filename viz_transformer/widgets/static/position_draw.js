@@ -20,9 +20,9 @@ export function paintSigned({ values, rows, cols }, limit, ramp) {
   return sheet;
 }
 
-/** Where the table stands: its cells are whole pixels as long as there is room. */
+/** Where the table stands, with a bar under each pair; cells are whole pixels where there is room. */
 export function tableLayout({ rows, cols, width, height }) {
-  const [left, top, bottom] = [38, 20, 4];
+  const [left, top, bottom] = [38, 20, 46];
   const fit = (room, count) => (room >= count ? Math.floor(room / count) : room / count);
   const cellWidth = fit(width - left - 4, cols);
   const cellHeight = fit(height - top - bottom, rows);
@@ -42,7 +42,7 @@ export function ticksOf(count, room, least) {
 }
 
 /** The table, with the chosen row and pair of columns marked; under `border` lie untrained rows. */
-export function drawTable(canvas, layout, sheet, { position, pair, border }, theme) {
+export function drawTable(canvas, layout, sheet, { position, pair, border, counts }, theme) {
   const { rows, cols, left, top, cellWidth, cellHeight } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height);
   const [width, height] = [cols * cellWidth, rows * cellHeight];
@@ -64,6 +64,14 @@ export function drawTable(canvas, layout, sheet, { position, pair, border }, the
   }
   outline(context, left - 2, top + position * cellHeight - 2, width + 4, cellHeight + 4, theme.accent, 2);
   outline(context, left + 2 * pair * cellWidth - 2, top - 2, 2 * cellWidth + 4, height + 4, theme.accent, 2);
+  const base = layout.height - 1;
+  counts.forEach((count, each) => {
+    context.fillStyle = each === pair ? theme.accent : theme.muted;
+    const tall = Math.max(1, (count / Math.max(1, rows - 1)) * 36);
+    context.fillRect(left + 2 * each * cellWidth + 1, base - tall, Math.max(1, 2 * cellWidth - 2), tall);
+  });
+  write(context, String(rows - 1), left - 6, base - 36, { ...quiet, align: "right" });
+  write(context, "0", left - 6, base - 6, { ...quiet, align: "right" });
 }
 
 /** Where the curves and the clock stand. */
@@ -98,21 +106,29 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
   context.strokeStyle = theme.accent;
   context.lineWidth = 1.5;
   line(context, [[x(position), top], [x(position), bottom]]);
-  const colours = [theme.signedStops[7], theme.signedStops[1]];
+  const colours = [theme.line, theme.text]; // and a dashed line: no two hues to be told apart
   let legend = left;
   [0, 1].forEach((which) => {
     const dimension = 2 * pair + which;
     context.strokeStyle = colours[which];
-    context.lineWidth = 2;
+    context.lineWidth = which ? 1.5 : 2.5;
+    context.setLineDash(which ? [5, 3] : []);
     line(context, Array.from({ length: rows }, (_, row) => [x(row), y(at(row, dimension))]));
     context.fillStyle = theme.accent;
     for (const row of alike) dot(context, x(row), y(at(row, dimension)), 3);
     context.fillStyle = colours[which];
     dot(context, x(position), y(at(position, dimension)), 5);
-    context.fillRect(legend, 7, 14, 3);
-    write(context, names[which], legend + 19, 9, { font: `${AXIS}px ${theme.family}`, colour: theme.text });
-    legend += 19 + theme.measure(names[which], AXIS, false) + 16;
+    line(context, [[legend, 9], [legend + 16, 9]]);
+    context.setLineDash([]);
+    write(context, names[which], legend + 21, 9, { font: `${AXIS}px ${theme.family}`, colour: theme.text });
+    legend += 21 + theme.measure(names[which], AXIS, false) + 14;
   });
+  if (alike.length) {
+    context.fillStyle = theme.accent;
+    dot(context, legend + 3, 9, 3);
+    write(context, `looks like ${position}`, legend + 11, 9, { font: `${AXIS}px ${theme.family}`, colour: theme.text });
+  }
+  write(context, "pos", left - 8, height - 8, { ...quiet, align: "right" });
   drawClock(context, { x: width - clock / 2 - 4, y: 12 + clock / 2, radius: clock / 2 - 6 }, (row) =>
     [at(row, 2 * pair + 1) / limit, at(row, 2 * pair) / limit], { rows, position, alike }, theme);
 }
@@ -169,6 +185,7 @@ export function drawOffsets(canvas, layout, scores, { position, offset }, theme)
     write(context, String(k), x(k), height - 8, { ...quiet, align: "center" });
     if (k) write(context, `−${k}`, x(-k), height - 8, { ...quiet, align: "center" });
   }
+  write(context, "offset", left - 8, height - 8, { ...quiet, align: "right" });
   context.strokeStyle = theme.muted;
   context.globalAlpha = 0.45;
   context.lineWidth = 1;

@@ -8,13 +8,13 @@ import { openView } from "./frame.js";
 import { openKernel } from "./kernel.js";
 import { numberTable } from "./numbers.js";
 import { drawOffsets, drawScores, drawTable, drawWaves, offsetAt, offsetsLayout, paintSigned, positionAt, tableCellAt, tableLayout, wavesLayout } from "./position_draw.js";
-import { bareScores, differenceOf, limitOf, lookAlikes, matrixOf, nearestRow, rangeAt, rmsOf, scoresByPlace, sentenceScores, sinusoids } from "./position_math.js";
+import { bareScores, confusions, differenceOf, limitOf, lookAlikes, matrixOf, nearestRow, neighbourCosine, rangeAt, rmsOf, scoresByPlace, sentenceScores, sinusoids } from "./position_math.js";
 import { openShuffle } from "./position_shuffle.js";
-import { cellSentence, claimSentence, claimVerdict, encodingSentence, ENCODING_NAMES, formula, isWave, offsetSentence, pairSentence } from "./position_words.js";
+import { cellSentence, claimSentence, claimVerdict, countSentence, encodingSentence, ENCODING_NAMES, formula, isWave, neighbourSentence, offsetSentence, pairSentence } from "./position_words.js";
 import { decodeWeights } from "./weights.js";
 
 const STATE = ["encoding", "pair", "position", "offset", "shift", "order", "positions_on"];
-const CLAIM = "“A sentence moved to the right gets the same scores.”";
+const CLAIM = "One reads: “a sentence moved to the right gets the same scores.”";
 const PARTS = ["word · word", "word · position", "position · word", "position · position", "the whole score"];
 
 /** What Python sent, as matrices: {tables: encoding → matrix, head}. */
@@ -76,21 +76,22 @@ function render({ model, el }) {
     return node;
   };
 
-  const tablePart = part("table", "1 · A row for each position");
+  const tablePart = part("table", "1 · A row for each position, a column for each dimension");
   const tableCanvas = picture(tablePart, "Table of positions: up and down choose a position, left and right a pair of columns");
+  const counted = element(tablePart, "p", "vt-quiet");
   const scale = element(tablePart, "div", "vt-scale", { "aria-hidden": "true" });
   const [least, bar, most] = ["span", "span", "span"].map((tag) => element(scale, tag));
   bar.className = "vt-bar";
   const readout = element(tablePart, "p", "vt-readout", { role: "status", "aria-live": "polite" });
 
   const right = element(grid, "div", "vt-column");
-  const pairPart = right.appendChild(part("pair", "2 · One pair of columns: the hand of a clock"));
+  const pairPart = right.appendChild(part("pair", "2 · One pair of columns, as curves and as a clock"));
   const pairSlider = slider(pairPart, { label: "pair", min: 0, max: pairs - 1, step: 1, digits: 0 }, (pair) => view.set({ pair }));
   const waveCanvas = picture(pairPart, "Curves of the pair: left and right choose a position, up and down a pair");
   const pairFormula = element(pairPart, "p", "vt-formula");
-  const pairSays = element(pairPart, "p", "vt-pair-says", { "aria-live": "polite" });
+  const pairSays = element(pairPart, "p", "vt-pair-says");
 
-  const offsetPart = right.appendChild(part("offset", "3 · How alike are two positions?"));
+  const offsetPart = right.appendChild(part("offset", "3 · How alike are two positions? Dot product by offset"));
   const offsetCanvas = picture(offsetPart, "Likeness by distance: left and right choose the offset, up and down the position");
   const offsetSays = element(offsetPart, "p", "vt-offset-says", { "aria-live": "polite" });
 
@@ -109,7 +110,9 @@ function render({ model, el }) {
   const sheetOf = remembering((matrix, limit, ramp) => paintSigned(matrix, limit, ramp));
   const scoresOf = remembering((encoding, table) => scoresByPlace(encoding, table, head));
   const shiftOf = remembering((encoding, table, shift) => shiftResult(encoding, table, head, shift));
-  const alikeOf = remembering((table, position, pair) => [lookAlikes(table, position, pair), nearestRow(table, position)]);
+  const alikeOf = remembering((table, position, pair) => [lookAlikes(table, position, pair), nearestRow(table, position), confusions(table, position)]);
+  const { learned } = tables;
+  const grown = neighbourSentence(neighbourCosine(learned, 0, data.trained), neighbourCosine(learned, data.trained, rows));
   const tell = (node, text) => { if (node.textContent !== text) node.textContent = text; }; // spoken once
 
   function draw({ theme, width }) {
@@ -121,7 +124,7 @@ function render({ model, el }) {
     drawTop(theme, width, { encoding, table, pair, position });
     const scores = scoresOf(encoding, table);
     drawOffsets(offsetCanvas, layouts.offsets, scores, { position, offset }, theme);
-    tell(offsetSays, offsetSentence(encoding, scores, { position, offset }, rangeAt(scores, offset)));
+    tell(offsetSays, offsetSentence(encoding, scores, { position, offset }, rangeAt(scores, offset)) + (encoding === "learned" ? grown : ""));
     drawShift(theme, shiftPart.clientWidth, encoding, table);
     shuffle?.draw();
   }
@@ -129,19 +132,20 @@ function render({ model, el }) {
   function drawTop(theme, width, { encoding, table, pair, position }) {
     const [leftRoom, rightRoom] = [tablePart.clientWidth, pairPart.clientWidth];
     layouts = {
-      table: tableLayout({ rows, cols: table.cols, width: Math.min(leftRoom, 560), height: 430 }),
+      table: tableLayout({ rows, cols: table.cols, width: Math.min(leftRoom, 560), height: 460 }),
       waves: wavesLayout({ rows, width: rightRoom, height: 160 }),
       offsets: offsetsLayout({ rows, width: rightRoom, height: 150 }),
     };
     const limit = limitOf(table);
+    const [alike, nearest, counts] = alikeOf(table, position, pair);
     const border = encoding === "learned" ? data.trained : rows;
-    drawTable(tableCanvas, layouts.table, sheetOf(table, limit, theme.signedRamp), { position, pair, border }, theme);
+    drawTable(tableCanvas, layouts.table, sheetOf(table, limit, theme.signedRamp), { position, pair, border, counts }, theme);
     bar.style.background = `linear-gradient(to right, ${theme.signedStops.join(", ")})`;
     tell(least, `−${limit.toFixed(1)}`);
     tell(most, limit.toFixed(1));
+    tell(counted, countSentence(table, { position }, nearest));
     const cell = hover ?? { position, dimension: 2 * pair };
     tell(readout, cellSentence(encoding, table, cell.position, cell.dimension));
-    const [alike, nearest] = alikeOf(table, position, pair);
     const names = isWave(encoding) ? [": sine", ": cosine"] : ["", ""];
     drawWaves(waveCanvas, layouts.waves, table, {
       pair, position, alike, names: [0, 1].map((which) => `dimension ${2 * pair + which}${names[which]}`),
@@ -156,7 +160,7 @@ function render({ model, el }) {
     const shift = get("shift");
     const found = shiftOf(encoding, table, shift);
     shiftSlider.set(shift);
-    drawScores(shiftCanvas, room, [["here", found.here], [`moved by ${shift}`, found.moved], ["difference", found.difference]], theme);
+    drawScores(shiftCanvas, room, [["scores here", found.here], [`moved by ${shift}`, found.moved], ["difference", found.difference]], theme);
     const verdict = claimVerdict(shift, found.changed, found.size);
     const sentence = claimSentence(encoding, shift, found);
     shiftCanvas.setAttribute("aria-label", `Scores of ${data.n_words} random words, here and moved, and the difference. ${sentence}`);
@@ -170,7 +174,7 @@ function render({ model, el }) {
     partsTable.set({
       values: found.rows.map(([, size, changed]) => [size, changed]),
       rowNames: found.rows.map(([name]) => name),
-      colNames: ["size (rms)", "changed by the move (rms)"],
+      colNames: ["rms", "rms of change"],
       digits: 2, scale: "plain",
       marked: (row, col) => (col === 1 && found.rows[row][2] > 1e-6 ? "vt-changed" : ""),
     }, theme);

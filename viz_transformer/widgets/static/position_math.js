@@ -73,6 +73,23 @@ export function lookAlikes({ values, rows, cols }, position, pair) {
     .filter((row) => row !== position && Math.hypot(at(row)[0] - x, at(row)[1] - y) < ALIKE);
 }
 
+/** For each pair, how many other positions look like `position` to it. */
+export function confusions(table, position) {
+  return Array.from({ length: table.cols / 2 }, (_, pair) => lookAlikes(table, position, pair).length);
+}
+
+/** The mean cosine between neighbouring rows from `first` up to `end`; null where there are none. */
+export function neighbourCosine({ values, cols }, first, end) {
+  const dot = (a, b) => {
+    let sum = 0;
+    for (let i = 0; i < cols; i++) sum += values[a * cols + i] * values[b * cols + i];
+    return sum;
+  };
+  let total = 0;
+  for (let row = first; row + 1 < end; row++) total += dot(row, row + 1) / Math.sqrt(dot(row, row) * dot(row + 1, row + 1));
+  return end - first > 1 ? total / (end - first - 1) : null;
+}
+
 /** The position whose whole vector is nearest to that of `position`: {row, distance}, or null. */
 export function nearestRow({ values, rows, cols }, position) {
   let best = null;

@@ -34,6 +34,7 @@ export function openShuffle(parent, { model, view, kernel }) {
   const order = () => model.get("order");
   let place = 0; // of the word to be moved
 
+  element(parent, "p", "vt-quiet").textContent = `A live translator, with ${model.get("data").live_encoding} positions of its own. How far does each word's output vector move, in shares of its length?`;
   const controls = element(parent, "div", "vt-controls");
   const positions = toggle(controls, "positions on", (on) => view.set({ positions_on: on }));
   const text = (words) => words.map((word) => visible(sentence[word])).join(" ");
@@ -55,6 +56,7 @@ export function openShuffle(parent, { model, view, kernel }) {
   const [left, right] = [button(moves, "← word to the left", () => move(-1)), button(moves, "word to the right →", () => move(1))];
   button(moves, "shuffle", () => view.set({ order: shuffled(order()) }));
   moves.hidden = fixed;
+  strip.node.hidden = fixed;
   const note = element(parent, "p", "vt-quiet");
   note.hidden = !fixed;
   note.textContent = "This page knows the orders in the list; any other needs the running notebook.";

@@ -19,7 +19,7 @@ export function tokens(count) {
 /** What an encoding does. */
 export function encodingSentence(encoding, { n_positions: rows, trained }) {
   if (encoding === "sinusoidal") {
-    return "Row p is added to the word at position p. Each pair of columns is the hand of a clock: fast at the left, hardly moving at the right.";
+    return "Row p is added to the word at position p. Each pair of columns is the hand of a clock. The fast hands at the left tell neighbours apart but come round again; the slow ones at the right tell far places apart but not neighbours: so there are many.";
   }
   if (encoding === "learned") {
     const rest = trained < rows
@@ -52,14 +52,15 @@ export function formula(encoding, pair, width) {
 /** What one pair can tell apart, and what all pairs together can. */
 export function pairSentence(encoding, table, { pair, position }, alike, nearest) {
   const columns = `Columns ${2 * pair} and ${2 * pair + 1}`;
-  const turn = isWave(encoding) ? ` turn once every ${tokens(wavelengthOf(pair, table.cols))} tokens.` : ":";
-  return `${columns}${turn} ${likeness(encoding, table, { pair, position }, alike)} ${together(table, position, nearest)}`;
+  if (encoding === "none") return `${columns} are zero: neither this pair nor all ${table.cols / 2} together tell one position from another.`;
+  const turn = isWave(encoding) ? ` turn once every ${tokens(wavelengthOf(pair, table.cols))} tokens.` : ".";
+  return `${columns}${turn} ${likeness(encoding, table, { pair, position }, alike)} ${together(table, position, nearest)}`.trim();
 }
 
 function likeness(encoding, table, { pair, position }, alike) {
-  if (!alike.length) return `this pair alone tells position ${position} from every other.`.replace(/^t/, "T");
-  if (alike.length === table.rows - 1) {
-    return isWave(encoding) ? "To this pair all positions look alike: so slow a hand has hardly moved." : "To this pair all positions look alike.";
+  if (!alike.length) return `This pair alone tells position ${position} from every other here.`;
+  if (isWave(encoding) && alike.length === table.rows - 1) {
+    return "To this pair all positions look alike: so slow a hand has hardly moved.";
   }
   const others = `By this pair alone, position ${position} looks like ${listed(alike)}`;
   if (!isWave(encoding)) return `${others}.`;
@@ -72,8 +73,7 @@ function likeness(encoding, table, { pair, position }, alike) {
 }
 
 function together(table, position, nearest) {
-  if (!nearest) return "";
-  if (nearest.distance < ALIKE) return `All ${table.cols / 2} pairs together cannot tell it from ${nearest.row} either.`;
+  if (!nearest || nearest.distance < ALIKE) return "";
   return `All ${table.cols / 2} pairs together tell it from every other: the nearest, ${nearest.row}, is ${twoDecimals(nearest.distance)} away.`;
 }
 
@@ -94,6 +94,19 @@ export function offsetSentence(encoding, scores, { position, offset }, range) {
     : `${here} At this offset the positions range from ${twoPlaces(range[0])} to ${twoPlaces(range[1])}: the place counts, not the offset alone.`;
 }
 
+/** What bars of look-alikes under the table count. */
+export function countSentence(table, { position }, nearest) {
+  const all = nearest && nearest.distance < ALIKE ? "All pairs together confuse it too." : `All ${table.cols / 2} pairs together confuse it with none.`;
+  return `Bars: how many positions each pair alone confuses with position ${position}. ${all}`;
+}
+
+/** How far training made neighbours alike, in a learned table. */
+export function neighbourSentence(trained, rest) {
+  if (trained === null) return "";
+  const other = rest === null ? "" : `; of those left at random, ${twoPlaces(rest)}`;
+  return ` Neighbours' mean cosine: ${twoPlaces(trained)} among the trained${other}.`;
+}
+
 /** Whether the claim holds here: "true", "false", or "" while nothing was moved. */
 export function claimVerdict(shift, changed, size) {
   if (!shift) return "";
@@ -105,7 +118,7 @@ export function claimSentence(encoding, shift, { changed, size, bare }) {
   if (!shift) return "Move the sentence to see what its scores do.";
   const measured = `Moved by ${shift}, the scores change by ${twoDecimals(changed)} rms, and they are ${twoDecimals(size)} rms themselves.`;
   if (encoding === "rotary") return `${measured} Query and key are turned by the same amount more, so the angle between them stays.`;
-  if (encoding === "none") return `${measured} Nothing here knows where a word stands, so it cannot change; nor can order be learned.`;
+  if (encoding === "none") return `${measured} Nothing here knows where a word stands, so nothing can change, and no order is known.`;
   const alone = bare < 1e-6 * size
     ? "PE · PE alone does stay (0.00), but in a score the positions also meet the words, and they pass W_q and W_k first."
     : `Even PE · PE alone changes, by ${twoDecimals(bare)} rms.`;
