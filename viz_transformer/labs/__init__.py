@@ -1,6 +1,7 @@
 """Labs: a live model joined to a view. The only room where the two meet."""
 
 from viz_transformer.labs.head_lab import head_lab, interventions_of
+from viz_transformer.labs.masks import MaskTester, mask_lab
 from viz_transformer.labs.positions import position_lab
 from viz_transformer.labs.prediction import Prediction, prediction
 from viz_transformer.labs.stepper import attention_stepper, attention_steps, thinking_machines
@@ -8,6 +9,7 @@ from viz_transformer.labs.switch import TraceSwitch, trace_switch
 from viz_transformer.labs.translation import TranslationLab, translation_lab
 
 __all__ = [
+    "MaskTester",
     "Prediction",
     "TraceSwitch",
     "TranslationLab",
@@ -15,6 +17,7 @@ __all__ = [
     "attention_steps",
     "head_lab",
     "interventions_of",
+    "mask_lab",
     "position_lab",
     "prediction",
     "thinking_machines",

@@ -3,6 +3,7 @@
 from viz_transformer.plots.alt import describe_head, set_alt_text
 from viz_transformer.plots.head_lab import plot_head_effects, plot_head_lab, plot_log_probs
 from viz_transformer.plots.heads import plot_head, plot_heads
+from viz_transformer.plots.masks import describe_mask, plot_leaks, plot_mask, plot_mask_lab
 from viz_transformer.plots.positions import (
     plot_by_offset,
     plot_positions,
@@ -15,6 +16,7 @@ from viz_transformer.plots.stepper import describe_steps, plot_attention_steps
 
 __all__ = [
     "describe_head",
+    "describe_mask",
     "describe_steps",
     "plot_attention_steps",
     "plot_by_offset",
@@ -22,7 +24,10 @@ __all__ = [
     "plot_head_effects",
     "plot_head_lab",
     "plot_heads",
+    "plot_leaks",
     "plot_log_probs",
+    "plot_mask",
+    "plot_mask_lab",
     "plot_positions",
     "plot_shift",
     "plot_similarity",

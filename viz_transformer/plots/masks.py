@@ -1,0 +1,231 @@
+"""Masks on paper: what may be looked at, hatched where it may not, and what leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.colour import STOPS
+from viz_transformer.plots.labels import label, label_font
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: How each convention writes "may attend" and "may not".
+WRITTEN = {"may": ("True", "False"), "may_not": ("False", "True"), "additive": ("0", "−∞")}
+_MOST_WRITTEN = 12  # a wider mask has no room for words in its cells
+_UNMOVED = 1e-4  # float32 rounding; widgets.mask_lab.UNMOVED is the same
+_LEAK, _MOVED = "#b3261e", STOPS["light"][4]
+
+
+def plot_mask(
+    mask: Any,
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    *,
+    polarity: str = "may",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a mask: queries down the side, keys along the top, barred cells hatched.
+
+    Args:
+        mask: bool [query, key], True = may attend, such as ``causal_mask(5)[0, 0]``.
+        queries: the words that look; by default their positions.
+        keys: the words looked at; by default their positions.
+        polarity: how the cells are written: ``"may"`` (True = may attend), ``"may_not"`` (True =
+            may not) or ``"additive"`` (0 and −∞).
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes. Their image holds the mask as 0 and 1, [query, key].
+
+    Raises:
+        UserError: if the mask is not boolean [query, key], the words do not fit, or the polarity
+            is none of the three.
+    """
+    mask = np.asarray(mask)
+    if mask.dtype != bool or mask.ndim != 2:
+        raise UserError(
+            f"the mask is {mask.dtype} of shape {list(mask.shape)}, but a picture shows bool "
+            "[query, key]; choose a sentence of it, such as mask[0, 0]"
+        )
+    if polarity not in WRITTEN:
+        raise UserError(f"polarity={polarity!r} is none of {list(WRITTEN)}")
+    names = [
+        [str(place) for place in range(size)] if words is None else list(words)
+        for words, size in zip((queries, keys), mask.shape, strict=True)
+    ]
+    if [len(each) for each in names] != list(mask.shape):
+        raise UserError(
+            f"{len(names[0])} queries and {len(names[1])} keys do not fit a mask of shape "
+            f"{list(mask.shape)}; give one word for each row and each column"
+        )
+    if ax is None:
+        ax = _new_axes(*mask.shape)
+        set_alt_text(ax.figure, describe_mask(mask, names[0]))
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Rectangle
+
+    colours = ListedColormap(["#ffffff", STOPS["light"][2]])
+    ax.imshow(mask.astype(int), cmap=colours, vmin=0, vmax=1, aspect="equal")
+    may, may_not = WRITTEN[polarity]
+    size = 9 if max(mask.shape) <= 8 else 7
+    for (query, key), allowed in np.ndenumerate(mask):
+        cell = Rectangle((key - 0.5, query - 0.5), 1, 1, facecolor="none", edgecolor="0.55")
+        cell.set_linewidth(0.6)
+        if not allowed:
+            cell.set_hatch("////")
+        ax.add_patch(cell)
+        if max(mask.shape) <= _MOST_WRITTEN:
+            back = None if allowed else {"facecolor": "white", "edgecolor": "none", "pad": 1}
+            text = may if allowed else may_not
+            ax.text(key, query, text, ha="center", va="center", size=size, color="k", bbox=back)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    style = {"fontproperties": label_font(10), "parse_math": False}
+    slanted = max(len(label(key)) for key in names[1]) > 6
+    turn = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if slanted else {}
+    ax.set_xticks(range(mask.shape[1]), [label(key) for key in names[1]], **style, **turn)
+    empty = ~mask.any(-1)  # [query]
+    rows = [
+        label(word) + (" ∅" if none else "") for word, none in zip(names[0], empty, strict=True)
+    ]
+    ax.set_yticks(range(mask.shape[0]), rows, **style)
+    ax.xaxis.set_label_position("top")
+    ax.xaxis.tick_top()
+    ax.tick_params(which="both", length=0)
+    ax.set_xlabel("key (is looked at) →", color="0.35", loc="left", labelpad=8)
+    ax.set_ylabel("← query (looks)", color="0.35", loc="top", labelpad=8)
+    note = "hatched: may not look" + ("    ∅: may look at nothing" if empty.any() else "")
+    ax.text(0, -0.04, note, transform=ax.transAxes, va="top", color="0.35", size=9)
+    return ax
+
+
+def plot_leaks(
+    changes: Any,
+    allowed: Any,
+    queries: Sequence[str],
+    *,
+    real: Any = None,
+    change: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw by how much each output moved, and which of them should not have.
+
+    Args:
+        changes: the largest change of each query's output, [query].
+        allowed: bool [query], whether that output may depend on what was changed.
+        queries: the words that look, one for each bar.
+        real: bool [query], False for padding, whose outputs nobody reads; all by default.
+        change: what was changed, for the title.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes, with a bar for each query.
+
+    Raises:
+        UserError: if the arguments are not equally long.
+    """
+    changes, allowed = np.asarray(changes, float), np.asarray(allowed, bool)
+    real = np.ones_like(allowed) if real is None else np.asarray(real, bool)
+    if not len(changes) == len(allowed) == len(real) == len(queries):
+        raise UserError(
+            f"there are {len(changes)} changes, {len(allowed)} of allowed, {len(real)} of real and "
+            f"{len(queries)} queries; give one of each for each query"
+        )
+    if ax is None:
+        ax = _new_axes(len(changes), 5)
+        n_leaks = int((real & ~allowed & (changes >= _UNMOVED)).sum())
+        set_alt_text(ax.figure, f"Leak meter, {change}: {n_leaks} of {len(changes)} outputs leak.")
+    leaks = real & ~allowed & (changes >= _UNMOVED)
+    bars = ax.barh(range(len(changes)), changes, color=_MOVED, height=0.6)
+    top = max(float(changes.max()), _UNMOVED)
+    for bar, value, leak, counts in zip(bars, changes, leaks, real, strict=True):
+        if leak:
+            bar.set(facecolor=_LEAK, hatch="xx", edgecolor="white")
+        elif not counts:
+            bar.set(facecolor="0.8")
+        text = f"{value:.2f}" if value >= 0.005 else "0" if value < _UNMOVED else f"{value:.0e}"
+        words = f"{text}  LEAK" if leak else f"{text}  (padding)" if not counts else text
+        middle = bar.get_y() + bar.get_height() / 2
+        ax.text(value + 0.02 * top, middle, words, va="center", size=9, color="k")
+    ax.set_yticks(
+        range(len(queries)),
+        [label(word) for word in queries],
+        fontproperties=label_font(10),
+        parse_math=False,
+    )
+    ax.set(ylim=(len(changes) - 0.5, -0.5), xlim=(0, 1.35 * top))
+    ax.set_xlabel("largest change of an output", color="0.35")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_title(change, loc="left", size=10, parse_math=False)
+    return ax
+
+
+def plot_mask_lab(
+    mask: Any,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    polarity: str = "may",
+    leaks: Mapping[str, Any] | None = None,
+    alt_text: str | None = None,
+) -> Figure:
+    """Draw a mask and, beside it, the leak meter; arguments are those of the two.
+
+    Args:
+        mask: bool [query, key].
+        queries: the words that look.
+        keys: the words looked at.
+        polarity: as in `plot_mask`.
+        leaks: arguments of `plot_leaks` by name, without the queries; None leaves it out.
+        alt_text: alternative text of the figure.
+
+    Raises:
+        UserError: as the two.
+    """
+    import matplotlib.pyplot as plt
+
+    n_columns = 1 if leaks is None else 2
+    width, height = _size(*np.asarray(mask).shape[-2:])
+    figure, axes = plt.subplots(
+        1,
+        n_columns,
+        figsize=(width * n_columns, height),
+        squeeze=False,
+        layout="constrained",
+    )
+    plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
+    plot_mask(mask, queries, keys, polarity=polarity, ax=axes[0, 0])
+    if leaks is not None:
+        plot_leaks(**leaks, queries=queries, ax=axes[0, 1])
+    set_alt_text(figure, alt_text or describe_mask(np.asarray(mask), queries))
+    return figure
+
+
+def describe_mask(mask: np.ndarray, queries: Sequence[str]) -> str:
+    """Return a bool mask [query, key] in words: its size, what it bars, rows that see nothing."""
+    empty = [label(queries[row]) for row in np.flatnonzero(~mask.any(-1))]
+    return (
+        f"Mask of {mask.shape[0]} queries and {mask.shape[1]} keys; {int((~mask).sum())} of "
+        f"{mask.size} cells are barred (hatched). "
+        + (f"May look at nothing: {', '.join(empty)}." if empty else "Every row has a key.")
+    )
+
+
+def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
+    side = max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))  # inches a cell
+    return 1.8 + max(2.4, side * n_keys), 1.4 + max(1.2, side * n_queries)
+
+
+def _new_axes(n_queries: int, n_keys: int) -> Axes:
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=_size(n_queries, n_keys), layout="constrained")
+    return ax
