@@ -78,7 +78,8 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
             f"{len(first)} and {len(second)} numbers cannot be ranked against each other; give as "
             "many of each, and no NaN"
         )
-    x, y = (ranks - ranks.mean() for ranks in map(_ranks, (first, second)) if len(ranks))
+    middle = (len(first) + 1) / 2  # the mean of all ranks
+    x, y = _ranks(first) - middle, _ranks(second) - middle
     spread = np.sqrt((x**2).sum() * (y**2).sum())
     return float((x * y).sum() / spread) if spread > 0 else float("nan")
 

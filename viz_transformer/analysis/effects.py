@@ -107,7 +107,9 @@ def effects_in_words(effects: Sequence[HeadEffect]) -> str:
     n_heads = len(effects)
     said = []
     looks = f"The head that looks most surely, {surest.name} (confidence {surest.confidence:.2f}),"
-    if surest is most:
+    if np.isnan(surest.confidence):  # in so short a sentence no query has a choice
+        said.append(f"The head that matters most, {most.name}, {_changes(most)}.")
+    elif surest is most:
         said.append(
             f"{looks} is also the one that matters most: switched off, it {_changes(most)}."
         )

@@ -1,0 +1,299 @@
+"""The head lab, driven from Python; tests/ui does the same with a mouse and a keyboard."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import viz_transformer as vt
+from tests.hand_made import hostile_trace, make_trace
+from viz_transformer.labs import interventions_of
+from viz_transformer.model import HeadChange, Interventions, Transformer
+from viz_transformer.plots import plot_head_effects, plot_log_probs
+from viz_transformer.widgets.head_lab import HeadLab
+
+SENTENCE = "the cow did not cross the street because it was too tired"
+GENDER = {"kind": "encoder", "layer": 1, "head": 3}
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return vt.load_translator()
+
+
+@pytest.fixture(scope="module")
+def made(translator) -> HeadLab:
+    return vt.head_lab(translator)
+
+
+@pytest.fixture
+def lab(made: HeadLab) -> HeadLab:
+    """The lab as it was made; with shapes checked, each making takes a second."""
+    made.sentence, made.factors, made.query = SENTENCE, [], None
+    made.kind, made.layer, made.head = "cross", 1, 2
+    return made
+
+
+def asked(lab: HeadLab, *factors: dict) -> dict:
+    return lab.answer({"sentence": lab.sentence, "changes": list(factors)})
+
+
+def plain_log_probs(translator, model: Transformer, sentence: str, translation: str) -> np.ndarray:
+    """What the plain model gives for the words, without any of the lab's machinery."""
+    source = torch.tensor([translator.vocabulary.source_ids(sentence)])
+    ids = translator.vocabulary.target_ids(translation)
+    with torch.no_grad():
+        logits = model(source, torch.tensor([ids[:-1]]))
+    return F.log_softmax(logits, dim=-1)[0, range(len(ids) - 1), ids[1:]].numpy()
+
+
+def without_head(translator, kind: str, layer: int, head: int) -> Transformer:
+    """A copy of the model whose W_O reads nothing of one head: the same as a factor of 0."""
+    model = copy.deepcopy(translator.model)
+    part = {
+        "encoder": lambda: model.encoder.layers[layer].self_attention,
+        "decoder": lambda: model.decoder.layers[layer].self_attention,
+        "cross": lambda: model.decoder.layers[layer].cross_attention,
+    }[kind]()
+    d_head = model.config.d_model // model.config.n_heads
+    with torch.no_grad():
+        part.w_o.weight[:, head * d_head : (head + 1) * d_head] = 0
+    return model
+
+
+def test_the_numbers_are_those_of_the_plain_model(lab: HeadLab, translator) -> None:
+    reply = asked(lab)
+    assert reply["translation"] == translator.translate(SENTENCE).text.split()
+    assert reply["output"] == [*reply["translation"], "<eos>"]
+    expected = plain_log_probs(
+        translator, translator.model, SENTENCE, " ".join(reply["translation"])
+    )
+    assert reply["log_probs"] == pytest.approx(expected, abs=1e-5)
+    assert reply["loss"] == pytest.approx(-np.mean(reply["log_probs"]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer", "head"), [("encoder", 1, 3), ("decoder", 0, 1), ("cross", 1, 2)]
+)
+def test_a_head_switched_off_is_a_head_that_w_o_does_not_read(
+    lab: HeadLab, translator, kind: str, layer: int, head: int
+) -> None:
+    reply = asked(lab, {"kind": kind, "layer": layer, "head": head, "factor": 0.0})
+    model = without_head(translator, kind, layer, head)
+    unchanged = asked(lab)
+    expected = plain_log_probs(translator, model, SENTENCE, " ".join(unchanged["translation"]))
+    assert reply["log_probs"] == pytest.approx(expected, abs=1e-5)
+    assert reply["output"] == unchanged["output"]
+
+
+def test_factors_of_one_change_exactly_nothing(lab: HeadLab) -> None:
+    every = [{**place, "factor": 1.0} for place in lab._heads()]
+    assert asked(lab, *every) == asked(lab)
+    lab.factors = every
+    assert lab.factors == []
+
+
+def test_without_its_head_the_gender_is_lost(lab: HeadLab, translator) -> None:
+    assert asked(lab)["translation"][:2] == ["la", "vaca"]
+    lab.factors = [{**GENDER, "factor": 0}]
+    reply = asked(lab, *lab.factors)
+    assert reply["translation"][:2] == ["el", "vaca"]
+    assert reply["translation"][-1] == "cansado"
+    given = translator.translate(SENTENCE, interventions=interventions_of(lab))
+    assert list(given.tokens) == reply["translation"]
+    lost = np.subtract(reply["log_probs"], asked(lab)["log_probs"])
+    assert lost[reply["output"].index("cansada")] < -1
+
+
+def test_interventions_are_read_by_the_next_cell(lab: HeadLab) -> None:
+    assert interventions_of(lab) == Interventions()
+    lab.factors = [{"kind": "cross", "layer": 0, "head": 2, "factor": -0.5}]
+    assert interventions_of(lab) == Interventions(heads=[HeadChange("cross", 0, 2, -0.5)])
+
+
+def test_each_head_alone_is_what_it_is_when_asked_for_alone(lab: HeadLab) -> None:
+    each = lab.answer({"sentence": SENTENCE, "each": 0.0})
+    loss = asked(lab)["loss"]
+    assert len(each["heads"]) == len(lab._heads()) == 24
+    for head in each["heads"][:4] + each["heads"][-4:]:
+        place = {name: head[name] for name in ("kind", "layer", "head")}
+        alone = asked(lab, {**place, "factor": 0.0})
+        assert head["loss_change"] == alone["loss"] - loss
+    sizes = [abs(head["loss_change"]) for head in each["heads"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert each["words"] == vt.analysis.effects_in_words(lab.effects())
+
+
+def test_the_head_that_matters_most_is_chosen_first(translator) -> None:
+    lab = vt.head_lab(translator, "the white cow sleeps")
+    most = lab.effects()[0]
+    assert (lab.kind, lab.layer, lab.head) == (most.kind, most.layer, most.head)
+    assert (lab.kind, lab.layer, lab.head) == tuple(GENDER.values())
+
+
+def test_the_weights_sent_are_the_traces(lab: HeadLab, translator) -> None:
+    reply = asked(lab, {**GENDER, "factor": 0.0})
+    changes = Interventions(heads=[HeadChange(**GENDER, factor=0)])
+    target = translator.translate(SENTENCE).tokens
+    trace = translator.trace(SENTENCE, target, changes)
+    assert [kind["kind"] for kind in reply["kinds"]] == ["encoder", "decoder", "cross"]
+    for kind in reply["kinds"]:
+        weights = np.frombuffer(kind["weights"], dtype=f"<{kind['dtype'][0]}2")
+        expected = trace.attention(kind["kind"])
+        assert kind["shape"] == list(expected.shape)
+        assert weights.reshape(expected.shape) == pytest.approx(expected, abs=0.0003)
+        assert kind["queries"] == list(trace.query_tokens(kind["kind"]))
+        assert kind["keys"] == list(trace.key_tokens(kind["kind"]))
+
+
+@pytest.mark.parametrize("text", ["the dragon sleeps", "", "cat " * 80])
+def test_a_sentence_that_cannot_be_read_changes_nothing(lab: HeadLab, text: str) -> None:
+    lab.query = 3
+    with pytest.raises(vt.UserError, match=r"dragon|no word|80 words"):
+        lab.sentence = text
+    assert (lab.sentence, lab.query) == (SENTENCE, 3)
+    assert asked(lab)["translation"][0] == "la"
+    with pytest.raises(vt.UserError):
+        lab.answer({"sentence": text, "changes": []})
+
+
+def test_what_the_page_sends_is_checked_and_rolled_back(lab: HeadLab) -> None:
+    with pytest.raises(vt.UserError):
+        lab.set_state({"sentence": "the dragon sleeps", "query": None})
+    assert lab.sentence == SENTENCE
+    lab.set_state({"sentence": "the cow sleeps", "query": None})
+    assert lab.sentence == "the cow sleeps"
+
+
+def test_a_shorter_sentence_lets_go_of_a_word_that_it_has_not(lab: HeadLab) -> None:
+    lab.query = 9
+    lab.sentence = "the cow sleeps"
+    assert lab.query is None
+    lab.query = np.int64(2)
+    lab.sentence = "the cat sleeps"
+    assert lab.query == 2
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        ([{**GENDER, "factor": 5}], "from -1 to 2"),
+        ([{**GENDER, "factor": float("nan")}], "from -1 to 2"),
+        ([{**GENDER, "factor": True}], "from -1 to 2"),
+        ([{**GENDER, "head": 9, "factor": 0}], "no head of this model"),
+        ([{**GENDER, "kind": "sideways", "factor": 0}], "no head of this model"),
+        ([GENDER], "no head of this model"),
+        ([{**GENDER, "factor": 0}, {**GENDER, "factor": 2}], "twice"),
+    ],
+)
+def test_factors_that_make_no_sense_are_refused(lab: HeadLab, factors: list, message: str) -> None:
+    lab.factors = [{**GENDER, "factor": 0.5}]
+    with pytest.raises(vt.UserError, match=message):
+        lab.factors = factors
+    assert lab.factors == [{**GENDER, "factor": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("kind", "sideways"), ("layer", 2), ("head", -1), ("query", 40)]
+)
+def test_a_choice_that_is_not_there_is_refused(lab: HeadLab, name: str, value: object) -> None:
+    before = getattr(lab, name)
+    with pytest.raises(vt.UserError):
+        setattr(lab, name, value)
+    assert getattr(lab, name) == before
+
+
+def test_factors_are_kept_in_one_order(lab: HeadLab) -> None:
+    first, second = {**GENDER, "factor": 0.0}, {**GENDER, "kind": "cross", "factor": 2.0}
+    lab.factors = [second, first]
+    assert lab.factors == [first, second]
+
+
+def test_a_page_can_carry_each_head_alone_and_what_is_shown(lab: HeadLab) -> None:
+    assert len(lab.questions()) == 2 + 24
+    lab.factors = [{**GENDER, "factor": 0}]
+    assert len(lab.questions()) == 2 + 24  # that is one of them
+    lab.factors = [{**GENDER, "factor": 0.5}]
+    questions = lab.questions()
+    assert len(questions) == 3 + 24
+    assert questions[-1]["changes"] == lab.factors
+    assert {"sentence": SENTENCE, "changes": [{**GENDER, "factor": 0.0}]} in questions
+    assert all(lab.answer(question) for question in (questions[0], *questions[-2:]))
+
+
+def test_the_figure_draws_the_numbers_of_the_view(lab: HeadLab) -> None:
+    lab.factors = [{**GENDER, "factor": 0}]
+    figure = lab.figure()
+    words, heads = figure.axes
+    before, after = ([bar.get_width() for bar in bars] for bars in words.containers)
+    assert before == asked(lab)["log_probs"]
+    assert after == asked(lab, *lab.factors)["log_probs"]
+    assert [text.get_text() for text in words.get_yticklabels()] == asked(lab)["output"]
+    points = np.concatenate([drawn.get_offsets() for drawn in heads.collections])
+    expected = [(each.confidence, each.loss_change) for each in lab.effects()]
+    assert np.array(sorted(map(tuple, points))) == pytest.approx(np.array(sorted(expected)))
+    assert figure.alt_text == lab.alt_text()
+
+
+def test_the_alternative_text_says_what_happened(lab: HeadLab) -> None:
+    assert vt.analysis.effects_in_words(lab.effects()) in lab.alt_text()
+    lab.factors = [{**GENDER, "factor": 0}]
+    text, reply = lab.alt_text(), asked(lab, *lab.factors)
+    assert "encoder layer 1 head 3 times 0 as “el vaca no cruzo" in text
+    assert f"to {reply['loss']:.3f} nats per token" in text
+    assert "attention is not an explanation" in lab.about.lower()
+
+
+def hand_made(trace, log_prob: float = -0.5):
+    """A function without a model: every head costs more than the one before."""
+    n_tokens = len(trace.output_tokens)
+
+    def answer(request: dict) -> dict:
+        log_probs = np.full(n_tokens, log_prob)
+        if "each" not in request:
+            lost = 0.1 * len(request["changes"])
+            translation = trace.output_tokens[:-1] if lost else trace.output_tokens
+            return {"translation": translation, "trace": trace, "log_probs": log_probs - lost}
+        each = {}
+        for kind in trace.kinds:
+            shape = trace.attention(kind).shape[:2]
+            costs = 0.01 * np.arange(math.prod(shape)).reshape(shape)
+            each[kind] = log_probs - costs[..., None]
+        return {"trace": trace, "log_probs": log_probs, "each": each}
+
+    return answer
+
+
+def test_the_view_needs_no_model() -> None:
+    view = HeadLab(hand_made(make_trace()), "a sentence")
+    assert (view.layer, view.head) == (1, 3)
+    assert view.effects()[0].loss_change == pytest.approx(0.07)
+    assert asked(view, {**GENDER, "factor": 0.0})["loss"] == pytest.approx(0.6)
+
+
+def test_hostile_tokens_can_be_sent_and_drawn() -> None:
+    view = HeadLab(hand_made(hostile_trace()), "</script><script>window.pwned=1</script>")
+    for word in asked(view)["output"]:
+        word.encode()
+    view.factors = [{"kind": "cross", "layer": 0, "head": 1, "factor": 0}]
+    view.figure().canvas.draw()
+
+
+def test_plots_take_axes_and_refuse_what_does_not_fit(lab: HeadLab) -> None:
+    effects = lab.effects()
+    ax = plot_log_probs(["la", "vaca"], [-0.1, -0.2], [-1.0, -0.2])
+    assert plot_head_effects(effects, ax=ax) is ax
+    assert "la: −0.90 nats" in ax.figure.alt_text
+    assert plot_head_effects(effects).figure.alt_text.endswith(
+        vt.analysis.effects_in_words(effects)
+    )
+    for before in ([-0.1], [-0.1, 0.2], [-0.1, float("nan")]):
+        with pytest.raises(vt.UserError, match="2 tokens"):
+            plot_log_probs(["la", "vaca"], before, [-1.0, -0.2])
+    with pytest.raises(vt.UserError, match="no head"):
+        plot_head_effects([])
