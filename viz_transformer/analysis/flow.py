@@ -104,7 +104,8 @@ def output_rollout(trace: ForwardTrace, residual: float = 0.5) -> OutputRollout:
 
 
 def _mean_heads(trace: ForwardTrace, kind: str) -> Float64:
-    return as_weights(attention_of(trace, kind)).mean(axis=1)  # [layer, query, key]
+    # Layer by layer: float64 of all at once could fill the memory.
+    return np.stack([as_weights(layer).mean(axis=0) for layer in attention_of(trace, kind)])
 
 
 def _stack_rollout(layers: Float64, residual: float) -> list[Float64]:

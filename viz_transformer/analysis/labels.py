@@ -97,10 +97,13 @@ def label_heads(trace: ForwardTrace, kind: str) -> tuple[tuple[HeadLabel | None,
     (attention sinks) and Clark et al. 2019 (broad heads); "more than chance" is the bound of
     Chernoff 1952 as Hoeffding 1963 (theorem 1) has it for numbers between 0 and 1.
     """
-    weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
+    weights = attention_of(trace, kind)  # [layer, head, query, key]
     reachable = reachable_keys(weights, kind)  # [query]
     patterns = list(_patterns(kind, *weights.shape[-2:]))
-    return tuple(tuple(_label(head, reachable, patterns) for head in layer) for layer in weights)
+    # Head by head: float64 of all at once could fill the memory.
+    return tuple(
+        tuple(_label(as_weights(head), reachable, patterns) for head in layer) for layer in weights
+    )
 
 
 def _patterns(kind: str, n_queries: int, n_keys: int) -> Iterator[_Pattern]:

@@ -7,6 +7,8 @@ nothing, counts in no mean.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -52,7 +54,8 @@ def reachable_keys(weights: Float64, kind: str) -> NDArray[np.int64]:
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
     """
     n_queries, n_keys = weights.shape[-2:]
-    if kind == "decoder" and not np.triu(weights, 1).any():
+    largest = weights.reshape(-1, n_queries, n_keys).max(axis=0)  # [query, key], of all heads
+    if kind == "decoder" and not np.triu(largest, 1).any():
         return np.arange(1, n_queries + 1)  # [query]
     return np.full(n_queries, n_keys)  # [query]
 
@@ -129,8 +132,7 @@ def head_entropy_bits(trace: ForwardTrace, kind: str) -> Float64:
     Raises:
         UserError: if the trace lacks the kind, or holds no attention weights there.
     """
-    weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
-    return mean_over(entropy_bits(weights), attending(weights))
+    return _by_head(trace, kind, lambda head: mean_over(entropy_bits(head), attending(head)))
 
 
 def head_entropy_share(trace: ForwardTrace, kind: str) -> Float64:
@@ -143,10 +145,13 @@ def head_entropy_share(trace: ForwardTrace, kind: str) -> Float64:
     Raises:
         UserError: if the trace lacks the kind, or holds no attention weights there.
     """
-    weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
-    reachable = reachable_keys(weights, kind)  # [query]
-    share = entropy_bits(weights) / np.log2(np.maximum(reachable, 2))  # [layer, head, query]
-    return mean_over(share, attending(weights) & (reachable > 1))
+    reachable = reachable_keys(attention_of(trace, kind), kind)  # [query]
+
+    def share(head: Float64) -> Float64:
+        most = np.log2(np.maximum(reachable, 2))  # [query], in bits
+        return mean_over(entropy_bits(head) / most, attending(head) & (reachable > 1))
+
+    return _by_head(trace, kind, share)
 
 
 def head_mean_distance(trace: ForwardTrace, kind: str) -> Float64:
@@ -156,13 +161,20 @@ def head_mean_distance(trace: ForwardTrace, kind: str) -> Float64:
         UserError: if the kind is cross (two sentences have no common positions), the trace lacks
             it, or holds no attention weights there.
     """
-    weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
+    attention_of(trace, kind)
     if kind == "cross":
         raise UserError(
             "cross attention has its queries in one sentence and its keys in another, so there "
             "is no distance between them; choose 'encoder' or 'decoder'"
         )
-    return mean_over(mean_distance(weights), attending(weights))
+    return _by_head(trace, kind, lambda head: mean_over(mean_distance(head), attending(head)))
+
+
+def _by_head(trace: ForwardTrace, kind: str, measure: Callable[[Float64], Float64]) -> Float64:
+    """Return a number for each head, ``[layer, head]``."""
+    # One by one: float64 of all at once could fill the memory.
+    weights = attention_of(trace, kind)  # [layer, head, query, key]
+    return np.array([[measure(as_weights(head)) for head in layer] for layer in weights])
 
 
 def norm_weighted(weights: ArrayLike, value_norms: ArrayLike) -> Float64:
