@@ -253,7 +253,7 @@ export function cellInWords(first, second, at, query, changed) {
   const col = at?.col ?? weights.indexOf(Math.max(...weights));
   const rank = 1 + weights.filter((weight) => weight > weights[col]).length;
   const place = row * first.cols + col;
-  const now = changed ? ` → ${second.values[place].toFixed(2)} with your changes` : "";
+  const now = changed ? `; with your changes ${second.values[place].toFixed(2)}` : "";
   return `${visible(first.queries[row])} to ${visible(first.keys[col])}: ${first.values[place].toFixed(2)}, rank ${rank} of ${first.cols}${now}`;
 }
 

@@ -1,0 +1,332 @@
+"""The head lab in a real browser: exported, and in JupyterLab with the translator behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import viz_transformer as vt
+from tests.hand_made import HOSTILE, hostile_trace
+from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.ui.lab_page import LabPage
+from viz_transformer.export import export_html
+from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.widgets.head_lab import HeadLab
+
+SENTENCE = "the cow did not cross the street because it was too tired"
+GENDER = {"kind": "encoder", "layer": 1, "head": 3}
+PLACES = [(kind, layer, head) for kind in ("encoder", "decoder", "cross")
+          for layer in range(2) for head in range(4)]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def translator() -> vt.Translator:
+    return vt.load_translator()
+
+
+@pytest.fixture(scope="module")
+def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lab = vt.head_lab(translator)
+    return export_html(lab, tmp_path_factory.mktemp("head_lab") / "page.html", title="Head lab")
+
+
+def drawn(root: Locator) -> Locator:
+    """Wait until the view shows what is asked of it, and return it."""
+    # Two frames: what was just clicked has then asked for what it needs.
+    root.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+    expect(root).to_have_attribute("data-stale", "false")
+    return root
+
+
+def open_page(page: Page, path: Path) -> Locator:
+    """Open an exported page and return its head lab, drawn."""
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) * (message.type == "error"))
+    page.goto(path.as_uri())
+    root = drawn(page.locator(".vt-head-lab"))
+    assert errors == []
+    return root
+
+
+def head_button(root: Locator, kind: str, layer: int, head: int) -> Locator:
+    name = re.compile(f"^{kind} layer {layer} head {head}, ")
+    return root.locator(".vt-head-grid").get_by_role("button", name=name)
+
+
+def numbers(cells: Locator) -> list[float]:
+    return [float(text.replace("−", "-")) for text in cells.all_inner_texts()]
+
+
+def table_of_words(root: Locator) -> dict[str, list]:
+    """What the table of words shows, column by column, and its last line."""
+    rows = root.locator(".vt-word-table tbody tr")
+    return {
+        "words": rows.locator("th").all_inner_texts(),
+        "before": numbers(rows.locator("td:nth-child(3)")),
+        "after": numbers(rows.locator("td:nth-child(4)")),
+        "change": numbers(rows.locator("td:nth-child(5)")),
+        "loss": numbers(root.locator(".vt-word-table tfoot td")),
+    }
+
+
+def check_words(root: Locator, translator: vt.Translator, factors: list[dict]) -> None:
+    """Compare every number of the table, and the translation, with the model's own."""
+    changes = Interventions(heads=[HeadChange(**each) for each in factors])
+    target = translator.translate(SENTENCE).tokens
+    before = translator.log_probs(SENTENCE, target)
+    after = translator.log_probs(SENTENCE, target, changes)
+    shown = table_of_words(root)
+    assert shown["words"] == [*target, "<eos>"]
+    assert shown["before"] == pytest.approx(before, abs=0.00051)
+    assert shown["after"] == pytest.approx(after, abs=0.00051)
+    assert shown["change"] == pytest.approx(after - before, abs=0.00051)
+    losses = [-before.mean(), -after.mean(), before.mean() - after.mean()]
+    assert shown["loss"] == pytest.approx(losses, abs=0.00051)
+    lines = root.locator(".vt-translation")
+    expect(lines.first).to_have_text(" ".join(target))
+    expect(lines.last).to_have_text(translator.translate(SENTENCE, interventions=changes).text)
+
+
+def test_the_page_shows_the_model_s_numbers_for_heads_of_each_kind(
+    page: Page, exported: Path, translator: vt.Translator
+) -> None:
+    root = open_page(page, exported)
+    check_words(root, translator, [])
+    assert table_of_words(root)["change"] == [0] * 11
+    for place in [("encoder", 1, 3), ("decoder", 0, 0), ("cross", 1, 2)]:
+        head_button(root, *place).click()
+        drawn(root)
+        factor = dict(zip(("kind", "layer", "head"), place, strict=True)) | {"factor": 0}
+        check_words(root, translator, [factor])
+        expect(head_button(root, *place)).to_have_text("off")
+        expect(head_button(root, *place)).to_have_attribute("aria-pressed", "true")
+        head_button(root, *place).click()
+        drawn(root)
+    check_words(root, translator, [])
+
+
+def test_differing_words_are_marked_and_the_bars_are_the_numbers(
+    page: Page, exported: Path
+) -> None:
+    root = open_page(page, exported)
+    expect(root.locator("mark")).to_have_count(0)
+    head_button(root, *GENDER.values()).click()
+    drawn(root)
+    assert root.locator("mark").all_inner_texts() == ["la", "cansada", "el", "cansado"]
+    expect(root.locator(".vt-says")).to_contain_text("Encoder layer 1 head 3 is off. Loss 0.000 →")
+    widths = root.locator(".vt-after .vt-fill").evaluate_all(
+        "bars => bars.map(bar => bar.getBoundingClientRect().width)"
+    )
+    after = np.abs(table_of_words(root)["after"])
+    assert np.array(widths) / max(widths) == pytest.approx(after / max(after), abs=0.02)
+
+
+def test_the_table_of_heads_holds_the_measured_effects(
+    page: Page, exported: Path, translator: vt.Translator
+) -> None:
+    root = open_page(page, exported)
+    effects = vt.head_lab(translator).effects()
+    rows = root.locator(".vt-worth-table tbody tr")
+    shown = [row.locator("td").all_inner_texts() for row in rows.all()]
+    for effect, (change, rank, confidence, confidence_rank) in zip(effects, shown, strict=True):
+        assert float(change.replace("−", "-")) == pytest.approx(effect.loss_change, abs=0.00051)
+        assert (int(rank), int(confidence_rank)) == (effect.rank, effect.confidence_rank)
+        assert float(confidence) == pytest.approx(effect.confidence, abs=0.0051)
+    said = vt.analysis.effects_in_words(effects)
+    expect(root.locator(".vt-verdict")).to_have_text(f"{said} Attention is not an explanation.")
+
+    name = root.get_by_role("button", name="encoder layer 1 head 3", exact=True)
+    name.click()  # in the table: this one alone
+    drawn(root)
+    expect(name).to_have_attribute("aria-pressed", "true")
+    expect(root.locator(".vt-translation").last).to_contain_text("el vaca")
+
+
+def test_weights_of_the_chosen_head_stand_beside_each_other(
+    page: Page, exported: Path, translator: vt.Translator
+) -> None:
+    root = open_page(page, exported)
+    root.get_by_role("button", name="encoder layer 1 head 3", exact=True).click()
+    head_button(root, "encoder", 1, 3).press("ArrowDown")  # on to the decoder's first layer
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    expect(root.locator(".vt-chosen-name")).to_have_text("Chosen: cross layer 1 head 3")
+    expect(root.locator(".vt-looks .vt-title")).to_contain_text(
+        "Cross-attention · layer 1 · head 3"
+    )
+    target = translator.translate(SENTENCE).tokens
+    off = Interventions(heads=[HeadChange(**GENDER, factor=0)])
+    for which, changes in enumerate((None, off)):
+        weights = translator.trace(SENTENCE, target, changes).cross_attention[1, 3]
+        cells = root.locator(".vt-matrix").nth(which).locator("td")
+        assert numbers(cells) == pytest.approx(weights.ravel(), abs=0.0055)
+    cell = root.locator(".vt-matrix").first.locator("td[data-row='9'][data-col='11']")
+    cell.click()
+    page.mouse.move(0, 0)
+    weight = translator.trace(SENTENCE, target).cross_attention[1, 3, 9]
+    said = root.locator(".vt-cell-says")
+    expect(said).to_contain_text(f"cansada to tired: {weight[11]:.2f}, rank 1 of 13")
+    expect(root.locator(".vt-pinned")).to_have_count(2 * 13)
+
+
+def test_what_the_page_cannot_answer_is_said_and_the_picture_stays(
+    page: Page, exported: Path, translator: vt.Translator
+) -> None:
+    root = open_page(page, exported)
+    problem = root.locator(".vt-problem")
+    expect(problem).to_be_hidden()
+    head_button(root, "encoder", 1, 3).click()
+    drawn(root)
+    head_button(root, "cross", 0, 0).click()  # two at once
+    expect(problem).to_contain_text("needs the running notebook")
+    expect(problem).to_contain_text("knows each head alone switched off")
+    expect(problem).to_contain_text("Encoder layer 1 head 3 is off.")
+    check_words(root, translator, [{**GENDER, "factor": 0}])
+    root.get_by_role("button", name="Reset all").click()
+    drawn(root)
+    expect(problem).to_be_hidden()
+    check_words(root, translator, [])
+
+    field = root.get_by_role("textbox", name="sentence to translate")
+    field.fill("the horse sleeps")
+    field.press("Enter")
+    expect(problem).to_contain_text("needs the running notebook")
+    expect(problem).to_contain_text(f"still shows “{SENTENCE}”")
+    check_words(root, translator, [])
+
+
+def test_the_keyboard_does_all(page: Page, exported: Path) -> None:
+    root = open_page(page, exported)
+    chosen = root.locator(".vt-chosen-name")
+    expect(chosen).to_have_text("Chosen: cross layer 1 head 2")
+    head_button(root, "cross", 1, 2).focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowRight")
+    expect(chosen).to_have_text("Chosen: encoder layer 1 head 3")
+    expect(head_button(root, *GENDER.values())).to_be_focused()
+    page.keyboard.press("Enter")
+    drawn(root)
+    expect(root.locator(".vt-translation").last).to_contain_text("el vaca")
+    page.keyboard.press("Space")
+    drawn(root)
+    expect(root.locator(".vt-translation").last).to_contain_text("la vaca")
+    page.keyboard.press("Tab")
+    expect(root.get_by_role("slider")).to_be_focused()
+    page.keyboard.press("Home")
+    expect(head_button(root, *GENDER.values())).to_have_text("−1")
+    expect(head_button(root, *GENDER.values())).to_have_attribute(
+        "aria-label", "encoder layer 1 head 3, times −1"
+    )
+
+
+def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
+    trace = hostile_trace()
+    log_probs = np.full(len(HOSTILE), -0.5)
+
+    def answer(request: dict) -> dict:
+        each = {kind: np.broadcast_to(log_probs, (1, 2, len(HOSTILE))) for kind in trace.kinds}
+        translation = HOSTILE[:: -1 if request.get("changes") else 1]
+        return {"translation": translation, "trace": trace, "log_probs": log_probs, "each": each}
+
+    view = HeadLab(answer, HOSTILE[0])
+    view.factors = [{"kind": "cross", "layer": 0, "head": 1, "factor": 0}]
+    root = open_page(page, export_html(view, tmp_path / "page.html"))
+    assert root.locator(".vt-word-table th[scope=row]").first.inner_text() == HOSTILE[0]
+    assert page.evaluate("window.pwned") is None
+    assert root.locator("script, img, b").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("window", [LAPTOP, SMALL, {"width": 480, "height": 720}])
+def test_it_fits_its_window(
+    new_page: Callable[..., Page], exported: Path, scheme: str, window: dict
+) -> None:
+    page = new_page(viewport=window)
+    page.emulate_media(color_scheme=scheme)
+    root = open_page(page, exported)
+    root.get_by_role("button", name="encoder layer 1 head 3", exact=True).click()
+    drawn(root)
+    assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
+    table = root.locator(".vt-worth-table")
+    assert table.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    parts = [part.bounding_box() for part in root.locator(".vt-lab-part").all()]
+    for one, other in pairwise(parts):
+        beside = one["x"] + one["width"] <= other["x"] + 1
+        assert beside or one["y"] + one["height"] <= other["y"] + 1
+    ARTIFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTIFACTS / f"head_lab_{window['width']}_{scheme}.png", full_page=True)
+
+
+CELL = """
+import viz_transformer as vt
+
+translator = vt.load_translator()
+lab = vt.head_lab(translator)
+lab
+"""
+
+
+def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Translator) -> None:
+    lab.open_cells(CELL)
+    lab.run_all()
+    root = lab.output(0).locator(".vt-head-lab")
+    drawn(root)
+    head_button(root, *GENDER.values()).click()
+    drawn(root)
+    check_words(root, translator, [{**GENDER, "factor": 0}])
+    lab.wait_for_value("lab.factors", [{**GENDER, "factor": 0.0}])
+    told = lab.run(
+        "print(translator.translate(lab.sentence,"
+        " interventions=vt.labs.interventions_of(lab)).text)"
+    )
+    assert told.strip() == root.locator(".vt-translation").last.inner_text()
+
+    # Two at once, and a factor between, which no exported page could carry.
+    lab.run("lab.factors = [*lab.factors, dict(kind='cross', layer=1, head=2, factor=0.5)]")
+    expect(head_button(root, "cross", 1, 2)).to_have_text("0.5")
+    drawn(root)
+    both = [{**GENDER, "factor": 0}, {"kind": "cross", "layer": 1, "head": 2, "factor": 0.5}]
+    check_words(root, translator, both)
+
+    # Thirty fast clicks on ten heads, three on each: what is shown is what stands at the end.
+    lab.run("lab.factors = []")
+    expect(root.get_by_role("button", name="Reset all")).to_be_disabled()
+    drawn(root)
+    root.evaluate(
+        """root => {
+            const heads = [...root.querySelectorAll('.vt-head-button')].slice(0, 10);
+            for (let i = 0; i < 30; i++) heads[i % 10].click();
+        }"""
+    )
+    ten = [
+        {"kind": kind, "layer": layer, "head": head, "factor": 0.0}
+        for kind, layer, head in PLACES[:10]
+    ]
+    lab.wait_for_value("lab.factors", ten)
+    drawn(root)
+    check_words(root, translator, ten)
+
+    field, problem = root.get_by_role("textbox"), root.locator(".vt-problem")
+    field.fill("the dragon sleeps")
+    field.press("Enter")
+    expect(problem).to_contain_text("unknown English word 'dragon' (did you mean")
+    expect(problem).to_contain_text(f"still shows “{SENTENCE}”")
+    check_words(root, translator, ten)
+    field.fill("the white cow sleeps")
+    field.press("Enter")
+    expect(root.locator(".vt-translation").first).to_have_text("la vaca blanca duerme")
+    expect(problem).to_be_hidden()
+    lab.wait_for_value("lab.sentence", "the white cow sleeps")
+    drawn(root)
+    lab.screenshot("head-lab-jupyterlab")
+    assert lab.errors == []
