@@ -6,60 +6,136 @@ heads when they are looked at (see `requests`).
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
+from viz_transformer.errors import UserError
+from viz_transformer.trace import FloatArray, ForwardTrace
+from viz_transformer.widgets.explorer.requests import SENT_AS, measures, sent
 from viz_transformer.widgets.explorer.shown import Shown
 
 #: Traces that take no more bytes than this as float32 are sent exactly, all heads at once.
 EXACT_BYTES = 256 * 1024
 
 
-def pack(shown: Any, compare: Any = None, *, version: int = 0) -> dict[str, Any]:
+#: All the small pictures of a large trace take no more than this together; each is from 8 × 8 to
+#: 32 × 32 pixels.
+OVERVIEW_BYTES = 192 * 1024
+
+Head = tuple[str, int, int]
+
+
+def pack(
+    trace: ForwardTrace,
+    compare: ForwardTrace | None = None,
+    *,
+    version: int = 0,
+    first: Head | None = None,
+) -> dict[str, Any]:
     """Return what the page reads, of a trace or of the difference of two.
 
-    Weights are little-endian bytes, ``[layer, head, query, key]`` in C order.
+    Weights are little-endian bytes in C order. Where all of them fit in 256 KiB as float32, they
+    are sent so: ``[layer, head, query, key]``. Else an overview of uint8 is sent, 255 for a weight
+    of 1 (128 for a difference of 0, 255 for 1), each pixel the strongest weight beneath it; and of
+    one head the weights, float16, off by 0.00025 at most.
 
     Args:
-        shown: a ForwardTrace.
+        trace: the trace.
         compare: another of the same shape, whose weights are subtracted; or None.
-        version: which of the view's traces it is: what the page asks for names it.
+        version: which of a view's traces it is: what the page asks for names it.
+        first: the kind, layer and head that is sent with the overview; the last kind's first head
+            if None.
 
     Raises:
         UserError: if they cannot be shown (see `Shown`).
     """
-    return pack_shown(Shown(shown, compare), version)
+    return pack_shown(Shown(trace, compare), version, first)
 
 
-def pack_shown(shown: Shown, version: int) -> dict[str, Any]:
+def pack_shown(shown: Shown, version: int, first: Head | None = None) -> dict[str, Any]:
     """Return what the page reads of what has been checked already."""
-    return {"version": version, "kinds": [_kind(shown, kind) for kind in shown.kinds]}
+    whole = is_whole(shown)
+    make = _whole if whole else _overview
+    kinds = [{**_words(shown, kind), **make(shown, kind)} for kind in shown.kinds]
+    if not whole:
+        kind, layer, head = first or (shown.kinds[-1], 0, 0)
+        weights = sent(shown.head(kind, layer, head))
+        kinds[shown.kinds.index(kind)]["first"] = {"layer": layer, "head": head, "weights": weights}
+    return {"version": version, "kinds": kinds}
 
 
-def _kind(shown: Shown, kind: str) -> dict[str, Any]:
-    shape = shown.shape(kind)
-    dtype = np.dtype("<f4" if shown.n_bytes <= EXACT_BYTES else "<f2")
-    no_rollout = shown.no_rollout(kind)
-    weights = np.stack([shown.layer(kind, layer) for layer in range(shape[0])])
+def is_whole(shown: Shown) -> bool:
+    """Return whether all of it is sent at once."""
+    return shown.n_bytes <= EXACT_BYTES
+
+
+def _whole(shown: Shown, kind: str) -> dict[str, Any]:
+    weights = np.stack([shown.layer(kind, layer) for layer in range(shown.shape(kind)[0])])
+    try:
+        measured = measures(shown, kind)
+    except UserError:  # rows of more than 1, of which the note tells
+        measured = {"labels": None, "entropies": None}
+    rolled = None if shown.no_rollout(kind) else shown.rollouts(kind).astype("<f4").tobytes()
     return {
-        **_words(shown, kind),
-        "shape": list(shape),
-        "signed": shown.signed,
-        "dtype": dtype.name,
-        "weights": weights.astype(dtype).tobytes(),
-        "masked": _bits(shown.masked(kind)),
-        "labels": shown.labels(kind),
-        "entropies": shown.entropies(kind).astype("<f4").tobytes(),
-        "rollouts": None if no_rollout else shown.rollouts(kind).astype(dtype).tobytes(),
-        "noRollout": no_rollout,
+        "dtype": "float32",
+        "weights": weights.astype("<f4").tobytes(),
+        "rollouts": rolled,
+        **measured,
     }
+
+
+def _overview(shown: Shown, kind: str) -> dict[str, Any]:
+    n_heads = sum(np.prod(shown.shape(each)[:2]) for each in shown.kinds)
+    side = int(min(32, max(8, (OVERVIEW_BYTES / n_heads) ** 0.5)))
+    n_layers, _, rows, cols = shown.shape(kind)
+    small = np.stack([strongest(shown.layer(kind, layer), side) for layer in range(n_layers)])
+    scaled = 128 + 127 * small if shown.signed else 255 * small
+    return {
+        "dtype": SENT_AS.name,
+        "overview": {
+            "rows": min(side, rows),
+            "cols": min(side, cols),
+            "values": np.rint(scaled).clip(0, 255).astype(np.uint8).tobytes(),
+        },
+    }
+
+
+def strongest(weights: FloatArray, side: int) -> FloatArray:
+    """Shrink matrices to at most `side` cells a side; each is the weight farthest from 0 there.
+
+    Args:
+        weights: ``[head, query, key]``.
+        side: of the small matrices; what is smaller stays as it is.
+    """
+    for axis in (1, 2):  # queries first: that reads the weights in their order, and leaves few
+        n = weights.shape[axis]
+        if n <= side:
+            continue
+        edges = np.arange(side + 1) * n // side
+        parts = [
+            weights[:, start:end] if axis == 1 else weights[..., start:end]
+            for start, end in itertools.pairwise(edges)
+        ]
+        weights = np.stack([_farthest(part, axis) for part in parts], axis=axis)
+    return weights
+
+
+def _farthest(weights: FloatArray, axis: int) -> FloatArray:
+    most, least = weights.max(axis=axis), weights.min(axis=axis)
+    return np.where(most >= -least, most, least)
 
 
 def _words(shown: Shown, kind: str) -> dict[str, Any]:
     queries, keys = shown.words(kind)
     return {
         "kind": kind,
+        "shape": list(shown.shape(kind)),
+        "signed": shown.signed,
+        "note": shown.note(kind),
+        "noRollout": shown.no_rollout(kind),
+        "masked": _bits(shown.masked(kind)),
         "queries": _sendable(shown.queries(kind)),
         "keys": _sendable(shown.keys(kind)),
         "reads": _sendable(shown.reads(kind)),

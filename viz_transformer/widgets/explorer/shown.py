@@ -5,19 +5,31 @@ A large trace is hundreds of megabytes: nothing here makes a second one of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis import head_entropy_share, label_heads, output_rollout, rollout
+from viz_transformer.analysis.flow import output_rollout, rollout
+from viz_transformer.analysis.labels import label_heads
 from viz_transformer.analysis.masked import masked_cells
+from viz_transformer.analysis.measures import head_entropy_share
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ATTENTION_KINDS, FloatArray, ForwardTrace
+from viz_transformer.widgets.explorer.checks import (
+    TOLERANCE,
+    Rows,
+    check,
+    check_alike,
+    check_shares,
+    rows_of,
+)
 
 Words = list[int | None] | None
+Labels = list[list[dict[str, Any] | None]]
 
 
 class Shown:
@@ -32,12 +44,17 @@ class Shown:
         """Check that they can be shown.
 
         Raises:
-            UserError: if one is no trace or holds no attention, or their shapes differ.
+            UserError: if one is no trace or holds no attention, if a weight is no share, or if
+                their shapes differ.
         """
-        self.trace = _check(trace)
-        self.compare = None if compare is None else _check(compare)
+        self.trace = check(trace)
+        self.compare = None if compare is None else check(compare)
         if self.compare is not None:
-            _check_alike(trace, compare)
+            check_alike(trace, compare)
+        for each in self._traces:
+            for kind in each.kinds:
+                check_shares(each, kind)
+        self._rolled: dict[str, NDArray[np.float32]] = {}
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -48,6 +65,10 @@ class Shown:
     def signed(self) -> bool:
         """Whether this is a difference, from -1 to 1."""
         return self.compare is not None
+
+    @property
+    def _traces(self) -> list[ForwardTrace]:
+        return [self.trace] if self.compare is None else [self.trace, self.compare]
 
     @cached_property
     def n_bytes(self) -> int:
@@ -70,6 +91,39 @@ class Shown:
             return weights
         return weights - self.compare.attention(kind)[layer, head]
 
+    def aggregate(self, kind: str, how: str, heads: Sequence[Sequence[int]]) -> FloatArray:
+        """Return several heads as one, ``[query, key]``.
+
+        Args:
+            kind: of the heads.
+            how: ``"mean"``, or ``"max"``: of differences the one farthest from 0.
+            heads: ``[layer, head]`` pairs, one or more.
+        """
+        (layer, head), *others = heads
+        result = self.head(kind, layer, head).copy()
+        for layer, head in others:
+            weights = self.head(kind, layer, head)
+            if how == "mean":
+                result += weights
+            else:
+                np.copyto(result, weights, where=np.abs(weights) > np.abs(result))
+        return result / np.float32(len(heads)) if how == "mean" else result
+
+    def note(self, kind: str) -> str:
+        """Return what is unusual about the rows of a kind, in a sentence, or an empty text."""
+        rows = self._rows[kind]
+        if self.signed or not rows.n_off:
+            return ""
+        sums = f"{rows.least:.2f}" + (f" to {rows.most:.2f}" if rows.most > rows.least else "")
+        return (
+            f"{rows.n_off} of {rows.n_rows} rows do not sum to 1 but to {sums}, so their weights "
+            "are not shares of a whole."
+        )
+
+    @cached_property
+    def _rows(self) -> dict[str, Rows]:
+        return {kind: rows_of(self.trace.attention(kind)) for kind in self.kinds}
+
     def queries(self, kind: str) -> tuple[str, ...]:
         """Return the words that look; of two traces both, where they differ."""
         return self._both(lambda trace: trace.query_tokens(kind))
@@ -80,8 +134,9 @@ class Shown:
 
     def reads(self, kind: str) -> tuple[str, ...] | None:
         """Return what each query read before it wrote its word, where that is known."""
-        traces = [trace for trace in (self.trace, self.compare) if trace is not None]
-        if ATTENTION_KINDS[kind][0] == "source" or any(t.output_tokens is None for t in traces):
+        if ATTENTION_KINDS[kind][0] == "source":
+            return None
+        if any(trace.output_tokens is None for trace in self._traces):
             return None
         return self._both(lambda trace: trace.target_tokens)
 
@@ -100,11 +155,15 @@ class Shown:
         cells = masked_cells(self.trace, kind)
         return cells if self.compare is None else cells & masked_cells(self.compare, kind)
 
-    def labels(self, kind: str) -> list[list[dict[str, Any] | None]] | None:
-        """Return each head's label with its evidence; of a difference None."""
-        if self.signed:
-            return None
-        return [
+    def measures(self, kind: str) -> tuple[Labels, NDArray[np.float64]]:
+        """Return each head's label with its evidence, and its entropy as a share of the most.
+
+        Not of a difference. Of a large trace it takes seconds: only done when it is asked for.
+
+        Raises:
+            UserError: if the rows sum to more than 1.
+        """
+        labels: Labels = [
             [
                 label
                 and {"name": label.name, "evidence": label.evidence, "sentence": label.sentence}
@@ -112,15 +171,14 @@ class Shown:
             ]
             for layer in label_heads(self.trace, kind)
         ]
-
-    def entropies(self, kind: str) -> NDArray[np.float64]:
-        """Return each head's entropy as a share of the most there can be, ``[layer, head]``."""
-        share = head_entropy_share(self.trace, kind)
-        return share if self.compare is None else share - head_entropy_share(self.compare, kind)
+        return labels, head_entropy_share(self.trace, kind)
 
     def no_rollout(self, kind: str) -> str:
         """Return why there is no rollout of a kind, or an empty text."""
         lacking = [each for each in ATTENTION_KINDS if each not in self.kinds]
+        used = ATTENTION_KINDS if kind == "cross" else (kind,)
+        if not lacking and any(self._rows[each].most > 1 + TOLERANCE for each in used):
+            return "rollout needs rows that sum to 1, and rows of this trace sum to more"
         if kind == "cross" and lacking:
             return (
                 "rollout to the output needs encoder, decoder and cross attention, and this trace "
@@ -133,12 +191,24 @@ class Shown:
             )
         return ""
 
-    def rollouts(self, kind: str) -> NDArray[np.float64]:
-        """Return the rollout after each layer, ``[layer, query, key]``; of two, the difference."""
-        rolled = _rollouts(self.trace, kind)
-        return rolled if self.compare is None else rolled - _rollouts(self.compare, kind)
+    def rollouts(self, kind: str) -> FloatArray:
+        """Return the rollout after each layer, ``[layer, query, key]``; of two, the difference.
 
-    def _both(self, tokens_of: Any) -> tuple[str, ...]:
+        Made when it is first asked for, and kept: it is one head a layer.
+
+        Raises:
+            UserError: if there is none.
+        """
+        if reason := self.no_rollout(kind):
+            raise UserError(reason)
+        if kind not in self._rolled:
+            rolled = _rollouts(self.trace, kind)
+            if self.compare is not None:
+                rolled = rolled - _rollouts(self.compare, kind)
+            self._rolled[kind] = rolled.astype(np.float32)
+        return self._rolled[kind]
+
+    def _both(self, tokens_of: Callable[[ForwardTrace], tuple[str, ...]]) -> tuple[str, ...]:
         tokens = tokens_of(self.trace)
         if self.compare is None:
             return tokens
@@ -162,28 +232,3 @@ def _query_words(trace: ForwardTrace, side: str) -> Words:
 
 def _listed(words: tuple[int | None, ...] | None) -> Words:
     return None if words is None else list(words)
-
-
-def _check(trace: Any) -> ForwardTrace:
-    if not isinstance(trace, ForwardTrace):
-        raise UserError(
-            f"the explorer shows a ForwardTrace, not {type(trace).__name__}; "
-            "make one with translator.trace(text) or ForwardTrace(...)"
-        )
-    if not trace.kinds:
-        raise UserError(
-            "this trace holds no attention to show; give it encoder_attention, "
-            "decoder_attention or cross_attention"
-        )
-    return trace
-
-
-def _check_alike(trace: ForwardTrace, compare: ForwardTrace) -> None:
-    one, other = (
-        {kind: list(each.attention(kind).shape) for kind in each.kinds} for each in (trace, compare)
-    )
-    if one != other:
-        raise UserError(
-            f"compare= holds {other} as [layer, head, query, key], but the trace holds {one}; "
-            "compare traces of equal shapes, such as two sentences of equally many tokens"
-        )

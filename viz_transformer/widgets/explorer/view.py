@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import traitlets
 
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.bundle import bundle
-from viz_transformer.widgets.explorer.data import pack_shown
+from viz_transformer.widgets.explorer.data import Head, is_whole, pack_shown
+from viz_transformer.widgets.explorer.requests import questions, reply
 from viz_transformer.widgets.explorer.selection import Selection
 from viz_transformer.widgets.explorer.shown import Shown
 from viz_transformer.widgets.view import styles
@@ -99,13 +100,15 @@ class AttentionExplorer(Selection):
             UserError: if a trace holds no attention, or not what is selected; or if the traces
                 differ in shape.
         """
-        self._shown = Shown(trace, compare)
+        self._shown = shown = Shown(trace, compare)
         self._version = 0
+        kind = shown.kinds[-1] if kind is None else kind  # cross is last, where present
         super().__init__(
+            answer=self._reply,
             traits={
-                "about": _ABOUT_DIFFERENCE if self._shown.signed else _ABOUT,
-                "data": pack_shown(self._shown, self._version),
-                "kind": self._shown.kinds[-1] if kind is None else kind,  # cross is last
+                "about": _ABOUT_DIFFERENCE if shown.signed else _ABOUT,
+                "data": pack_shown(shown, self._version, _inside(shown, kind, layer, head)),
+                "kind": kind,
                 "layer": layer,
                 "head": head,
                 "query": query,
@@ -118,7 +121,7 @@ class AttentionExplorer(Selection):
                 "order": order,
                 "search": search,
                 "linked": linked,
-            }
+            },
         )
 
     @property
@@ -156,14 +159,30 @@ class AttentionExplorer(Selection):
 
         return describe_head(self.trace, self.kind, self.layer, self.head)
 
+    def questions(self) -> list[dict[str, Any]]:
+        """Return the requests for all heads of a large trace: an exported page carries them."""
+        return [] if is_whole(self._shown) else questions(self._shown, self._version)
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        return reply(self._shown, self._version, request)
+
     def _show(self, shown: Shown) -> None:
         # One message for all of it: the page never draws new words with old weights.
         with self.hold_sync(), self.hold_trait_notifications():
             self._shown = shown
             self._version += 1
-            self.data = pack_shown(shown, self._version)
-            self.about = _ABOUT_DIFFERENCE if shown.signed else _ABOUT
             self._fit()
+            first = (self.kind, self.layer, self.head)
+            self.data = pack_shown(shown, self._version, first)
+            self.about = _ABOUT_DIFFERENCE if shown.signed else _ABOUT
+
+
+def _inside(shown: Shown, kind: str, layer: int, head: int) -> Head | None:
+    """The head, if there is one: what is not there is refused where the traits are set."""
+    if kind not in shown.kinds:
+        return None
+    n_layers, n_heads = shown.shape(kind)[:2]
+    return (kind, layer, head) if 0 <= layer < n_layers and 0 <= head < n_heads else None
 
 
 def explore(

@@ -2,10 +2,19 @@
 //
 // A small trace comes whole and exact. Of a large one an overview comes first, and each head when it
 // is looked at: `matrix` and its like give null until then, and `changed()` is called when there is
-// more to draw.
+// more to draw. Everything asked for and everything kept is named, and belongs to one version of the
+// data: a late reply can be neither another head's nor another trace's.
 
+import { openCache } from "./cache.js";
+import { openKernel } from "./kernel.js";
 import { decodeWeights, spans } from "./weights.js";
 
+export const CACHE_BYTES = 64e6;
+export const SLOW = "Waiting for Python, which is busy or gone. If the notebook was opened anew, run this cell.";
+
+const AT_ONCE = 3; // questions under way
+const PATIENCE = 2500; // milliseconds until a wait is worth a word
+const CHEAP = 256 * 1024; // bytes; heads larger than this are not fetched before they are looked at
 const MOST_PIXELS = 64; // a side of the overview's pictures
 
 /**
@@ -13,67 +22,199 @@ const MOST_PIXELS = 64; // a side of the overview's pictures
  *
  * Call `load()` at the start of each draw: what a draw does not ask for is no longer wanted.
  */
-export function openStore(model, changed) {
-  let [data, entries] = [null, new Map()];
-  const overviews = new Map();
+export function openStore(model, changed, limit = CACHE_BYTES) {
+  const kernel = openKernel(model);
+  const asked = new Set(); // what this draw asked for, here or not
+  const cache = openCache(limit, (name) => asked.has(name));
+  const [wanted, underWay, failed, overviews] = [new Map(), new Set(), new Map(), new Map()];
+  let [data, entries, last, timer, slow, closed, settleOlder] = [null, new Map(), null, null, false, false, null];
 
   function load() {
+    for (const name of failed.keys()) if (!asked.has(name)) failed.delete(name); // looked at anew, asked anew
+    asked.clear();
+    wanted.clear();
     if (model.get("data") === data) return false;
     data = model.get("data");
+    calm();
     entries = new Map(data.kinds.map((kind) => [kind.kind, entryOf(kind)]));
-    overviews.clear();
+    for (const each of [underWay, failed, overviews, cache]) each.clear();
+    for (const { kind, layer, head, weights } of data.kinds.flatMap(({ kind, first }) => first ? { kind, ...first } : [])) {
+      cache.set(nameOf("head", [kind, layer, head]), decodeWeights(weights, entries.get(kind).dtype));
+    }
     return true;
+  }
+
+  /** A matrix by what it is, from what is here; else it is asked for, and null. */
+  function want(what, of, take) {
+    const name = nameOf(what, of);
+    asked.add(name);
+    const here = cache.get(name);
+    if (here || failed.has(name)) return here;
+    wanted.set(name, { request: { [what]: of, version: data.version }, take: take ?? keeper(name, of[0]) });
+    ask();
+    return null;
+  }
+
+  function keeper(name, kind) {
+    return ({ weights }) => cache.set(name, decodeWeights(weights, entries.get(kind).dtype));
+  }
+
+  function ask() {
+    for (const [name, { request, take }] of wanted) {
+      if (underWay.has(name)) continue;
+      if (underWay.size >= AT_ONCE) return;
+      send(name, request, take);
+    }
+  }
+
+  function send(name, request, take) {
+    underWay.add(name);
+    timer ??= setTimeout(() => {
+      slow = true;
+      changed();
+    }, PATIENCE);
+    kernel.ask(request).then(
+      (reply) => settle(name, request, reply.stale ? null : () => take(reply)),
+      (error) => settle(name, request, () => failed.set(name, error.message)),
+    );
+  }
+
+  function settle(name, { version }, act) {
+    if (closed || version !== data.version) return; // of a trace that is gone
+    calm();
+    underWay.delete(name);
+    wanted.delete(name);
+    if (act) act();
+    else failed.set(name, ""); // of another version: until the new data is here, to ask again is idle
+    if (act && asked.has(name)) changed();
+    ask();
+    if (!underWay.size) later(prefetch);
+  }
+
+  function calm() {
+    clearTimeout(timer);
+    [timer, slow] = [null, false];
+  }
+
+  /** Fetch the heads beside the one last looked at, if that is cheap and nothing is in their way. */
+  function prefetch() {
+    if (closed || underWay.size || !last || !model.get("live")) return;
+    const [kind, layer, head] = last;
+    const { layers, heads, rows, cols } = entries.get(kind) ?? {};
+    if (!(4 * rows * cols <= CHEAP)) return;
+    for (const [down, right] of [[0, 1], [1, 0], [0, -1], [-1, 0]]) {
+      const of = [kind, layer + down, head + right];
+      if (of[1] < 0 || of[1] >= layers || of[2] < 0 || of[2] >= heads) continue;
+      const name = nameOf("head", of);
+      if (cache.has(name) || failed.has(name) || !cache.hasRoom(4 * rows * cols)) continue;
+      send(name, { head: of, version: data.version }, keeper(name, kind));
+      return; // the others after it
+    }
   }
 
   /** The [query, key] weights of one head, a Float32Array in C order, or null: not here yet. */
   function matrix(kind, layer, head) {
-    const { weights, heads, rows, cols } = entries.get(kind);
+    const { whole, heads, rows, cols } = entries.get(kind);
     const start = (layer * heads + head) * rows * cols;
-    return weights.subarray(start, start + rows * cols);
+    if (whole) return whole.subarray(start, start + rows * cols);
+    last = [kind, layer, head];
+    return want("head", last);
   }
 
   /** The "mean" or "max" of several heads, given as [[layer, head], …]; null: not here yet. */
   function aggregate(kind, heads, how) {
-    return combine(heads.map(([layer, head]) => matrix(kind, layer, head)), how);
+    const name = nameOf("aggregate", [kind, how, heads]);
+    asked.add(name);
+    if (cache.has(name)) return cache.get(name);
+    if (!entries.get(kind).whole && !failed.has(name)) return want("aggregate", [kind, how, heads]);
+    if (failed.has(name)) failed.set(name, ""); // no harm: an exported page carries the heads themselves
+    const result = combine(heads.map(([layer, head]) => matrix(kind, layer, head)), how);
+    if (result) cache.set(name, result);
+    return result;
   }
 
-  /** Attention rollout from layer 0 to `layer`, to the output for cross; null: not here (yet). */
+  /** Attention rollout from layer 0 to `layer`, to the output for cross; null: not here yet, or none. */
   function rollout(kind, layer) {
-    const { rollouts, rows, cols } = entries.get(kind);
-    return rollouts?.subarray(layer * rows * cols, (layer + 1) * rows * cols) ?? null;
+    const { rollouts, noRollout, whole, rows, cols } = entries.get(kind);
+    if (noRollout) return null;
+    return whole ? rollouts.subarray(layer * rows * cols, (layer + 1) * rows * cols) : want("rollout", [kind, layer]);
   }
 
   /** Small pictures of all heads, 0 to 255 for 0 to 1; of a difference 128 is 0. */
   function overview(kind) {
-    if (!overviews.has(kind)) overviews.set(kind, pooled(entries.get(kind)));
+    if (!overviews.has(kind)) overviews.set(kind, entries.get(kind).overview ?? pooled(entries.get(kind)));
     return overviews.get(kind);
   }
 
-  /** A promise of one weight as exactly as it can be had. */
-  async function exact(kind, layer, head, query, key) {
-    return matrix(kind, layer, head)[query * entries.get(kind).cols + key];
+  /** Ask for the labels and entropies of all heads of a kind, where its entry lacks them. */
+  function measure(kind) {
+    const entry = entries.get(kind);
+    if (entry.whole || entry.signed || entry.entropies) return;
+    want("measure", [kind], ({ labels, entropies }) => {
+      [entry.labels, entry.entropies] = [labels, decodeWeights(entropies, "float32")];
+    });
+  }
+
+  /** A promise of one weight: exact where a kernel lives, else as it is here. */
+  function exact(kind, layer, head, query, key) {
+    const { whole, cols } = entries.get(kind);
+    const here = () => (whole ? matrix(kind, layer, head) : cache.get(nameOf("head", [kind, layer, head])))?.[query * cols + key];
+    if (whole) return Promise.resolve(here());
+    return new Promise((resolve, reject) => {
+      const atHand = (error) => (here() === undefined ? reject(error) : resolve(here()));
+      settleOlder?.(new Error("another weight is looked at"));
+      settleOlder = atHand;
+      kernel.latest({ exact: [kind, layer, head, query, key], version: data.version },
+        (reply) => (reply.stale ? atHand(new Error("another trace is shown")) : resolve(reply.value)), atHand);
+    });
+  }
+
+  function problem() {
+    for (const name of asked) if (failed.get(name)) return failed.get(name);
+    return slow && pending() ? SLOW : "";
+  }
+
+  function pending() {
+    return Array.from(asked).some((name) => wanted.has(name));
   }
 
   load();
   return {
-    load, matrix, aggregate, rollout, overview, exact,
-    /** Ask for the labels and entropies of all heads of a kind, where the entry lacks them. */
-    measure() {},
+    load, matrix, aggregate, rollout, overview, measure, exact,
     get entries() { return entries; },
-    get problem() { return ""; },
-    close() {},
+    /** A sentence if what this draw asked for cannot be had (now), else "". */
+    get problem() { return problem(); },
+    /** Whether something that this draw asked for is on its way. */
+    get pending() { return pending(); },
+    get bytes() { return cache.bytes; },
+    close() {
+      closed = true;
+      calm();
+      kernel.close();
+      cache.clear();
+    },
   };
 }
 
+function nameOf(what, of) {
+  return JSON.stringify([what, of]);
+}
+
+function later(act) {
+  (globalThis.requestIdleCallback ?? ((callback) => setTimeout(callback, 50)))(act);
+}
+
 /** A kind as the page reads it, from what Python sent. */
-function entryOf(kind) {
+function entryOf({ weights, rollouts, first, ...kind }) {
   const [layers, heads, rows, cols] = kind.shape;
+  const pictures = kind.overview;
   return {
     ...kind, layers, heads, rows, cols,
-    weights: kind.weights && decodeWeights(kind.weights, kind.dtype),
+    whole: weights && decodeWeights(weights, kind.dtype),
+    rollouts: rollouts && decodeWeights(rollouts, kind.dtype),
+    overview: pictures && { ...pictures, values: new Uint8Array(pictures.values.buffer, pictures.values.byteOffset, pictures.values.byteLength) },
     masked: kind.masked && unpackBits(kind.masked, rows * cols),
     entropies: kind.entropies && decodeWeights(kind.entropies, "float32"),
-    rollouts: kind.rollouts && decodeWeights(kind.rollouts, kind.dtype),
   };
 }
 
@@ -96,7 +237,7 @@ export function combine(matrices, how) {
 }
 
 /** Small pictures of all heads; each pixel is the strongest weight beneath it. */
-function pooled({ weights, layers, heads, rows, cols, signed }) {
+function pooled({ whole, layers, heads, rows, cols, signed }) {
   const [down, across] = [Math.min(rows, MOST_PIXELS), Math.min(cols, MOST_PIXELS)];
   const [lines, columns] = [spans(rows, down), spans(cols, across)];
   const values = new Uint8Array(layers * heads * down * across);
@@ -108,7 +249,7 @@ function pooled({ weights, layers, heads, rows, cols, signed }) {
         for (let row = lines[2 * y]; row < lines[2 * y + 1]; row++) {
           const start = (matrix * rows + row) * cols;
           for (let col = columns[2 * x]; col < columns[2 * x + 1]; col++) {
-            if (Math.abs(weights[start + col]) > Math.abs(strongest)) strongest = weights[start + col];
+            if (Math.abs(whole[start + col]) > Math.abs(strongest)) strongest = whole[start + col];
           }
         }
         values[out++] = Math.round(signed ? 128 + 127 * strongest : 255 * strongest);
