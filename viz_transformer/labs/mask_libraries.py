@@ -30,19 +30,22 @@ class Library(NamedTuple):
 
     Attributes:
         name: how it is called.
+        short: the same in a word.
         takes: how it wants a mask that says True for "may attend".
         compute: from heads and mask [batch, 1, query, key] to the output [batch, 1, query, d_head]
             and the weights [batch, 1, query, key].
     """
 
     name: str
+    short: str
     takes: str
     compute: Callable[[Heads, Tensor], tuple[Tensor, Tensor]]
 
 
 def ask_library(library: Library, heads: Heads, mask: Tensor) -> dict[str, Any]:
     """Return a library's weights and output as bytes, or the error that it raised."""
-    reply: dict[str, Any] = {"name": library.name, "takes": library.takes, "error": ""}
+    named = {"name": library.name, "short": library.short, "takes": library.takes}
+    reply: dict[str, Any] = {**named, "error": ""}
     try:
         output, weights = library.compute(heads, mask)
     except (UserError, RuntimeError, ImportError) as error:
@@ -99,12 +102,12 @@ def eager(heads: Heads, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 #: The libraries, in the order shown. Hugging Face's stands apart: its import takes seconds.
 LIBRARIES = (
-    Library("viz_transformer.attend", "mask", lambda heads, mask: attend(*heads, mask)),
-    Library("F.scaled_dot_product_attention", "attn_mask=mask", fused),
-    Library("nn.MultiheadAttention", "attn_mask=~mask", module),
-    Library("softmax by hand, with −inf", "scores.masked_fill(~mask, −inf)", naive),
+    Library("viz_transformer.attend", "attend", "mask", lambda heads, mask: attend(*heads, mask)),
+    Library("F.scaled_dot_product_attention", "F.sdpa", "attn_mask=mask", fused),
+    Library("nn.MultiheadAttention", "nn.MHA", "attn_mask=~mask", module),
+    Library("softmax by hand, with −inf", "by hand", "scores.masked_fill(~mask, −inf)", naive),
 )
-EAGER = (Library("Hugging Face, eager", "scores + finfo.min where ~mask", eager),)
+EAGER = (Library("Hugging Face, eager", "HF eager", "scores + finfo.min where ~mask", eager),)
 
 
 def _bytes(x: Tensor) -> bytes:

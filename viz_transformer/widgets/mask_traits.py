@@ -147,14 +147,17 @@ class MaskTraits(View):
 
     @traitlets.validate("lengths")
     def _check_lengths(self, proposal: dict[str, Any]) -> list[int]:
-        lengths = [int(length) for length in proposal["value"]]
-        pairs = list(zip(lengths, self._longest, strict=False))
-        if len(lengths) != len(self._longest) or not all(1 <= n <= most for n, most in pairs):
+        lengths = list(proposal["value"])
+        fits = len(lengths) == len(self._longest) and all(
+            isinstance(length, int | np.integer) and 1 <= length <= most
+            for length, most in zip(lengths, self._longest, strict=False)
+        )
+        if not fits:
             raise SelectionError(
                 f"lengths={lengths}, but the sentences have {self._longest} tokens; give as many "
                 "lengths, each from 1 to that"
             )
-        return lengths
+        return [int(length) for length in lengths]
 
     @traitlets.validate("painted")
     def _check_painted(self, proposal: dict[str, Any]) -> list[list[Any]]:

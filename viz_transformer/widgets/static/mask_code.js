@@ -28,7 +28,7 @@ export function maskCode(composed, polarity, library) {
   const joined = written.join(" & ") || `torch.ones(${B}, 1, ${Q}, ${K}, dtype=torch.bool)`;
   const shapes = parts.map((part) => `[${part.shape.join(", ")}]`).join(" & ");
   const lines = [`mask = ${inverted ? `~(${joined})` : joined}`];
-  if (parts.length > 1) lines[0] += `  # ${shapes} → [${B}, 1, ${Q}, ${K}]`;
+  if (parts.length > 1) lines.unshift(`# ${shapes} → [${B}, 1, ${Q}, ${K}]`);
   if (copied) lines.unshift("target_ids = source_ids  # the mistake: not the target shifted by one");
   if (painted.length) {
     const places = (axis) => `[${painted.map((cell) => cell[axis]).join(", ")}]`;

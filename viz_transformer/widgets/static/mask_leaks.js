@@ -133,9 +133,8 @@ export function leakMeter(parent, { onEdit }) {
     table.hidden = false;
     const rows = leakRows(leaks, composed, state);
     const count = countLeaks(leaks, composed);
-    gauge.textContent = count.leaks
-      ? `The batch leaks in ${count.leaks} of ${count.places} places`
-      : `Nothing leaks in ${count.places} places of the batch`;
+    gauge.textContent = `Leaks in this batch: ${count.leaks} of ${count.places}`;
+    gauge.title = "counted over every token that could be replaced and every output that must not depend on it";
     gauge.className = count.leaks ? "vt-gauge vt-leaky" : "vt-gauge";
     const change = edit === "word" ? `${quoted_(composed.keysOf[b][edited])} → ${quoted_(leaks.replacements[b][edited])}. ` : "";
     sentence.textContent = change + leakSentence(rows, composed, state);

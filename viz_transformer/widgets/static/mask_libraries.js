@@ -7,13 +7,13 @@ import { decodeWeights } from "./weights.js";
 
 /** The libraries of a reply with their numbers: `weights(b, q)` and `output(b, q)` are rows. */
 export function readLibraries(reply) {
-  return reply.libraries.map(({ name, takes, error, weights, output, shapes }) => {
-    if (error) return { name, takes, error };
+  return reply.libraries.map(({ name, short, takes, error, weights, output, shapes }) => {
+    if (error) return { name, short, takes, error };
     const row = (bytes, [, rows, size]) => {
       const numbers = decodeWeights(bytes, "float32");
       return (b, q) => Array.from(numbers.slice((b * rows + q) * size, (b * rows + q + 1) * size));
     };
-    return { name, takes, error: "", weights: row(weights, shapes[0]), output: row(output, shapes[1]) };
+    return { name, short, takes, error: "", weights: row(weights, shapes[0]), output: row(output, shapes[1]) };
   });
 }
 
@@ -34,19 +34,22 @@ export function libraryTable(parent) {
   const tables = element(parent, "div", "vt-tables");
   const weights = numberTable(tables, { label: "Weights that each library gives" });
   const outputs = numberTable(tables, { label: "Output of each library" });
+  const given = element(parent, "p", "vt-rows");
   const refusals = element(parent, "div", "vt-refusals");
 
   function set({ libraries, composed, sentence, query, empty, problem }, theme) {
     const word = quoted_(composed.queriesOf[sentence][query]);
     const answered = (libraries ?? []).filter((library) => !library.error);
     tables.hidden = answered.length === 0;
+    given.textContent = libraries
+      ? `All get the queries, keys and values of the model’s first head, and this mask in their own way. ${libraries.map(({ short, takes }) => `${short}: ${takes}`).join("; ")}.` : "";
     refusals.replaceChildren();
     if (!libraries) {
       told.textContent = problem || "Asking the libraries …";
       return;
     }
     told.textContent = empty
-      ? `${word} at position ${query} may look at nothing. A softmax must sum to 1, so each library helps itself. Weights on the left, the first numbers of the output on the right:`
+      ? `${word} at position ${query} may look at nothing. A softmax must sum to 1, so each library helps itself. Its weights, and the first numbers of its output:`
       : `${word} at position ${query}: where a row has at least one key to look at, all libraries agree. Where a row has none (∅, as with left padding), they do not.`;
     for (const { name, error } of libraries.filter((library) => library.error)) {
       element(refusals, "p", "vt-problem").textContent = `${name} says: ${error}`;
@@ -60,7 +63,7 @@ export function libraryTable(parent) {
     }, theme);
     const out = answered.map((library) => library.output(sentence, query));
     outputs.set({
-      values: out, rowNames: rows.map((row) => rowVerdict(row, rows[0])),
+      values: out, rowNames: rows.map((row, i) => `${answered[i].short}: ${rowVerdict(row, rows[0])}`),
       colNames: out[0].map((_, i) => `output ${i}`), digits: 2, scale: "signed",
       limit: Math.max(1e-9, ...out.flat().filter(Number.isFinite).map(Math.abs)),
     }, theme);
