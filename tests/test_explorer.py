@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import traitlets
 
-from tests.hand_made import HOSTILE, OUTPUT, SOURCE, TARGET, attention, hostile_trace, make_trace
+from tests.hand_made import SOURCE, TARGET, attention, make_trace
 from tools.ensure import find_node
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.bundle import bundle
-from viz_transformer.widgets.explorer import EXACT_BYTES, AttentionExplorer, explore, pack
+from viz_transformer.widgets.explorer import AttentionExplorer, explore, pack
 
 NAMES = ("kind", "layer", "head", "query", "key")
 
@@ -56,6 +56,16 @@ def test_it_opens_on_cross_attention_or_what_there_is() -> None:
         ("head", 4, "head=4.*choose 0 to 3"),
         ("query", 5, "query=5.*choose 0 to 4"),
         ("key", -1, "key=-1.*choose 0 to 4"),
+        ("selected", [[0, 4]], r"selected holds \[0, 4\].*has 4 heads; choose 0 to 3"),
+        ("selected", [[0, 1, 2]], r"give \[layer, head\] pairs"),
+        ("selected", [0, 1], r"selected holds 0; give"),
+        (
+            "aggregate",
+            "sum",
+            r"aggregate='sum'; choose one of \['head', 'mean', 'max'",
+        ),
+        ("threshold", 1.5, "threshold=1.5 is no share of attention; give 0 to 1"),
+        ("order", "size", "order='size'; choose one of"),
     ],
 )
 def test_what_the_trace_lacks_is_refused_and_changes_nothing(name, value, message) -> None:
@@ -76,6 +86,48 @@ def test_an_index_is_a_whole_number_of_python_or_numpy() -> None:
     for wrong in (1.5, "1", None):
         with pytest.raises(traitlets.TraitError, match="head"):
             view.head = wrong
+
+
+def test_several_heads_are_pairs_of_whole_numbers_each_once() -> None:
+    view = explore(make_trace(), selected=np.array([[0, 1], [1, 3], [0, 1]]), aggregate="mean")
+    assert view.selected == [[0, 1], [1, 3]]
+    assert json.dumps(view.get_state(["selected"])) == '{"selected": [[0, 1], [1, 3]]}'
+    view.threshold = np.float32(0.25)
+    assert (view.threshold, type(view.threshold)) == (0.25, float)
+
+
+def test_rollout_to_the_output_needs_the_whole_road() -> None:
+    trace = make_trace()
+    part = ForwardTrace(
+        source_tokens=SOURCE,
+        target_tokens=TARGET,
+        encoder_attention=trace.encoder_attention,
+        cross_attention=trace.cross_attention,
+    )
+    view = explore(part, kind="encoder", aggregate="rollout")
+    with pytest.raises(UserError, match=r"lacks decoder; choose 'head', 'mean' or 'max'"):
+        explore(part, aggregate="rollout")
+    view.kind = "cross"
+    assert view.aggregate == "head"
+    assert explore(trace, aggregate="rollout").aggregate == "rollout"
+
+
+def test_a_difference_is_of_equal_shapes_and_can_be_taken_back() -> None:
+    trace, other = make_trace(), make_trace(source=("the", "red", "cat", "sleeps", "<eos>"))
+    view = explore(trace, compare=other)
+    assert view.compare is other
+    assert "difference" in view.about
+    longer = make_trace(target=(*TARGET, "bien"), output=None)
+    for wrong in (longer, "text"):
+        data = view.data
+        with pytest.raises(UserError, match=r"compare traces of equal shapes|shows a ForwardTrace"):
+            view.compare = wrong
+        assert view.data is data
+    with messages(view) as sent:
+        view.compare = None
+    assert sent == [{"data", "about"}]
+    assert view.data == pack(trace, version=1)
+    assert "difference" not in view.about
 
 
 def test_another_kind_keeps_the_words_that_it_shares() -> None:
@@ -144,38 +196,6 @@ def test_a_click_on_what_is_gone_changes_nothing() -> None:
     assert selection(view) == ("cross", 0, 0, None, None)
 
 
-def test_a_small_trace_is_sent_exactly_and_a_large_one_as_float16() -> None:
-    small = make_trace()
-    for entry in pack(small)["kinds"]:
-        assert entry["dtype"] == "float32"
-        sent = np.frombuffer(entry["weights"], "<f4").reshape(entry["shape"])
-        np.testing.assert_array_equal(sent, small.attention(entry["kind"]))
-    words = tuple(map(str, range(80)))
-    large = make_trace(words, words, words)
-    assert sum(large.attention(kind).nbytes for kind in large.kinds) > EXACT_BYTES
-    for entry in pack(large)["kinds"]:
-        assert entry["dtype"] == "float16"
-        assert len(entry["weights"]) == large.attention(entry["kind"]).nbytes // 2
-
-
-def test_tokens_are_sent_with_what_their_query_read() -> None:
-    encoder, decoder, cross = pack(make_trace())["kinds"]
-    assert (encoder["queries"], encoder["keys"], encoder["reads"]) == ([*SOURCE], [*SOURCE], None)
-    assert (decoder["queries"], decoder["keys"], decoder["reads"]) == (
-        [*OUTPUT],
-        [*TARGET],
-        [*TARGET],
-    )
-    assert (cross["queries"], cross["keys"], cross["reads"]) == ([*OUTPUT], [*SOURCE], [*TARGET])
-    assert pack(make_trace(output=None))["kinds"][2]["reads"] is None
-
-
-def test_hostile_tokens_can_be_sent() -> None:
-    sent = pack(hostile_trace())["kinds"][0]["queries"]
-    assert sent == [*HOSTILE[:-1], "\ufffd"]  # half a surrogate pair is no character
-    json.dumps(sent, ensure_ascii=False).encode("utf-8")
-
-
 def test_without_the_view_its_text_names_the_selection() -> None:
     view = explore(make_trace(), layer=1, query=3)
     text = "AttentionExplorer(kind='cross', layer=1, head=0, query=3, key=None)"
@@ -188,25 +208,6 @@ def test_the_twin_shows_the_selected_head() -> None:
     figure = view.figure()
     drawn = figure.axes[0].images[0].get_array()
     np.testing.assert_array_equal(drawn, view.trace.encoder_attention[1, 3])
-
-
-@pytest.mark.parametrize("tokens", [5, 80])
-def test_the_page_reads_the_values_that_the_trace_holds(tokens: int) -> None:
-    words = tuple(map(str, range(tokens)))
-    trace = make_trace(words, words, words)
-    entry = pack(trace)["kinds"][2]
-    words_and_shape = json.dumps({k: None if isinstance(v, bytes) else v for k, v in entry.items()})
-    code = (
-        "const input = Buffer.concat(await process.stdin.toArray());"
-        "const bytes = new DataView(input.buffer, input.byteOffset, input.byteLength);"
-        f"const data = {{kinds: [{{...{words_and_shape}, weights: bytes}}]}};"
-        "const store = page.openStore({get: () => data});"
-        "process.stdout.write(Buffer.from(store.entries.get('cross').weights.buffer));"
-    )
-    shown = np.frombuffer(run_bundle(code, entry["weights"]), "<f4").reshape(entry["shape"])
-    expected = trace.cross_attention.astype(entry["dtype"]).astype(np.float32)
-    np.testing.assert_array_equal(shown, expected)
-    np.testing.assert_allclose(shown, trace.cross_attention, atol=0.00025)
 
 
 def test_the_page_decodes_every_half_as_numpy_does() -> None:

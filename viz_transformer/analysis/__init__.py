@@ -26,6 +26,7 @@ from viz_transformer.analysis.effects import (
 from viz_transformer.analysis.flow import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.labels import HeadLabel, label_heads
 from viz_transformer.analysis.lookup import weights_between, word_index
+from viz_transformer.analysis.masked import masked_cells
 from viz_transformer.analysis.measures import (
     entropy_bits,
     head_entropy_bits,
@@ -34,6 +35,7 @@ from viz_transformer.analysis.measures import (
     mean_distance,
     norm_weighted,
 )
+from viz_transformer.analysis.tokens import special_tokens
 
 __all__ = [
     "Agreement",
@@ -53,11 +55,13 @@ __all__ = [
     "head_entropy_share",
     "head_mean_distance",
     "label_heads",
+    "masked_cells",
     "mean_distance",
     "norm_weighted",
     "output_rollout",
     "rank_correlation",
     "rollout",
+    "special_tokens",
     "weights_between",
     "word_index",
 ]

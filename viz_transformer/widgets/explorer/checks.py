@@ -14,7 +14,7 @@ import numpy as np
 from viz_transformer.errors import UserError
 from viz_transformer.trace import FloatArray, ForwardTrace
 
-#: How far a weight may lie outside 0 to 1, or a row's sum from 1: half precision stays within it.
+#: How far above 1 a weight may lie, or from 1 a row's sum: half precision stays within it.
 TOLERANCE = 0.01
 
 
@@ -54,7 +54,7 @@ def check_shares(trace: ForwardTrace, kind: str) -> None:
     """
     weights = trace.attention(kind)
     least, most = float(weights.min()), float(weights.max())
-    if least < -TOLERANCE or most > 1 + TOLERANCE:
+    if least < 0 or most > 1 + TOLERANCE:
         raise UserError(
             f"the {kind} attention of this trace holds {least:.3g} to {most:.3g}, but a weight is "
             "a share from 0 to 1; give the weights after the softmax, not the scores, and show a "

@@ -48,6 +48,19 @@ class Selection(View):
     order = traitlets.Unicode("layer", help="layer, entropy or label").tag(sync=True)
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
+    linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
+    text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
+
+    #: Whether what changes comes from the page, which pins what it wants pinned itself.
+    _from_page = False
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take what the viewer chose in the page: a kind, and what is pinned of it, at once."""
+        self._from_page = True
+        try:
+            super().set_state(sync_data)
+        finally:
+            self._from_page = False
 
     def _fit(self) -> None:
         """Bring what is chosen inside the trace."""
@@ -64,6 +77,11 @@ class Selection(View):
             for layer, head in self.selected
             if layer < sizes["layer"] and head < sizes["head"]
         ]
+        self.linked_heads = {
+            kind: [min(index, size - 1) for index, size in zip(pair, shape[:2], strict=True)]
+            for kind, pair in self.linked_heads.items()
+            if kind in self._shown.kinds and (shape := self._shown.shape(kind))
+        }
         if self.aggregate == "rollout" and self._shown.no_rollout(self.kind):
             self.aggregate = "head"
 
@@ -114,6 +132,25 @@ class Selection(View):
                 f"choose 0 to {size - 1}"
             )
 
+    @traitlets.validate("linked_heads")
+    def _check_linked_heads(self, proposal: dict[str, Any]) -> dict[str, list[int]]:
+        heads = {self._present(kind): list(pair) for kind, pair in proposal["value"].items()}
+        for kind, pair in heads.items():
+            n_layers, n_heads = self._shown.shape(kind)[:2]
+            inside = len(pair) == 2 and 0 <= pair[0] < n_layers and 0 <= pair[1] < n_heads
+            if not inside:
+                raise SelectionError(
+                    f"linked_heads[{kind!r}]={pair}; give [layer, head], at most "
+                    f"[{n_layers - 1}, {n_heads - 1}]"
+                )
+        return heads
+
+    @traitlets.validate("text_size")
+    def _check_text_size(self, proposal: dict[str, Any]) -> float:
+        if not 0.5 <= proposal["value"] <= 4:
+            raise SelectionError(f"text_size={proposal['value']:g}; give 0.5 to 4, 1 for the usual")
+        return proposal["value"]
+
     @traitlets.validate("aggregate")
     def _check_aggregate(self, proposal: dict[str, Any]) -> str:
         how = _one_of("aggregate", AGGREGATES, proposal["value"])
@@ -133,7 +170,7 @@ class Selection(View):
         with self.hold_sync(), self.hold_trait_notifications():
             # A pinned word stays if the new kind has it on the same axis.
             for axis, name in enumerate(("query", "key")):
-                if old[axis] != new[axis]:
+                if old[axis] != new[axis] and not self._from_page:
                     setattr(self, name, None)
             self._fit()
 

@@ -175,11 +175,11 @@ class Shown:
 
     def no_rollout(self, kind: str) -> str:
         """Return why there is no rollout of a kind, or an empty text."""
-        lacking = [each for each in ATTENTION_KINDS if each not in self.kinds]
-        used = ATTENTION_KINDS if kind == "cross" else (kind,)
+        used = tuple(ATTENTION_KINDS) if kind == "cross" else (kind,)
+        lacking = [each for each in used if each not in self.kinds]
         if not lacking and any(self._rows[each].most > 1 + TOLERANCE for each in used):
             return "rollout needs rows that sum to 1, and rows of this trace sum to more"
-        if kind == "cross" and lacking:
+        if lacking:
             return (
                 "rollout to the output needs encoder, decoder and cross attention, and this trace "
                 f"lacks {' and '.join(lacking)}"

@@ -56,6 +56,8 @@ class AttentionExplorer(Selection):
         order: what the small pictures are sorted by: ``"layer"``, ``"entropy"`` or ``"label"``.
         search: part of a token; tokens that hold it are marked.
         linked: whether all kinds stand on one screen and are pinned together.
+        linked_heads: ``{kind: [layer, head]}``, the heads of the kinds beside `kind` there.
+        text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
     Setting one of them to what the trace does not have raises SelectionError, a UserError, and
     changes nothing. A change of `kind` or `trace` keeps as much of the selection as still fits.

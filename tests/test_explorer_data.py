@@ -1,0 +1,357 @@
+"""What the explorer sends: which bytes of a trace go when, and that the page reads them right."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.hand_made import (
+    HOSTILE,
+    OUTPUT,
+    SOURCE,
+    TARGET,
+    attention,
+    hostile_trace,
+    make_trace,
+    softmax,
+)
+from tools.ensure import find_node
+from viz_transformer.analysis import head_entropy_share, label_heads, output_rollout, rollout
+from viz_transformer.errors import UserError
+from viz_transformer.export.pieces import encode
+from viz_transformer.trace import ForwardTrace
+from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack
+from viz_transformer.widgets.explorer.data import OVERVIEW_BYTES, strongest
+
+STATIC = Path(__file__).parents[1] / "viz_transformer" / "widgets" / "static"
+
+
+def large_trace(n: int = 80, **sizes: int) -> ForwardTrace:
+    """A trace that is not sent at once."""
+    words = tuple(map(str, range(n)))
+    trace = make_trace(words, words, words, **sizes)
+    assert sum(trace.attention(kind).nbytes for kind in trace.kinds) > EXACT_BYTES
+    return trace
+
+
+def halves(weights: np.ndarray) -> np.ndarray:
+    return weights.astype("<f2").astype(np.float32)
+
+
+def read(reply: dict[str, Any], dtype: str = "<f2") -> np.ndarray:
+    return np.frombuffer(reply["weights"], dtype)
+
+
+def test_a_small_trace_is_sent_whole_and_exactly() -> None:
+    trace = make_trace()
+    view = explore(trace)
+    for entry in view.data["kinds"]:
+        assert entry["dtype"] == "float32"
+        sent = read(entry, "<f4").reshape(entry["shape"])
+        np.testing.assert_array_equal(sent, trace.attention(entry["kind"]))
+    assert view.questions() == []
+
+
+def test_a_large_trace_sends_an_overview_and_the_chosen_head() -> None:
+    trace = large_trace()
+    entries = {entry["kind"]: entry for entry in explore(trace, layer=1, head=2).data["kinds"]}
+    assert [kind for kind in entries if "first" in entries[kind]] == ["cross"]
+    first = entries["cross"]["first"]
+    assert (first["layer"], first["head"]) == (1, 2)
+    np.testing.assert_array_equal(read(first), trace.cross_attention[1, 2].astype("<f2").ravel())
+    for kind, entry in entries.items():
+        small = entry["overview"]
+        assert (small["rows"], small["cols"]) == (32, 32)
+        drawn = np.frombuffer(small["values"], np.uint8).reshape(2, 4, 32, 32)
+        edges = np.arange(33) * 80 // 32
+        for row, col in ((0, 0), (5, 9), (31, 31)):
+            part = trace.attention(kind)[
+                ..., edges[row] : edges[row + 1], edges[col] : edges[col + 1]
+            ]
+            np.testing.assert_array_equal(drawn[..., row, col], np.rint(255 * part.max((-2, -1))))
+
+
+def test_a_new_large_trace_brings_the_head_that_is_chosen_then() -> None:
+    view = explore(large_trace(), kind="encoder", layer=1, head=3)
+    view.head = 2
+    view.trace = other = large_trace(90, n_heads=2)
+    first = view.data["kinds"][0]["first"]
+    assert (view.layer, view.head) == (first["layer"], first["head"]) == (1, 1)
+    np.testing.assert_array_equal(read(first), other.encoder_attention[1, 1].astype("<f2").ravel())
+
+
+@pytest.mark.parametrize("n_layers", [2, 12])
+def test_the_overview_stays_small_however_many_heads_there_are(n_layers: int) -> None:
+    data = pack(large_trace(64, n_layers=n_layers, n_heads=12))
+    pictures = sum(len(entry["overview"]["values"]) for entry in data["kinds"])
+    assert pictures <= OVERVIEW_BYTES
+    assert pictures > OVERVIEW_BYTES / 3
+
+
+def test_the_strongest_of_a_difference_is_the_one_farthest_from_zero() -> None:
+    weights = np.array([[[0.5, -0.75, 0.1], [0.0, 0.25, 0.2]]], dtype=np.float32)
+    np.testing.assert_array_equal(strongest(weights, 2), [[[0.5, -0.75], [0.0, 0.25]]])
+    np.testing.assert_array_equal(strongest(weights, 1), [[[-0.75]]])
+    np.testing.assert_array_equal(strongest(weights, 3), weights)
+
+
+def test_each_head_comes_when_it_is_asked_for_and_each_weight_exactly() -> None:
+    trace = large_trace()
+    view = explore(trace)
+    ask = {"version": 0}
+    head = view.answer({"head": ["decoder", 1, 3], **ask})
+    np.testing.assert_array_equal(read(head), trace.decoder_attention[1, 3].astype("<f2").ravel())
+    value = view.answer({"exact": ["cross", 0, 1, 7, 9], **ask})["value"]
+    assert np.float32(value) == trace.cross_attention[0, 1, 7, 9]
+    json.dumps(value)
+    pairs = [[0, 0], [1, 2], [1, 3]]
+    chosen = np.stack([trace.encoder_attention[layer, head] for layer, head in pairs])
+    for how, expected in (("mean", chosen.mean(axis=0)), ("max", chosen.max(axis=0))):
+        sent = read(view.answer({"aggregate": ["encoder", how, pairs], **ask}))
+        np.testing.assert_allclose(sent, expected.ravel(), atol=0.0005)
+    for kind, rolled in (
+        ("encoder", rollout(trace, "encoder")),
+        ("cross", output_rollout(trace).source),
+    ):
+        sent = read(view.answer({"rollout": [kind, 1], **ask}))
+        np.testing.assert_allclose(sent, rolled[1].ravel(), atol=0.0005)
+    measured = view.answer({"measure": ["cross"], **ask})
+    np.testing.assert_allclose(
+        np.frombuffer(measured["entropies"], "<f4").reshape(2, 4),
+        head_entropy_share(trace, "cross"),
+        rtol=1e-6,
+    )
+    names = [[label and label.name for label in layer] for layer in label_heads(trace, "cross")]
+    assert [[label and label["name"] for label in layer] for layer in measured["labels"]] == names
+
+
+def test_what_is_asked_of_the_trace_before_is_not_answered_from_this_one() -> None:
+    view = explore(large_trace())
+    view.trace = large_trace(90)
+    assert view.data["version"] == 1
+    assert view.answer({"head": ["cross", 0, 0], "version": 0}) == {"stale": True}
+    assert len(view.answer({"head": ["cross", 0, 0], "version": 1})["weights"]) == 2 * 90 * 90
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"head": ["cross", 2, 0]},
+        {"head": ["self", 0, 0]},
+        {"head": "cross"},
+        {"exact": ["cross", 0, 0, 80, 0]},
+        {"aggregate": ["cross", "mean", []]},
+        {"weather": "tomorrow"},
+        {},
+    ],
+)
+def test_what_cannot_be_answered_is_told_in_a_line(request_: dict[str, Any]) -> None:
+    view = explore(large_trace())
+    with pytest.raises(UserError, match=r"is not in this trace; it holds|unknown request|holds no"):
+        view.answer({**request_, "version": 0})
+
+
+def test_five_hundred_heads_leave_nothing_in_the_kernel() -> None:
+    view = explore(large_trace(128, n_heads=12))
+    ask = [{"head": ["cross", i % 2, i % 12], "version": 0} for i in range(500)]
+
+    def look() -> int:
+        for request in ask:
+            view.head = request["head"][2]
+            view.answer(request)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        first, second = look(), look()
+    finally:
+        tracemalloc.stop()
+    assert second - first < 128 * 128 * 2, "less than one head"
+
+
+def test_tokens_are_sent_with_what_their_query_read() -> None:
+    encoder, decoder, cross = pack(make_trace())["kinds"]
+    assert (encoder["queries"], encoder["keys"], encoder["reads"]) == ([*SOURCE], [*SOURCE], None)
+    told = (decoder["queries"], decoder["keys"], decoder["reads"])
+    assert told == ([*OUTPUT], [*TARGET], [*TARGET])
+    assert (cross["queries"], cross["keys"], cross["reads"]) == ([*OUTPUT], [*SOURCE], [*TARGET])
+    assert pack(make_trace(output=None))["kinds"][2]["reads"] is None
+
+
+def test_special_tokens_and_masked_cells_are_sent() -> None:
+    _, decoder, cross = pack(make_trace())["kinds"]
+    assert decoder["special"] == {"queries": [False] * 4 + [True], "keys": [True] + [False] * 4}
+    assert cross["special"]["keys"] == [False] * 4 + [True]
+    bits = np.unpackbits(np.frombuffer(decoder["masked"], np.uint8))[:25].reshape(5, 5)
+    np.testing.assert_array_equal(bits, np.triu(np.ones((5, 5)), 1))
+    assert cross["masked"] is None
+
+
+def test_word_numbers_follow_the_axis_as_it_is_named() -> None:
+    sizes = {"encoder_attention": None, "decoder_attention": attention(1, 1, 4, 4, causal=True)}
+    target = ("<sos>", "un", "##able", "dog")
+    trace = ForwardTrace(
+        target_tokens=target,
+        output_tokens=("un", "##able", "dog", "<eos>"),
+        target_words=(None, 0, 0, 1),
+        **sizes,
+    )
+    assert pack(trace)["kinds"][0]["words"] == {
+        "queries": [0, 0, 1, None],
+        "keys": [None, 0, 0, 1],
+    }
+    read = ForwardTrace(target_tokens=target, target_words=(None, 0, 0, 1), **sizes)
+    assert pack(read)["kinds"][0]["words"]["queries"] == [None, 0, 0, 1]
+    # It wrote something else than was read next: of that nobody knows the word.
+    other = ForwardTrace(
+        target_tokens=target,
+        output_tokens=("un", "##do", "dog", "."),
+        target_words=(None, 0, 0, 1),
+        **sizes,
+    )
+    assert pack(other)["kinds"][0]["words"]["queries"] == [0, None, 1, None]
+
+
+def test_a_difference_names_both_words_where_they_differ() -> None:
+    she = make_trace(source=("she", *SOURCE[1:]))
+    trace = make_trace(source=("it", *SOURCE[1:]))
+    changed = trace.encoder_attention.copy()
+    changed[0, 0] = changed[0, 1]
+    it = ForwardTrace(source_tokens=trace.source_tokens, encoder_attention=changed)
+    she = ForwardTrace(source_tokens=she.source_tokens, encoder_attention=trace.encoder_attention)
+    (entry,) = pack(it, she)["kinds"]
+    assert entry["signed"] is True
+    assert entry["queries"] == ["it|she", *SOURCE[1:]]
+    sent = read(entry, "<f4").reshape(entry["shape"])
+    np.testing.assert_array_equal(sent, changed - trace.encoder_attention)
+    assert (entry["labels"], entry["entropies"]) == (None, None)
+
+
+def test_the_overview_of_a_difference_has_zero_in_its_middle() -> None:
+    trace = large_trace(100)
+    swapped = ForwardTrace(
+        source_tokens=trace.source_tokens, encoder_attention=trace.encoder_attention[:, ::-1]
+    )
+    only = ForwardTrace(
+        source_tokens=trace.source_tokens, encoder_attention=trace.encoder_attention
+    )
+    same = pack(only, only)["kinds"][0]["overview"]
+    assert set(same["values"]) == {128}
+    values = np.frombuffer(pack(only, swapped)["kinds"][0]["overview"]["values"], np.uint8)
+    assert values.min() < 100 < 156 < values.max()
+
+
+def test_hostile_tokens_can_be_sent() -> None:
+    sent = pack(hostile_trace())["kinds"][0]["queries"]
+    assert sent == [*HOSTILE[:-1], "\ufffd"]  # half a surrogate pair is no character
+    json.dumps(sent, ensure_ascii=False).encode("utf-8")
+
+
+def test_scores_are_no_weights_and_are_refused() -> None:
+    scores = np.random.default_rng(0).normal(size=(1, 1, 3, 3))
+    trace = ForwardTrace(source_tokens=("a", "b", "c"), encoder_attention=scores)
+    with pytest.raises(UserError, match=r"a weight is a share from 0 to 1; give the weights after"):
+        explore(trace)
+
+
+def test_rows_that_do_not_sum_to_one_are_shown_and_told() -> None:
+    weights = attention(1, 2, 4, 4)
+    weights[0, 1, 2] *= 0.5
+    weights[0, 1, 3] = 0
+    (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=weights))[
+        "kinds"
+    ]
+    assert entry["note"].startswith("1 of 8 rows do not sum to 1 but to 0.50")
+    assert all(entry["note"] == "" for entry in pack(make_trace())["kinds"])
+    twice = np.full((1, 1, 4, 4), 0.5)
+    (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=twice))[
+        "kinds"
+    ]
+    assert entry["note"].startswith("4 of 4 rows do not sum to 1 but to 2.00")
+    assert (entry["labels"], entry["entropies"], entry["rollouts"]) == (None, None, None)
+    assert "sum to more" in entry["noRollout"]
+
+
+def test_one_token_is_a_trace_too() -> None:
+    trace = ForwardTrace(source_tokens=("a",), encoder_attention=[[[[1.0]]]])
+    (entry,) = pack(trace)["kinds"]
+    assert entry["shape"] == [1, 1, 1, 1]
+    assert np.isnan(np.frombuffer(entry["entropies"], "<f4")).all(), "a word alone has no choice"
+
+
+READ_ALL = """
+const state = {...part.revive(JSON.parse(input.toString())), live: true};
+const model = {get: (name) => state[name], on() {}, off() {}};
+const store = page.openStore(model, () => {});
+const heads = [];
+for (const {kind, layers, heads: count} of store.entries.values()) {
+    for (let layer = 0; layer < layers; layer++) {
+        for (let head = 0; head < count; head++) {
+            store.load();
+            store.matrix(kind, layer, head);
+            await new Promise((done) => setTimeout(done, 0));
+            heads.push(Buffer.from(store.matrix(kind, layer, head).slice().buffer));
+        }
+    }
+}
+process.stdout.write(Buffer.concat(heads));
+"""
+
+
+@pytest.mark.parametrize("n_tokens", [5, 80])
+def test_the_page_reads_the_values_that_the_trace_holds(n_tokens: int) -> None:
+    words = tuple(map(str, range(n_tokens)))
+    view = explore(make_trace(words, words, words))
+    answers = [[request, view.answer(request)] for request in view.questions()]
+    shown = np.frombuffer(
+        run_node(READ_ALL, {"data": view.data, "answers": answers}), "<f4"
+    ).reshape(3, 2, 4, n_tokens, n_tokens)
+    for kind, values in zip(view.trace.kinds, shown, strict=True):
+        weights = view.trace.attention(kind)
+        np.testing.assert_array_equal(values, weights if n_tokens == 5 else halves(weights))
+        np.testing.assert_allclose(values, weights, atol=0.00025)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_both_halves_draw_the_same_small_pictures(signed: bool) -> None:
+    """What the page makes of a small trace is what Python makes of a large one."""
+    trace, other = make_trace(), make_trace(n_heads=4)
+    other = ForwardTrace(
+        source_tokens=SOURCE, encoder_attention=softmax(trace.encoder_attention * 3)
+    )
+    trace = ForwardTrace(source_tokens=SOURCE, encoder_attention=trace.encoder_attention)
+    data = pack(trace, other if signed else None)
+    code = (
+        "const state = part.revive(JSON.parse(input.toString()));"
+        "const model = {get: (name) => state[name], on() {}, off() {}};"
+        "const {values} = page.openStore(model, () => {}).overview('encoder');"
+        "process.stdout.write(Buffer.from(values));"
+    )
+    drawn = np.frombuffer(run_node(code, {"data": data}), np.uint8).astype(int)
+    weights = trace.encoder_attention - (other.encoder_attention if signed else 0)
+    expected = 128 + 127 * weights if signed else 255 * weights
+    assert np.abs(drawn - np.rint(expected).ravel()).max() <= 1  # a half is rounded up or to even
+
+
+def run_node(code: str, state: dict[str, Any]) -> bytes:
+    """Run JavaScript on a state as an exported page holds it; `page` is the store's module."""
+    prelude = (
+        f"const page = await import({json.dumps((STATIC / 'store.js').as_uri())});"
+        f"const part = await import({json.dumps((STATIC / 'page.js').as_uri())});"
+        "const input = Buffer.concat(await process.stdin.toArray());"
+    )
+    done = subprocess.run(
+        [find_node(), "--input-type=module", "-e", prelude + code],
+        input=json.dumps(encode(state)).encode(),
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
