@@ -23,7 +23,7 @@ from viz_transformer.widgets.explorer import explore
 
 def page_data(path: Path) -> dict:
     text = path.read_text(encoding="utf-8")
-    (data,) = re.findall(r'<script type="application/json" id="vt-page">(.*?)</script>', text, re.S)
+    (data,) = re.findall(r'<script [^>]*id="vt-page"[^>]*>(.*?)</script>', text, re.S)
     return json.loads(data)
 
 
@@ -50,7 +50,8 @@ def test_a_page_holds_state_bytes_and_module(tmp_path: Path) -> None:
     path = export_html(view, tmp_path / "page.html")
     assert path == tmp_path / "page.html"
     state = page_data(path)["views"][0]["state"]
-    assert set(state) == {"about", "live", "data", "kind", "layer", "head", "query", "key"}
+    assert set(state) >= {"about", "data", "kind", "layer", "head", "query", "key"}
+    assert not {name for name in state if name[0] == "_"} | {"layout", "tooltip"} & set(state)
     assert (state["kind"], state["layer"], state["head"]) == ("decoder", 1, 3)
     assert (state["query"], state["key"]) == (2, None)
     weights = base64.b64decode(state["data"]["kinds"][1]["weights"]["base64"])
@@ -92,7 +93,7 @@ def test_views_of_one_class_share_their_script_and_a_view_its_state(tmp_path: Pa
     assert [view["state"].get("head") for view in shown] == [0, None, 2]
     assert re.findall(r'data-view="(\d)"', path.read_text(encoding="utf-8")) == list("0120")
     assert len(elements(path, "script")) == 1 + 2 + 1  # the data, two classes, the page's own
-    assert len(elements(path, "style")) == 1 + 2
+    assert len(elements(path, "style")) == 2 + 2
 
 
 def test_the_policy_names_each_script_and_style_by_its_hash(tmp_path: Path) -> None:

@@ -63,6 +63,15 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--beam-width", type=int, default=4, metavar="N")
     evaluate.set_defaults(run=_evaluate)
 
+    page = commands.add_parser(
+        "html", help="write a notebook as one offline HTML page in which its views are alive"
+    )
+    page.add_argument("notebook", metavar="NOTEBOOK", help="the notebook, which stays as it is")
+    page.add_argument("--execute", action="store_true", help="run the notebook first")
+    page.add_argument("-o", "--output", metavar="FILE", help="default: NOTEBOOK with .html")
+    page.add_argument("--max-megabytes", type=float, default=50, metavar="N", help="default: 50")
+    page.set_defaults(run=_html)
+
     lab = commands.add_parser(
         "lab",
         help="open the lessons in JupyterLab",
@@ -121,6 +130,19 @@ def _evaluate(options: argparse.Namespace) -> int:
         print(f"{score.name}: {score.n_right} of {score.n} exact ({score.share:.2%})")
         for source, translation, reference in score.wrong:
             print(f"  {source}\n    wrote    {translation}\n    expected {reference}")
+    return 0
+
+
+def _html(options: argparse.Namespace) -> int:
+    from viz_transformer.export.notebook import notebook_html
+
+    written = notebook_html(
+        options.notebook,
+        options.output,
+        execute=options.execute,
+        max_megabytes=options.max_megabytes,
+    )
+    print(f"wrote {written}")
     return 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from viz_transformer._files import written_whole
 from viz_transformer.errors import UserError
-from viz_transformer.export.module import source_hash
+from viz_transformer.export.module import inline_style, source_hash
 from viz_transformer.export.pieces import Pieces
 from viz_transformer.widgets.bundle import STATIC
 
@@ -37,18 +37,19 @@ _PAGE = """<!doctype html>
 def page_text(title: str, places: Sequence[str], pieces: Pieces) -> str:
     """Return a page whose policy allows its own scripts and styles by hash, and nothing else."""
     texts = script_texts(pieces)
+    styles = [inline_style((STATIC / "page.css").read_text(encoding="utf-8")), *pieces.styles]
     policy = {
         "default-src": ["'none'"],
         "base-uri": ["'none'"],
         "form-action": ["'none'"],
         "script-src": [source_hash(text) for text in texts],
-        "style-src": [source_hash(style) for style in pieces.styles],
+        "style-src": [source_hash(style) for style in styles],
         "img-src": ["data:"],
     }
     return _PAGE.format(
         policy="; ".join(f"{name} {' '.join(sources)}" for name, sources in policy.items()),
         title=html.escape(title),
-        styles="\n".join(f"<style>{style}</style>" for style in pieces.styles),
+        styles="\n".join(f"<style>{style}</style>" for style in styles),
         places="\n".join(places),
         scripts=script_elements(pieces),
     )

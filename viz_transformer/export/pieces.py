@@ -30,14 +30,14 @@ class Pieces:
 
     Attributes:
         scripts: of each view class once, by name.
-        styles: of each view class once, after the page's own.
+        styles: of the places, then of each view class once.
         views: name of the script and state of each view.
     """
 
     def __init__(self, state_of: Callable[[str], State | None], extras: Extras) -> None:
         """Start with nothing; `state_of` and `extras` tell of a widget by its model id."""
         self.scripts: dict[str, Script] = {}
-        self.styles = [inline_style((STATIC / "page.css").read_text(encoding="utf-8"))]
+        self.styles = [inline_style((STATIC / "places.css").read_text(encoding="utf-8"))]
         self.views: list[dict[str, Any]] = []
         self._state_of = state_of
         self._extras = extras

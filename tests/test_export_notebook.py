@@ -1,0 +1,139 @@
+"""Notebooks to pages: what is read from their files, and what is refused. tests/ui opens them."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.notebooks_made import write_notebook
+from tests.test_export import page_data
+from viz_transformer.cli import main
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.export.notebook import notebook_html
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+STILL = '<style>p {}</style>\n<div class="vt-still"><img alt="two words"></div>'
+
+
+def output(**data: str) -> nbformat.NotebookNode:
+    return nbformat.v4.new_output("display_data", data=data)
+
+
+def model(name: str, module: str, state: dict, buffers: list | None = None) -> dict:
+    return {
+        "model_name": name,
+        "model_module": module,
+        "model_module_version": "*",
+        "state": state,
+        "buffers": buffers or [],
+    }
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A notebook as JupyterLab saves it: defaults left out, bytes apart, a style with the view."""
+    esm = "export default { render({ model, el }) { el.textContent = model.get('data').words; } };"
+    bytes_ = {"encoding": "base64", "path": ["data", "weights", 0], "data": "AAEC"}
+    models = {
+        "view": model(
+            "AnyModel",
+            "anywidget",
+            {
+                "_esm": esm,
+                "_anywidget_id": "some.Words",
+                "layout": "IPY_MODEL_layout",
+                "data": {"words": "one", "weights": [None]},
+            },
+            [bytes_],
+        ),
+        "box": model(
+            "VBoxModel",
+            "@jupyter-widgets/controls",
+            {"children": ["IPY_MODEL_text", "IPY_MODEL_view", "IPY_MODEL_gone"]},
+        ),
+        "text": model("HTMLModel", "@jupyter-widgets/controls", {"value": "<i>hello</i>"}),
+        "layout": model("LayoutModel", "@jupyter-widgets/base", {}),
+    }
+    outputs = {
+        "a box": [output(**{VIEW: {"model_id": "box"}}), output(**{"text/html": STILL})],
+        "a view": [output(**{VIEW: {"model_id": "view"}})],
+        "lost": [output(**{VIEW: {"model_id": "gone"}})],
+        "lost, with a still": [
+            output(**{VIEW: {"model_id": "gone"}}),
+            output(**{"text/html": STILL}),
+        ],
+    }
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(source, outputs=shown) for source, shown in outputs.items()
+        ],
+        metadata={"widgets": {STATE: {"state": models, "version_major": 2, "version_minor": 0}}},
+    )
+    path = tmp_path / "saved.ipynb"
+    nbformat.write(notebook, path)
+    return path
+
+
+def test_views_take_the_place_of_what_jupyter_would_have_shown(saved: Path) -> None:
+    before = saved.read_bytes()
+    path = notebook_html(saved)
+    assert path == saved.with_suffix(".html")
+    assert saved.read_bytes() == before
+    (shown,) = page_data(path)["views"]
+    weights = {"base64": base64.b64encode(bytes([0, 1, 2])).decode()}
+    assert shown["state"] == {"data": {"words": "one", "weights": [weights]}}
+    text = path.read_text(encoding="utf-8")
+    assert text.count('data-view="0"') == 2
+    assert '<p class="vt-text">hello</p>' in text
+    # Before the view in the box its picture, before the other what it is called.
+    assert text.count('<noscript><div class="vt-still"><img alt="two words"/>') == 1
+    assert text.count("<noscript><p>Words</p></noscript>") == 1
+    assert text.count("saved without its state") == 1
+    assert text.count('<img alt="two words"/>') == 2
+    assert "IPY_MODEL" not in text
+    assert VIEW not in text
+
+
+def test_the_page_names_no_script_or_style_to_fetch(saved: Path) -> None:
+    text = notebook_html(saved).read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    for sign in ("cdnjs", "unpkg", "jsdelivr", "<script src", "<link", "@import", "url(http"):
+        assert sign not in text
+
+
+def test_the_command_says_what_it_wrote(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["html", str(saved), "-o", str(tmp_path / "page.html")]) == 0
+    assert capsys.readouterr().out == f"wrote {tmp_path / 'page.html'}\n"
+
+
+def test_a_cell_that_raises_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+    path = write_notebook(tmp_path / "fails.ipynb", "1", "raise ValueError('no\\nmore')")
+    with pytest.raises(UserError, match=r"cell of .*fails.ipynb' raised ValueError: no; mend it"):
+        notebook_html(path, execute=True)
+    assert [each.name for each in tmp_path.iterdir()] == ["fails.ipynb"]
+
+
+def test_a_notebook_without_views_needs_none(tmp_path: Path) -> None:
+    path = write_notebook(tmp_path / "plain.ipynb", "print(6 * 7)")
+    text = notebook_html(path, execute=True).read_text(encoding="utf-8")
+    assert "42" in text
+    assert "vt-page" not in text
+
+
+def test_what_cannot_be_read_or_written_is_refused(saved: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"cannot read .*none.ipynb"):
+        notebook_html(tmp_path / "none.ipynb")
+    (tmp_path / "odd.ipynb").write_text("{}")
+    with pytest.raises(FileError, match=r"odd.ipynb' is no notebook"):
+        notebook_html(tmp_path / "odd.ipynb")
+    with pytest.raises(FileError, match=r"cannot write"):
+        notebook_html(saved, tmp_path / "nowhere" / "page.html")
+    with pytest.raises(UserError, match=r"would take 0\.\d MB, more than the 0\.01 MB"):
+        notebook_html(saved, max_megabytes=0.01)
+    assert not list(tmp_path.glob("*.html"))

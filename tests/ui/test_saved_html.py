@@ -1,0 +1,142 @@
+"""Notebooks as HTML files: by our own command alive and offline, by nbconvert's as pictures."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.notebooks_made import CELLS, write_notebook
+from tests.ui.conftest import ARTIFACTS, LAPTOP, ROOT, SMALL
+from tests.ui.lab_page import guard
+from viz_transformer.cli import main
+
+DRAWN = re.compile(r"[1-9]\d*")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a notebook; its kernel finds this clone's tests."""
+    folder = tmp_path_factory.mktemp("saved")
+    before = {name: os.environ.get(name) for name in ("PYTHONPATH", "OMP_NUM_THREADS")}
+    os.environ.update(PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1")
+    write_notebook(folder / "views.ipynb")
+    yield folder
+    for name, value in before.items():
+        os.environ.pop(name)
+        if value is not None:
+            os.environ[name] = value
+
+
+@pytest.fixture(scope="module")
+def saved(folder: Path) -> Path:
+    """The notebook as our command writes it, run first."""
+    assert main(["html", str(folder / "views.ipynb"), "--execute"]) == 0
+    return folder / "views.html"
+
+
+@pytest.fixture
+def requests(page: Page) -> list[str]:
+    """Every address that the page asked for, errors and refusals too."""
+    heard: list[str] = []
+    page.on("request", lambda request: heard.append(request.url))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("console", lambda said: heard.append(said.text) if said.type == "error" else None)
+    return heard
+
+
+def output(page: Page, name: str):
+    """The output of the cell of this name."""
+    return page.locator(".jp-CodeCell").nth(list(CELLS).index(name)).locator(".jp-OutputArea")
+
+
+def test_its_views_are_alive_and_it_asks_for_nothing(
+    page: Page, saved: Path, requests: list[str]
+) -> None:
+    page.goto(saved.as_uri())
+    explorers = page.locator(".vt-explorer")
+    expect(explorers).to_have_count(2)
+    for explorer in explorers.all():
+        explorer.scroll_into_view_if_needed()
+        expect(explorer).to_have_attribute("data-vt-drawn", DRAWN)
+    title = output(page, "explorer").locator(".vt-title").first
+    expect(title).to_contain_text("Cross-attention · layer 1 · head 0")
+    output(page, "explorer").locator("canvas").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(title).to_contain_text("Cross-attention · layer 1 · head 1")
+    assert page.evaluate("window.pwned") is None
+    assert requests == [saved.as_uri()]
+    assert page.locator(".vt-still:visible").count() == 0
+
+
+def test_a_view_in_two_cells_is_one_and_knows_its_answers(page: Page, saved: Path) -> None:
+    page.goto(saved.as_uri())
+    shown = page.locator(".square")
+    expect(shown).to_have_text(["1 squared", "1 squared"])
+    shown.first.click()
+    expect(shown).to_have_text(["2 squared", "2 squared"])
+    shown.last.click()
+    expect(shown.first).to_contain_text("needs the running notebook")
+
+
+def test_the_words_of_a_box_stay_and_what_needs_a_kernel_says_so(page: Page, saved: Path) -> None:
+    page.goto(saved.as_uri())
+    box = output(page, "box")
+    expect(box.locator(".vt-text")).to_have_text(["English: the cat", "el gato"])
+    expect(box.locator(".vt-note")).to_contain_text("need a running notebook")
+    expect(output(page, "slider")).to_contain_text("need a running notebook")
+    expect(output(page, "text")).to_contain_text("done")
+    expect(page.locator("body")).not_to_contain_text("Error displaying widget")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
+def test_it_fits_its_window(page: Page, saved: Path, scheme: str, size: dict[str, int]) -> None:
+    page.set_viewport_size(size)
+    page.emulate_media(color_scheme=scheme)
+    page.goto(saved.as_uri())
+    expect(page.locator(".vt-explorer").first).to_have_attribute("data-vt-drawn", DRAWN)
+    # nbconvert's page is light whatever the reader prefers, and the views go with it.
+    expect(page.locator(".vt-explorer").first).to_have_attribute("data-theme", "light")
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    ARTIFACTS.mkdir(exist_ok=True)
+    name = f"saved_{size['width']}_{scheme}.png"
+    page.screenshot(path=ARTIFACTS / name, full_page=True)
+
+
+def test_without_javascript_each_view_is_a_picture(browser: Browser, saved: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(saved.as_uri())
+    pictures = page.locator(".vt-still img")
+    expect(pictures).to_have_count(4)
+    assert all(picture.get_attribute("alt") for picture in pictures.all())
+    assert all(picture.bounding_box()["height"] > 50 for picture in pictures.all())
+    context.close()
+
+
+def test_nbconverts_own_page_shows_pictures_where_its_scripts_cannot_be_fetched(
+    browser: Browser, folder: Path
+) -> None:
+    command = ["nbconvert", "--execute", "--to", "html", "--output", "stock.html", "views.ipynb"]
+    subprocess.run([sys.executable, "-m", *command], cwd=folder, check=True, capture_output=True)
+    context = browser.new_context(viewport=LAPTOP)
+    refused = guard(context)
+    page = context.new_page()
+    page.goto((folder / "stock.html").as_uri())
+    page.wait_for_load_state("load")
+    assert refused, "nbconvert's page asked for nothing: it can serve in the place of ours"
+    for name in ("explorer", "box", "again", "hostile"):
+        picture = output(page, name).locator(".vt-still img")
+        expect(picture).to_be_visible()
+        assert picture.get_attribute("alt")
+        assert picture.evaluate("(image) => image.naturalWidth") > 100
+    expect(page.locator("body")).not_to_contain_text("Error displaying widget")
+    page.screenshot(path=ARTIFACTS / "nbconvert_stock.png", full_page=True)
+    context.close()
