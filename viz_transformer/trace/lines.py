@@ -20,8 +20,8 @@ def code_lines(steps: AttentionSteps) -> dict[str, str]:
 
     Variants are named after a colon: ``"scaled:both"``, ``"scaled:scale"``,
     ``"scaled:temperature"`` and ``"scaled:none"`` for what scores are divided by,
-    ``"masked:off"`` for a mask that is switched off, and ``"weights:none"`` for a query that may
-    look at nothing.
+    ``"masked:off"`` for a mask that is switched off, and ``"exponentials:none"`` and
+    ``"weights:none"`` for a query that may look at nothing.
     """
     seen = "x" if steps.memory is None else "memory"
 
@@ -41,7 +41,8 @@ def code_lines(steps: AttentionSteps) -> dict[str, str]:
         "masked:off": "masked = scaled",
         "exponentials": "e = np.exp(masked - masked.max())",
         "weights": "weights = e / e.sum()",
-        "weights:none": "weights = np.zeros(len(k))",
+        "exponentials:none": "e = np.zeros(len(k))",
+        "weights:none": "weights = e",
         "output": "output = weights @ v",
         "concat": "concat = np.concatenate(outputs_of_all_heads)",
         "result": f"result = concat @ W_O{bias('o')}",

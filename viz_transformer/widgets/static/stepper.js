@@ -9,7 +9,7 @@ import { openKernel } from "./kernel.js";
 import { stepBar } from "./stepper_bar.js";
 import { formulaOf, lineOf, madeIn, placeOf } from "./stepper_explain.js";
 import { largest, unpackSteps, workThrough } from "./stepper_math.js";
-import { followedBy, followedCell, planOf, resultOf } from "./stepper_plan.js";
+import { followedBy, followedCell, isSmall, planOf, resultOf } from "./stepper_plan.js";
 import { openStage } from "./stepper_stage.js";
 import { layerName, meaningOf, sentenceOf, titleOf } from "./stepper_words.js";
 import { tokenStrip } from "./strip.js";
@@ -45,13 +45,13 @@ export function render({ model, el }) {
   show.type = "submit";
   const problem = element(root, "div", "vt-problem", { role: "alert" });
   problem.hidden = true;
-  const controls = element(root, "div", "vt-controls");
-  const placeBox = element(controls, "div");
+  const controls = element(root, "div", "vt-controls vt-switches");
+  const placeBox = element(asking, "div");
   const headBox = element(controls, "div");
   const scale = toggle(controls, "÷ √d_k", (on) => view.set({ scale: on }));
   const mask = toggle(controls, "mask", (on) => view.set({ mask: on }));
   const warmth = slider(controls, { label: "temperature", min: 0.1, max: 5, step: 0.1, digits: 1 }, (value) => view.set({ temperature: value }));
-  const looking = element(root, "div", "vt-controls vt-looking");
+  const looking = element(controls, "div", "vt-looking");
   element(looking, "span").textContent = "Who looks:";
   const words = tokenStrip(looking, { label: "The word that looks", onChoose: (query) => view.set({ query }) });
   const bar = stepBar(root, goTo);
@@ -153,6 +153,7 @@ export function render({ model, el }) {
     stage.draw(state, width, theme);
     explain(state);
     root.dataset.step = step;
+    root.toggleAttribute("data-large", isSmall(layer));
   }
 
   function setControls(layer, { head, query, scale: scaled, mask: masked, temperature }) {

@@ -7,7 +7,7 @@ import { resultOf } from "./stepper_plan.js";
 import { markColour, paintSheet } from "./stepper_sheet.js";
 import { signOf, titleOf } from "./stepper_words.js";
 
-const SMALL = { width: 74, height: 20 };
+const SMALL = { width: 68, height: 20 };
 
 /** The place in a step's small picture of a source, or null: a column of kᵀ is a row of k. */
 export function smallMark(layer, { name, row, col }, step) {
@@ -73,9 +73,10 @@ export function stepBar(parent, onStep) {
         const place = smallMark(layer, mark, step);
         if (!place) continue;
         const [wide, high] = [SMALL.width / matrix.cols, SMALL.height / matrix.rows];
-        outline(context, place.col === null ? 0 : place.col * wide, place.row === null ? 0 : place.row * high,
-          place.col === null ? SMALL.width : Math.max(3, wide), place.row === null ? SMALL.height : Math.max(3, high),
-          markColour(mark.role, theme), 2);
+        // Around the numbers, not over them: a row may be four pixels high.
+        outline(context, place.col === null ? 0 : place.col * wide - 1, place.row === null ? 0 : place.row * high - 1,
+          place.col === null ? SMALL.width : wide + 2, place.row === null ? SMALL.height : high + 2,
+          markColour(mark.role, theme), 1.5);
       }
     });
   }

@@ -122,7 +122,7 @@ export function lineOf(layer, worked, chosen, name) {
   const key = {
     scaled: `scaled:${divided}`,
     masked: mask ? "masked" : "masked:off",
-    exponentials: worked.sum ? "exponentials" : "weights:none",
+    exponentials: worked.sum ? "exponentials" : "exponentials:none",
     weights: worked.sum ? "weights" : "weights:none",
     k_t: "k",
     heads: "output",

@@ -5,7 +5,7 @@ import { lastScores } from "./stepper_explain.js";
 const MOST_NUMBERS = { rows: 8, cols: 16 }; // a larger matrix is a sheet of colours
 export const STEPPER_ROW = 27; // pixels a row of numbers takes, its seam included
 const WIDEST_CELL = 84;
-const NARROWEST_CELL = 47;
+const NARROWEST_CELL = 33;
 
 const PRODUCT_STEPS = {
   q: ["x", "w_q", "b_q", "q"], k: ["seen", "w_k", "b_k", "k"], v: ["seen", "w_v", "b_v", "v"],
@@ -20,7 +20,7 @@ export function planOf(layer, step) {
     const [a, b, bias, c] = product;
     return { a, b, bias: bias && layer[bias] ? bias : null, c };
   }
-  if (step === "x") return { rows: layer.memory ? ["seen", "all"] : ["all"] };
+  if (step === "x") return { rows: layer.memory ? ["all", "seen"] : ["all"] };
   if (step === "scaled") return { rows: ["scores", "scaled"] };
   if (step === "masked") return { rows: ["scaled", "allowed", "masked"] };
   if (step === "weights") return { rows: [lastScores(layer), "exponentials", "weights"] };
@@ -30,7 +30,7 @@ export function planOf(layer, step) {
 /** The matrix that a step makes. */
 export function resultOf(layer, step) {
   const plan = planOf(layer, step);
-  return plan.c ?? plan.rows.at(-1);
+  return plan.c ?? (step === "x" ? "all" : plan.rows.at(-1));
 }
 
 /** The cell of a step that is explained when nothing is pointed at. */
@@ -63,18 +63,33 @@ export function inNumbers({ rows, cols }, part) {
   return cols <= MOST_NUMBERS.cols && rows <= MOST_NUMBERS.rows;
 }
 
-/** The widths of a product's pictures at a width of the page, in pixels. */
-export function productSizes(a, b, width, nameWidth) {
-  const numbersA = inNumbers(a, "a");
-  const cellA = numbersA ? 62 : Math.max(1, Math.min(12, 210 / a.cols));
-  const widthA = nameWidth + a.cols * cellA + 8;
-  const room = width - widthA - 2 * nameWidth - 40;
-  const narrowest = b.cols > MOST_NUMBERS.cols ? 3 : NARROWEST_CELL;
-  const cell = Math.max(narrowest, Math.min(WIDEST_CELL, Math.floor(room / b.cols)));
-  return { cellA, cell, widthA };
+/** Whether a layer is so small that its numbers can be written large. */
+export function isSmall(layer) {
+  return layer.d_model <= 6 && layer.keys.length <= 6;
+}
+
+/**
+ * The widths of a product's pictures at a width of the page, in pixels: of the cells at the left,
+ * and of those above and of the result, which stand in the same columns.
+ */
+export function productSizes(a, b, { width, namesA, names, small }) {
+  const cellA = inNumbers(a, "a") ? (small ? 76 : 52) : Math.max(1, Math.min(12, (width < 1000 ? 120 : 210) / a.cols));
+  const room = width - namesA - a.cols * cellA - names - 40;
+  return { cellA, cell: cellWidth(room, b.cols) };
+}
+
+/** The width of each of `cols` cells in some room: numbers need more of it than colours. */
+export function cellWidth(room, cols, widest = WIDEST_CELL) {
+  const narrowest = cols > MOST_NUMBERS.cols ? 3 : NARROWEST_CELL;
+  return Math.max(narrowest, Math.min(widest, Math.floor(room / cols)));
+}
+
+/** How many digits behind the point a number has room for. */
+export function digitsIn(cell, limit) {
+  return cell < 39 || (limit >= 10 && cell < 52) ? 1 : 2;
 }
 
 /** How high a row of a sheet is: the sheet takes about `height`, whatever it holds. */
 export function sheetRow(rows, height) {
-  return rows === 1 ? STEPPER_ROW : Math.max(height / rows < 1 ? height / rows : 1, Math.min(STEPPER_ROW, Math.floor(height / rows)));
+  return rows === 1 ? STEPPER_ROW : Math.min(STEPPER_ROW, height / rows);
 }

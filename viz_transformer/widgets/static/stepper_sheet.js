@@ -55,8 +55,9 @@ export function markColour(role, theme) {
 }
 
 /**
- * A sheet: {node, set}. `set({ matrix, layout, scale, rowNames, colNames, marks, chosen }, theme)`:
- * `marks` are [{row, col, role}], a null row or column being all of it. `onPoint(cell or null)`
+ * A sheet: {node, set}. `set({ matrix, layout, scale, rowNames, colNames, marks, seam }, theme)`:
+ * `marks` are [{row, col, role}], a null row or column being all of it; every `seam` columns there
+ * is a gap. `onPoint(cell or null)`
  * hears pointer and keyboard, `onChoose(cell)` click, Enter and Space.
  */
 export function colourSheet(parent, { label, onPoint, onChoose }) {
@@ -94,6 +95,10 @@ export function colourSheet(parent, { label, onPoint, onChoose }) {
     const { left, top, cellWidth, rowHeight, rows, cols } = layout;
     const context = fitCanvas(canvas, layout.width + 2, layout.height + 2);
     paintSheet(context, matrix, scale, theme, left, top, cols * cellWidth, rows * rowHeight);
+    if (next.seam) {
+      context.fillStyle = theme.background; // between the heads
+      for (let col = next.seam; col < cols; col += next.seam) context.fillRect(left + col * cellWidth - 1, top, 2, rows * rowHeight);
+    }
     const text = { font: `12px ${theme.family}`, colour: theme.muted };
     const fit = (name, room) => elide(visible(String(name)), room, (part) => theme.measure(part, 12, false));
     if (rowNames && left) {

@@ -5,14 +5,14 @@
 
 import { element } from "./controls.js";
 import { numberTable } from "./numbers.js";
-import { sourcesOf } from "./stepper_explain.js";
+import { inDigits, sourcesOf } from "./stepper_explain.js";
 import { colourSheet, limitOf, sheetLayout } from "./stepper_sheet.js";
-import { inNumbers, planOf, productSizes, sheetRow, STEPPER_ROW } from "./stepper_plan.js";
+import { cellWidth, digitsIn, inNumbers, isSmall, planOf, productSizes, sheetRow, STEPPER_ROW } from "./stepper_plan.js";
 import { visible } from "./text.js";
 
 const SYMBOLS = {
   all: "x", w_q: "W_Q", w_k: "W_K", w_v: "W_V", w_o: "W_O", b_q: "b_Q", b_k: "b_K", b_v: "b_V", b_o: "b_O",
-  k_t: "kᵀ", allowed: "mask", exponentials: "e to the score", heads: "outputs",
+  k_t: "kᵀ", allowed: "mask", exponentials: "e", heads: "outputs",
 };
 const PER_KEY = ["scores", "scaled", "allowed", "masked", "exponentials", "weights"];
 
@@ -22,7 +22,9 @@ export function symbolOf(layer, name) {
 }
 
 /** The names of a matrix's rows; null where a row is only a number. */
-function rowNamesOf(layer, { query }, name) {
+function rowNamesOf(layer, worked, { query }, name) {
+  if (name === "exponentials") return [worked.sum ? `e^(score − ${inDigits(worked.top)})` : "e^score"];
+  if (name === "allowed") return ["may look?"];
   if (name === "all") return layer.queries.map((word, i) => (layer.reads ? `${layer.reads[i]} → ${word}` : word));
   if (["seen", "k", "v"].includes(name)) return layer.keys;
   if (name === "x") return [layer.queries[query]];
@@ -84,25 +86,32 @@ export function openStage(parent, { onPoint, onChoose }) {
     } else {
       element(node, "div", "vt-equation");
       for (const name of plan.rows) addPanel(node, layer, worked, name, PER_KEY.includes(name) ? "row" : "c");
+      panels[0].panel.classList.add("vt-first"); // the words that the columns stand for are named once
     }
   }
 
-  /** The sizes of each panel's cells, by part. */
-  function sizesOf({ layer, worked, step }, width, theme) {
+  /** The sizes of each panel's cells: those of a step's names, cells and rows. */
+  function sizesOf({ layer, worked, chosen, step }, width, theme) {
     const plan = planOf(layer, step);
-    const longest = Math.max(...panels.flatMap(({ name }) => rowNamesOf(layer, { query: 0 }, name) ?? [symbolOf(layer, name)])
-      .map((word) => theme.measure(visible(word).slice(0, 40), 13, false)));
-    const names = Math.min(150, Math.max(66, Math.ceil(longest) + 18));
+    const small = isSmall(layer);
+    const perKey = PER_KEY.includes(plan.rows?.[0]);
+    const large = small || (perKey && width - 190 >= 70 * layer.keys.length);
+    const nameWidth = (some) => {
+      const widths = some.flatMap((name) => rowNamesOf(layer, worked, chosen, name) ?? [symbolOf(layer, name)])
+        .map((word) => theme.measure(visible(word).slice(0, 40), large ? 17 : 13, false));
+      return Math.min(large ? 190 : 150, Math.max(40, Math.ceil(Math.max(...widths)) + 20));
+    };
     if (!plan.c) {
-      const most = Math.max(...plan.rows.map((name) => worked[name].cols));
-      const cell = Math.max(most > 16 && step !== "scaled" && !PER_KEY.includes(plan.rows[0]) ? 3 : 47,
-        Math.min(84, Math.floor((width - names - 30) / most)));
-      return { names, cell, cellA: cell, rowB: STEPPER_ROW, rowC: STEPPER_ROW };
+      const names = nameWidth(plan.rows);
+      const cellOf = (name) => Math.max(perKey ? 47 : 1, cellWidth(width - names - 20, worked[name].cols, large ? 110 : undefined));
+      return { names, cellOf, large, rowB: STEPPER_ROW, rowC: STEPPER_ROW };
     }
     const [a, b, c] = [worked[plan.a], worked[plan.b], worked[plan.c]];
-    const { cell, cellA } = productSizes(a, b, width, names);
+    const [namesA, names] = [nameWidth([plan.a]), nameWidth([plan.b, plan.c])];
+    const { cell, cellA } = productSizes(a, b, { width, namesA, names, small });
     const rowC = inNumbers(c, "c") ? STEPPER_ROW : sheetRow(c.rows, 200);
-    return { names, cell, cellA, rowC, rowB: sheetRow(b.rows, c.rows > 4 ? 130 : 190) };
+    const cellOf = (_, part) => (part === "a" ? cellA : cell);
+    return { names, namesA, cellOf, large: small, rowC, rowB: sheetRow(b.rows, c.rows > 6 ? 80 : c.rows > 4 ? 110 : 170) };
   }
 
   function fill(panel, state, sizes, theme) {
@@ -110,19 +119,27 @@ export function openStage(parent, { onPoint, onChoose }) {
     const { name, part, numbers, picture } = panel;
     const matrix = worked[name];
     const marks = marksOf(layer, worked, cell, name);
+    if (name === "all" && cell.name === "all") marks.push({ row: chosen.query, col: null, role: "a" });
     const scale = name === "weights" || name === "exponentials" ? "weight" : name === "allowed" ? "plain" : "signed";
-    const named = rowNamesOf(layer, chosen, name);
-    const colNames = colNamesOf(layer, name);
+    const named = rowNamesOf(layer, worked, chosen, name);
+    const wordNames = colNamesOf(layer, name);
+    const colNames = wordNames ?? indices(matrix.cols);
+    const wide = sizes.cellOf(name, part);
+    const names = part === "a" ? sizes.namesA : sizes.names;
     const single = matrix.rows === 1 && !named;
+    panel.caption.hidden = part === "row" || part === "bias";
     panel.caption.textContent = `${symbolOf(layer, name)} · ${matrix.rows} × ${matrix.cols}`;
-    panel.panel.style.setProperty("--vt-names", `${sizes.names}px`);
-    panel.panel.style.setProperty("--vt-cell", `${part === "a" ? sizes.cellA - 1 : sizes.cell - 1}px`);
     if (numbers) {
+      const limit = limitOf(matrix);
+      panel.panel.toggleAttribute("data-large", sizes.large);
+      panel.panel.toggleAttribute("data-narrow", wide < 46);
+      panel.panel.style.setProperty("--vt-row", sizes.large ? "40px" : "");
+      panel.panel.style.setProperty("--vt-names", `${names}px`);
+      panel.panel.style.setProperty("--vt-cell", `${wide - 1}px`);
       const values = indices(matrix.rows).map((_, row) => matrix.values.slice(row * matrix.cols, (row + 1) * matrix.cols));
       picture.set({
-        values, scale, limit: limitOf(matrix), digits: name === "allowed" ? 0 : 2,
+        values, scale, limit, colNames, digits: name === "allowed" ? 0 : digitsIn(wide, limit),
         rowNames: named ?? (single ? [symbolOf(layer, name)] : indices(matrix.rows)),
-        colNames: colNames ?? indices(matrix.cols),
         masked: values.map((row) => Array.from(row, (value) => value === -Infinity)),
         marked: (row, col) => {
           const role = roleAt(marks, row, col);
@@ -131,14 +148,15 @@ export function openStage(parent, { onPoint, onChoose }) {
       }, theme);
       return;
     }
-    const rowHeight = part === "a" || part === "c" ? sizes.rowC : sizes.rowB;
-    const rowNames = named ?? (single ? [symbolOf(layer, name)] : null);
+    const rowHeight = part === "bias" ? STEPPER_ROW : part === "b" ? sizes.rowB : sizes.rowC;
+    const headed = part === "b" && (wordNames || wide >= 22);
     picture.set({
-      matrix, scale, marks, colNames,
-      rowNames: rowHeight >= 12 ? rowNames : null,
+      matrix, scale, marks,
+      colNames: headed ? colNames : null,
+      rowNames: rowHeight >= 12 ? named ?? (single ? [symbolOf(layer, name)] : null) : null,
+      seam: name === "concat" ? layer.d_head : 0,
       layout: sheetLayout({
-        rows: matrix.rows, cols: matrix.cols, cellWidth: part === "a" ? sizes.cellA : sizes.cell,
-        rowHeight: part === "bias" ? STEPPER_ROW : rowHeight, names: sizes.names, headed: Boolean(colNames),
+        rows: matrix.rows, cols: matrix.cols, cellWidth: wide, rowHeight, names, headed: Boolean(headed),
       }),
     }, theme);
   }
