@@ -1,13 +1,16 @@
 // Small helpers for drawing on canvas.
 
-/** Give a canvas a size in CSS pixels, sharp on any screen; returns its cleared context. */
-export function fitCanvas(canvas, width, height) {
-  const ratio = pixelRatio();
+/**
+ * Give a canvas a size, sharp on any screen; returns its cleared context. Width and height are in
+ * units of `scale` CSS pixels, and so is all that is drawn: text grows with it.
+ */
+export function fitCanvas(canvas, width, height, scale = 1) {
+  const ratio = pixelRatio() * scale;
   const [deviceWidth, deviceHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== deviceWidth) canvas.width = deviceWidth;
   if (canvas.height !== deviceHeight) canvas.height = deviceHeight;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
+  canvas.style.width = `${width * scale}px`;
+  canvas.style.height = `${height * scale}px`;
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
@@ -31,12 +34,20 @@ export function measurer(font) {
   };
 }
 
-/** Write one piece of text. */
-export function write(context, text, x, y, { font, colour, align = "left", baseline = "middle" }) {
+/** Write one piece of text, on a patch of the colour `behind`, or underlined in that of `marked`. */
+export function write(context, text, x, y, { font, colour, align = "left", baseline = "middle", behind, marked }) {
   context.font = font;
-  context.fillStyle = colour;
   context.textAlign = align;
   context.textBaseline = baseline;
+  if (behind || marked) {
+    const { width } = context.measureText(text);
+    const left = x - { left: 0, center: width / 2, right: width }[align];
+    const half = parseFloat(/[\d.]+px/.exec(font)[0]) * 0.62;
+    context.fillStyle = behind || marked;
+    if (behind) context.fillRect(left - 3, y - half, width + 6, 2 * half);
+    else context.fillRect(left, y + half - 1, width, 2.5);
+  }
+  context.fillStyle = colour;
   context.fillText(text, x, y);
 }
 

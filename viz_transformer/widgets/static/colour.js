@@ -23,12 +23,24 @@ export function colourOf(weight, stops) {
   return low.map((value, i) => Math.round(value + (high[i] - value) * (place - index)));
 }
 
-/** 256 colours as the 32-bit words of an ImageData (every browser's machine is little-endian). */
+/** The colour of a weight, or of a change from -limit to limit; `limit` is null for weights. */
+export function weightColour(value, limit, theme) {
+  return limit === null ? colourOf(value, theme.stops) : colourOf(0.5 + value / (2 * limit), theme.signedStops);
+}
+
+/** 256 colours as the words of an ImageData. */
 export function rampOf(stops) {
-  return Uint32Array.from({ length: 256 }, (_, i) => {
-    const [red, green, blue] = colourOf(i / 255, stops);
-    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-  });
+  return Uint32Array.from({ length: 256 }, (_, i) => pixelOf(colourOf(i / 255, stops)));
+}
+
+/** A colour as the 32-bit word of an ImageData (every browser's machine is little-endian). */
+export function pixelOf([red, green, blue]) {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** The channels of a colour as a browser reports it: rgb(1, 2, 3). */
+export function rgbOf(colour) {
+  return colour.match(/[\d.]+/g).slice(0, 3).map(Number);
 }
 
 /** Black or white, whichever reads better on a colour. */
@@ -48,7 +60,7 @@ export function luminance(rgb) {
 /** Whether an element's background is dark, whoever's theme made it so. */
 export function isDark(element) {
   const { backgroundColor } = getComputedStyle(element);
-  return luminance(backgroundColor.match(/[\d.]+/g).slice(0, 3).map(Number)) < 0.3;
+  return luminance(rgbOf(backgroundColor)) < 0.3;
 }
 
 /** The colours and fonts that a canvas must be told, as the page's style sheets resolve them. */
@@ -56,7 +68,15 @@ export function readTheme(element) {
   const style = getComputedStyle(element);
   const name = isDark(element) ? "dark" : "light";
   const stops = STOPS[name];
-  const value = (name) => style.getPropertyValue(name).trim();
+  // A canvas must be told the colour itself: a system's colour by its name means another to it.
+  const probe = document.createElement("span");
+  element.append(probe);
+  const value = (name) => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const [muted, accent] = [value("--vt-muted"), value("--vt-accent")];
+  probe.remove();
   return {
     name,
     stops,
@@ -65,8 +85,8 @@ export function readTheme(element) {
     signedRamp: rampOf(SIGNED[name]),
     background: style.backgroundColor,
     text: style.color,
-    muted: value("--vt-muted"),
-    accent: value("--vt-accent"),
+    muted,
+    accent,
     line: stops[name === "dark" ? 6 : 5],
     family: style.fontFamily,
   };

@@ -1,331 +1,199 @@
 // The attention explorer: every head at a glance, one large, and who looks at whom in words.
 //
-// State lives in the model's traits (kind, layer, head, query, key); what the pointer is over is
+// What is chosen lives in the model's traits; what the pointer is over and which part is zoomed is
 // this view's own. Whatever changes asks for a frame, and one frame draws it all.
 
-import { placeIn } from "./canvas.js";
+import { arrange, notes } from "./arrange.js";
+import { changeLimit, openPictures } from "./axes.js";
+import { openChoosing } from "./choosing.js";
 import { element, picture } from "./controls.js";
 import { openView } from "./frame.js";
-import { drawHeads, headAt, headsLayout, KIND_NAMES, moveHead, paintThumbnails } from "./heads.js";
-import { cellAt, drawMatrix, matrixLayout, moveCell, paintCells } from "./matrix.js";
+import { drawHeads, headsLayout, KIND_NAMES, paintStandIn, paintThumbnails, sortedHeads } from "./heads.js";
+import { drawMatrix, matrixLayout, paintCells, WHOLE } from "./matrix.js";
+import { lookAt } from "./now.js";
+import { openPanel } from "./panel.js";
+import { pathsOf } from "./paths.js";
+import { openReadout } from "./readout.js";
+import { foundIn, foundInWords } from "./selection.js";
+import { spokenGrid } from "./spoken.js";
 import { openStore } from "./store.js";
-import { twoDecimals, visible } from "./text.js";
-import { drawWords, wordAt, wordsLayout } from "./words.js";
+import { headInWords, openTelling } from "./telling.js";
+import { visible } from "./text.js";
+import { openTwin } from "./twin.js";
+import { drawWords, wordsLayout } from "./words.js";
 
-const NOTHING = { query: null, key: null };
-const AXES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
-const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
-
-/** Where a head's weights start: weight of (query, key) is at offset + query * cols + key. */
-export function offsetOf({ heads, rows, cols }, layer, head) {
-  return (layer * heads + head) * rows * cols;
-}
-
-/** A selection made to fit the entries, as Python's own fitting does. */
-export function fitSelection(entries, { kind, layer, head, query, key }) {
-  const fitted = entries.has(kind) ? kind : Array.from(entries.keys()).at(-1);
-  const { layers, heads, rows, cols } = entries.get(fitted);
-  const inside = (index, count) => (index !== null && index < count ? index : null);
-  return {
-    kind: fitted,
-    layer: Math.min(layer, layers - 1),
-    head: Math.min(head, heads - 1),
-    query: inside(query, rows),
-    key: inside(key, cols),
-  };
-}
-
-/** What stays pinned when the kind changes: an index along an axis that both kinds share. */
-export function carryPins(from, to, { query, key }) {
-  return {
-    query: AXES[from][0] === AXES[to][0] ? query : null,
-    key: AXES[from][1] === AXES[to][1] ? key : null,
-  };
-}
-
-/** Where the pointer is, if these entries have it: a resting pointer outlives a change of head. */
-export function within(hover, { rows, cols }) {
-  return hover && hover.query < rows && hover.key < cols ? hover : null; // null < 1, as wanted
-}
-
-/** What is shown: the word or cell under the pointer, else what is pinned. */
-export function activeCell(hover, pinned) {
-  if (!hover) return pinned;
-  if (hover.query === null && pinned.query !== null) return { query: pinned.query, key: hover.key };
-  return hover;
-}
-
-/** One cell in words. */
-export function describe(entry, query, key, weight) {
-  const [word, target] = [quoted(entry.queries[query]), quoted(entry.keys[key])];
-  const looks = weight < 0.05 ? "hardly looks at" : "looks at";
-  if (entry.kind === "decoder" && key > query && weight === 0) {
-    return `Position ${query} may not look at ${target}: it comes later.`;
-  }
-  if (entry.reads) return `Having read ${quoted(entry.reads[query])}, it writes ${word} and ${looks} ${target}.`;
-  return `Reading ${word}, it ${looks} ${target}.`;
-}
-
-/** The readout of an active cell, row or column: {pairs: [[from, to, weight]], sentence, detail}. */
-export function readout(entry, layer, head, { query, key }) {
-  const at = (row, col) => entry.weights[offsetOf(entry, layer, head) + row * entry.cols + col];
-  const digits = entry.dtype === "float16" ? 4 : 6;
-  const place = (row, col) => `trace.${entry.kind}_attention[${layer}, ${head}, ${row}, ${col}]`;
-  if (query !== null && key !== null) {
-    const weight = at(query, key);
-    return {
-      pairs: [[entry.queries[query], entry.keys[key], weight]],
-      sentence: describe(entry, query, key, weight),
-      detail: `${place(query, key)} = ${Number(weight.toPrecision(digits))}`,
-    };
-  }
-  const strongest = (count, weightOf) =>
-    Array.from({ length: count }, (_, index) => index)
-      .sort((a, b) => weightOf(b) - weightOf(a))
-      .slice(0, 3);
-  if (query !== null) {
-    const keys = strongest(entry.cols, (col) => at(query, col));
-    return {
-      pairs: keys.map((col) => [entry.queries[query], entry.keys[col], at(query, col)]),
-      sentence: describe(entry, query, keys[0], at(query, keys[0])),
-      detail: place(query, ":"),
-    };
-  }
-  if (key !== null) {
-    const queries = strongest(entry.rows, (row) => at(row, key));
-    return {
-      pairs: queries.map((row) => [entry.queries[row], entry.keys[key], at(row, key)]),
-      sentence: `Most looked at by ${quoted(entry.queries[queries[0]])}.`,
-      detail: place(":", key),
-    };
-  }
-  return {
-    pairs: [],
-    sentence: "Point at a cell or a word to see its weight; click to pin it. Arrow keys move, Escape lets go.",
-    detail: "",
-  };
-}
-
-/**
- * The arrangement of the page at a width, and each part's room in pixels.
- *
- * Beside each other as long as the width is ample, or the cells of `cols` keys stay large.
- */
-export function arrange(width, cols) {
-  const readable = (head) => (head - 150) / cols >= 26;
-  let heads = Math.round(Math.min(300, width * 0.23));
-  const words = Math.round(Math.min(400, width * 0.32));
-  let head = width - heads - words - 56;
-  if (width >= 900 || (width >= 800 && readable(head))) {
-    return { name: "wide", heads, words, head, height: 420 };
-  }
-  heads = Math.round(Math.max(175, Math.min(250, width * 0.28)));
-  head = width - heads - 28;
-  if (width >= 700 || (width >= 520 && readable(head))) {
-    return { name: "medium", heads, words: Math.min(width, 520), head, height: 400 };
-  }
-  return { name: "narrow", heads: width, words: Math.min(width, 520), head: width, height: 400 };
-}
-
-function quoted(token) {
-  // Isolated (U+2068 … U+2069), so that a right-to-left word leaves the sentence in its order.
-  return `“\u2068${visible(token)}\u2069”`;
-}
+const MANY_WEIGHTS = 4e6;
+const TRAITS = [
+  "data", "kind", "layer", "head", "query", "key", "selected", "aggregate", "threshold",
+  "hide_special", "merge_words", "order", "search", "linked", "linked_heads", "text_size",
+];
 
 export function render({ model, el }) {
-  const view = openView({
-    model, el, name: "explorer", label: "Attention explorer", draw,
-    traits: ["data", "kind", "layer", "head", "query", "key"],
-  });
-  const root = view.root;
+  const view = openView({ model, el, name: "explorer", label: "Attention explorer", draw, traits: TRAITS });
+  const { root, redraw } = view;
+  const bar = root.querySelector(".vt-about");
+  const panelPlace = element(root, "div", "vt-panel");
   const headsPart = element(root, "div", "vt-heads");
+  const title = element(root, "div", "vt-title", { role: "heading", "aria-level": "3" });
   const headPart = element(root, "div", "vt-head");
   const wordsPart = element(root, "div", "vt-words");
-  const headsCanvas = picture(headsPart, "All heads: arrow keys choose layer and head");
-  const title = element(headPart, "div", "vt-title", { role: "heading", "aria-level": "3" });
-  const matrixCanvas = picture(headPart, "Weights of the chosen head: arrow keys choose query and key");
-  const scale = element(headPart, "div", "vt-scale", { "aria-hidden": "true" });
-  for (const text of ["weight 0", "", "1"]) element(scale, "span", text ? "" : "vt-bar").textContent = text;
-  const says = element(headPart, "div", "vt-readout", { role: "status", "aria-live": "polite" });
-  const [pairLine, sentenceLine, detailLine] = ["vt-pairs", "vt-sentence", "vt-detail"].map((name) =>
-    element(says, "div", name));
+  const headsCanvas = picture(headsPart, "All heads: arrow keys choose layer and head, Space selects several");
+  const labelLine = element(headsPart, "div", "vt-label");
+  const matrixCanvas = picture(headPart, "Weights of the chosen head: arrow keys choose query and key, plus and minus zoom");
+  const scale = element(headPart, "div", "vt-scale");
+  const [low, middle, high] = ["", "vt-bar", ""].map((name) => element(scale, "span", name));
+  const zooms = element(scale, "span", "vt-zooms", { role: "group", "aria-label": "Zoom" });
+  const noteLine = element(headPart, "div", "vt-notes");
+  const says = openReadout(headPart);
   const columns = element(wordsPart, "div", "vt-columns", { "aria-hidden": "true" });
-  for (const text of ["query", "", "key"]) element(columns, "span", "").textContent = text;
   const scroller = element(wordsPart, "div", "vt-scroll");
   const scrolled = element(scroller, "div", "vt-scrolled"); // as high as all words; the canvas stays in view
   const wordsCanvas = picture(scrolled, "Words and who looks at whom: arrow keys choose query and key");
+  const twin = openTwin(root);
+  const sayHead = spokenGrid(headsCanvas);
 
-  const store = openStore(model, view.redraw);
-  let entries = store.entries;
-  let [theme, thumbnails, cells, hover, hoverHead] = Array(5).fill(null);
-  let shape = {}; // where things stand, by part
-  let cellsOf = ""; // which head `cells` shows
-
-  const selection = () => fitSelection(entries, {
-    kind: model.get("kind"), layer: model.get("layer"), head: model.get("head"),
-    query: model.get("query") ?? null, key: model.get("key") ?? null,
+  const store = openStore(model, redraw);
+  const pictures = openPictures(store);
+  const panel = openPanel(bar, panelPlace, {
+    set: view.set,
+    get: (name) => model.get(name),
+    several: (on) => { state.several = on; redraw(); },
+    table: (open) => { twin.node.hidden = !open; redraw(); },
+    next: () => choosing.findNext(),
   });
+  const lastHeads = new Map(); // of each kind, for the linked picture
+  const kept = new Map(); // what was worked out for a name: {name, value} by what it is
+  const tell = openTelling({ store, title, says, spoken: [spokenGrid(matrixCanvas), spokenGrid(wordsCanvas)], twin, once, redraw });
+  // What is drawn (`now`, and `shape`, where it stands), and what is this view's own.
+  const state = { theme: null, now: null, shape: null, hover: null, hoverHead: null, several: false, window: WHOLE };
+  state.look = () => (state.now = lookAt(model, store, pictures, lastHeads, state.hover)); // as it is this moment
 
-  const select = view.set;
-  const ask = view.redraw;
-
-  function load() {
-    if (!store.load()) return;
-    [entries, thumbnails, cells, hover, hoverHead] = [store.entries, null, null, null, null];
+  /** What was worked out under this name, or worked out now. */
+  function once(what, name, make) {
+    if (kept.get(what)?.name !== name) kept.set(what, { name, value: make() });
+    return kept.get(what).value;
   }
 
-  function restyle(read) {
-    [theme, thumbnails, cells] = [read, null, null];
-    scale.children[1].style.background = `linear-gradient(to right, ${theme.stops.join(", ")})`;
-  }
+  const choosing = openChoosing({ view, model, state, headsCanvas, matrixCanvas, wordsCanvas, scroller, zooms });
 
-  function draw({ theme: read, width }) {
-    load();
-    if (theme !== read) restyle(read);
-    const chosen = selection();
-    const entry = entries.get(chosen.kind);
-    const room = arrange(width, entry.cols);
-    root.dataset.layout = room.name;
-    const offset = offsetOf(entry, chosen.layer, chosen.head);
-    const pinned = { query: chosen.query, key: chosen.key };
-    const active = activeCell(within(hover, entry), pinned);
-
-    const heads = headsLayout(Array.from(entries.values()), room.heads, room.height + 140);
-    const headWidth = room.head + (room.name === "narrow" ? 0 : room.heads - heads.width);
-    if (!thumbnails || heads.pitch !== shape.heads?.pitch || heads.width !== shape.heads.width) {
-      thumbnails = paintThumbnails(entries, heads, theme);
+  function draw({ theme, width: pixels }) {
+    if (store.load()) {
+      pictures.forget();
+      kept.clear();
+      Object.assign(state, { hover: null, hoverHead: null, window: WHOLE });
     }
-    drawHeads(headsCanvas, heads, thumbnails, chosen, hoverHead, theme);
-
-    const widest = (tokens) => Math.ceil(Math.max(...tokens.map((token) => theme.measure(visible(token).slice(0, 40), 15, true))));
-    const matrix = matrixLayout({
-      rows: entry.rows, cols: entry.cols, width: headWidth, maxHeight: room.height,
-      rowLabel: widest(entry.queries), colLabel: widest(entry.keys), ratio: globalThis.devicePixelRatio,
-    });
-    const name = [chosen.kind, chosen.layer, chosen.head, matrix.cell, matrix.cols].join();
-    if (!cells || name !== cellsOf) [cells, cellsOf] = [paintCells(entry, offset, matrix, theme), name];
-    drawMatrix(matrixCanvas, matrix, cells, entry, offset, { active, pinned }, theme, theme.measure);
-
-    const words = wordsLayout({ rows: entry.rows, cols: entry.cols, width: room.words - 14, maxHeight: room.height });
-    scroller.style.maxHeight = `${room.height + 4}px`;
-    columns.style.gridTemplateColumns = `${words.queryRight - 7}px 1fr ${words.width - words.keyLeft - 7}px`;
-    columns.style.width = `${words.width}px`;
-    scrolled.style.height = `${words.height}px`;
-    drawWords(wordsCanvas, words, scroller.scrollTop, entry, offset, { active, pinned }, theme, theme.measure);
-
-    shape = { heads, matrix, words };
-    tell(entry, chosen, active);
-  }
-
-  function tell(entry, { kind, layer, head }, active) {
-    const heading = `${KIND_NAMES[kind]} · layer ${layer} · head ${head}`;
-    const { pairs, sentence, detail } = readout(entry, layer, head, active);
-    const told = JSON.stringify([heading, pairs, sentence, detail]);
-    if (says.told === told) return; // a screen reader speaks each change once
-    says.told = told;
-    title.textContent = heading;
-    sentenceLine.textContent = sentence;
-    detailLine.textContent = detail;
-    pairLine.replaceChildren(...pairs.flatMap(([from, to, weight], index) => {
-      const pair = document.createElement("span");
-      pair.className = index ? "vt-pair vt-lesser" : "vt-pair";
-      const [left, right] = [from, to].map((token) => {
-        const word = document.createElement("bdi");
-        word.textContent = visible(token);
-        word.title = visible(token);
-        return word;
-      });
-      const value = document.createElement("b");
-      value.textContent = twoDecimals(weight);
-      if (!index) pair.append(left, " → ", right, " ", value);
-      else pair.append(active.query === null ? left : right, " ", value); // the rest, in short
-      return index ? [" ", pair] : [pair];
-    }));
-  }
-
-  function unpinOr(cell, pinned) {
-    return cell.query === pinned.query && cell.key === pinned.key ? NOTHING : cell;
-  }
-
-  function clickWord(word) {
-    const { query, key } = selection();
-    if (word.query !== null) select(word.query === query ? NOTHING : { query: word.query, key: null });
-    else select({ key: word.key === key ? null : word.key });
-  }
-
-  function chooseHead(to) {
-    const chosen = selection();
-    select({ ...to, ...carryPins(chosen.kind, to.kind, chosen) });
-  }
-
-  function keyOnHeads(event) {
-    if (!ARROWS.includes(event.key)) return false;
-    chooseHead(moveHead(Array.from(entries.values()), selection(), event.key));
-    return true;
-  }
-
-  function keyOnCells(event) {
-    if (!ARROWS.includes(event.key)) return false;
-    const chosen = selection();
-    const { rows, cols } = entries.get(chosen.kind);
-    hover = null; // the keys have the word now
-    select(moveCell(chosen, rows, cols, event.key));
-    showWord(selection().query);
-    return true;
-  }
-
-  function showWord(query) {
-    const top = query * shape.words.pitch;
-    const seen = top >= scroller.scrollTop && top + shape.words.pitch <= scroller.scrollTop + scroller.clientHeight;
-    if (!seen) scroller.scrollTop = top - scroller.clientHeight / 2;
-  }
-
-  const { listen } = view;
-
-  function onPart(canvas, { find, point, click, press }) {
-    const found = (event) => find(...placeIn(canvas, event));
-    listen(canvas, "pointermove", (event) => {
-      const at = shape.heads ? found(event) : null;
-      canvas.style.cursor = at ? "pointer" : "default";
-      point(at);
-      ask();
-    });
-    listen(canvas, "pointerleave", () => { point(null); ask(); });
-    listen(canvas, "click", (event) => {
-      const at = shape.heads ? found(event) : null;
-      if (at) click(at);
-    });
-    listen(canvas, "keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const taken = event.key === "Escape" ? (select(NOTHING), true) : press(event);
-      if (!taken) return;
-      event.preventDefault();
-      event.stopPropagation();
+    const size = model.get("text_size") ?? 1;
+    if (state.theme !== theme || theme.scale !== size) kept.clear();
+    theme.scale = size;
+    root.style.fontSize = `${14 * theme.scale}px`;
+    state.theme = theme;
+    const now = state.look();
+    const { chosen, entry, shown, linked } = now;
+    const width = pixels / theme.scale;
+    const room = arrange(width, shown.cols, Boolean(linked));
+    root.dataset.layout = room.name;
+    root.toggleAttribute("data-linked", Boolean(linked));
+    const shape = { heads: drawOverview(room) };
+    state.shape = shape;
+    const headWidth = room.head + (room.name === "narrow" ? 0 : room.heads - shape.heads.width);
+    const least = model.get("threshold") ?? 0;
+    const found = once("found", JSON.stringify([now.links.map((link) => link.shown.name), model.get("search")]), () =>
+      now.names.map((names) => foundIn(names, model.get("search") ?? "")));
+    matrixCanvas.hidden = Boolean(linked);
+    if (!linked) drawLarge(room, headWidth, least, found);
+    const lines = drawColumns(room, linked && room.name !== "narrow" ? room.words + room.heads - shape.heads.width : room.words, least, found);
+    dressScale();
+    zooms.hidden = Boolean(linked) || shape.matrix.whole >= 32;
+    noteLine.textContent = notes(shown, { threshold: least, mergeWords: model.get("merge_words"), lines, signedNote: true }).join(" ");
+    tell(now, shape.paths.reach);
+    panel.update({
+      chosen, entry, canLink: Boolean(now.plan), isSeveral: state.several,
+      hasSpecial: Boolean(entry.special?.queries.includes(true) || entry.special?.keys.includes(true)),
+      hasWords: Boolean(entry.words?.queries || entry.words?.keys),
+      foundText: model.get("search") ? foundInWords(found) : "",
     });
   }
 
-  onPart(headsCanvas, {
-    find: (x, y) => headAt(shape.heads, x, y),
-    point: (at) => { hoverHead = at; },
-    click: chooseHead,
-    press: keyOnHeads,
-  });
-  onPart(matrixCanvas, {
-    find: (x, y) => cellAt(shape.matrix, x, y),
-    point: (at) => {
-      hover = at;
-      if (at) showWord(at.query);
-    },
-    click: (cell) => select(unpinOr(cell, selection())),
-    press: keyOnCells,
-  });
-  listen(scroller, "scroll", ask);
-  onPart(wordsCanvas, {
-    find: (x, y) => wordAt(shape.words, x, y + scroller.scrollTop),
-    point: (at) => { hover = at; },
-    click: clickWord,
-    press: keyOnCells,
-  });
+  function drawOverview(room) {
+    const { theme, now: { chosen, shown, linked, chosenOf } } = state;
+    const order = model.get("order") ?? "layer";
+    for (const { kind, layers, heads, rows, cols } of store.entries.values()) {
+      // Not unasked, where it would keep Python busy while the viewer waits for the next head.
+      if (order !== "layer" || (kind === chosen.kind && layers * heads * rows * cols < MANY_WEIGHTS)) store.measure(kind);
+    }
+    const measured = Array.from(store.entries.values(), (entry) => Boolean(entry.entropies));
+    const kinds = once("kinds", JSON.stringify([order, measured]), () => Array.from(store.entries.values(), (entry) => ({
+      ...entry,
+      slots: order === "layer" ? null : sortedHeads(entry, order),
+      limit: entry.signed ? changeLimit(store.overview(entry.kind)) : null,
+    })));
+    const layout = headsLayout(kinds, room.heads, room.height + 140);
+    const thumbnails = once("thumbnails", JSON.stringify([order, measured, layout.pitch, layout.width]), () =>
+      paintThumbnails(store.overview, layout, theme));
+    drawHeads(headsCanvas, layout, thumbnails, {
+      chosen, shown: shown.heads, hovered: state.hoverHead,
+      others: linked ? kinds.filter((one) => one.kind !== chosen.kind).map((one) => chosenOf(one.kind)) : [],
+    }, theme);
+    const at = state.hoverHead ?? chosen;
+    labelLine.style.width = `${layout.width * theme.scale}px`;
+    labelLine.textContent = headInWords(store.entries.get(at.kind), at);
+    sayHead({
+      rows: layout.sections.reduce((sum, one) => sum + one.layers, 0), cols: Math.max(...kinds.map((one) => one.heads)),
+      row: chosen.layer, col: chosen.head, text: `${KIND_NAMES[chosen.kind]}, layer ${chosen.layer}, head ${chosen.head}`,
+    });
+    return { ...layout, kinds };
+  }
+
+  function drawLarge(room, width, least, found) {
+    const { theme, shape, now: { shown, active, pinned, entry } } = state;
+    const widest = (names, what) => once(what, shown.name, () =>
+      Math.ceil(Math.max(...names.map((name) => theme.measure(visible(name).slice(0, 40), 15, true)))));
+    const layout = matrixLayout({
+      rows: shown.rows, cols: shown.cols, width, maxHeight: room.height,
+      rowLabel: widest(shown.queries, "rowLabel"), colLabel: widest(shown.keys, "colLabel"),
+      ratio: (globalThis.devicePixelRatio || 1) * theme.scale, view: state.window,
+    });
+    const { cell, x, y, boxWidth, boxHeight } = layout;
+    const cells = once("cells", JSON.stringify([shown.name, cell, x, y, boxWidth, boxHeight, least]), () => {
+      if (shown.weights) return paintCells(shown, layout, least, theme);
+      const [layer, head] = shown.heads[0];
+      return paintStandIn(store.overview(entry.kind), layer * entry.heads + head, entry.signed, shown.limit, theme);
+    });
+    drawMatrix(matrixCanvas, layout, cells, shown, { active, pinned, least, found: { queries: found[0], keys: found[1] } }, theme);
+    shape.matrix = layout;
+  }
+
+  function drawColumns(room, width, least, found) {
+    const { theme, shape, now: { shown, links, names, active, pinned, linked, placesFor } } = state;
+    const layout = wordsLayout({ counts: names.map((one) => one.length), width: width - 14, maxHeight: room.height });
+    scroller.style.maxHeight = `${(room.height + 4) * theme.scale}px`;
+    scrolled.style.height = `${layout.height * theme.scale}px`;
+    const titles = linked ? linked.columns.map((one) => one.title) : ["query", "key"];
+    once("columns", JSON.stringify([titles, layout.xs, layout.column]), () => {
+      columns.style.width = `${layout.width * theme.scale}px`;
+      columns.style.gridTemplateColumns = titles.map(() => `${layout.column * theme.scale}px`).join(" ");
+      columns.replaceChildren();
+      for (const text of titles) element(columns, "span").textContent = text;
+    });
+    const focus = placesFor(active)[0] ?? null;
+    const paths = once("paths", JSON.stringify([links.map((link) => link.shown.name), focus, least]), () =>
+      pathsOf(links, layout.counts, focus, least));
+    drawWords(wordsCanvas, layout, scroller.scrollTop / theme.scale, {
+      names, links, paths, found, limit: shown.limit, active: placesFor(active), pinned: placesFor(pinned),
+    }, theme);
+    [shape.words, shape.paths] = [layout, paths];
+    return focus ? [] : paths.lines;
+  }
+
+  function dressScale() {
+    const { theme, now: { shown: { limit } } } = state;
+    const stops = limit === null ? theme.stops : theme.signedStops;
+    once("scale", JSON.stringify([limit]), () => {
+      low.textContent = limit === null ? "weight 0" : `less −${limit.toFixed(2)}`;
+      high.textContent = limit === null ? "1" : `+${limit.toFixed(2)} more`;
+      middle.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    });
+  }
 
   return () => {
     store.close();

@@ -1,7 +1,8 @@
-// The overview: a thumbnail of every head, rows = layers, columns = heads, a section per kind.
+// The overview: a thumbnail of every head, a section per kind; rows = layers and columns = heads,
+// or all of them one after another, sorted.
 
 import { fitCanvas, outline, pixelRatio, write } from "./canvas.js";
-import { paintMatrix } from "./weights.js";
+import { paintThumbnail } from "./paint.js";
 
 export const KIND_NAMES = {
   encoder: "Encoder self-attention",
@@ -40,31 +41,57 @@ export function headsLayout(kinds, width, maxHeight) {
   return { sections, margin, pitch, gap, size: pitch - gap, width: used, height: y - space + 4 };
 }
 
+/** A kind's heads in order, as [[layer, head], …]: by "layer", "entropy" (lowest first) or "label". */
+export function sortedHeads({ layers, heads, entropies, labels }, order) {
+  const slots = Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]);
+  if (order === "entropy" && entropies) {
+    slots.sort((a, b) => entropies[a[0] * heads + a[1]] - entropies[b[0] * heads + b[1]]);
+  }
+  if (order === "label" && labels) {
+    const name = ([layer, head]) => labels[layer][head]?.name ?? "\uffff"; // those without come last
+    const evidence = ([layer, head]) => labels[layer][head]?.evidence ?? 0;
+    slots.sort((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : evidence(b) - evidence(a)));
+  }
+  return slots;
+}
+
 /** The head under a point, as {kind, layer, head}, or null. */
 export function headAt(layout, x, y) {
   const { pitch } = layout;
-  for (const { kind, left, top, layers, heads } of layout.sections) {
-    const [layer, head] = [Math.floor((y - top) / pitch), Math.floor((x - left) / pitch)];
-    if (layer >= 0 && layer < layers && head >= 0 && head < heads) return { kind, layer, head };
+  for (const { kind, left, top, layers, heads, slots } of layout.sections) {
+    const [row, column] = [Math.floor((y - top) / pitch), Math.floor((x - left) / pitch)];
+    if (row < 0 || row >= layers || column < 0 || column >= heads) continue;
+    const [layer, head] = slots ? slots[row * heads + column] : [row, column];
+    return { kind, layer, head };
   }
   return null;
 }
 
-/** The head that an arrow key moves to; layers of all sections follow one another. */
+/** The head that an arrow key moves to; rows of all sections follow one another. */
 export function moveHead(kinds, { kind, layer, head }, key) {
   const rows = kinds.flatMap((entry) =>
-    Array.from({ length: entry.layers }, (_, i) => ({ kind: entry.kind, layer: i, heads: entry.heads })),
+    Array.from({ length: entry.layers }, (_, row) => ({ entry, row })),
   );
-  const row = rows.findIndex((entry) => entry.kind === kind && entry.layer === layer);
+  const own = kinds.find((entry) => entry.kind === kind);
+  const slot = slotOf(own, layer, head);
+  const row = rows.findIndex((one) => one.entry === own && one.row === Math.floor(slot / own.heads));
   const step = { ArrowUp: -1, ArrowDown: 1 }[key] ?? 0;
   const to = rows[Math.min(rows.length - 1, Math.max(0, row + step))];
-  const column = head + ({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0);
-  return { kind: to.kind, layer: to.layer, head: Math.min(to.heads - 1, Math.max(0, column)) };
+  const column = (slot % own.heads) + ({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0);
+  const { heads, slots } = to.entry;
+  const inside = Math.min(heads - 1, Math.max(0, column));
+  const [toLayer, toHead] = slots ? slots[to.row * heads + inside] : [to.row, inside];
+  return { kind: to.entry.kind, layer: toLayer, head: toHead };
+}
+
+/** Which place of its section a head has. */
+function slotOf({ heads, slots }, layer, head) {
+  return slots ? slots.findIndex(([one, other]) => one === layer && other === head) : layer * heads + head;
 }
 
 /** All thumbnails on one canvas of their own, at the screen's pixels: drawn once a trace. */
-export function paintThumbnails(entries, layout, theme) {
-  const ratio = pixelRatio();
+export function paintThumbnails(overviewOf, layout, theme) {
+  const ratio = pixelRatio() * theme.scale;
   const sheet = document.createElement("canvas");
   sheet.width = Math.round(layout.width * ratio);
   sheet.height = Math.round(layout.height * ratio);
@@ -72,52 +99,98 @@ export function paintThumbnails(entries, layout, theme) {
   const image = context.createImageData(sheet.width, sheet.height);
   const pixels = new Uint32Array(image.data.buffer);
   const size = Math.max(1, Math.round(layout.size * ratio));
-  for (const { kind, left, top, layers, heads } of layout.sections) {
-    const { weights, rows, cols } = entries.get(kind);
-    for (let layer = 0; layer < layers; layer++) {
-      for (let head = 0; head < heads; head++) {
-        const offset = (layer * heads + head) * rows * cols;
-        const x = Math.round((left + head * layout.pitch) * ratio);
-        const y = Math.round((top + layer * layout.pitch) * ratio);
-        paintMatrix(weights, offset, rows, cols, pixels, sheet.width, x, y, size, size, theme.ramp);
-      }
+  for (const section of layout.sections) {
+    const { kind, left, top, layers, heads, signed, limit } = section;
+    const overview = overviewOf(kind);
+    const ramp = signed ? stretched(theme.signedRamp, limit) : theme.ramp;
+    for (let index = 0; index < layers * heads; index++) {
+      const slot = slotOf(section, Math.floor(index / heads), index % heads);
+      const x = Math.round((left + (slot % heads) * layout.pitch) * ratio);
+      const y = Math.round((top + Math.floor(slot / heads) * layout.pitch) * ratio);
+      const offset = index * overview.rows * overview.cols;
+      paintThumbnail(overview, offset, signed, pixels, sheet.width, x, y, size, ramp);
     }
   }
   context.putImageData(image, 0, 0);
   return sheet;
 }
 
-/** Draw the overview with its selected head marked. */
-export function drawHeads(canvas, layout, thumbnails, selected, hovered, theme) {
+/** One head's thumbnail, for want of the head itself, as large as it is sent. */
+export function paintStandIn({ values, rows, cols }, index, signed, limit, theme) {
+  const sheet = document.createElement("canvas");
+  [sheet.width, sheet.height] = [cols, rows];
+  const context = sheet.getContext("2d");
+  const image = context.createImageData(cols, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  const ramp = signed ? stretched(theme.signedRamp, limit) : theme.ramp;
+  for (let i = 0; i < pixels.length; i++) pixels[i] = ramp[values[index * rows * cols + i]];
+  context.putImageData(image, 0, 0);
+  return sheet;
+}
+
+/** A ramp from -1 to 1 whose ends are reached at -limit and limit. */
+function stretched(ramp, limit) {
+  return ramp.map((_, i) => ramp[Math.max(0, Math.min(255, Math.round(127.5 + (i - 128) / limit)))]);
+}
+
+/**
+ * Draw the overview: `chosen` is the head on show, {kind, layer, head}; `shown` lists the heads of
+ * its kind that are shown as one; `others` the chosen heads of other kinds, where they are linked.
+ */
+export function drawHeads(canvas, layout, thumbnails, { chosen, shown, others, hovered }, theme) {
   const { margin, pitch, gap, size } = layout;
-  const context = fitCanvas(canvas, layout.width, layout.height);
+  const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
   context.drawImage(thumbnails, 0, 0, layout.width, layout.height);
   const step = Math.ceil(18 / pitch);
-  for (const { kind, x, y, left, top, layers, heads } of layout.sections) {
-    const current = kind === selected.kind;
+  for (const section of layout.sections) {
+    const { kind, x, y, left, top, layers, heads, slots, labels } = section;
+    const current = kind === chosen.kind;
     write(context, KIND_NAMES[kind], x, y + 10, {
       font: `600 13px ${theme.family}`,
       colour: theme.text,
     });
-    const number = (value, across, down, chosen) =>
+    const number = (value, across, down, isChosen) =>
       write(context, String(value), across, down, {
-        font: `${chosen ? 700 : 400} 11px ${theme.family}`,
-        colour: chosen ? theme.accent : theme.muted,
+        font: `${isChosen ? 700 : 400} 11px ${theme.family}`,
+        colour: isChosen ? theme.accent : theme.muted,
         align: "center",
       });
-    for (let layer = 0; layer < layers; layer += step) {
-      number(layer, x + margin / 2 - 1, top + layer * pitch + size / 2, current && layer === selected.layer);
+    for (let layer = 0; layer < layers && !slots; layer += step) {
+      number(layer, x + margin / 2 - 1, top + layer * pitch + size / 2, current && layer === chosen.layer);
     }
-    for (let head = 0; head < heads; head += step) {
-      number(head, left + head * pitch + size / 2, top - 8, current && head === selected.head);
+    for (let head = 0; head < heads && !slots; head += step) {
+      number(head, left + head * pitch + size / 2, top - 8, current && head === chosen.head);
+    }
+    if (slots) write(context, "in order, layer·head", left, top - 8, { font: `11px ${theme.family}`, colour: theme.muted });
+    for (let slot = 0; slot < layers * heads; slot++) {
+      const [layer, head] = slots ? slots[slot] : [Math.floor(slot / heads), slot % heads];
+      const [across, down] = [left + (slot % heads) * pitch, top + Math.floor(slot / heads) * pitch];
+      const patch = { font: `600 10px ${theme.family}`, colour: theme.text, behind: theme.background };
+      if (slots && size >= 30) write(context, `${layer}·${head}`, across + 4, down + size - 7, patch);
+      const name = labels?.[layer][head]?.name;
+      if (name && size >= 22) write(context, name[0].toUpperCase(), across + size - 5, down + 7, { ...patch, align: "center" });
+      else if (name) dot(context, across + size - 3, down + 3, theme);
     }
   }
   const mark = ({ kind, layer, head }, colour, thickness) => {
-    const { left, top } = layout.sections.find((section) => section.kind === kind);
+    const section = layout.sections.find((one) => one.kind === kind);
+    const slot = slotOf(section, layer, head);
     const reach = gap > 2 ? thickness : 1;
-    outline(context, left + head * pitch - reach, top + layer * pitch - reach,
-      size + 2 * reach, size + 2 * reach, colour, thickness);
+    outline(context, section.left + (slot % section.heads) * pitch - reach,
+      section.top + Math.floor(slot / section.heads) * pitch - reach, size + 2 * reach, size + 2 * reach, colour, thickness);
   };
+  const strong = gap > 2 ? 3 : 2;
+  for (const [layer, head] of shown) mark({ kind: chosen.kind, layer, head }, theme.accent, strong);
+  for (const other of others) mark(other, theme.accent, strong);
+  if (!shown.some(([layer, head]) => layer === chosen.layer && head === chosen.head)) mark(chosen, theme.text, 1.5);
   if (hovered) mark(hovered, theme.muted, 1.5);
-  mark(selected, theme.accent, gap > 2 ? 3 : 2);
+}
+
+function dot(context, x, y, theme) {
+  for (const [radius, colour] of [[3, theme.background], [2, theme.text]]) {
+    context.fillStyle = colour;
+    context.beginPath();
+    context.arc(x, y, radius, 0, 7);
+    context.fill();
+  }
 }

@@ -1,45 +1,81 @@
-// One head, large: a heatmap with its words along both axes.
+// One head, large: a heatmap with its words along both axes, and a window onto it when zoomed.
 
 import { fitCanvas, outline, pixelRatio, write } from "./canvas.js";
-import { colourOf, inkOn } from "./colour.js";
-import { elide, twoDecimals, visible } from "./text.js";
-import { paintMatrix } from "./weights.js";
+import { inkOn, pixelOf, rgbOf, weightColour } from "./colour.js";
+import { paintWeights } from "./paint.js";
+import { elide, shownWeight, visible } from "./text.js";
 
 const SLANT = Math.SQRT1_2; // sine and cosine of 45°
+const LARGEST = 64; // pixels of a cell
+export const WHOLE = { zoom: 1, row: 0, col: 0 }; // the window onto all of it
 
 /**
  * Where the matrix and its labels stand, so that everything is inside [width, maxHeight].
  *
  * `rowLabel` and `colLabel` are the widest labels in pixels. Labels of columns lie flat where they
  * fit over their cells and are slanted elsewhere; `rowStep` and `colStep` say which are written.
+ * `view` is the window: how many times larger than what fits, and the cell in its corner. `x` and
+ * `y` are the pixels that it leaves out, `boxWidth` and `boxHeight` its size.
  */
-export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel, ratio = 1 }) {
+export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel, ratio = 1, view = WHOLE }) {
   const axis = 22;
   const rowRoom = Math.min(rowLabel, 130, width * 0.26);
   const colRoom = Math.min(colLabel, 110);
   const left = axis + rowRoom + 8;
   const fit = (top, right) =>
-    Math.min(64, (width - left - right) / cols, (maxHeight - top) / rows);
+    Math.min(LARGEST, (width - left - right) / cols, (maxHeight - top) / rows);
   const slantTop = axis + colRoom * SLANT + 14;
   const flat = fit(axis + 22, 3) >= colLabel + 8;
   const top = flat ? axis + 22 : slantTop;
-  let cell = flat ? fit(top, 3) : fit(top, colRoom * SLANT + 4);
+  const right = flat ? 3 : colRoom * SLANT + 4;
+  const whole = fit(top, right);
+  const zoom = Math.max(1, Math.min(view.zoom, LARGEST / whole));
+  let cell = whole * zoom;
   if (cell * ratio >= 8) cell = Math.floor(cell * ratio) / ratio; // cells of one size, seams sharp
-  const right = left + cols * cell + (flat ? 3 : colRoom * SLANT + 4);
+  const snap = (pixels) => Math.round(pixels * ratio) / ratio;
+  const boxWidth = snap(Math.min(cols * cell, width - left - right));
+  const boxHeight = snap(Math.min(rows * cell, maxHeight - top));
+  const inside = (place, size, box) => snap(Math.max(0, Math.min(place * cell, size * cell - box)));
   return {
-    rows, cols, cell, left, top, flat, rowRoom, colRoom,
+    rows, cols, cell, left, top, flat, rowRoom, colRoom, whole, zoom, boxWidth, boxHeight,
+    x: inside(view.col, cols, boxWidth),
+    y: inside(view.row, rows, boxHeight),
     font: cell >= 40 ? 15 : cell >= 24 ? 14 : 12,
     rowStep: Math.ceil(15 / cell),
     colStep: flat ? 1 : Math.ceil(16 / cell),
-    width: Math.max(right, left + 120),
-    height: Math.max(top + rows * cell + 3, top + 96),
+    width: Math.max(left + boxWidth + right, left + 120),
+    height: Math.max(top + boxHeight + 3, top + 96),
   };
 }
 
 /** The cell under a point, as {query, key}, or null. */
-export function cellAt({ left, top, cell, rows, cols }, x, y) {
-  const [key, query] = [Math.floor((x - left) / cell), Math.floor((y - top) / cell)];
-  return query >= 0 && query < rows && key >= 0 && key < cols ? { query, key } : null;
+export function cellAt({ left, top, cell, rows, cols, x, y, boxWidth, boxHeight }, atX, atY) {
+  const [across, down] = [atX - left, atY - top];
+  if (across < 0 || down < 0 || across >= boxWidth || down >= boxHeight) return null;
+  const [key, query] = [Math.floor((across + x) / cell), Math.floor((down + y) / cell)];
+  return query < rows && key < cols ? { query, key } : null;
+}
+
+/** The window `times` as large, around a point of the canvas or around its middle. */
+export function zoomAround(layout, times, atX = layout.left + layout.boxWidth / 2, atY = layout.top + layout.boxHeight / 2) {
+  const { left, top, cell, whole, x, y } = layout;
+  const zoom = Math.max(1, Math.min(layout.zoom * times, LARGEST / whole));
+  const [across, down] = [atX - left, atY - top];
+  return { zoom, col: (x + across) / cell - across / (whole * zoom), row: (y + down) / cell - down / (whole * zoom) };
+}
+
+/** The window moved by pixels. */
+export function panBy({ zoom, cell, x, y }, across, down) {
+  return { zoom, col: (x - across) / cell, row: (y - down) / cell };
+}
+
+/** The window moved, if need be, so that a cell is in it. */
+export function reveal({ zoom, cell, x, y, boxWidth, boxHeight }, { query, key }) {
+  const start = (index, from, box) => {
+    if (index === null || (index * cell >= from - 0.5 && (index + 1) * cell <= from + box + 0.5)) return from / cell;
+    return index + 0.5 - box / cell / 2;
+  };
+  return { zoom, col: start(key, x, boxWidth), row: start(query, y, boxHeight) };
 }
 
 /** The cell that an arrow key moves to, from a pinned cell or from nothing. */
@@ -55,66 +91,84 @@ export function moveCell({ query, key }, rows, cols, arrow) {
   };
 }
 
-/** The cells of one head on a canvas of their own, at the screen's pixels. */
-export function paintCells(entry, offset, layout, theme) {
-  const ratio = pixelRatio();
+/** The cells in view on a canvas of their own, at the screen's pixels; weaker ones than `least` blank. */
+export function paintCells(shown, layout, least, theme) {
+  const ratio = pixelRatio() * theme.scale;
   const sheet = document.createElement("canvas");
-  sheet.width = Math.max(1, Math.round(layout.cols * layout.cell * ratio));
-  sheet.height = Math.max(1, Math.round(layout.rows * layout.cell * ratio));
+  const pixelsOf = (length) => Math.max(1, Math.round(length * ratio));
+  [sheet.width, sheet.height] = [pixelsOf(layout.boxWidth), pixelsOf(layout.boxHeight)];
   const context = sheet.getContext("2d");
   const image = context.createImageData(sheet.width, sheet.height);
-  const pixels = new Uint32Array(image.data.buffer);
-  paintMatrix(entry.weights, offset, entry.rows, entry.cols, pixels, sheet.width,
-    0, 0, sheet.width, sheet.height, theme.ramp);
+  paintWeights(shown, new Uint32Array(image.data.buffer), sheet.width, {
+    width: sheet.width, height: sheet.height,
+    across: pixelsOf(layout.cols * layout.cell), down: pixelsOf(layout.rows * layout.cell),
+    x: Math.round(layout.x * ratio), y: Math.round(layout.y * ratio),
+  }, {
+    ramp: shown.limit === null ? theme.ramp : theme.signedRamp,
+    blank: pixelOf(rgbOf(theme.background)), hatch: pixelOf(rgbOf(theme.muted)),
+    period: Math.round(7 * ratio), least,
+  });
   context.putImageData(image, 0, 0);
   return sheet;
 }
 
 /** Draw the head: cells, labels, and the marks of the pinned and the active cell. */
-export function drawMatrix(canvas, layout, cells, entry, offset, { active, pinned }, theme, measure) {
-  const { left, top, cell, rows, cols } = layout;
-  const context = fitCanvas(canvas, layout.width, layout.height);
-  const [width, height] = [cols * cell, rows * cell];
-  context.imageSmoothingEnabled = false;
-  context.drawImage(cells, left, top, width, height);
-  if (cell >= 12) drawSeams(context, layout, theme);
-  if (cell >= 32) drawNumbers(context, layout, entry, offset, theme);
-  drawLabels(context, layout, entry, active, theme, measure);
+export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found, least }, theme) {
+  const { left, top, cell, x, y, boxWidth, boxHeight } = layout;
+  const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
+  context.imageSmoothingEnabled = !shown.weights; // a thumbnail stands in: its blur says so
+  context.drawImage(cells, left, top, boxWidth, boxHeight);
+  if (!shown.weights) {
+    write(context, "loading…", left + boxWidth / 2, top + boxHeight / 2, {
+      font: `600 16px ${theme.family}`, colour: theme.text, align: "center", behind: theme.background,
+    });
+  }
+  const part = {
+    rows: [Math.floor(y / cell), Math.min(layout.rows, Math.ceil((y + boxHeight) / cell))],
+    cols: [Math.floor(x / cell), Math.min(layout.cols, Math.ceil((x + boxWidth) / cell))],
+  };
+  drawLabels(context, layout, part, shown, active, found, theme);
+  context.save();
+  context.beginPath();
+  context.rect(left - 4, top - 4, boxWidth + 8, boxHeight + 8);
+  context.clip();
+  context.translate(left - x, top - y);
+  if (cell >= 12) drawSeams(context, layout, part, theme);
+  if (cell >= 32 && shown.weights) drawNumbers(context, cell, part, shown, least, theme);
 
-  if (active.query !== null) {
-    outline(context, left - 2, top + active.query * cell - 1, width + 4, cell + 2, theme.accent, cell > 8 ? 2 : 1);
-  }
-  if (active.key !== null) {
-    outline(context, left + active.key * cell - 1, top - 2, cell + 2, height + 4, theme.accent, cell > 8 ? 2 : 1);
-  }
+  const thin = cell > 8 ? 2 : 1;
+  if (active.query !== null) outline(context, x - 2, active.query * cell - 1, boxWidth + 4, cell + 2, theme.accent, thin);
+  if (active.key !== null) outline(context, active.key * cell - 1, y - 2, cell + 2, boxHeight + 4, theme.accent, thin);
   if (pinned.query !== null && pinned.key !== null) {
     const thickness = cell > 12 ? 4 : 2;
     const reach = cell > 12 ? 2 : 3; // around a small cell, not over it
-    outline(context, left + pinned.key * cell - reach, top + pinned.query * cell - reach,
+    outline(context, pinned.key * cell - reach, pinned.query * cell - reach,
       cell + 2 * reach, cell + 2 * reach, theme.accent, thickness);
   }
+  context.restore();
 }
 
-function drawSeams(context, { left, top, cell, rows, cols }, theme) {
+function drawSeams(context, { cell, x, y, boxWidth, boxHeight }, { rows, cols }, theme) {
   context.fillStyle = theme.background;
-  for (let row = 1; row < rows; row++) context.fillRect(left, top + row * cell - 0.5, cols * cell, 1);
-  for (let col = 1; col < cols; col++) context.fillRect(left + col * cell - 0.5, top, 1, rows * cell);
+  for (let row = Math.max(1, rows[0]); row < rows[1]; row++) context.fillRect(x, row * cell - 0.5, boxWidth, 1);
+  for (let col = Math.max(1, cols[0]); col < cols[1]; col++) context.fillRect(col * cell - 0.5, y, 1, boxHeight);
 }
 
-function drawNumbers(context, { left, top, cell, rows, cols }, { weights }, offset, theme) {
+function drawNumbers(context, cell, part, { weights, cols, limit, masked }, least, theme) {
   const font = `${cell >= 48 ? 14 : cell >= 38 ? 12 : 11}px ${theme.family}`;
-  for (let row = 0; row < rows; row++) {
-    for (let col = 0; col < cols; col++) {
-      const weight = weights[offset + row * cols + col];
-      write(context, twoDecimals(weight), left + (col + 0.5) * cell, top + (row + 0.5) * cell, {
-        font, colour: inkOn(colourOf(weight, theme.stops)), align: "center",
+  for (let row = part.rows[0]; row < part.rows[1]; row++) {
+    for (let col = part.cols[0]; col < part.cols[1]; col++) {
+      const weight = weights[row * cols + col];
+      if (masked?.[row * cols + col] || Math.abs(weight) < least) continue;
+      write(context, shownWeight(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
+        font, colour: inkOn(weightColour(weight, limit, theme)), align: "center",
       });
     }
   }
 }
 
-function drawLabels(context, layout, entry, active, theme, measure) {
-  const { left, top, cell, rows, cols, flat, font } = layout;
+function drawLabels(context, layout, part, shown, active, found, theme) {
+  const { left, top, cell, x, y, boxWidth, boxHeight, flat, font } = layout;
   const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
   write(context, "key (is looked at) →", left, 9, quiet);
   context.save();
@@ -124,32 +178,35 @@ function drawLabels(context, layout, entry, active, theme, measure) {
   context.restore();
 
   // The active row and column are always named; a neighbour whose label would touch it is not.
-  const shown = (index, chosen, step) =>
+  const isNamed = (index, chosen, step) =>
     index === chosen || (index % step === 0 && (chosen === null || Math.abs(index - chosen) >= step));
-  const style = (chosen) => ({
+  const style = (chosen, marked) => ({
     font: `${chosen ? 700 : 400} ${font}px ${theme.family}`,
     colour: chosen ? theme.accent : theme.text,
+    marked: marked && theme.accent,
   });
   const label = (token, room, chosen) =>
-    elide(visible(token), room, (text) => measure(text, font, chosen));
-  for (let row = 0; row < rows; row++) {
-    const chosen = row === active.query;
-    if (!shown(row, active.query, layout.rowStep)) continue;
-    write(context, label(entry.queries[row], layout.rowRoom, chosen), left - 8, top + (row + 0.5) * cell,
-      { ...style(chosen), align: "right" });
+    elide(visible(token), room, (text) => theme.measure(text, font, chosen));
+  for (let row = part.rows[0]; row < part.rows[1]; row++) {
+    const middle = (row + 0.5) * cell - y;
+    const [chosen, marked] = [row === active.query, Boolean(found?.queries?.[row])];
+    if (middle < 0 || middle > boxHeight || !isNamed(row, active.query, layout.rowStep)) continue;
+    write(context, label(shown.queries[row], layout.rowRoom, chosen), left - 8, top + middle,
+      { ...style(chosen, marked), align: "right" });
   }
-  for (let col = 0; col < cols; col++) {
-    const chosen = col === active.key;
-    if (!shown(col, active.key, layout.colStep)) continue;
-    const x = left + (col + 0.5) * cell;
+  for (let col = part.cols[0]; col < part.cols[1]; col++) {
+    const middle = (col + 0.5) * cell - x;
+    const [chosen, marked] = [col === active.key, Boolean(found?.keys?.[col])];
+    if (middle < 0 || middle > boxWidth || !isNamed(col, active.key, layout.colStep)) continue;
     if (flat) {
-      write(context, label(entry.keys[col], cell - 4, chosen), x, top - 11, { ...style(chosen), align: "center" });
+      write(context, label(shown.keys[col], cell - 4, chosen), left + middle, top - 11,
+        { ...style(chosen, marked), align: "center" });
       continue;
     }
     context.save();
-    context.translate(x, top - 8);
+    context.translate(left + middle, top - 8);
     context.rotate(-Math.PI / 4);
-    write(context, label(entry.keys[col], layout.colRoom, chosen), 0, 0, style(chosen));
+    write(context, label(shown.keys[col], layout.colRoom, chosen), 0, 0, style(chosen, marked));
     context.restore();
   }
 }

@@ -28,3 +28,22 @@ export function elide(text, width, measure) {
 export function twoDecimals(weight) {
   return weight.toFixed(2);
 }
+
+/** A weight, or a change with its sign (`limit` is then not null), to two decimals. */
+export function shownWeight(value, limit) {
+  if (limit === null) return twoDecimals(value);
+  const text = twoDecimals(Math.abs(value));
+  return Number(text) === 0 ? text : `${value < 0 ? "−" : "+"}${text}`;
+}
+
+/** A token in a sentence, isolated (U+2068 … U+2069): a right-to-left word leaves the rest in order. */
+export function quoted(token) {
+  return `“\u2068${visible(token)}\u2069”`;
+}
+
+/** One word of its pieces, without the marks that tokenizers put on them (##ing, ▁the, Ġthe, the</w>). */
+export function joinPieces(pieces) {
+  if (pieces.length === 1) return pieces[0];
+  const word = pieces.map((piece, i) => (i ? piece.replace(/^##/, "") : piece)).join("");
+  return word.replace(/^[▁Ġ]/, "").replace(/<\/w>$/, "");
+}

@@ -55,14 +55,17 @@ export function paintMatrix(weights, offset, rows, cols, pixels, stride, left, t
   }
 }
 
-/** For each of `size` pixels, the first cell beneath it and the one after the last. */
-export function spans(cells, size) {
+/**
+ * For each of `size` pixels, the first cell beneath it and the one after the last; the pixels
+ * begin at `start` of the `whole` that show all cells.
+ */
+export function spans(cells, size, whole = size, start = 0) {
   const bounds = new Int32Array(2 * size);
   for (let pixel = 0; pixel < size; pixel++) {
-    const first = Math.floor((pixel * cells) / size);
+    const first = Math.min(cells - 1, Math.floor(((start + pixel) * cells) / whole));
     bounds[2 * pixel] = first;
     bounds[2 * pixel + 1] =
-      size >= cells ? first + 1 : Math.ceil(((pixel + 1) * cells) / size);
+      whole >= cells ? first + 1 : Math.min(cells, Math.ceil(((start + pixel + 1) * cells) / whole));
   }
   return bounds;
 }

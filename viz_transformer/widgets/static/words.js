@@ -1,47 +1,30 @@
-// Queries and keys as two columns of words, joined by lines that are as strong as the weights.
+// Columns of words joined by lines: the queries and keys of one head, or all that is linked.
 
 import { fitCanvas, outline, write } from "./canvas.js";
-import { colourOf, inkOn } from "./colour.js";
-import { elide, twoDecimals, visible } from "./text.js";
+import { colourOf, inkOn, weightColour } from "./colour.js";
+import { elide, shownWeight, visible } from "./text.js";
 
-const FAINTEST = 0.02; // lines below this weight are left out: they are invisible, and there are many
+const GAPS = { 2: 0.22, 3: 0.32, 4: 0.38 }; // share of the width that is between the columns
 
-/** Where the two columns stand; `shown` of their `height` are in view, and the rest is scrolled to. */
-export function wordsLayout({ rows, cols, width, maxHeight }) {
-  const most = Math.max(rows, cols);
+/** Where the columns stand; `shown` of their `height` are in view, and the rest is scrolled to. */
+export function wordsLayout({ counts, width, maxHeight }) {
+  const most = Math.max(...counts);
   const pitch = Math.max(16, Math.min(40, Math.floor(maxHeight / most)));
-  const column = Math.floor((width - Math.max(50, width * 0.22)) / 2);
+  const gap = Math.max(44, (width * GAPS[counts.length]) / (counts.length - 1));
+  const column = Math.floor((width - gap * (counts.length - 1)) / counts.length);
   return {
-    rows, cols, pitch, column, width,
+    counts, pitch, column, gap, width,
+    xs: counts.map((_, i) => Math.round(i * (column + gap))),
     height: most * pitch,
     shown: Math.min(most * pitch, maxHeight),
-    queryRight: column,
-    keyLeft: width - column,
   };
 }
 
-/** The word under a point: {query} or {key}, the other null; or null between the columns. */
-export function wordAt({ rows, cols, pitch, queryRight, keyLeft }, x, y) {
+/** The word under a point, as {column, index}; or null between the columns. */
+export function wordAt({ counts, xs, pitch, column }, x, y) {
   const index = Math.floor(y / pitch);
-  if (index < 0) return null;
-  if (x <= queryRight + 6 && index < rows) return { query: index, key: null };
-  if (x >= keyLeft - 6 && index < cols) return { query: null, key: index };
-  return null;
-}
-
-/** The lines to draw, as [query, key, weight]: of a query, else of a key, else of all. */
-export function linesFor({ weights, rows, cols }, offset, { query, key }) {
-  const lines = [];
-  const least = query === null && key === null ? FAINTEST : 0.005;
-  const [rowFrom, rowTo] = query === null ? [0, rows] : [query, query + 1];
-  const [colFrom, colTo] = query === null && key !== null ? [key, key + 1] : [0, cols];
-  for (let row = rowFrom; row < rowTo; row++) {
-    for (let col = colFrom; col < colTo; col++) {
-      const weight = weights[offset + row * cols + col];
-      if (weight >= least) lines.push([row, col, weight]);
-    }
-  }
-  return lines;
+  const at = xs.findIndex((left) => x >= left - 6 && x <= left + column + 6);
+  return at >= 0 && index >= 0 && index < counts[at] ? { column: at, index } : null;
 }
 
 /** The words in view, as [first, last + 1] of `count`, when `top` pixels are scrolled away. */
@@ -58,62 +41,71 @@ export function lineInView({ pitch, shown }, top, row, col) {
 /**
  * Draw the words and their lines, as far as they are in view: `top` pixels are scrolled away.
  * So a redraw takes no longer for a long text than for what of it is seen.
+ *
+ * `names` are the words of each column, `links` what joins them and `paths` what lights up (see
+ * paths.js); `active` and `pinned` list places {column, index}; `found` are the marked words.
  */
-export function drawWords(canvas, layout, top, entry, offset, { active, pinned }, theme, measure) {
-  const { pitch, column, queryRight, keyLeft, rows, cols } = layout;
-  const context = fitCanvas(canvas, layout.width, layout.shown);
+export function drawWords(canvas, layout, top, { names, links, paths, active, pinned, found, limit }, theme) {
+  const { pitch, column, gap, xs } = layout;
+  const context = fitCanvas(canvas, layout.width, layout.shown, theme.scale);
   context.translate(0, -top);
   const middle = (index) => (index + 0.5) * pitch;
-  const bend = (keyLeft - queryRight) * 0.45;
-  context.strokeStyle = theme.line;
-  for (const [row, col, weight] of linesFor(entry, offset, active)) {
-    if (!lineInView(layout, top, row, col)) continue;
-    const faded = active.query !== null && active.key !== null && col !== active.key;
-    context.globalAlpha = Math.min(1, weight) * (faded ? 0.35 : 1);
-    context.lineWidth = 1 + 4 * Math.min(1, weight);
-    context.beginPath();
-    context.moveTo(queryRight + 4, middle(row));
-    context.bezierCurveTo(queryRight + bend, middle(row), keyLeft - bend, middle(col), keyLeft - 4, middle(col));
-    context.stroke();
-  }
+  const isIn = (places, at, index) => places.some((one) => one.column === at && one.index === index);
+  const signs = [0.12, 0.85].map((place) => `rgb(${colourOf(place, theme.signedStops)})`);
+  links.forEach(({ flip }, at) => {
+    const lines = paths.lines[at];
+    if (!lines) return;
+    const [from, to] = [xs[at] + column + 4, xs[at + 1] - 4];
+    const both = active.length > 1 && active.every((one) => one.column === at || one.column === at + 1);
+    for (let i = 0; i < lines.count; i++) {
+      const [left, right] = flip ? [lines.col[i], lines.row[i]] : [lines.row[i], lines.col[i]];
+      if (!lineInView(layout, top, left, right)) continue;
+      const strength = Math.min(1, Math.abs(lines.value[i]));
+      const faded = both && !(isIn(active, at, left) && isIn(active, at + 1, right));
+      context.strokeStyle = limit === null ? theme.line : signs[lines.value[i] < 0 ? 0 : 1];
+      context.globalAlpha = strength * (faded ? 0.35 : 1);
+      context.lineWidth = 1 + 4 * strength;
+      context.beginPath();
+      context.moveTo(from, middle(left));
+      context.bezierCurveTo(from + gap * 0.45, middle(left), to - gap * 0.45, middle(right), to, middle(right));
+      context.stroke();
+    }
+  });
   context.globalAlpha = 1;
 
   const font = pitch >= 32 ? 15 : pitch >= 24 ? 14 : 12;
-  const word = (token, index, atLeft, weight, chosen, isPinned) => {
-    const x = atLeft ? queryRight - column : keyLeft;
-    const rgb = weight === null ? null : colourOf(weight, theme.stops);
-    if (rgb) {
-      context.fillStyle = `rgb(${rgb})`;
-      context.fillRect(x, index * pitch + 1, column, pitch - 2);
-    }
-    if (chosen || isPinned) {
-      outline(context, x, index * pitch + 1, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
-    }
-    const bold = chosen || isPinned;
-    const told = weight !== null && weight >= 0.005; // its weight stands at the box's outer side
-    const room = column - (told ? 44 : 14);
-    const text = elide(visible(token), room, (part) => measure(part, font, bold));
-    const colour = rgb ? inkOn(rgb) : theme.text;
-    write(context, text, atLeft ? queryRight - 7 : keyLeft + 7, middle(index), {
-      font: `${bold ? 700 : 400} ${font}px ${theme.family}`,
-      colour,
-      align: atLeft ? "right" : "left",
-    });
-    if (told) {
-      write(context, twoDecimals(weight), atLeft ? x + 7 : x + column - 7, middle(index), {
-        font: `12px ${theme.family}`, colour, align: atLeft ? "left" : "right",
+  const last = names.length - 1;
+  names.forEach((tokens, at) => {
+    const reach = active[0]?.column === at ? null : paths.reach[at];
+    const numberLeft = at === 0; // a weight stands at the box's outer side
+    const [start, end] = wordsInView(layout, top, tokens.length);
+    for (let index = start; index < end; index++) {
+      const [x, y] = [xs[at], index * pitch + 1];
+      const [chosen, isPinned] = [isIn(active, at, index), isIn(pinned, at, index)];
+      const weight = reach && reach[index] * (limit ?? 1);
+      const rgb = reach && weightColour(weight, limit, theme);
+      if (rgb) {
+        context.fillStyle = `rgb(${rgb})`;
+        context.fillRect(x, y, column, pitch - 2);
+      }
+      const bold = chosen || isPinned;
+      if (bold) outline(context, x, y, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
+      const told = reach && Math.abs(weight) >= 0.005;
+      const room = column - (told ? 44 : 14);
+      const text = elide(visible(tokens[index]), room, (part) => theme.measure(part, font, bold));
+      const colour = rgb ? inkOn(rgb) : theme.text;
+      const centred = at > 0 && at < last && !reach;
+      const place = centred ? x + column / 2 : numberLeft ? x + column - 7 : x + 7;
+      write(context, text, place, middle(index), {
+        font: `${bold ? 700 : 400} ${font}px ${theme.family}`,
+        colour,
+        align: centred ? "center" : numberLeft ? "right" : "left",
+        marked: found?.[at]?.[index] && (rgb ? colour : theme.accent),
+      });
+      if (!told) continue;
+      write(context, shownWeight(weight, limit), numberLeft ? x + 7 : x + column - 7, middle(index), {
+        font: `12px ${theme.family}`, colour, align: numberLeft ? "left" : "right",
       });
     }
-  };
-  const fromKeys = active.query === null && active.key !== null;
-  const [firstRow, endRow] = wordsInView(layout, top, rows);
-  for (let row = firstRow; row < endRow; row++) {
-    const weight = fromKeys ? entry.weights[offset + row * cols + active.key] : null;
-    word(entry.queries[row], row, true, weight, row === active.query, row === pinned.query);
-  }
-  const [firstCol, endCol] = wordsInView(layout, top, cols);
-  for (let col = firstCol; col < endCol; col++) {
-    const weight = active.query === null ? null : entry.weights[offset + active.query * cols + col];
-    word(entry.keys[col], col, false, weight, col === active.key, col === pinned.key);
-  }
+  });
 }

@@ -1,0 +1,94 @@
+// Which lines to draw between columns of words, and how strong: steps, and paths of several steps.
+
+const FAINTEST = 0.02; // lines below this weight are left out: they are invisible, and there are many
+export const MOST_LINES = 600; // of one step between two columns: more is a blot, and slow
+
+/**
+ * The strongest lines of one picture of weights, as {row, col, value, count, all}: `value` is the
+ * weight (of a difference, its share of the scale), times what of the focus reaches its row
+ * (`rowReach`) or column (`colReach`). `all` counts those from `least` up, `count` those kept.
+ */
+export function strongLines({ weights, rows, cols, limit }, { rowReach = null, colReach = null, least, most = MOST_LINES }) {
+  const from = reached(rowReach, rows, least);
+  const to = reached(colReach, cols, least);
+  const valueOf = (row, col) =>
+    (weights[row * cols + col] / (limit ?? 1)) * (rowReach ? rowReach[row] : 1) * (colReach ? colReach[col] : 1);
+  const steps = new Uint32Array(257);
+  let all = 0;
+  for (const row of from) {
+    for (const col of to) {
+      const size = Math.abs(valueOf(row, col));
+      if (size < least) continue;
+      all += 1;
+      steps[Math.min(256, (size * 256) | 0)] += 1;
+    }
+  }
+  let [cut, count] = [256, steps[256]];
+  while (cut > 0 && count + steps[cut - 1] <= most) count += steps[--cut];
+  const edge = Math.max(least, cut / 256);
+  const lines = { row: new Uint16Array(count), col: new Uint16Array(count), value: new Float32Array(count), count: 0, all };
+  for (const row of from) {
+    for (const col of to) {
+      const value = valueOf(row, col);
+      if (Math.abs(value) < edge || lines.count === count) continue;
+      lines.row[lines.count] = row;
+      lines.col[lines.count] = col;
+      lines.value[lines.count++] = value;
+    }
+  }
+  return lines;
+}
+
+/** The indices that `reach` reaches by at least `least`; all without it. */
+function reached(reach, count, least) {
+  const indices = new Int32Array(count);
+  let size = 0;
+  for (let index = 0; index < count; index++) {
+    if (!reach || Math.abs(reach[index]) >= least) indices[size++] = index;
+  }
+  return indices.subarray(0, size);
+}
+
+/** How strongly each word of the other side is reached over one step: by its strongest path. */
+export function spread({ weights, rows, cols, limit }, near, fromRows, least = 0.002) {
+  const far = new Float32Array(fromRows ? cols : rows);
+  for (const index of reached(near, near.length, least)) {
+    for (let other = 0; other < far.length; other++) {
+      const weight = fromRows ? weights[index * cols + other] : weights[other * cols + index];
+      const value = (weight / (limit ?? 1)) * near[index];
+      if (Math.abs(value) > Math.abs(far[other])) far[other] = value;
+    }
+  }
+  return far;
+}
+
+/**
+ * What lights up, column by column: {reach: [Float32Array or null], lines: [of each link or null]}.
+ *
+ * `links[i]` joins column i to i + 1 and is {shown, flip}: its queries are on the left, or with
+ * `flip` on the right. A path is as strong as the product of its weights. From `focus`, {column,
+ * index}, paths run through all columns; of a difference, only one step: changes do not multiply.
+ * Without a focus every link shows its own strongest weights.
+ */
+export function pathsOf(links, counts, focus, threshold) {
+  const reach = counts.map(() => null);
+  if (!focus) {
+    const lines = links.map(({ shown }) => shown.weights && strongLines(shown, { least: Math.max(FAINTEST, threshold) }));
+    return { reach, lines };
+  }
+  const lines = links.map(() => null);
+  const least = Math.max(0.005, threshold);
+  reach[focus.column] = new Float32Array(counts[focus.column]);
+  reach[focus.column][focus.index] = 1;
+  for (const way of [1, -1]) {
+    for (let column = focus.column; links[Math.min(column, column + way)]; column += way) {
+      const at = Math.min(column, column + way);
+      const { shown, flip } = links[at];
+      if (!shown.weights || (shown.limit !== null && column !== focus.column)) break;
+      const fromRows = (way === 1) !== flip;
+      lines[at] = strongLines(shown, { [fromRows ? "rowReach" : "colReach"]: reach[column], least });
+      reach[column + way] = spread(shown, reach[column], fromRows);
+    }
+  }
+  return { reach, lines };
+}

@@ -1,0 +1,100 @@
+// What is chosen of a trace, and how it is said.
+
+const AXES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
+const MOST_NAMED = 12; // heads named one by one
+
+/** A selection made to fit the entries, as Python's own fitting does. */
+export function fitSelection(entries, { kind, layer, head, query, key, selected = [], aggregate = "head" }) {
+  const fitted = entries.has(kind) ? kind : Array.from(entries.keys()).at(-1);
+  const { layers, heads, rows, cols, noRollout } = entries.get(fitted);
+  const inside = (index, count) => (index !== null && index < count ? index : null);
+  return {
+    kind: fitted,
+    layer: Math.min(layer, layers - 1),
+    head: Math.min(head, heads - 1),
+    query: inside(query, rows),
+    key: inside(key, cols),
+    selected: selected.filter(([one, other]) => one < layers && other < heads),
+    aggregate: aggregate === "rollout" && noRollout ? "head" : aggregate,
+  };
+}
+
+/** What stays pinned when the kind changes: an index along an axis that both kinds share. */
+export function carryPins(from, to, { query, key }) {
+  return {
+    query: AXES[from][0] === AXES[to][0] ? query : null,
+    key: AXES[from][1] === AXES[to][1] ? key : null,
+  };
+}
+
+/** Where the pointer is, if this picture has it: a resting pointer outlives a change of head. */
+export function within(hover, { rows, cols }) {
+  return hover && hover.query < rows && hover.key < cols ? hover : null; // null < 1, as wanted
+}
+
+/** What is shown: the word or cell under the pointer, else what is pinned. */
+export function activeCell(hover, pinned) {
+  if (!hover) return pinned;
+  if (hover.query === null && pinned.query !== null) return { query: pinned.query, key: hover.key };
+  return hover;
+}
+
+/** The heads that the large picture is made of, as [[layer, head], …]. */
+export function shownHeads({ heads }, { layer, head, selected, aggregate }) {
+  const all = (one) => Array.from({ length: heads }, (_, other) => [one, other]);
+  if (aggregate === "head") return [[layer, head]];
+  if (aggregate === "rollout") return Array.from({ length: layer + 1 }, (_, one) => all(one)).flat();
+  return selected.length ? selected : all(layer);
+}
+
+/** The selection with one head more, or one less. The first one added joins the head on show. */
+export function withHead({ layer, head, selected, aggregate }, added) {
+  const before = selected.length || aggregate !== "head" ? selected : [[layer, head]];
+  const rest = before.filter((each) => !isHead(each, added));
+  const now = rest.length === before.length ? [...before, added] : rest;
+  const after = now.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  return { selected: after, aggregate: aggregate === "max" ? "max" : "mean" };
+}
+
+/** Whether two [layer, head] pairs are the same. */
+export function isHead(one, other) {
+  return one[0] === other[0] && one[1] === other[1];
+}
+
+/** What the large picture shows, in words. */
+export function shownInWords(entry, chosen) {
+  const { layer, head, selected, aggregate } = chosen;
+  if (aggregate === "head") return `layer ${layer} · head ${head}`;
+  if (aggregate === "rollout") {
+    const layers = layer ? `of layers 0 to ${layer}` : "of layer 0";
+    return entry.kind === "cross" ? `rollout from source words to output, ${layers}` : `rollout ${layers}`;
+  }
+  const how = aggregate === "mean" ? "mean" : "maximum";
+  if (!selected.length) return `${how} of all ${entry.heads} heads of layer ${layer}`;
+  const names = selected.slice(0, MOST_NAMED).map((each) => each.join("·")).join(", ");
+  const more = selected.length > MOST_NAMED ? ` and ${selected.length - MOST_NAMED} more` : "";
+  return `${how} of ${selected.length} ${selected.length === 1 ? "head" : "heads"}: ${names}${more}`;
+}
+
+/** Which words hold the text that is searched for, 1 or 0 each; null without a search. */
+export function foundIn(names, search) {
+  const text = search.trim().toLowerCase();
+  return text ? Uint8Array.from(names, (name) => Number(name.toLowerCase().includes(text))) : null;
+}
+
+/** The next marked word after a pinned one, the queries before the keys: {query, key}, or null. */
+export function nextFound({ queries, keys }, { query, key }) {
+  const list = (marks, place) => Array.from(marks.keys()).filter((index) => marks[index]).map(place);
+  const places = [
+    ...list(queries, (index) => ({ query: index, key: null })),
+    ...list(keys, (index) => ({ query: null, key: index })),
+  ];
+  const now = places.findIndex((one) => one.query === query && one.key === key);
+  return places.length ? { ...places[(now + 1) % places.length], place: ((now + 1) % places.length) + 1, of: places.length } : null;
+}
+
+/** How many words are marked, of each axis or column's marks, in words. */
+export function foundInWords(found) {
+  const count = found.reduce((sum, marks) => sum + (marks?.reduce((all, one) => all + one, 0) ?? 0), 0);
+  return count ? `${count} found; Enter goes to the next` : "none found";
+}
