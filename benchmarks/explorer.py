@@ -1,0 +1,105 @@
+"""The explorer in JupyterLab as the sentence grows: what is sent, and how soon it answers."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from benchmarks.lab_view import EXPLORER, Bench
+from benchmarks.table import Goal, Table
+from tests.ui.lab_page import LabServer
+from tools.ensure import CHROMIUM_FLAGS, find_chromium
+
+N_LAYERS, N_HEADS = 12, 12
+TOKEN_COUNTS = (16, 64, 128, 256, 512, 1024)
+#: The largest that is held to the goal, and one frame at 60 Hz.
+GOAL_TOKENS, FRAME_MS = 512, 1000 / 60
+PAINTS, ACTIONS, ARRIVALS = 3, 7, 3
+
+
+def measure(bench: Bench, n_tokens: int) -> tuple[tuple[str, ...], dict[str, float]]:
+    """Return a row of the table, and the median work of each action in milliseconds."""
+    bench.make_ready(N_LAYERS, N_HEADS, n_tokens)
+    paints = [bench.paint() for _ in range(PAINTS)]
+    work = {}
+    for name in ("hover", "head", "layer"):
+        times = [bench.act(name, number)["work"] for number in range(1, ACTIONS + 1)]
+        work[name] = statistics.median(times)
+    arrivals = [bench.act_until_still("layer", number) for number in range(ARRIVALS)]
+    row = (
+        str(n_tokens),
+        f"{paints[-1][1] / 1e6:.2f} MB",
+        f"{statistics.median(ms for ms, _ in paints):.0f} ms",
+        *(f"{ms:.1f} ms" for ms in work.values()),
+        f"{statistics.median(arrivals):.0f} ms",
+    )
+    return row, work
+
+
+def run() -> Table:
+    """Measure every size in one notebook, from the smallest."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        LabServer(Path(folder) / "lab") as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(), args=list(CHROMIUM_FLAGS)
+        )
+        bench = Bench(browser, server, EXPLORER)
+        results = {n_tokens: measure(bench, n_tokens) for n_tokens in TOKEN_COUNTS}
+        browser_version = browser.version
+        browser.close()
+    return Table(
+        title="The explorer as the sentence grows",
+        text=TEXT,
+        columns=(
+            "tokens",
+            "payload",
+            "first paint",
+            "hover, work",
+            "change of head, work",
+            "change of layer, work",
+            "new head drawn whole after",
+        ),
+        rows=tuple(row for row, _ in results.values()),
+        goals=tuple(
+            goal(name, {n: work[name] for n, (_, work) in results.items()})
+            for name in ("hover", "head", "layer")
+        ),
+        versions=(
+            ("Chromium", browser_version),
+            *((name, version(name)) for name in ("jupyterlab", "anywidget")),
+        ),
+    )
+
+
+def goal(name: str, work_ms: dict[int, float]) -> Goal:
+    """Return the goal of one action at the sizes that are held to it."""
+    worst = max(ms for n_tokens, ms in work_ms.items() if n_tokens <= GOAL_TOKENS)
+    action = {"hover": "hover", "head": "change of head", "layer": "change of layer"}[name]
+    return Goal(
+        f"{action} within one frame of main-thread work ({FRAME_MS:.1f} ms), up to {GOAL_TOKENS} "
+        "tokens",
+        f"{worst:.1f} ms at most",
+        worst <= FRAME_MS,
+    )
+
+
+TEXT = f"""\
+One attention, softmax(2 · randn) in float32, {N_LAYERS} layers × {N_HEADS} heads, in JupyterLab;
+medians of {PAINTS} paints, {ACTIONS} events and {ARRIVALS} arrivals.
+
+- *Payload*: all bytes that the kernel sends to the page while the cell runs.
+- *First paint*: from the start of the cell to the end of the main thread's first frame with the
+  view in it.
+- *Work*: what the main thread does for one event: the time in the event's handlers, plus the time
+  from the start of the next frame's first callback to the first task after that frame, which holds
+  its callbacks, styles, layout and paint. The wait for the frame is left out.
+- *New head drawn whole after*: from a change of layer to the last redraw that followed from it,
+  with the question to the kernel and its answer where the weights were not yet in the page.
+"""
