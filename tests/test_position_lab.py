@@ -59,6 +59,7 @@ def test_every_choice_is_a_trait(lab: PositionLab) -> None:
         ("shift", 52),
         ("order", [4, 3, 2, 1, 0]),
         ("positions_on", False),
+        ("text_size", 2.0),
     ):
         setattr(lab, name, value)
         assert getattr(lab, name) == value
@@ -74,6 +75,7 @@ def test_every_choice_is_a_trait(lab: PositionLab) -> None:
         ("position", -1, "choose 0 to 63"),
         ("offset", 64, "choose -63 to 63"),
         ("shift", 53, "choose 0 to 52"),
+        ("text_size", 9.0, "give 0.5 to 4"),
         ("order", [0, 1, 2, 3], "each of the 5 words once"),
         ("order", [0, 1, 2, 3, 3], "each of the 5 words once"),
     ],

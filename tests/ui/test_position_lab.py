@@ -32,7 +32,7 @@ def translator() -> vt.Translator:
 
 
 @pytest.fixture
-def lab(translator: vt.Translator) -> PositionLab:
+def made(translator: vt.Translator) -> PositionLab:
     return position_lab(translator)
 
 
@@ -104,11 +104,11 @@ def signed_colour(share: float) -> np.ndarray:
 
 @pytest.mark.parametrize("encoding", ["sinusoidal", "learned"])
 def test_the_table_on_screen_is_the_table(
-    page: Page, lab: PositionLab, tmp_path: Path, encoding: str
+    page: Page, made: PositionLab, tmp_path: Path, encoding: str
 ) -> None:
-    lab.encoding, lab.position, lab.pair = encoding, 63, 31
-    root = open_page(page, lab, tmp_path)
-    table, limit = lab.table, np.abs(lab.table).max()
+    made.encoding, made.position, made.pair = encoding, 63, 31
+    root = open_page(page, made, tmp_path)
+    table, limit = made.table, np.abs(made.table).max()
     told = re.compile(
         r"position (\d+), dimension (\d+): (−?\d+\.\d\d)(?:, one turn every (.*) tokens)?"
     )
@@ -133,14 +133,14 @@ def test_the_table_on_screen_is_the_table(
 
 
 def test_the_keyboard_moves_position_pair_and_offset(
-    page: Page, lab: PositionLab, tmp_path: Path
+    page: Page, made: PositionLab, tmp_path: Path
 ) -> None:
-    root = open_page(page, lab, tmp_path)
+    root = open_page(page, made, tmp_path)
     readout = root.locator(".vt-readout")
     table_canvas(root).focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowRight"):
         page.keyboard.press(key)
-    waves = lab.table
+    waves = made.table
     turn = f"one turn every {wavelength(6, 64):.1f} tokens"
     expect(readout).to_have_text(f"position 7, dimension 12: {waves[7, 12]:.2f}, {turn}")
     alike = ", ".join(map(str, look_alikes(waves, 7, 6)))
@@ -164,8 +164,8 @@ def test_the_keyboard_moves_position_pair_and_offset(
     expect(readout).to_contain_text("position 9, dimension 62")
 
 
-def test_clicks_choose_what_is_under_them(page: Page, lab: PositionLab, tmp_path: Path) -> None:
-    root = open_page(page, lab, tmp_path)
+def test_clicks_choose_what_is_under_them(page: Page, made: PositionLab, tmp_path: Path) -> None:
+    root = open_page(page, made, tmp_path)
     table_canvas(root).click(position={"x": 200, "y": 300})
     shown = root.locator(".vt-readout").text_content()
     page.mouse.move(5, 5)
@@ -180,16 +180,16 @@ def test_clicks_choose_what_is_under_them(page: Page, lab: PositionLab, tmp_path
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_the_claim_is_judged_by_what_was_measured(
-    page: Page, lab: PositionLab, tmp_path: Path, encoding: str
+    page: Page, made: PositionLab, tmp_path: Path, encoding: str
 ) -> None:
-    root = open_page(page, lab, tmp_path)
+    root = open_page(page, made, tmp_path)
     root.get_by_role("button", name=encoding, exact=True).click()
     slider = root.get_by_role("slider", name="move by")
     slider.focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    lab.encoding, lab.shift = encoding, 13
-    here, moved = lab.shifted_scores()
+    made.encoding, made.shift = encoding, 13
+    here, moved = made.shifted_scores()
     claim = root.locator(".vt-claim")
     true = encoding in ("rotary", "none")
     expect(claim.locator(".vt-verdict")).to_have_text("True here." if true else "False here.")
@@ -208,14 +208,14 @@ def test_the_claim_is_judged_by_what_was_measured(
 
 
 def test_the_page_carries_the_answers_for_its_orders(
-    page: Page, lab: PositionLab, tmp_path: Path
+    page: Page, made: PositionLab, tmp_path: Path
 ) -> None:
-    root = open_page(page, lab, tmp_path)
+    root = open_page(page, made, tmp_path)
     answered(root, [0, 1, 2, 3, 4], True)
     expect(root.get_by_role("button", name="shuffle")).to_have_count(0)  # hidden: nobody answers
     root.get_by_label("read as").select_option(label="the cat sees the dog")
     answered(root, SWAPPED, True)
-    reply = lab.answer({"order": SWAPPED, "positions_on": True})
+    reply = made.answer({"order": SWAPPED, "positions_on": True})
     amounts = root.locator(".vt-amount").all_inner_texts()
     assert list(map(float, amounts)) == pytest.approx(
         [reply["moved"][word] for word in SWAPPED], abs=0.00501
@@ -228,16 +228,16 @@ def test_the_page_carries_the_answers_for_its_orders(
     answered(root, SWAPPED, False)
     expect(root.locator(".vt-shuffle")).to_contain_text("permutation equivariance")
     assert set(root.locator(".vt-amount").all_inner_texts()) == {"0.00"}
-    written = lab.answer({"order": SWAPPED, "positions_on": False})["as_written"]
+    written = made.answer({"order": SWAPPED, "positions_on": False})["as_written"]
     expect(root.locator(".vt-spanish")).to_have_text(
         f"In Spanish: {written} (as written: {written})"
     )
 
 
-def test_it_opens_as_it_was_left(page: Page, lab: PositionLab, tmp_path: Path) -> None:
-    lab.encoding, lab.pair, lab.position, lab.shift = "rotary", 20, 30, 40
-    lab.order, lab.positions_on = [1, 0, 2, 3, 4], False
-    root = open_page(page, lab, tmp_path)
+def test_it_opens_as_it_was_left(page: Page, made: PositionLab, tmp_path: Path) -> None:
+    made.encoding, made.pair, made.position, made.shift = "rotary", 20, 30, 40
+    made.order, made.positions_on = [1, 0, 2, 3, 4], False
+    root = open_page(page, made, tmp_path)
     expect(root.get_by_role("button", name="rotary")).to_have_attribute("aria-pressed", "true")
     expect(root.locator(".vt-readout")).to_contain_text("position 30, dimension 40")
     expect(root.locator(".vt-claim")).to_contain_text("Moved by 40")
@@ -245,14 +245,14 @@ def test_it_opens_as_it_was_left(page: Page, lab: PositionLab, tmp_path: Path) -
     expect(root.get_by_label("read as")).to_have_value("own")
 
 
-def test_hostile_words_are_text(page: Page, lab: PositionLab, tmp_path: Path) -> None:
+def test_hostile_words_are_text(page: Page, made: PositionLab, tmp_path: Path) -> None:
     def answer(request: dict) -> dict:
         moved = [index / 10 for index in range(len(HOSTILE))]
         return {"moved": moved, "translation": HOSTILE[0], "as_written": HOSTILE[1]}
 
     orders = [list(range(len(HOSTILE)))[::-1]]
-    tables = {"sinusoids": lab.table, "learned": lab.table}
-    view = PositionLab(**tables, head=lab._head, words=HOSTILE, orders=orders, answer=answer)
+    tables = {"sinusoids": made.table, "learned": made.table}
+    view = PositionLab(**tables, head=made._head, words=HOSTILE, orders=orders, answer=answer)
     root = open_page(page, view, tmp_path)
     root.get_by_label("read as").select_option("1")
     answered(root, orders[0], True)
@@ -265,11 +265,11 @@ def test_hostile_words_are_text(page: Page, lab: PositionLab, tmp_path: Path) ->
 @pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_part_is_drawn_and_inside_the_window(
-    new_page: Callable[..., Page], lab: PositionLab, tmp_path: Path, size: dict, scheme: str
+    new_page: Callable[..., Page], made: PositionLab, tmp_path: Path, size: dict, scheme: str
 ) -> None:
     page = new_page(viewport=size)
     page.emulate_media(color_scheme=scheme)
-    root = open_page(page, lab, tmp_path)
+    root = open_page(page, made, tmp_path)
     for encoding in ENCODINGS:
         root.get_by_role("button", name=encoding, exact=True).click()
         drawn(root)

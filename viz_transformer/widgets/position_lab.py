@@ -45,6 +45,7 @@ class PositionLab(View):
         order: the words of `words` in the order in which the live model reads them: a list of
             their indices.
         positions_on: whether the live model knows positions.
+        text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
         words: the live sentence's words, in the order in which they were written.
 
     Setting one of them to what the view does not have raises SelectionError, a UserError, and
@@ -61,6 +62,7 @@ class PositionLab(View):
     offset = Index(help="how far after it its partner stands").tag(sync=True)
     shift = Index(help="how far the sentence is moved").tag(sync=True)
     order = traitlets.List(help="indices of the words, as they are read").tag(sync=True)
+    text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
     positions_on = traitlets.Bool(True, help="whether the live model has positions").tag(sync=True)
 
     def __init__(
@@ -230,6 +232,12 @@ class PositionLab(View):
         if not first <= value <= last:
             raise SelectionError(f"{name}={value} is out of range; choose {first} to {last}")
         return value
+
+    @traitlets.validate("text_size")
+    def _check_text_size(self, proposal: dict[str, Any]) -> float:
+        if not 0.5 <= proposal["value"] <= 4:
+            raise SelectionError(f"text_size={proposal['value']:g}; give 0.5 to 4, 1 for the usual")
+        return proposal["value"]
 
     @traitlets.validate("order")
     def _check_order(self, proposal: dict[str, Any]) -> list[int]:

@@ -44,7 +44,7 @@ export function ticksOf(count, room, least) {
 /** The table, with the chosen row and pair of columns marked; under `border` lie untrained rows. */
 export function drawTable(canvas, layout, sheet, { position, pair, border, counts }, theme) {
   const { rows, cols, left, top, cellWidth, cellHeight } = layout;
-  const context = fitCanvas(canvas, layout.width, layout.height);
+  const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
   const [width, height] = [cols * cellWidth, rows * cellHeight];
   context.imageSmoothingEnabled = cellWidth < 1 || cellHeight < 1;
   context.drawImage(sheet, left, top, width, height);
@@ -91,7 +91,7 @@ export function positionAt({ rows, left, right }, x) {
 /** One pair of columns over the positions, and the same two numbers as the hand of a clock. */
 export function drawWaves(canvas, layout, table, { pair, position, alike, names }, theme) {
   const { rows, width, height, left, right, top, bottom, clock } = layout;
-  const context = fitCanvas(canvas, width, height);
+  const context = fitCanvas(canvas, width, height, theme.scale);
   const limit = limitOf(table);
   const at = (row, dimension) => table.values[row * table.cols + dimension];
   const x = (row) => left + (row / Math.max(1, rows - 1)) * (right - left);
@@ -169,7 +169,7 @@ export function offsetAt({ rows, left, right }, x) {
 /** Scores by offset: the chosen position's line over those of the others. */
 export function drawOffsets(canvas, layout, scores, { position, offset }, theme) {
   const { rows, width, height, left, right, top, bottom } = layout;
-  const context = fitCanvas(canvas, width, height);
+  const context = fitCanvas(canvas, width, height, theme.scale);
   const [low, high] = scores.values.reduce(([least, most], score) => [Math.min(least, score), Math.max(most, score)], [0, 0]);
   const reach = high - low || 1;
   const x = (k) => left + ((k + rows - 1) / Math.max(1, 2 * (rows - 1))) * (right - left);
@@ -206,7 +206,7 @@ export function drawOffsets(canvas, layout, scores, { position, offset }, theme)
 export function drawScores(canvas, width, entries, theme) {
   const gap = 16;
   const side = Math.max(40, Math.min(190, Math.floor((width - gap * (entries.length - 1)) / entries.length)));
-  const context = fitCanvas(canvas, entries.length * (side + gap) - gap, side + 22);
+  const context = fitCanvas(canvas, entries.length * (side + gap) - gap, side + 22, theme.scale);
   const limit = limitOf(...entries.map(([, matrix]) => matrix));
   context.imageSmoothingEnabled = false;
   entries.forEach(([title, matrix], index) => {

@@ -13,7 +13,7 @@ import { openShuffle } from "./position_shuffle.js";
 import { cellSentence, claimSentence, claimVerdict, countSentence, encodingSentence, ENCODING_NAMES, formula, isWave, neighbourSentence, offsetSentence, pairSentence } from "./position_words.js";
 import { decodeWeights } from "./weights.js";
 
-const STATE = ["encoding", "pair", "position", "offset", "shift", "order", "positions_on"];
+const STATE = ["encoding", "pair", "position", "offset", "shift", "order", "positions_on", "text_size"];
 const CLAIM = "One reads: “a sentence moved to the right gets the same scores.”";
 const PARTS = ["word · word", "word · position", "position · word", "position · position", "the whole score"];
 
@@ -79,8 +79,8 @@ function render({ model, el }) {
   const tablePart = part("table", "1 · A row for each position, a column for each dimension");
   const tableCanvas = picture(tablePart, "Table of positions: up and down choose a position, left and right a pair of columns");
   const counted = element(tablePart, "p", "vt-quiet");
-  const scale = element(tablePart, "div", "vt-scale", { "aria-hidden": "true" });
-  const [least, bar, most] = ["span", "span", "span"].map((tag) => element(scale, tag));
+  const legend = element(tablePart, "div", "vt-scale", { "aria-hidden": "true" });
+  const [least, bar, most] = ["span", "span", "span"].map((tag) => element(legend, tag));
   bar.className = "vt-bar";
   const readout = element(tablePart, "p", "vt-readout", { role: "status", "aria-live": "polite" });
 
@@ -105,7 +105,8 @@ function render({ model, el }) {
   const shuffle = data.sentence.length ? openShuffle(shufflePart, { model, view, kernel }) : null;
   shufflePart.hidden = !shuffle;
 
-  let hover = null;
+  let [hover, scale] = [null, 1];
+  const placeOf = (canvas, event) => placeIn(canvas, event).map((pixels) => pixels / scale);
   let layouts = {};
   const sheetOf = remembering((matrix, limit, ramp) => paintSigned(matrix, limit, ramp));
   const scoresOf = remembering((encoding, table) => scoresByPlace(encoding, table, head));
@@ -118,19 +119,21 @@ function render({ model, el }) {
   function draw({ theme, width }) {
     const [encoding, pair, position, offset] = [get("encoding"), get("pair"), get("position"), get("offset")];
     const table = tables[encoding];
-    view.root.dataset.layout = width >= 760 ? "wide" : "narrow";
+    scale = theme.scale = get("text_size") ?? 1;
+    view.root.style.fontSize = `${14 * scale}px`;
+    view.root.dataset.layout = width / scale >= 760 ? "wide" : "narrow";
     for (const [value, { node }] of encodings) node.setAttribute("aria-pressed", String(value === encoding));
     tell(what, encodingSentence(encoding, data));
-    drawTop(theme, width, { encoding, table, pair, position });
+    drawTop(theme, { encoding, table, pair, position });
     const scores = scoresOf(encoding, table);
     drawOffsets(offsetCanvas, layouts.offsets, scores, { position, offset }, theme);
     tell(offsetSays, offsetSentence(encoding, scores, { position, offset }, rangeAt(scores, offset)) + (encoding === "learned" ? grown : ""));
-    drawShift(theme, shiftPart.clientWidth, encoding, table);
+    drawShift(theme, shiftPart.clientWidth / scale, encoding, table);
     shuffle?.draw();
   }
 
-  function drawTop(theme, width, { encoding, table, pair, position }) {
-    const [leftRoom, rightRoom] = [tablePart.clientWidth, pairPart.clientWidth];
+  function drawTop(theme, { encoding, table, pair, position }) {
+    const [leftRoom, rightRoom] = [tablePart, pairPart].map((node) => node.clientWidth / scale);
     layouts = {
       table: tableLayout({ rows, cols: table.cols, width: Math.min(leftRoom, 560), height: 460 }),
       waves: wavesLayout({ rows, width: rightRoom, height: 160 }),
@@ -199,12 +202,12 @@ function render({ model, el }) {
       event.stopPropagation();
     });
     view.listen(canvas, "click", (event) => {
-      const chosen = layouts.table && choose(...placeIn(canvas, event));
+      const chosen = layouts.table && choose(...placeOf(canvas, event));
       if (chosen) view.set(chosen);
     });
     view.listen(canvas, "pointermove", (event) => {
       if (!layouts.table) return;
-      canvas.style.cursor = choose(...placeIn(canvas, event)) ? "pointer" : "default";
+      canvas.style.cursor = choose(...placeOf(canvas, event)) ? "pointer" : "default";
       point(event);
     });
     view.listen(canvas, "pointerleave", () => point(null));
@@ -214,7 +217,7 @@ function render({ model, el }) {
     const cell = tableCellAt(layouts.table, x, y);
     return cell && { position: cell.position, pair: Math.min(pairs - 1, Math.floor(cell.dimension / 2)) };
   }, (event) => {
-    hover = event && tableCellAt(layouts.table, ...placeIn(tableCanvas, event));
+    hover = event && tableCellAt(layouts.table, ...placeOf(tableCanvas, event));
     view.redraw();
   });
   onPicture(waveCanvas, ["position", "pair"], (x) => {
