@@ -4,92 +4,205 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const explorer = await import(new URL("explorer.js", STATIC));
-const { headAt, headsLayout, moveHead } = await import(new URL("heads.js", STATIC));
-const { cellAt, matrixLayout, moveCell } = await import(new URL("matrix.js", STATIC));
-const { lineInView, linesFor, wordAt, wordsInView, wordsLayout } = await import(new URL("words.js", STATIC));
+const load = (name) => import(new URL(name, STATIC));
+const { arrange, notes } = await load("arrange.js");
+const { axisOf, changeLimit, gather, gatherMask } = await load("axes.js");
+const { headAt, headsLayout, moveHead, sortedHeads } = await load("heads.js");
+const { linkedColumns, linkedHeading, linkedSentence, movePlace, pinOf, placesOf } = await load("linked.js");
+const { cellAt, matrixLayout, moveCell, panBy, reveal, zoomAround } = await load("matrix.js");
+const { nextSize } = await load("panel.js");
+const { pathsOf, spread, strongLines } = await load("paths.js");
+const { describe, HINT, placeOf, rankOf, readout, rowSum, strongestThree } = await load("readout.js");
+const { activeCell, carryPins, fitSelection, foundIn, nextFound, shownHeads, shownInWords, within, withHead } =
+  await load("selection.js");
+const { headInWords } = await load("telling.js");
+const { strongestCells, tableOf } = await load("twin.js");
+const { lineInView, wordAt, wordsInView, wordsLayout } = await load("words.js");
 
 const NONE = { query: null, key: null };
+const plainAxis = (names) => axisOf(names, [], null, { hideSpecial: false, mergeWords: false });
 
-/** A kind's entry with one layer and head, from rows of weights. */
-function entryOf(kind, queries, keys, rows, reads = null) {
+/** A picture of one head, from rows of weights. */
+function pictureOf(kind, queries, keys, rows, { reads = null, signed = false, masked = null, ...rest } = {}) {
   return {
-    kind, queries, keys, reads, layers: 1, heads: 1, rows: rows.length, cols: rows[0].length,
-    dtype: "float32", weights: Float32Array.from(rows.flat()),
+    entry: { kind, reads, signed, dtype: "float32", heads: 1 }, heads: [[0, 0]], aggregate: "head", layer: 0,
+    queries, keys, rows: rows.length, cols: rows[0].length, limit: signed ? 1 : null, masked,
+    queryAxis: plainAxis(queries), keyAxis: plainAxis(keys), weights: Float32Array.from(rows.flat()), ...rest,
   };
 }
 
-const cross = entryOf("cross", ["el", "gato"], ["the", "black", "cat"],
-  [[0.75, 0.25, 0], [0.0625, 0.03125, 0.90625]], ["<sos>", "el"]);
+const cross = pictureOf("cross", ["el", "gato"], ["the", "black", "cat"],
+  [[0.75, 0.25, 0], [0.0625, 0.03125, 0.90625]], { reads: ["<sos>", "el"] });
 
-test("a cell is told with both words, a sentence and its place", () => {
-  assert.deepEqual(explorer.readout(cross, 0, 0, { query: 1, key: 2 }), {
-    pairs: [["gato", "cat", 0.90625]],
+test("a cell is told with both words, its rank, a sentence, its row's sum and its place", () => {
+  assert.deepEqual(readout(cross, { query: 1, key: 2 }), {
+    pairs: [{ from: "gato", to: "cat", weight: 0.90625, masked: false, rank: 1, of: 3 }],
     sentence: "Having read “\u2068el\u2069”, it writes “\u2068gato\u2069” and looks at “\u2068cat\u2069”.",
     detail: "trace.cross_attention[0, 0, 1, 2] = 0.90625",
+    sum: "Its row sums to 1.00.",
   });
 });
 
 test("a query is told with its strongest keys, a key with its strongest queries", () => {
-  const { pairs, detail } = explorer.readout(cross, 0, 0, { query: 0, key: null });
-  assert.deepEqual(pairs, [["el", "the", 0.75], ["el", "black", 0.25], ["el", "cat", 0]]);
-  assert.equal(detail, "trace.cross_attention[0, 0, 0, :]");
-  const ofKey = explorer.readout(cross, 0, 0, { query: null, key: 0 });
-  assert.deepEqual(ofKey.pairs, [["el", "the", 0.75], ["gato", "the", 0.0625]]);
+  const told = ({ pairs }) => pairs.map(({ from, to, weight, rank }) => [from, to, weight, rank]);
+  const ofQuery = readout(cross, { query: 0, key: null });
+  assert.deepEqual(told(ofQuery), [["el", "the", 0.75, 1], ["el", "black", 0.25, 2], ["el", "cat", 0, 3]]);
+  assert.equal(ofQuery.detail, "trace.cross_attention[0, 0, 0, :]");
+  const ofKey = readout(cross, { query: null, key: 0 });
+  assert.deepEqual(told(ofKey), [["el", "the", 0.75, 1], ["gato", "the", 0.0625, 2]]);
 });
 
 test("with nothing active there is a hint and no weight", () => {
-  const { pairs, sentence } = explorer.readout(cross, 0, 0, NONE);
-  assert.deepEqual(pairs, []);
-  assert.match(sentence, /click to pin/);
+  assert.deepEqual(readout(cross, NONE), { pairs: [], sentence: HINT, detail: "", sum: "" });
+});
+
+test("a rank counts what may be looked at, and equals share the better rank", () => {
+  const masked = Uint8Array.from([0, 0, 1, 0, 0, 0]);
+  const equal = pictureOf("decoder", ["a", "b"], ["x", "y", "z"], [[0.5, 0.5, 0], [0.2, 0.4, 0.4]], { masked });
+  assert.deepEqual(rankOf(equal, 0, 1), { rank: 1, of: 2 });
+  assert.deepEqual(rankOf(equal, 1, 0), { rank: 3, of: 3 });
+  assert.deepEqual(rankOf(equal, 1, 2), { rank: 1, of: 3 });
+  assert.ok(Math.abs(rowSum(equal, 1) - 1) < 1e-6);
+  const values = [3, -9, 4, 9, 1];
+  assert.deepEqual(strongestThree(5, (index) => values[index]), [1, 3, 2]);
+  assert.deepEqual(strongestThree(2, (index) => values[index]), [1, 0]);
 });
 
 test("the sentence does not call a weak weight looking", () => {
-  assert.match(explorer.describe(cross, 1, 1, 0.03125), /hardly looks at/);
-  const encoder = entryOf("encoder", ["a", "b"], ["a", "b"], [[0.5, 0.5], [1, 0]]);
-  assert.equal(explorer.describe(encoder, 0, 1, 0.5), "Reading “\u2068a\u2069”, it looks at “\u2068b\u2069”.");
+  assert.match(describe(cross, 1, 1), /hardly looks at/);
+  const encoder = pictureOf("encoder", ["a", "b"], ["a", "b"], [[0.5, 0.5], [1, 0]]);
+  assert.equal(describe(encoder, 0, 1), "Reading “\u2068a\u2069”, it looks at “\u2068b\u2069”.");
 });
 
-test("what comes later in a decoder may not be looked at", () => {
-  const decoder = entryOf("decoder", ["el", "gato"], ["<sos>", "el"], [[1, 0], [0.5, 0.5]], ["<sos>", "el"]);
-  assert.match(explorer.describe(decoder, 0, 1, 0), /may not look at “\u2068el\u2069”: it comes later/);
-  assert.match(explorer.describe(decoder, 1, 0, 0), /hardly looks at/);
+test("what is masked may not be looked at, and only then", () => {
+  const masked = Uint8Array.from([0, 1, 0, 0]);
+  const decoder = pictureOf("decoder", ["el", "gato"], ["<sos>", "el"], [[1, 0], [0.5, 0]], { masked });
+  assert.match(describe(decoder, 0, 1), /may not look at “\u2068el\u2069”: it comes later/);
+  assert.match(describe(decoder, 1, 1), /hardly looks at/);
+  const padded = pictureOf("encoder", ["a", "<pad>"], ["a", "<pad>"], [[1, 0], [1, 0]], { masked });
+  assert.match(describe(padded, 0, 1), /may not look at “\u2068<pad>\u2069”: the mask bars it/);
+});
+
+test("a difference is told as more or less, with its sign", () => {
+  const change = pictureOf("encoder", ["a"], ["a", "b", "c"], [[0.3, -0.3, 0.001]], { signed: true });
+  assert.match(describe(change, 0, 0), /looks at “\u2068a\u2069” more than before/);
+  assert.match(describe(change, 0, 1), /less than before/);
+  assert.match(describe(change, 0, 2), /as much as before/);
+  const told = readout(change, { query: 0, key: 1 });
+  assert.equal(told.pairs[0].rank, 1);
+  assert.match(told.sum, /size of change.*sum to 0\.00/);
+  assert.match(told.detail, /^\(trace\.encoder_attention - other\.encoder_attention\)\[0, 0, 0, 1\] = -0\.3$/);
+});
+
+test("a place is a line of Python, of several heads and of merged words too", () => {
+  const heads = [[0, 1], [1, 2]];
+  assert.equal(placeOf({ ...cross, heads, aggregate: "mean" }, 1, 2), "trace.cross_attention[[0, 1], [1, 2]].mean(0)[1, 2]");
+  assert.equal(placeOf({ ...cross, aggregate: "rollout", layer: 1 }, 1, null), "vt.analysis.output_rollout(trace).source[1, 1, :]");
+  const keyAxis = axisOf(["the", "bl", "##ack"], [], [0, 1, 1], { hideSpecial: false, mergeWords: true });
+  assert.equal(placeOf({ ...cross, keyAxis }, 1, 1), "trace.cross_attention[0, 0][[1]][:, [1, 2]].sum(1).mean()");
+  assert.equal(placeOf({ ...cross, heads: Array(20).fill([0, 0]), aggregate: "mean" }, 1, 2), "");
+});
+
+test("pieces are merged and special tokens hidden, and the weights go with them", () => {
+  const tokens = ["[CLS]", "un", "##able", "cats", "[SEP]"];
+  const special = [true, false, false, false, true];
+  const words = [null, 0, 0, 1, null];
+  const both = axisOf(tokens, special, words, { hideSpecial: true, mergeWords: true });
+  assert.deepEqual([both.groups, both.names], [[[1, 2], [3]], ["unable", "cats"]]);
+  assert.deepEqual([...both.at], [-1, 0, 0, 1, -1]);
+  const merged = axisOf(tokens, special, words, { hideSpecial: false, mergeWords: true });
+  assert.deepEqual(merged.groups, [[0], [1, 2], [3], [4]]);
+  assert.ok(axisOf(tokens, special, null, { hideSpecial: false, mergeWords: true }).same);
+  assert.deepEqual(axisOf(["<s>"], [true], null, { hideSpecial: true, mergeWords: false }).names, ["<s>"]);
+
+  const weights = Float32Array.from({ length: 25 }, (_, i) => i);
+  // To a word the sum over its pieces, from a word the mean: ((6 + 7) + (11 + 12)) / 2.
+  assert.deepEqual([...gather(weights, 5, both, both)], [18, 10.5, 33, 18]);
+  assert.equal(gather(weights, 5, plainAxis(tokens), plainAxis(tokens)), weights);
+  const masked = new Uint8Array(25).fill(1);
+  masked[1 * 5 + 3] = 0; // one open cell of four leaves the merged one open
+  assert.deepEqual([...gatherMask(masked, 5, both, both)], [1, 0, 1, 1]);
+  assert.equal(gatherMask(null, 5, both, both), null);
+});
+
+test("the pieces of two words with the same number apart are not one word", () => {
+  const axis = axisOf(["a", "b", "c"], [], [0, 1, 0], { hideSpecial: false, mergeWords: true });
+  assert.deepEqual(axis.groups, [[0], [1], [2]]);
+});
+
+test("the scale of a difference is the farthest change, rounded up", () => {
+  assert.equal(changeLimit({ values: Uint8Array.from([128, 128 + 64, 128 - 32]) }), 0.51);
+  assert.equal(changeLimit({ values: Uint8Array.from([128]) }), 0.01);
+  assert.equal(changeLimit({ values: Uint8Array.from([0]) }), 1);
+});
+
+test("what is shown of several heads is said in words", () => {
+  const entry = { kind: "cross", heads: 4 };
+  const chosen = { layer: 1, head: 2, selected: [], aggregate: "head" };
+  const say = (change) => shownInWords(entry, { ...chosen, ...change });
+  assert.equal(say({}), "layer 1 · head 2");
+  assert.equal(say({ aggregate: "mean" }), "mean of all 4 heads of layer 1");
+  assert.equal(say({ aggregate: "mean", selected: [[1, 0], [1, 2], [1, 3]] }), "mean of 3 heads: 1·0, 1·2, 1·3");
+  assert.equal(say({ aggregate: "max", selected: [[0, 1]] }), "maximum of 1 head: 0·1");
+  assert.equal(say({ aggregate: "rollout" }), "rollout from source words to output, of layers 0 to 1");
+  assert.equal(shownInWords({ kind: "encoder", heads: 4 }, { ...chosen, layer: 0, aggregate: "rollout" }), "rollout of layer 0");
+  assert.match(say({ aggregate: "mean", selected: Array.from({ length: 20 }, (_, i) => [0, i]) }), /0·11 and 8 more$/);
+});
+
+test("heads are added to what is shown, and taken away", () => {
+  const chosen = { layer: 0, head: 1, selected: [], aggregate: "head" };
+  const first = withHead(chosen, [1, 0]);
+  assert.deepEqual(first, { selected: [[0, 1], [1, 0]], aggregate: "mean" });
+  const second = withHead({ ...chosen, ...first, aggregate: "max" }, [0, 1]);
+  assert.deepEqual(second, { selected: [[1, 0]], aggregate: "max" });
+  assert.deepEqual(withHead({ ...chosen, aggregate: "mean" }, [0, 3]).selected, [[0, 3]]);
+  assert.deepEqual(shownHeads({ heads: 2 }, { ...chosen, aggregate: "mean" }), [[0, 0], [0, 1]]);
+  assert.deepEqual(shownHeads({ heads: 2 }, { ...chosen, layer: 1, aggregate: "rollout" }).length, 4);
+});
+
+test("a search marks the words that hold it, and goes through them", () => {
+  const queries = foundIn(["El", "gato", "gatos"], " GAT");
+  assert.deepEqual([...queries], [0, 1, 1]);
+  assert.equal(foundIn(["a"], "  "), null);
+  const marks = { queries, keys: foundIn(["the", "gate"], "gat") };
+  const go = (pinned) => nextFound(marks, pinned);
+  assert.deepEqual(go(NONE), { query: 1, key: null, place: 1, of: 3 });
+  assert.deepEqual(go({ query: 2, key: null }), { query: null, key: 1, place: 3, of: 3 });
+  assert.equal(go({ query: null, key: 1 }).query, 1);
+  assert.equal(nextFound({ queries: foundIn(["a"], "z"), keys: foundIn(["b"], "z") }, NONE), null);
 });
 
 test("what the pointer is over comes before what is pinned", () => {
   const pinned = { query: 1, key: 2 };
-  assert.deepEqual(explorer.activeCell(null, pinned), pinned);
-  assert.deepEqual(explorer.activeCell({ query: 0, key: 0 }, pinned), { query: 0, key: 0 });
-  assert.deepEqual(explorer.activeCell({ query: null, key: 0 }, pinned), { query: 1, key: 0 });
-  assert.deepEqual(explorer.activeCell({ query: null, key: 0 }, NONE), { query: null, key: 0 });
+  assert.deepEqual(activeCell(null, pinned), pinned);
+  assert.deepEqual(activeCell({ query: 0, key: 0 }, pinned), { query: 0, key: 0 });
+  assert.deepEqual(activeCell({ query: null, key: 0 }, pinned), { query: 1, key: 0 });
+  assert.deepEqual(activeCell({ query: null, key: 0 }, NONE), { query: null, key: 0 });
 });
 
 test("a resting pointer is forgotten where there is nothing beneath it", () => {
   const size = { rows: 2, cols: 3 };
   for (const hover of [{ query: 1, key: 2 }, { query: null, key: 2 }, { query: 1, key: null }]) {
-    assert.equal(explorer.within(hover, size), hover);
+    assert.equal(within(hover, size), hover);
   }
   for (const hover of [null, { query: 2, key: 0 }, { query: 0, key: 3 }, { query: null, key: 3 }]) {
-    assert.equal(explorer.within(hover, size), null);
+    assert.equal(within(hover, size), null);
   }
 });
 
 test("a selection that no longer fits is moved inside", () => {
-  const entries = new Map([["encoder", { layers: 1, heads: 2, rows: 2, cols: 2 }]]);
-  const asked = { kind: "cross", layer: 3, head: 1, query: 2, key: 1 };
-  assert.deepEqual(explorer.fitSelection(entries, asked), { kind: "encoder", layer: 0, head: 1, query: null, key: 1 });
+  const entries = new Map([["encoder", { layers: 1, heads: 2, rows: 2, cols: 2, noRollout: "no" }]]);
+  const asked = { kind: "cross", layer: 3, head: 1, query: 2, key: 1, selected: [[0, 1], [1, 0]], aggregate: "rollout" };
+  assert.deepEqual(fitSelection(entries, asked),
+    { kind: "encoder", layer: 0, head: 1, query: null, key: 1, selected: [[0, 1]], aggregate: "head" });
 });
 
 test("pins are carried along the axes that two kinds share", () => {
   const pins = { query: 1, key: 2 };
-  assert.deepEqual(explorer.carryPins("cross", "cross", pins), pins);
-  assert.deepEqual(explorer.carryPins("decoder", "cross", pins), { query: 1, key: null });
-  assert.deepEqual(explorer.carryPins("encoder", "cross", pins), { query: null, key: 2 });
-  assert.deepEqual(explorer.carryPins("encoder", "decoder", pins), NONE);
-});
-
-test("offsets follow [layer, head, query, key]", () => {
-  assert.equal(explorer.offsetOf({ heads: 4, rows: 5, cols: 6 }, 1, 2), (1 * 4 + 2) * 30);
+  assert.deepEqual(carryPins("cross", "cross", pins), pins);
+  assert.deepEqual(carryPins("decoder", "cross", pins), { query: 1, key: null });
+  assert.deepEqual(carryPins("encoder", "cross", pins), { query: null, key: 2 });
+  assert.deepEqual(carryPins("encoder", "decoder", pins), NONE);
 });
 
 const KINDS = [{ kind: "encoder", layers: 2, heads: 4 }, { kind: "cross", layers: 3, heads: 2 }];
@@ -122,30 +235,76 @@ test("arrow keys go through the layers of all kinds and stop at the ends", () =>
   assert.deepEqual(go("cross", 2, 1, "ArrowDown"), ["cross", 2, 1]);
 });
 
+test("heads are sorted by entropy and by label, and found where they then stand", () => {
+  const entry = {
+    kind: "encoder", layers: 2, heads: 2, entropies: Float32Array.from([0.9, 0.1, 0.5, 0.3]),
+    labels: [[null, { name: "broad", evidence: 0.95 }], [{ name: "same token", evidence: 0.7 }, { name: "broad", evidence: 0.99 }]],
+  };
+  assert.deepEqual(sortedHeads(entry, "layer"), [[0, 0], [0, 1], [1, 0], [1, 1]]);
+  assert.deepEqual(sortedHeads(entry, "label"), [[1, 1], [0, 1], [1, 0], [0, 0]]);
+  const slots = sortedHeads(entry, "entropy");
+  assert.deepEqual(slots, [[0, 1], [1, 1], [1, 0], [0, 0]]);
+  const layout = headsLayout([{ ...entry, slots }], 260, 560);
+  const [{ left, top }] = layout.sections;
+  assert.deepEqual(headAt(layout, left + layout.pitch + 3, top + 3), { kind: "encoder", layer: 1, head: 1 });
+  assert.deepEqual(moveHead([{ ...entry, slots }], { kind: "encoder", layer: 1, head: 1 }, "ArrowDown"),
+    { kind: "encoder", layer: 0, head: 0 });
+  assert.deepEqual(sortedHeads({ ...entry, entropies: null }, "entropy")[0], [0, 0]);
+});
+
+test("a head's label is told with its evidence, and nothing is claimed without", () => {
+  const entry = {
+    kind: "encoder", heads: 2, entropies: Float32Array.from([0.25, 0.5]),
+    labels: [[{ name: "previous token", evidence: 0.9, sentence: "It puts 0.90 there." }, null]],
+  };
+  assert.match(headInWords(entry, { layer: 0, head: 0 }), /entropy 0\.25.*previous token: It puts 0\.90 there\.$/);
+  assert.match(headInWords(entry, { layer: 0, head: 1 }), /no label/);
+  assert.equal(headInWords({ kind: "cross", heads: 1 }, { layer: 0, head: 0 }), "Head 0·0 of cross-attention");
+});
+
 test("the matrix and its labels stay inside their room", () => {
-  for (const [rows, cols] of [[5, 5], [1, 12], [12, 1], [40, 40], [128, 128], [512, 300]]) {
+  for (const [rows, cols] of [[5, 5], [1, 12], [12, 1], [40, 40], [128, 128], [512, 300], [1024, 1024]]) {
     for (const [rowLabel, colLabel] of [[40, 40], [400, 400], [8, 200]]) {
-      for (const width of [320, 480, 640]) {
-        const layout = matrixLayout({ rows, cols, width, maxHeight: 420, rowLabel, colLabel });
-        assert.ok(layout.cell > 0);
+      for (const [width, zoom] of [[320, 1], [480, 1], [640, 1], [480, 3], [480, 1000]]) {
+        const view = { zoom, row: rows * 0.9, col: cols * 0.9 };
+        const layout = matrixLayout({ rows, cols, width, maxHeight: 420, rowLabel, colLabel, view });
+        assert.ok(layout.cell > 0 && layout.cell <= 64);
         assert.ok(layout.width <= width, `${layout.width} > ${width}`);
-        assert.ok(layout.top + rows * layout.cell <= 420);
+        assert.ok(layout.top + layout.boxHeight <= 420.5);
+        assert.ok(layout.x >= 0 && layout.x + layout.boxWidth <= cols * layout.cell + 1);
+        assert.ok(layout.y >= 0 && layout.y + layout.boxHeight <= rows * layout.cell + 1);
         const reach = layout.flat ? 0 : layout.colRoom * Math.SQRT1_2;
-        assert.ok(layout.left + cols * layout.cell + reach <= layout.width);
-        assert.ok(layout.flat ? colLabel < layout.cell : layout.top > reach);
+        assert.ok(layout.left + layout.boxWidth + reach <= layout.width);
+        assert.ok(layout.flat ? colLabel < layout.whole : layout.top > reach);
         assert.ok(layout.rowStep * layout.cell >= 14 && layout.colStep * layout.cell >= 14);
       }
     }
   }
 });
 
-test("a point is in the cell that is drawn there", () => {
-  const layout = matrixLayout({ rows: 4, cols: 6, width: 480, maxHeight: 420, rowLabel: 50, colLabel: 50 });
+test("a point is in the cell that is drawn there, zoomed or not", () => {
+  const size = { rows: 4, cols: 6, width: 480, maxHeight: 420, rowLabel: 50, colLabel: 50 };
+  const layout = matrixLayout(size);
   const at = (query, key) => cellAt(layout, layout.left + (key + 0.5) * layout.cell, layout.top + (query + 0.5) * layout.cell);
   assert.deepEqual(at(0, 0), { query: 0, key: 0 });
   assert.deepEqual(at(3, 5), { query: 3, key: 5 });
   assert.equal(at(4, 0), null);
   assert.equal(at(0, -1), null);
+});
+
+test("zoom keeps what is under the pointer there, and panning and revealing move the window", () => {
+  const size = { rows: 256, cols: 256, width: 480, maxHeight: 420, rowLabel: 50, colLabel: 50 };
+  const whole = matrixLayout(size);
+  const point = [whole.left + 100, whole.top + 150];
+  const near = matrixLayout({ ...size, view: zoomAround(whole, 8, ...point) });
+  assert.deepEqual(cellAt(near, ...point), cellAt(whole, ...point));
+  assert.ok(near.cell >= 8 * whole.cell * 0.9);
+  const panned = matrixLayout({ ...size, view: panBy(near, -30, 10) });
+  assert.deepEqual([panned.x - near.x, panned.y - near.y], [30, -10]);
+  const there = matrixLayout({ ...size, view: reveal(near, { query: 250, key: 3 }) });
+  const seen = (place, from, box) => place * there.cell >= from && (place + 1) * there.cell <= from + box;
+  assert.ok(seen(250, there.y, there.boxHeight) && seen(3, there.x, there.boxWidth));
+  assert.equal(matrixLayout({ ...size, view: zoomAround(near, 0) }).zoom, 1);
 });
 
 test("arrow keys move the cell and stop at the edges", () => {
@@ -156,24 +315,84 @@ test("arrow keys move the cell and stop at the edges", () => {
   assert.deepEqual(moveCell({ query: 0, key: 0 }, 3, 3, "ArrowUp"), { query: 0, key: 0 });
 });
 
-test("lines are those of the active query, else of the active key, else all that can be seen", () => {
-  assert.deepEqual(linesFor(cross, 0, { query: 0, key: null }), [[0, 0, 0.75], [0, 1, 0.25]]);
-  assert.deepEqual(linesFor(cross, 0, { query: 0, key: 2 }), [[0, 0, 0.75], [0, 1, 0.25]]);
-  assert.deepEqual(linesFor(cross, 0, { query: null, key: 0 }), [[0, 0, 0.75], [1, 0, 0.0625]]);
-  assert.equal(linesFor(cross, 0, NONE).length, 5);
+const listed = (lines) => Array.from({ length: lines.count }, (_, i) => [lines.row[i], lines.col[i], lines.value[i]]);
+
+test("lines are those of the word started from, else all that can be seen", () => {
+  const links = [{ shown: cross, flip: false }];
+  const linesOf = (focus) => listed(pathsOf(links, [2, 3], focus, 0).lines[0]);
+  assert.deepEqual(linesOf({ column: 0, index: 0 }), [[0, 0, 0.75], [0, 1, 0.25]]);
+  assert.deepEqual(linesOf({ column: 1, index: 0 }), [[0, 0, 0.75], [1, 0, 0.0625]]);
+  assert.equal(linesOf(null).length, 5);
+  assert.deepEqual(listed(pathsOf(links, [2, 3], null, 0.7).lines[0]).length, 2);
+});
+
+test("of too many lines the strongest are kept, and all are counted", () => {
+  const weights = Float32Array.from({ length: 100 }, (_, i) => (i + 1) / 100);
+  const lines = strongLines({ weights, rows: 10, cols: 10, limit: null }, { least: 0.015, most: 20 });
+  assert.equal(lines.all, 99);
+  assert.ok(lines.count <= 20 && lines.count >= 15);
+  assert.ok(Math.min(...lines.value.subarray(0, lines.count)) > 0.79);
+});
+
+test("paths run through all linked columns, as strong as the product of their weights", () => {
+  const encoder = pictureOf("encoder", ["s0", "s1"], ["s0", "s1"], [[0.25, 0.75], [0.5, 0.5]]);
+  const between = pictureOf("cross", ["t0", "t1"], ["s0", "s1"], [[0.1, 0.9], [1, 0]]);
+  const decoder = pictureOf("decoder", ["t0", "t1"], ["r0", "r1"], [[1, 0], [0.3, 0.7]]);
+  const links = [{ shown: encoder, flip: true }, { shown: between, flip: true }, { shown: decoder, flip: false }];
+  const close = (found, wanted) => found.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) < 1e-6, `${found} ${wanted}`));
+  const { reach, lines } = pathsOf(links, [2, 2, 2, 2], { column: 2, index: 0 }, 0);
+  close(reach[1], [0.1, 0.9]);
+  close(reach[0], [0.45, 0.45]); // over s1: 0.9 · 0.5, both ways; over s0 only 0.1 · 0.75
+  close(reach[3], [1, 0]);
+  assert.equal(lines[0].count, 4);
+  close(listed(lines[2])[0], [0, 0, 1]);
+  close(pathsOf(links, [2, 2, 2, 2], { column: 0, index: 1 }, 0).reach[3], [0.45, 0.75 * 0.7]);
+  close(spread(between, Float32Array.from([0, 1]), true), [1, 0]);
+  const changed = links.map(({ shown, flip }) => ({ shown: { ...shown, limit: 1 }, flip }));
+  const { reach: near } = pathsOf(changed, [2, 2, 2, 2], { column: 2, index: 0 }, 0);
+  assert.deepEqual([near[0], near[1] !== null, near[3] !== null], [null, true, true]); // changes do not multiply
+});
+
+test("the linked columns are those of the kinds at hand, and a place in them is a pin", () => {
+  assert.equal(linkedColumns(["encoder"]), null);
+  assert.equal(linkedColumns(["cross"]), null);
+  assert.equal(linkedColumns(["decoder", "cross"]).columns.length, 3);
+  const plan = linkedColumns(["encoder", "decoder", "cross"]);
+  for (let column = 0; column < 4; column++) {
+    const { kind, query, key } = pinOf(plan, { column, index: 1 });
+    assert.deepEqual(placesOf(plan, kind, { query, key }), [{ column, index: 1 }]);
+  }
+  assert.deepEqual(placesOf(plan, "encoder", { query: 2, key: 0 }), [{ column: 1, index: 2 }, { column: 0, index: 0 }]);
+  assert.deepEqual(placesOf(plan, "decoder", { query: 2, key: null }), [{ column: 2, index: 2 }]);
+  assert.deepEqual(placesOf(null, "cross", { query: null, key: 2 }), [{ column: 1, index: 2 }]);
+  assert.equal(linkedHeading(plan, () => "0·1"), "Encoder 0·1 → cross 0·1 → decoder 0·1");
+  const told = linkedSentence(plan, [["a"], ["b"], ["c"], ["d"]], [[0.5], [0.75], [1], [0]], { column: 2, index: 0 });
+  assert.equal(told, "Strongest paths, each the product of its weights: source word “\u2068a\u2069” 0.50; as the encoder read it “\u2068b\u2069” 0.75.");
+});
+
+test("arrow keys go along a column and to the next, and stop at the ends", () => {
+  const go = (place, key) => movePlace([3, 2], place, key);
+  assert.deepEqual(go(undefined, "ArrowDown"), { column: 1, index: 0 });
+  assert.deepEqual(go({ column: 0, index: 2 }, "ArrowDown"), { column: 0, index: 2 });
+  assert.deepEqual(go({ column: 0, index: 2 }, "ArrowRight"), { column: 1, index: 1 });
+  assert.equal(go({ column: 1, index: 0 }, "ArrowRight"), null);
 });
 
 test("a word is found in its column", () => {
-  const layout = wordsLayout({ rows: 2, cols: 3, width: 380, maxHeight: 400 });
+  const layout = wordsLayout({ counts: [2, 3], width: 380, maxHeight: 400 });
   const y = layout.pitch * 1.5;
-  assert.deepEqual(wordAt(layout, layout.queryRight - 5, y), { query: 1, key: null });
-  assert.deepEqual(wordAt(layout, layout.keyLeft + 5, y), { query: null, key: 1 });
-  assert.equal(wordAt(layout, (layout.queryRight + layout.keyLeft) / 2, y), null);
-  assert.equal(wordAt(layout, layout.queryRight - 5, layout.pitch * 2.5), null);
+  assert.deepEqual(wordAt(layout, layout.column - 5, y), { column: 0, index: 1 });
+  assert.deepEqual(wordAt(layout, layout.xs[1] + 5, y), { column: 1, index: 1 });
+  assert.equal(wordAt(layout, layout.column + layout.gap / 2, y), null);
+  assert.equal(wordAt(layout, layout.column - 5, layout.pitch * 2.5), null);
+  for (const counts of [[5, 5, 5], [5, 5, 5, 5]]) {
+    const { xs, column, width } = wordsLayout({ counts, width: 640, maxHeight: 400 });
+    assert.ok(xs.at(-1) + column <= width && column > 80);
+  }
 });
 
 test("of a long text only what is in view is drawn, and every line that crosses it", () => {
-  const layout = wordsLayout({ rows: 100, cols: 50, width: 380, maxHeight: 400 });
+  const layout = wordsLayout({ counts: [100, 50], width: 380, maxHeight: 400 });
   assert.equal(layout.shown, 400);
   assert.equal(layout.height, 100 * layout.pitch);
   const top = 40 * layout.pitch;
@@ -190,12 +409,45 @@ test("of a long text only what is in view is drawn, and every line that crosses 
 test("the page is arranged to fit its width", () => {
   const widths = [320, 519, 520, 564, 699, 700, 760, 820, 900, 1240, 1800];
   for (const [width, cols] of widths.flatMap((one) => [[one, 4], [one, 13], [one, 128]])) {
-    const room = explorer.arrange(width, cols);
-    assert.ok(Math.max(room.heads, room.head, room.words) <= width);
-    if (room.name === "wide") assert.ok(room.heads + room.head + room.words + 56 <= width);
-    if (room.name === "medium") assert.ok(room.heads + room.head + 28 <= width);
-    assert.ok(room.head >= Math.min(width, 280));
+    for (const linked of [false, true]) {
+      const room = arrange(width, cols, linked);
+      assert.ok(Math.max(room.heads, room.head, room.words) <= width);
+      if (room.name === "wide" && !linked) assert.ok(room.heads + room.head + room.words + 56 <= width);
+      if (room.name === "wide" && linked) assert.ok(room.heads + room.words + 28 <= width);
+      if (room.name === "medium") assert.ok(room.heads + room.head + 28 <= width);
+      assert.ok(room.head >= Math.min(width, 280));
+    }
   }
-  assert.deepEqual([820, 564].map((width) => explorer.arrange(width, 5).name), ["wide", "medium"]);
-  assert.deepEqual([820, 564].map((width) => explorer.arrange(width, 13).name), ["medium", "narrow"]);
+  assert.deepEqual([820, 564].map((width) => arrange(width, 5).name), ["wide", "medium"]);
+  assert.deepEqual([820, 564].map((width) => arrange(width, 13).name), ["medium", "narrow"]);
+});
+
+test("what the picture leaves out is said, and nothing else", () => {
+  const quiet = { threshold: 0, mergeWords: false, lines: [{ count: 3, all: 3 }] };
+  assert.deepEqual(notes(cross, quiet), []);
+  const told = notes(cross, { ...quiet, threshold: 0.1, lines: [{ count: 600, all: 900 }, null] });
+  assert.deepEqual(told, ["Weights below 0.10 are not drawn.", "The strongest 600 of 900 lines are drawn."]);
+  assert.match(notes({ ...cross, masked: Uint8Array.from([0, 1]) }, quiet)[0], /Hatched/);
+  const keyAxis = axisOf(["<s>", "a", "b"], [true], [null, 0, 0], { hideSpecial: true, mergeWords: true });
+  assert.equal(notes({ ...cross, keyAxis }, { ...quiet, mergeWords: true }).length, 2);
+});
+
+test("the table holds all of a small head, and of a large one what is pinned or strongest", () => {
+  const small = tableOf(cross, "A head", NONE);
+  assert.deepEqual(small.heads, ["query", "the", "black", "cat"]);
+  assert.deepEqual(small.rows[1], ["gato", "0.06", "0.03", "0.91"]);
+  const words = Array.from({ length: 30 }, (_, i) => `w${i}`);
+  const weights = Array.from({ length: 30 }, (_, row) => Array.from({ length: 30 }, (_, col) => (row * 30 + col) / 1000));
+  const large = pictureOf("encoder", words, words, weights);
+  assert.deepEqual(tableOf(large, "A head", { query: 1, key: null }).rows[29], ["w29", "0.059", "1"]);
+  assert.deepEqual(tableOf(large, "A head", { query: null, key: 2 }).rows[0], ["w0", "0.002", "28"]);
+  const strongest = tableOf(large, "A head", NONE);
+  assert.equal(strongest.rows.length, 50);
+  assert.deepEqual(strongest.rows[0], ["w29", "w29", "0.899", "1"]);
+  assert.match(strongest.caption, /strongest 50 of 900 weights/);
+  assert.deepEqual(strongestCells(Float32Array.from([0.5, -0.9, 0.5, 0.5]), 2), [1, 0]);
+});
+
+test("text sizes go up and down and stop at the ends", () => {
+  assert.deepEqual([nextSize(1, 1), nextSize(1, -1), nextSize(2.5, 1), nextSize(0.8, -1)], [1.25, 0.8, 2.5, 0.8]);
 });

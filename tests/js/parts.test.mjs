@@ -6,7 +6,8 @@ import { test } from "node:test";
 const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
 const { decodeWeights, halfTable, paintMatrix, spans } = await import(new URL("weights.js", STATIC));
 const { colourOf, inkOn, rampOf, STOPS } = await import(new URL("colour.js", STATIC));
-const { elide, visible } = await import(new URL("text.js", STATIC));
+const { elide, joinPieces, shownWeight, visible } = await import(new URL("text.js", STATIC));
+const { paintThumbnail, paintWeights } = await import(new URL("paint.js", STATIC));
 const { pageModel, revive } = await import(new URL("page.js", STATIC));
 
 test("halves decode to their values", () => {
@@ -91,4 +92,55 @@ test("bytes come back as bytes, and all else as it was", () => {
   const { weights } = state.b;
   assert.deepEqual([...new Uint8Array(weights.buffer)], [0, 1, 2, 255]);
   assert.ok(weights instanceof DataView);
+});
+
+test("a window onto a picture is painted as the whole is", () => {
+  const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
+  const weights = Float32Array.from({ length: 12 }, (_, i) => i / 11);
+  const paint = (box) => {
+    const pixels = new Uint32Array(box.width * box.height);
+    paintWeights({ weights, rows: 3, cols: 4 }, pixels, box.width, box, { ramp });
+    return pixels;
+  };
+  const whole = paint({ width: 40, height: 30 });
+  const part = paint({ width: 13, height: 9, across: 40, down: 30, x: 7, y: 12 });
+  for (let y = 0; y < 9; y++) {
+    for (let x = 0; x < 13; x++) assert.equal(part[y * 13 + x], whole[(y + 12) * 40 + x + 7]);
+  }
+});
+
+test("what is weak is blank, what is masked is hatched, and a change has its sign's colour", () => {
+  const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
+  const pixels = new Uint32Array(3);
+  const box = { width: 3, height: 1 };
+  paintWeights({ weights: [0.5, -0.25, 0.1], rows: 1, cols: 3, limit: 0.5 }, pixels, 3, box, { ramp, blank: 1000, least: 0.2 });
+  assert.deepEqual([...pixels], [255, 64, 1000]);
+  const masked = Uint8Array.from([0, 1, 0]);
+  const hatched = new Uint32Array(300);
+  paintWeights({ weights: [1, 0, 0], rows: 1, cols: 3, masked }, hatched, 30, { width: 30, height: 10 }, { ramp, blank: 1000, hatch: 2000 });
+  const middle = Array.from(hatched.subarray(10, 20));
+  assert.ok(middle.includes(2000) && middle.includes(1000));
+  assert.deepEqual([hatched[0], hatched[29]], [255, 0]);
+});
+
+test("a thumbnail keeps the strongest byte beneath each pixel, of a change the farthest from 128", () => {
+  const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
+  const overview = { values: Uint8Array.from([9, 128, 20, 200, 130]), rows: 2, cols: 2 };
+  const pixels = new Uint32Array(1);
+  paintThumbnail(overview, 1, true, pixels, 1, 0, 0, 1, ramp);
+  assert.equal(pixels[0], 20);
+  paintThumbnail(overview, 1, false, pixels, 1, 0, 0, 1, ramp);
+  assert.equal(pixels[0], 200);
+});
+
+test("a signed number carries its sign, and nothing less than half a hundredth does", () => {
+  assert.deepEqual([0.5, -0.5, 0.001, -0.001].map((value) => shownWeight(value, 1)), ["+0.50", "−0.50", "0.00", "0.00"]);
+  assert.equal(shownWeight(0.5, null), "0.50");
+});
+
+test("pieces become a word without their tokenizer's marks", () => {
+  assert.equal(joinPieces(["un", "##believ", "##able"]), "unbelievable");
+  assert.equal(joinPieces(["▁vaca", "s"]), "vacas");
+  assert.equal(joinPieces(["Ġcat", "s"]), "cats");
+  assert.equal(joinPieces(["##ing"]), "##ing"); // alone it is shown as it is
 });

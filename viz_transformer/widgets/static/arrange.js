@@ -23,12 +23,12 @@ export function arrange(width, cols, linked = false) {
 }
 
 /** What the picture leaves out or changes, in sentences. */
-export function notes(shown, { threshold, mergeWords, lines, signedNote }) {
+export function notes(shown, { threshold, mergeWords, lines }) {
   const { queryAxis, keyAxis, masked, limit, weights } = shown;
   const merged = (axis) => axis.groups.some((group) => group.length > 1);
   const hidden = (axis) => axis.at.includes(-1);
   const told = [];
-  if (limit !== null && signedNote) told.push("Blue: more than before. Orange: less than before.");
+  if (limit !== null) told.push("Blue: more than before. Orange: less than before.");
   if (masked?.includes(1)) told.push("Hatched: may not be looked at.");
   if (threshold > 0) told.push(`${limit === null ? "Weights" : "Changes"} below ${threshold.toFixed(2)} are not drawn.`);
   if (hidden(queryAxis) || hidden(keyAxis)) told.push("Special tokens are hidden, so rows need not sum to 1.");

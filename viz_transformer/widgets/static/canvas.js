@@ -9,8 +9,9 @@ export function fitCanvas(canvas, width, height, scale = 1) {
   const [deviceWidth, deviceHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== deviceWidth) canvas.width = deviceWidth;
   if (canvas.height !== deviceHeight) canvas.height = deviceHeight;
-  canvas.style.width = `${width * scale}px`;
-  canvas.style.height = `${height * scale}px`;
+  // Whole pixels of the screen: else the browser would stretch the picture, and blur its text.
+  canvas.style.width = `${deviceWidth / pixelRatio()}px`;
+  canvas.style.height = `${deviceHeight / pixelRatio()}px`;
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);

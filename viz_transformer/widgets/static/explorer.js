@@ -104,7 +104,7 @@ export function render({ model, el }) {
     const lines = drawColumns(room, linked && room.name !== "narrow" ? room.words + room.heads - shape.heads.width : room.words, least, found);
     dressScale();
     zooms.hidden = Boolean(linked) || shape.matrix.whole >= 32;
-    noteLine.textContent = notes(shown, { threshold: least, mergeWords: model.get("merge_words"), lines, signedNote: true }).join(" ");
+    noteLine.textContent = notes(shown, { threshold: least, mergeWords: model.get("merge_words"), lines }).join(" ");
     tell(now, shape.paths.reach);
     panel.update({
       chosen, entry, canLink: Boolean(now.plan), isSeveral: state.several,

@@ -30,14 +30,13 @@ export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel,
   const right = flat ? 3 : colRoom * SLANT + 4;
   const whole = fit(top, right);
   const zoom = Math.max(1, Math.min(view.zoom, LARGEST / whole));
-  let cell = whole * zoom;
-  if (cell * ratio >= 8) cell = Math.floor(cell * ratio) / ratio; // cells of one size, seams sharp
-  const snap = (pixels) => Math.round(pixels * ratio) / ratio;
+  const cell = sharp(whole * zoom, ratio);
+  const snap = (pixels) => Math.floor(pixels * ratio) / ratio;
   const boxWidth = snap(Math.min(cols * cell, width - left - right));
   const boxHeight = snap(Math.min(rows * cell, maxHeight - top));
   const inside = (place, size, box) => snap(Math.max(0, Math.min(place * cell, size * cell - box)));
   return {
-    rows, cols, cell, left, top, flat, rowRoom, colRoom, whole, zoom, boxWidth, boxHeight,
+    rows, cols, cell, left, top, flat, rowRoom, colRoom, whole, zoom, ratio, boxWidth, boxHeight,
     x: inside(view.col, cols, boxWidth),
     y: inside(view.row, rows, boxHeight),
     font: cell >= 40 ? 15 : cell >= 24 ? 14 : 12,
@@ -46,6 +45,11 @@ export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel,
     width: Math.max(left + boxWidth + right, left + 120),
     height: Math.max(top + boxHeight + 3, top + 96),
   };
+}
+
+/** A cell's size, if it is large in whole pixels of the screen: cells of one size, seams sharp. */
+function sharp(cell, ratio) {
+  return cell * ratio >= 8 ? Math.floor(cell * ratio) / ratio : cell;
 }
 
 /** The cell under a point, as {query, key}, or null. */
@@ -58,10 +62,10 @@ export function cellAt({ left, top, cell, rows, cols, x, y, boxWidth, boxHeight 
 
 /** The window `times` as large, around a point of the canvas or around its middle. */
 export function zoomAround(layout, times, atX = layout.left + layout.boxWidth / 2, atY = layout.top + layout.boxHeight / 2) {
-  const { left, top, cell, whole, x, y } = layout;
+  const { left, top, cell, whole, ratio, x, y } = layout;
   const zoom = Math.max(1, Math.min(layout.zoom * times, LARGEST / whole));
-  const [across, down] = [atX - left, atY - top];
-  return { zoom, col: (x + across) / cell - across / (whole * zoom), row: (y + down) / cell - down / (whole * zoom) };
+  const [across, down, next] = [atX - left, atY - top, sharp(whole * zoom, ratio)];
+  return { zoom, col: (x + across) / cell - across / next, row: (y + down) / cell - down / next };
 }
 
 /** The window moved by pixels. */

@@ -50,12 +50,12 @@ function reached(reach, count, least) {
 }
 
 /** How strongly each word of the other side is reached over one step: by its strongest path. */
-export function spread({ weights, rows, cols, limit }, near, fromRows, least = 0.002) {
+export function spread({ weights, rows, cols }, near, fromRows, least = 0.002) {
   const far = new Float32Array(fromRows ? cols : rows);
   for (const index of reached(near, near.length, least)) {
     for (let other = 0; other < far.length; other++) {
       const weight = fromRows ? weights[index * cols + other] : weights[other * cols + index];
-      const value = (weight / (limit ?? 1)) * near[index];
+      const value = weight * near[index];
       if (Math.abs(value) > Math.abs(far[other])) far[other] = value;
     }
   }

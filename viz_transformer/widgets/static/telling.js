@@ -44,7 +44,7 @@ export function openTelling({ store, title, says, spoken, twin, once, redraw }) 
     const told = picture.weights
       ? readout(picture, active)
       : { pairs: [], detail: "", sum: "", sentence: store.problem || ON_ITS_WAY };
-    const place = linked && picture.weights && placesFor(active)[0];
+    const place = linked && picture.weights && picture.limit === null && placesFor(active)[0];
     if (place) told.sum = linkedSentence(linked, names, reach, place);
     if (active.query !== null && active.key !== null) told.detail = exactly(now, told.detail);
     says.tell(told, { limit: picture.limit, byKey: active.query === null });

@@ -45,7 +45,7 @@ export function lineInView({ pitch, shown }, top, row, col) {
  * `names` are the words of each column, `links` what joins them and `paths` what lights up (see
  * paths.js); `active` and `pinned` list places {column, index}; `found` are the marked words.
  */
-export function drawWords(canvas, layout, top, { names, links, paths, active, pinned, found, limit }, theme) {
+export function drawWords(canvas, layout, top, { names, links, paths, active, pinned, found, limit: scaled }, theme) {
   const { pitch, column, gap, xs } = layout;
   const context = fitCanvas(canvas, layout.width, layout.shown, theme.scale);
   context.translate(0, -top);
@@ -62,7 +62,7 @@ export function drawWords(canvas, layout, top, { names, links, paths, active, pi
       if (!lineInView(layout, top, left, right)) continue;
       const strength = Math.min(1, Math.abs(lines.value[i]));
       const faded = both && !(isIn(active, at, left) && isIn(active, at + 1, right));
-      context.strokeStyle = limit === null ? theme.line : signs[lines.value[i] < 0 ? 0 : 1];
+      context.strokeStyle = scaled === null ? theme.line : signs[lines.value[i] < 0 ? 0 : 1];
       context.globalAlpha = strength * (faded ? 0.35 : 1);
       context.lineWidth = 1 + 4 * strength;
       context.beginPath();
@@ -77,12 +77,14 @@ export function drawWords(canvas, layout, top, { names, links, paths, active, pi
   const last = names.length - 1;
   names.forEach((tokens, at) => {
     const reach = active[0]?.column === at ? null : paths.reach[at];
+    // A difference reaches one step far, and each kind has its own scale.
+    const limit = reach && scaled !== null ? links[Math.min(at, active[0].column)].shown.limit : null;
     const numberLeft = at === 0; // a weight stands at the box's outer side
     const [start, end] = wordsInView(layout, top, tokens.length);
     for (let index = start; index < end; index++) {
       const [x, y] = [xs[at], index * pitch + 1];
       const [chosen, isPinned] = [isIn(active, at, index), isIn(pinned, at, index)];
-      const weight = reach && reach[index] * (limit ?? 1);
+      const weight = reach?.[index];
       const rgb = reach && weightColour(weight, limit, theme);
       if (rgb) {
         context.fillStyle = `rgb(${rgb})`;
