@@ -35,13 +35,12 @@ function render({ model, el }) {
   const view = openView({ model, el, name: "head-lab", label: "Head lab", traits: TRAITS, draw });
   const { root } = view;
 
-  const form = element(root, "form", "vt-sentence-form vt-controls");
+  const form = element(root, "div", "vt-controls");
   const field = element(element(form, "label", "vt-field"), "input", "", {
     type: "text", "aria-label": "sentence to translate", spellcheck: "false", autocomplete: "off",
     "data-lm-suppress-shortcuts": "true",
   });
-  const submit = button(form, "Translate", () => {});
-  submit.type = "submit";
+  button(form, "Translate", translate);
   const problem = element(root, "p", "vt-problem", { role: "alert" });
   const translations = element(root, "div", "vt-translations");
   const lines = ["as trained", "with your changes"].map((name) => {
@@ -108,8 +107,15 @@ function render({ model, el }) {
     view.set({ ...place, ...fitted(place), factors: withFactor(factors, place, factorOf(factors, place) === 0 ? 1 : 0) });
   }
 
-  view.listen(form, "submit", (event) => {
+  // No <form>: JupyterLab keeps the Enter key from submitting one.
+  view.listen(field, "keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();
+    event.stopPropagation();
+    translate();
+  });
+
+  function translate() {
     typed = field.value;
     typedProblem = null;
     const asked = typed;
@@ -129,7 +135,7 @@ function render({ model, el }) {
         view.redraw();
       }),
     );
-  });
+  }
 
   /** Ask for the first thing that is not known; its reply asks for a frame, and that for the next. */
   function fetchMissing({ sentence, factors }) {
