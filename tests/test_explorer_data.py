@@ -24,11 +24,12 @@ from tests.hand_made import (
 )
 from tools.ensure import find_node
 from viz_transformer.analysis import head_entropy_share, label_heads, output_rollout, rollout
+from viz_transformer.analysis.combine import strongest
 from viz_transformer.errors import UserError
 from viz_transformer.export.pieces import encode
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack
-from viz_transformer.widgets.explorer.data import OVERVIEW_BYTES, strongest
+from viz_transformer.widgets.explorer.data import OVERVIEW_BYTES
 
 STATIC = Path(__file__).parents[1] / "viz_transformer" / "widgets" / "static"
 

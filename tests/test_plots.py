@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from tests.hand_made import HOSTILE, OUTPUT, SOURCE, hostile_trace, make_trace
+from tests.hand_made import HOSTILE, OUTPUT, SOURCE, TARGET, hostile_trace, make_trace
 from tools.ensure import find_node
 from viz_transformer.errors import UserError
 from viz_transformer.plots import plot_head, plot_heads, save_figure
@@ -54,9 +54,24 @@ def test_a_head_is_drawn_where_it_is_told_to() -> None:
 
 def test_all_heads_show_all_weights() -> None:
     trace = make_trace()
-    images = [ax.images[0] for ax in plot_heads(trace, "decoder").axes if ax.images]
-    drawn = np.stack([image.get_array() for image in images]).reshape(2, 4, 5, 5)
+    ax = plot_heads(trace, "decoder").axes[0]
+    sheet = np.ma.filled(ax.images[0].get_array(), np.nan)
+    size = (5 + 1) * np.arange(4)  # five cells, and a gap
+    drawn = [[sheet[y : y + 5, x : x + 5] for x in size] for y in size[:2]]
     np.testing.assert_array_equal(drawn, trace.decoder_attention)
+    assert np.isnan(sheet[5]).all()
+    assert texts(ax.get_xticklabels()) == [*TARGET] * 4
+    assert texts(ax.get_yticklabels()) == [*OUTPUT] * 2
+
+
+def test_heads_of_many_tokens_keep_their_thin_lines() -> None:
+    words = tuple(f"word{i}" for i in range(300))
+    weights = np.zeros((12, 12, 300, 300), dtype=np.float32)
+    weights[..., np.arange(300), np.arange(300)] = 1
+    trace = ForwardTrace(source_tokens=words, encoder_attention=weights)
+    ax = plot_heads(trace, "encoder").axes[0]
+    first = np.ma.filled(ax.images[0].get_array(), np.nan)[:96, :96]
+    np.testing.assert_array_equal(first, np.eye(96))
 
 
 def test_many_heads_and_tokens_are_drawn_too(tmp_path: Path) -> None:

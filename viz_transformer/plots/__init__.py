@@ -2,8 +2,9 @@
 
 from viz_transformer.plots.alt import describe_head, set_alt_text
 from viz_transformer.plots.head_lab import plot_head_effects, plot_head_lab, plot_log_probs
-from viz_transformer.plots.heads import plot_head, plot_heads
+from viz_transformer.plots.heads import plot_aggregate, plot_difference, plot_head
 from viz_transformer.plots.masks import describe_mask, plot_leaks, plot_mask, plot_mask_lab
+from viz_transformer.plots.overview import plot_heads
 from viz_transformer.plots.positions import (
     plot_by_offset,
     plot_positions,
@@ -18,8 +19,10 @@ __all__ = [
     "describe_head",
     "describe_mask",
     "describe_steps",
+    "plot_aggregate",
     "plot_attention_steps",
     "plot_by_offset",
+    "plot_difference",
     "plot_head",
     "plot_head_effects",
     "plot_head_lab",

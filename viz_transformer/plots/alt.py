@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from viz_transformer.plots.labels import label
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from viz_transformer.trace import ForwardTrace
+    from viz_transformer.trace import FloatArray, ForwardTrace
 
 _MOST_PAIRS = 3
 
@@ -26,14 +27,38 @@ def describe_head(trace: ForwardTrace, kind: str, layer: int, head: int) -> str:
 
     The kind, layer and head must be in the trace.
     """
-    matrix = trace.attention(kind)[layer, head]  # [query, key]
-    strongest = np.argsort(-matrix, axis=None, kind="stable")[:_MOST_PAIRS]
-    queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
+    return describe_matrix(
+        trace.attention(kind)[layer, head],
+        trace.query_tokens(kind),
+        trace.key_tokens(kind),
+        f"{kind} attention, layer {layer}, head {head}",
+    )
+
+
+def describe_matrix(
+    matrix: FloatArray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    what: str,
+    *,
+    signed: bool = False,
+) -> str:
+    """Return a matrix in words: what it is, and its strongest weights or largest changes.
+
+    Args:
+        matrix: ``[query, key]``.
+        queries: the words that look.
+        keys: the words that are looked at.
+        what: what it is: ``"cross attention, layer 1, head 2"``.
+        signed: whether it is a difference.
+    """
+    strongest = np.argsort(-np.abs(matrix), axis=None, kind="stable")[:_MOST_PAIRS]
     pairs = [
-        f"{label(queries[query])} to {label(keys[key])} {matrix[query, key]:.2f}"
+        f"{label(queries[query])} to {label(keys[key])} {matrix[query, key]:{'+' * signed}.2f}"
         for query, key in zip(*np.unravel_index(strongest, matrix.shape), strict=True)
     ]
     return (
-        f"Heatmap of {kind} attention, layer {layer}, head {head}: {matrix.shape[0]} queries look "
-        f"at {matrix.shape[1]} keys. The largest weights: {', '.join(pairs)}."
+        f"Heatmap of {'the difference in ' * signed}{what}: {matrix.shape[0]} queries look "
+        f"at {matrix.shape[1]} keys. The largest {'changes' if signed else 'weights'}: "
+        f"{', '.join(pairs)}."
     )

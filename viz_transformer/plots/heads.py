@@ -1,36 +1,56 @@
-"""Attention weights as heatmaps: one head with its words, or all the heads of a kind."""
+"""Attention weights as heatmaps: a head, several as one, or the difference of two traces."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from viz_transformer.analysis.combine import combine_heads
+from viz_transformer.analysis.flow import output_rollout, rollout
+from viz_transformer.analysis.masked import masked_cells
+from viz_transformer.analysis.words import between_words, key_words, query_words, word_axis
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import describe_head, set_alt_text
-from viz_transformer.plots.colour import ink_on, weight_colormap
-from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.matrix import Picture, draw_picture
 from viz_transformer.trace import FloatArray, ForwardTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
 
 KIND_NAMES = {
     "encoder": "Encoder self-attention",
     "decoder": "Decoder self-attention",
     "cross": "Cross-attention",
 }
+_MOST_NAMED = 6  # heads named one by one
 
-_MOST_NUMBERS = 12  # a wider matrix has no room for the weights in its cells
-_MOST_SMALL_LABELS = 16  # a small matrix has no room for the names of more tokens
-_MOST_LABELS = 40  # more tokens than this on an axis, and every second, third … is named
+
+@dataclass(frozen=True)
+class _Reading:
+    """How the words of a matrix are shown."""
+
+    threshold: float
+    hide_special: bool
+    merge_words: bool
 
 
 def plot_head(
-    trace: ForwardTrace, kind: str, layer: int, head: int, ax: Axes | None = None
+    trace: ForwardTrace,
+    kind: str,
+    layer: int,
+    head: int,
+    ax: Axes | None = None,
+    *,
+    threshold: float = 0.0,
+    hide_special: bool = False,
+    merge_words: bool = False,
 ) -> Axes:
     """Draw one head's weights as a heatmap: queries down the side, keys along the top.
+
+    Cells that no head gives any weight are hatched (see `viz_transformer.analysis.masked_cells`).
 
     Args:
         trace: the trace.
@@ -38,6 +58,10 @@ def plot_head(
         layer: index of the layer, from 0.
         head: index of the head, from 0.
         ax: where to draw; a new figure if None.
+        threshold: weights below it are left blank, 0 to 1.
+        hide_special: whether ``<sos>``, ``[CLS]`` and their like are left out.
+        merge_words: whether the pieces of a word are one row and one column; needs the trace's
+            word numbers.
 
     Returns:
         The axes. Their image holds the weights, ``[query, key]``, coloured from 0 to 1.
@@ -45,132 +69,199 @@ def plot_head(
     Raises:
         UserError: if the trace has no such attention, layer or head.
     """
-    weights = _weights(trace, kind)
-    for name, index, size in (("layer", layer, weights.shape[0]), ("head", head, weights.shape[1])):
-        if not 0 <= index < size:
-            raise UserError(
-                f"{name}={index}, but the {kind} attention of this trace has {size}; "
-                f"choose 0 to {size - 1}"
-            )
-    matrix = weights[layer, head]  # [query, key]
-    queries, keys = trace.query_tokens(kind), trace.key_tokens(kind)
-    if ax is None:
-        ax = _new_axes(*matrix.shape)
-        set_alt_text(ax.figure, describe_head(trace, kind, layer, head))
-    image = _draw(ax, matrix, seams=max(matrix.shape) <= _MOST_LABELS)
-    ax.set_title(f"{KIND_NAMES[kind]} · layer {layer} · head {head}", loc="left", weight="bold")
-    _label_axes(ax, queries, keys, size=10 if max(matrix.shape) <= 24 else 8)
-    ax.set_xlabel("key (is looked at) →", color="0.35", loc="left", labelpad=8)
-    ax.set_ylabel("← query (looks)", color="0.35", loc="top", labelpad=8)
-    if max(matrix.shape) <= _MOST_NUMBERS:
-        for (row, col), weight in zip(_cells(matrix), matrix.ravel(), strict=True):
-            colour = ink_on(image.cmap(image.norm(weight))[:3])
-            ax.text(col, row, f"{weight:.2f}", ha="center", va="center", color=colour, size=9)
-    _add_scale(image, [ax])
-    return ax
+    return _plot(
+        [trace], kind, [(layer, head)], "head", ax, _Reading(threshold, hide_special, merge_words)
+    )
 
 
-def plot_heads(trace: ForwardTrace, kind: str) -> Figure:
-    """Draw all the heads of one kind, small: rows are layers, columns are heads.
+def plot_aggregate(
+    trace: ForwardTrace,
+    kind: str,
+    heads: Sequence[Sequence[int]] | None = None,
+    how: str = "mean",
+    ax: Axes | None = None,
+    *,
+    layer: int | None = None,
+    compare: ForwardTrace | None = None,
+    threshold: float = 0.0,
+    hide_special: bool = False,
+    merge_words: bool = False,
+) -> Axes:
+    """Draw several heads as one matrix, or the rollout of all layers up to one.
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        heads: ``[layer, head]`` pairs; all heads of `layer` if None or empty. Not for rollout.
+        how: ``"mean"``, ``"max"``, or ``"rollout"`` (Abnar & Zuidema 2020), which for cross leads
+            from the source words to the written ones.
+        ax: where to draw; a new figure if None.
+        layer: whose heads, or up to which layer; the last if None.
+        compare: another trace of the same shape, whose weights are subtracted; or None.
+        threshold: and `hide_special` and `merge_words`: as in `plot_head`.
+
+    Returns:
+        The axes. Their image holds the matrix, ``[query, key]``.
 
     Raises:
-        UserError: if the trace has no such attention.
+        UserError: if the trace has no such attention, layer or head; if there is no such `how`; or
+            if there is no rollout of it.
     """
-    import matplotlib.pyplot as plt
+    weights = weights_of(trace, kind)
+    layer = weights.shape[0] - 1 if layer is None else layer
+    if how not in ("mean", "max", "rollout"):
+        raise UserError(f"how={how!r}; choose 'mean', 'max' or 'rollout'")
+    pairs = [(int(one), int(other)) for one, other in heads] if heads is not None else []
+    if how == "rollout" or not pairs:
+        pairs = [(layer, head) for head in range(weights.shape[1])]
+    traces = [trace] if compare is None else [trace, compare]
+    reading = _Reading(threshold, hide_special, merge_words)
+    return _plot(traces, kind, pairs, how, ax, reading)
 
-    weights = _weights(trace, kind)
-    n_layers, n_heads, n_queries, n_keys = weights.shape
-    labelled = max(n_queries, n_keys) <= _MOST_SMALL_LABELS and n_heads <= 8
-    side = 1.7 if labelled else max(0.55, min(1.4, 14 / n_heads))  # inches
-    figure, axes = plt.subplots(
-        n_layers,
-        n_heads,
-        figsize=(1.6 + side * n_heads, 1.1 + side * n_layers),
-        squeeze=False,
-        layout="constrained",
+
+def plot_difference(
+    trace: ForwardTrace,
+    other: ForwardTrace,
+    kind: str,
+    layer: int,
+    head: int,
+    ax: Axes | None = None,
+    *,
+    threshold: float = 0.0,
+    hide_special: bool = False,
+    merge_words: bool = False,
+) -> Axes:
+    """Draw one head's weights in `trace` minus those in `other`: blue is more, orange is less.
+
+    All heads of the kind share one scale, so that two of these pictures can be compared. Where the
+    words differ, both are named: ``it|she``.
+
+    Args:
+        trace: the trace.
+        other: another of the same shape.
+        kind: and `layer`, `head`, `ax`, `threshold`, `hide_special`, `merge_words`: as in
+            `plot_head`.
+
+    Returns:
+        The axes. Their image holds the difference, ``[query, key]``.
+
+    Raises:
+        UserError: if a trace has no such attention, layer or head, or their shapes differ.
+    """
+    reading = _Reading(threshold, hide_special, merge_words)
+    return _plot([trace, other], kind, [(layer, head)], "head", ax, reading)
+
+
+def _plot(
+    traces: list[ForwardTrace],
+    kind: str,
+    heads: list[tuple[int, int]],
+    how: str,
+    ax: Axes | None,
+    reading: _Reading,
+) -> Axes:
+    trace = traces[0]
+    _check(traces, kind, heads)
+    queries, keys = (
+        word_axis(
+            _both(traces, names, kind),
+            words(trace, kind),
+            hide_special=reading.hide_special,
+            merge_words=reading.merge_words,
+        )
+        for names, words in ((_queries, query_words), (_keys, key_words))
     )
-    # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
-    plt.close(figure)
-    for layer, head in _cells(weights):
-        ax = axes[layer, head]
-        image = _draw(ax, weights[layer, head], seams=labelled)
-        outer_left, outer_bottom = head == 0, layer == n_layers - 1
-        if labelled and (outer_left or outer_bottom):
-            _label_axes(ax, trace.query_tokens(kind), trace.key_tokens(kind), size=7, top=False)
-            ax.tick_params(labelleft=outer_left, labelbottom=outer_bottom)
-        else:
-            ax.set(xticks=[], yticks=[])
-        if layer == 0:
-            ax.set_title(f"head {head}" if n_heads <= 8 else f"{head}", size=10)
-        if outer_left:
-            ax.set_ylabel(f"layer {layer}" if n_layers <= 8 else f"{layer}", size=10)
-    set_alt_text(
-        figure,
-        f"{KIND_NAMES[kind]}: {n_layers} layers of {n_heads} heads, each a small heatmap of "
-        f"{n_queries} queries and {n_keys} keys.",
+    if how == "rollout":
+        matrices = [_rollout(each, kind, heads[0][0]) for each in traces]
+        weights = matrices[0] if len(traces) == 1 else matrices[0] - matrices[1]
+    else:
+        chosen = (_one(traces, kind, layer, head) for layer, head in heads)
+        weights = combine_heads(chosen, "mean" if how == "head" else how)
+    masked = np.logical_and.reduce([masked_cells(each, kind) for each in traces])
+    if len(queries.groups) < queries.n_tokens or len(keys.groups) < keys.n_tokens:
+        weights = between_words(weights, queries, keys)
+        masked = between_words((~masked).astype(np.float32), queries, keys) == 0
+    said = _said(heads, how, weights_of(trace, kind).shape[1])
+    signed = len(traces) == 2
+    picture = Picture(
+        weights=weights,
+        queries=queries.names,
+        keys=keys.names,
+        masked=masked,
+        title=f"{KIND_NAMES[kind]} · {said}" + (" · difference" if signed else ""),
+        what=f"{kind} attention, {said.replace(' · ', ', ')}",
+        limit=_limit(traces, kind) if signed else None,
+        threshold=reading.threshold,
     )
-    figure.suptitle(KIND_NAMES[kind], x=0.01, ha="left", weight="bold")
-    _add_scale(image, axes.ravel().tolist())
-    return figure
+    return draw_picture(picture, ax)
 
 
-def _weights(trace: ForwardTrace, kind: str) -> FloatArray:
+def _check(traces: list[ForwardTrace], kind: str, heads: list[tuple[int, int]]) -> None:
+    shapes = [list(weights_of(trace, kind).shape) for trace in traces]
+    if shapes[0] != shapes[-1]:
+        raise UserError(
+            f"the {kind} attention of the traces is {shapes[0]} and {shapes[1]} as [layer, head, "
+            "query, key]; compare traces of equal shapes"
+        )
+    for layer, head in heads:
+        for name, index, size in (("layer", layer, shapes[0][0]), ("head", head, shapes[0][1])):
+            if not 0 <= index < size:
+                raise UserError(
+                    f"{name}={index}, but the {kind} attention of this trace has {size}; "
+                    f"choose 0 to {size - 1}"
+                )
+
+
+def weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
+    """Return the weights of a kind, which must be there, ``[layer, head, query, key]``."""
     weights = trace.attention(kind)
     if weights is None:
         raise UserError(f"this trace holds no {kind} attention; it holds {list(trace.kinds)}")
     return weights
 
 
-def _cells(matrix: FloatArray) -> list[tuple[int, int]]:
-    """The indices of the first two axes, row by row."""
-    return [(row, col) for row in range(matrix.shape[0]) for col in range(matrix.shape[1])]
+def _one(traces: list[ForwardTrace], kind: str, layer: int, head: int) -> FloatArray:
+    first, *rest = (weights_of(trace, kind)[layer, head] for trace in traces)
+    return first - rest[0] if rest else first
 
 
-def _new_axes(n_queries: int, n_keys: int) -> Axes:
-    import matplotlib.pyplot as plt
-
-    side = max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))  # inches a cell
-    size = (2.6 + min(9.0, max(2.4, side * n_keys)), 1.4 + min(9.0, max(1.2, side * n_queries)))
-    _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax
+def _rollout(trace: ForwardTrace, kind: str, layer: int) -> FloatArray:
+    rolled = output_rollout(trace).source if kind == "cross" else rollout(trace, kind)
+    return rolled[layer].astype(np.float32)
 
 
-def _draw(ax: Axes, matrix: FloatArray, seams: bool) -> AxesImage:
-    image = ax.imshow(matrix, cmap=weight_colormap(), vmin=0, vmax=1, aspect="equal")
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
-    if seams:
-        ax.set_xticks([col - 0.5 for col in range(1, matrix.shape[1])], minor=True)
-        ax.set_yticks([row - 0.5 for row in range(1, matrix.shape[0])], minor=True)
-        ax.grid(which="minor", color="white", linewidth=1)
-        ax.tick_params(which="minor", length=0)
-    return image
+def _queries(trace: ForwardTrace, kind: str) -> tuple[str, ...]:
+    return trace.query_tokens(kind)
 
 
-def _add_scale(image: AxesImage, axes: list[Axes]) -> None:
-    bar = axes[0].figure.colorbar(
-        image, ax=axes, shrink=0.5, aspect=22, pad=0.03, ticks=[0, 0.5, 1], format="%g"
-    )
-    bar.outline.set_visible(False)
-    bar.set_label("weight")
+def _keys(trace: ForwardTrace, kind: str) -> tuple[str, ...]:
+    return trace.key_tokens(kind)
 
 
-def _label_axes(
-    ax: Axes, queries: tuple[str, ...], keys: tuple[str, ...], size: float, top: bool = True
-) -> None:
-    def named(tokens: tuple[str, ...]) -> tuple[range, list[str]]:
-        places = range(0, len(tokens), math.ceil(len(tokens) / _MOST_LABELS))
-        return places, [label(tokens[place]) for place in places]
+def _both(
+    traces: list[ForwardTrace], names: Callable[..., tuple[str, ...]], kind: str
+) -> list[str]:
+    pairs = zip(*(names(trace, kind) for trace in traces), strict=True)
+    return ["|".join(dict.fromkeys(pair)) for pair in pairs]
 
-    # parse_math=False: a token with two dollar signs is no formula.
-    text = {"fontproperties": label_font(size), "parse_math": False}
-    places, labels = named(keys)
-    slanted = len(keys) > _MOST_NUMBERS or max(map(len, labels)) > 7
-    turn = {"rotation": 45, "ha": "left" if top else "right", "rotation_mode": "anchor"}
-    ax.set_xticks(places, labels, **text, **(turn if slanted or not top else {}))
-    places, labels = named(queries)
-    ax.set_yticks(places, labels, **text)
-    if top:
-        ax.xaxis.set_label_position("top")
-        ax.xaxis.tick_top()
-        ax.tick_params(which="both", length=0)
+
+def _limit(traces: list[ForwardTrace], kind: str) -> float:
+    """The size of the largest difference in any head, in hundredths rounded up."""
+    layers = zip(*(weights_of(trace, kind) for trace in traces), strict=True)
+    farthest = max(float(np.abs(one - other).max()) for one, other in layers)
+    return max(0.01, min(1.0, math.ceil(farthest * 100) / 100))
+
+
+def _said(heads: list[tuple[int, int]], how: str, n_heads: int) -> str:
+    """What is shown, in words."""
+    (layer, head), *others = heads
+    if how == "head":
+        return f"layer {layer} · head {head}"
+    if how == "rollout":
+        return f"rollout of layers 0 to {layer}" if layer else "rollout of layer 0"
+    name = {"mean": "mean", "max": "maximum"}[how]
+    if heads == [(layer, each) for each in range(n_heads)]:
+        return f"{name} of all {n_heads} heads of layer {layer}"
+    named = ", ".join(f"{one}·{other}" for one, other in heads[:_MOST_NAMED])
+    more = f" and {len(heads) - _MOST_NAMED} more" if len(heads) > _MOST_NAMED else ""
+    return f"{name} of {len(heads)} head{'s' if others else ''}: {named}{more}"

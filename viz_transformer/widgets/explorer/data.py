@@ -6,13 +6,13 @@ heads when they are looked at (see `requests`).
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 
+from viz_transformer.analysis.combine import strongest
 from viz_transformer.errors import UserError
-from viz_transformer.trace import FloatArray, ForwardTrace
+from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer.requests import SENT_AS, measures, sent
 from viz_transformer.widgets.explorer.shown import Shown
 
@@ -100,31 +100,6 @@ def _overview(shown: Shown, kind: str) -> dict[str, Any]:
             "values": np.rint(scaled).clip(0, 255).astype(np.uint8).tobytes(),
         },
     }
-
-
-def strongest(weights: FloatArray, side: int) -> FloatArray:
-    """Shrink matrices to at most `side` cells a side; each is the weight farthest from 0 there.
-
-    Args:
-        weights: ``[head, query, key]``.
-        side: of the small matrices; what is smaller stays as it is.
-    """
-    for axis in (1, 2):  # queries first: that reads the weights in their order, and leaves few
-        n = weights.shape[axis]
-        if n <= side:
-            continue
-        edges = np.arange(side + 1) * n // side
-        parts = [
-            weights[:, start:end] if axis == 1 else weights[..., start:end]
-            for start, end in itertools.pairwise(edges)
-        ]
-        weights = np.stack([_farthest(part, axis) for part in parts], axis=axis)
-    return weights
-
-
-def _farthest(weights: FloatArray, axis: int) -> FloatArray:
-    most, least = weights.max(axis=axis), weights.min(axis=axis)
-    return np.where(most >= -least, most, least)
 
 
 def _words(shown: Shown, kind: str) -> dict[str, Any]:

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer.analysis.combine import combine_heads
 from viz_transformer.analysis.flow import output_rollout, rollout
 from viz_transformer.analysis.labels import label_heads
 from viz_transformer.analysis.masked import masked_cells
 from viz_transformer.analysis.measures import head_entropy_share
 from viz_transformer.analysis.tokens import special_tokens
+from viz_transformer.analysis.words import key_words, query_words
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ATTENTION_KINDS, FloatArray, ForwardTrace
 from viz_transformer.widgets.explorer.checks import (
@@ -99,15 +101,7 @@ class Shown:
             how: ``"mean"``, or ``"max"``: of differences the one farthest from 0.
             heads: ``[layer, head]`` pairs, one or more.
         """
-        (layer, head), *others = heads
-        result = self.head(kind, layer, head).copy()
-        for layer, head in others:
-            weights = self.head(kind, layer, head)
-            if how == "mean":
-                result += weights
-            else:
-                np.copyto(result, weights, where=np.abs(weights) > np.abs(result))
-        return result / np.float32(len(heads)) if how == "mean" else result
+        return combine_heads((self.head(kind, layer, head) for layer, head in heads), how)
 
     def note(self, kind: str) -> str:
         """Return what is unusual about the rows of a kind, in a sentence, or an empty text."""
@@ -142,8 +136,7 @@ class Shown:
 
     def words(self, kind: str) -> tuple[Words, Words]:
         """Return the word numbers of the queries and the keys as they are named, where known."""
-        query, key = ATTENTION_KINDS[kind]
-        return _query_words(self.trace, query), _listed(getattr(self.trace, f"{key}_words"))
+        return _listed(query_words(self.trace, kind)), _listed(key_words(self.trace, kind))
 
     def special(self, kind: str) -> tuple[list[bool], list[bool]]:
         """Return which queries and keys are special tokens."""
@@ -220,15 +213,5 @@ def _rollouts(trace: ForwardTrace, kind: str) -> NDArray[np.float64]:
     return output_rollout(trace).source if kind == "cross" else rollout(trace, kind)
 
 
-def _query_words(trace: ForwardTrace, side: str) -> Words:
-    words = getattr(trace, f"{side}_words")
-    if words is None or side == "source" or trace.output_tokens is None:
-        return _listed(words)
-    # A query is named by the word that it writes, which is read one position later. Where another
-    # word was read there than was written, and for the last, nothing is known.
-    following = zip(trace.output_tokens, trace.target_tokens[1:], words[1:], strict=False)
-    return [*(word if out == read else None for out, read, word in following), None]
-
-
-def _listed(words: tuple[int | None, ...] | None) -> Words:
+def _listed(words: Sequence[int | None] | None) -> Words:
     return None if words is None else list(words)

@@ -150,16 +150,40 @@ class AttentionExplorer(Selection):
         return f"AttentionExplorer({chosen})"
 
     def figure(self) -> Figure:
-        """Return the selected head as a matplotlib figure, for slides and papers."""
-        from viz_transformer.plots import plot_head
+        """Return the large picture as it is now as a matplotlib figure, for slides and papers.
 
-        return plot_head(self.trace, self.kind, self.layer, self.head).figure
+        It shows what is selected, with special tokens and the pieces of words as in the view. The
+        pinned words, the search and the small pictures are left to the view.
+        """
+        from viz_transformer.plots import plot_aggregate, plot_difference, plot_head
+
+        shown = {
+            "threshold": self.threshold,
+            "hide_special": self.hide_special,
+            "merge_words": self.merge_words,
+        }
+        if self.aggregate != "head":
+            return plot_aggregate(
+                self.trace,
+                self.kind,
+                self.selected,
+                self.aggregate,
+                layer=self.layer,
+                compare=self.compare,
+                **shown,
+            ).figure
+        chosen = (self.kind, self.layer, self.head)
+        if self.compare is not None:
+            return plot_difference(self.trace, self.compare, *chosen, **shown).figure
+        return plot_head(self.trace, *chosen, **shown).figure
 
     def alt_text(self) -> str:
-        """Return the selected head in words."""
-        from viz_transformer.plots import describe_head
+        """Return the large picture as it is now in words."""
+        import matplotlib.pyplot as plt
 
-        return describe_head(self.trace, self.kind, self.layer, self.head)
+        figure = self.figure()
+        plt.close(figure)
+        return figure.alt_text
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for all heads of a large trace: an exported page carries them."""

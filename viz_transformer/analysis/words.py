@@ -1,0 +1,121 @@
+"""Weights between words rather than tokens: pieces merged, marks of the model left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.analysis.tokens import special_tokens
+from viz_transformer.errors import UserError
+from viz_transformer.trace import ATTENTION_KINDS, FloatArray, ForwardTrace
+
+Words = Sequence[int | None] | None
+
+
+class WordAxis(NamedTuple):
+    """The words along one axis of a matrix.
+
+    Attributes:
+        groups: the positions of each word's tokens; a position in none is left out.
+        names: the words, a name for each group.
+        n_tokens: how many tokens the axis has.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    names: tuple[str, ...]
+    n_tokens: int
+
+
+def word_axis(
+    tokens: Sequence[str],
+    words: Words = None,
+    *,
+    hide_special: bool = False,
+    merge_words: bool = True,
+) -> WordAxis:
+    """Return the words that tokens are the pieces of.
+
+    Args:
+        tokens: the tokens of the axis.
+        words: the number of each token's word, or None where it belongs to none. Neighbours of
+            one number are one word.
+        hide_special: whether to leave out `special_tokens`; where all are special, none is.
+        merge_words: whether to merge; else every token is a word of its own.
+
+    Raises:
+        UserError: if there is not one number, or None, for each token.
+
+    The views do the same in widgets/static/axes.js.
+    """
+    if words is not None and len(words) != len(tokens):
+        raise UserError(
+            f"words holds {len(words)} numbers for {len(tokens)} tokens; give one, or None, for "
+            "each token"
+        )
+    special = special_tokens(tokens)
+    hide_special = hide_special and not all(special)
+    groups: list[list[int]] = []
+    for place in range(len(tokens)):
+        if hide_special and special[place]:
+            continue
+        word = words[place] if words is not None and merge_words else None
+        joins = groups and groups[-1][-1] == place - 1 and word is not None
+        if joins and words is not None and words[place - 1] == word:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    names = tuple(_join([tokens[place] for place in group]) for group in groups)
+    return WordAxis(tuple(map(tuple, groups)), names, len(tokens))
+
+
+def between_words(weights: FloatArray, queries: WordAxis, keys: WordAxis) -> FloatArray:
+    """Return weights ``[query word, key word]`` of weights ``[query, key]``.
+
+    What goes to a word is the sum over its pieces, and what comes from one is their mean: so rows
+    still sum to 1, unless a key is left out.
+
+    Source: Clark et al. 2019, "What Does BERT Look At?", section 4.1.
+    """
+    return _averaging(queries) @ weights @ _summing(keys).T
+
+
+def query_words(trace: ForwardTrace, kind: str) -> Words:
+    """Return the word number of each query of a kind as it is named, or None if nobody counted.
+
+    A decoder's query is named by the word that it writes, which is read one position later. Where
+    another word was read there than was written, and for the last, nothing is known: None.
+    """
+    side = ATTENTION_KINDS[kind][0]
+    words = getattr(trace, f"{side}_words")
+    if words is None or side == "source" or trace.output_tokens is None:
+        return words
+    following = zip(trace.output_tokens, trace.target_tokens[1:], words[1:], strict=False)
+    return (*(word if out == read else None for out, read, word in following), None)
+
+
+def key_words(trace: ForwardTrace, kind: str) -> Words:
+    """Return the word number of each key of a kind, or None if nobody counted."""
+    return getattr(trace, f"{ATTENTION_KINDS[kind][1]}_words")
+
+
+def _summing(axis: WordAxis) -> NDArray[np.float32]:
+    member = np.zeros((len(axis.groups), axis.n_tokens), dtype=np.float32)  # [word, token]
+    for word, group in enumerate(axis.groups):
+        member[word, list(group)] = 1
+    return member
+
+
+def _averaging(axis: WordAxis) -> NDArray[np.float32]:
+    member = _summing(axis)
+    return member / member.sum(axis=1, keepdims=True)
+
+
+def _join(pieces: list[str]) -> str:
+    """One word of its pieces, without the marks that tokenizers put on them."""
+    if len(pieces) == 1:
+        return pieces[0]
+    word = pieces[0] + "".join(piece.removeprefix("##") for piece in pieces[1:])
+    return (word[1:] if word[:1] in ("▁", "Ġ") else word).removesuffix("</w>")

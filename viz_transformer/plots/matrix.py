@@ -1,0 +1,172 @@
+"""One matrix of weights as a heatmap with its words: what all pictures of heads are drawn with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.plots.alt import describe_matrix, set_alt_text
+from viz_transformer.plots.colour import ink_on, signed_colormap, weight_colormap
+from viz_transformer.plots.labels import label, label_font
+from viz_transformer.trace import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+
+_MOST_NUMBERS = 12  # a wider matrix has no room for the weights in its cells
+_MOST_LABELS = 40  # more tokens than this on an axis, and every second, third … is named
+_MOST_TITLE = 44  # characters in a line
+_BARRED = "#f4f4f4"
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A matrix that is to be drawn.
+
+    Attributes:
+        weights: ``[query, key]``.
+        queries: the words that look.
+        keys: the words that are looked at.
+        masked: bool ``[query, key]``, the cells that a mask closed.
+        title: what it is, in a heading.
+        what: what it is, in a sentence: ``"cross attention, layer 1, head 2"``.
+        limit: None for weights, coloured from 0 to 1; for a difference, the size that has the
+            darkest colour on either side of 0.
+        threshold: weights of less than this size are left blank.
+    """
+
+    weights: FloatArray
+    queries: Sequence[str]
+    keys: Sequence[str]
+    masked: NDArray[np.bool_]
+    title: str
+    what: str
+    limit: float | None = None
+    threshold: float = 0.0
+
+
+def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
+    """Draw a matrix into `ax`, or into a new figure with its alternative text; return the axes."""
+    weights = picture.weights
+    if ax is None:
+        ax = _new_axes(*weights.shape)
+        set_alt_text(ax.figure, _alternative(picture))
+    left_out = np.abs(weights) < picture.threshold
+    image = _draw(ax, np.ma.masked_where(left_out, weights) if left_out.any() else weights, picture)
+    _hatch(ax, picture.masked)
+    title = picture.title
+    if len(title) > _MOST_TITLE:  # a narrow picture would cut it off
+        title = title.replace(" · ", "\n", 1)
+    ax.set_title(title, loc="left", weight="bold")
+    _label_axes(ax, picture.queries, picture.keys, size=10 if max(weights.shape) <= 24 else 8)
+    ax.set_xlabel("key (is looked at) →", color="0.35", loc="left", labelpad=8)
+    ax.set_ylabel("← query (looks)", color="0.35", loc="top", labelpad=8)
+    if max(weights.shape) <= _MOST_NUMBERS:
+        for row, col in np.argwhere(~picture.masked & ~left_out):
+            weight = weights[row, col]
+            colour = ink_on(image.cmap(image.norm(weight))[:3])
+            text = _number(weight, signed=picture.limit is not None)
+            ax.text(col, row, text, ha="center", va="center", color=colour, size=9)
+    _add_scale(ax, image, picture)
+    return ax
+
+
+def _number(weight: float, signed: bool) -> str:
+    text = f"{weight:{'+' if signed else ''}.2f}".replace("-", "−")
+    return "0.00" if text in ("+0.00", "−0.00") else text
+
+
+def _alternative(picture: Picture) -> str:
+    text = describe_matrix(
+        picture.weights,
+        picture.queries,
+        picture.keys,
+        picture.what,
+        signed=picture.limit is not None,
+    )
+    if picture.masked.any():
+        text += f" {int(picture.masked.sum())} cells are hatched: no head gives them any weight."
+    if picture.threshold:
+        text += f" Weights below {picture.threshold:g} are left out."
+    return text
+
+
+def _new_axes(n_queries: int, n_keys: int) -> Axes:
+    import matplotlib.pyplot as plt
+
+    side = max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))  # inches a cell
+    size = (2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(1.2, side * n_queries)))
+    _, ax = plt.subplots(figsize=size, layout="constrained")
+    return ax
+
+
+def _draw(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
+    limit = picture.limit
+    image = ax.imshow(
+        weights,
+        cmap=weight_colormap() if limit is None else signed_colormap(),
+        vmin=0 if limit is None else -limit,
+        vmax=1 if limit is None else limit,
+        aspect="equal",
+    )
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    if max(weights.shape) <= _MOST_LABELS:
+        ax.set_xticks(np.arange(1, weights.shape[1]) - 0.5, minor=True)
+        ax.set_yticks(np.arange(1, weights.shape[0]) - 0.5, minor=True)
+        ax.grid(which="minor", color="white", linewidth=1)
+        ax.tick_params(which="minor", length=0)
+    return image
+
+
+def _hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
+    """Draw slanted lines over the masked cells: one path, however many there are."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    if not masked.any():
+        return
+    edges = np.diff(np.pad(masked, ((0, 0), (1, 1))).astype(np.int8), axis=1)  # [query, key + 1]
+    rows, starts = np.nonzero(edges == 1)  # where each run of masked cells in a row begins …
+    ends = np.nonzero(edges == -1)[1]  # … and ends
+    boxes = [
+        Path.unit_rectangle().vertices * [end - start, 1] + [start - 0.5, row - 0.5]
+        for row, start, end in zip(rows, starts, ends, strict=True)
+    ]
+    path = Path.make_compound_path(*(Path(box, Path.unit_rectangle().codes) for box in boxes))
+    look = {"facecolor": _BARRED, "edgecolor": "0.6", "hatch": "/////", "linewidth": 0}
+    ax.add_patch(PathPatch(path, **look, gid="masked"))
+
+
+def _add_scale(ax: Axes, image: AxesImage, picture: Picture) -> None:
+    limit = picture.limit
+    ticks = [0, 0.5, 1] if limit is None else [-limit, 0, limit]
+    bar = ax.figure.colorbar(
+        image, ax=[ax], shrink=0.5, aspect=22, pad=0.03, ticks=ticks, format="%g"
+    )
+    bar.outline.set_visible(False)
+    bar.set_label("weight" if limit is None else "change of weight")
+
+
+def _label_axes(ax: Axes, queries: Sequence[str], keys: Sequence[str], size: float) -> None:
+    def named(tokens: Sequence[str]) -> tuple[range, list[str]]:
+        places = range(0, len(tokens), math.ceil(len(tokens) / _MOST_LABELS))
+        return places, [label(tokens[place]) for place in places]
+
+    # parse_math=False: a token with two dollar signs is no formula.
+    text = {"fontproperties": label_font(size), "parse_math": False}
+    places, labels = named(keys)
+    slanted = len(keys) > _MOST_NUMBERS or max(map(len, labels)) > 7
+    turn = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if slanted else {}
+    ax.set_xticks(places, labels, **text, **turn)
+    places, labels = named(queries)
+    ax.set_yticks(places, labels, **text)
+    ax.xaxis.set_label_position("top")
+    ax.xaxis.tick_top()
+    ax.tick_params(which="both", length=0)
