@@ -64,6 +64,8 @@ export function render({ model, el }) {
   const stage = openStage(root, { onPoint: point, onChoose: choose });
   const readout = element(root, "div", "vt-readout", { "aria-live": "polite" });
   const [meaning, formula, code] = [element(readout, "div", "vt-meaning"), element(readout, "div", "vt-formula"), element(readout, "pre", "vt-code")];
+  element(readout, "div", "vt-hint").textContent =
+    "Point at any number to see where it comes from. Click one to follow it; one that an earlier step made leads there.";
 
   view.listen(asking, "submit", (event) => {
     event.preventDefault();

@@ -75,7 +75,7 @@ export function isSmall(layer) {
 export function productSizes(a, b, { width, namesA, names, small }) {
   const cellA = inNumbers(a, "a") ? (small ? 76 : 52) : Math.max(1, Math.min(12, (width < 1000 ? 120 : 210) / a.cols));
   const room = width - namesA - a.cols * cellA - names - 40;
-  return { cellA, cell: cellWidth(room, b.cols) };
+  return { cellA, cell: cellWidth(room, b.cols, small ? 104 : undefined) };
 }
 
 /** The width of each of `cols` cells in some room: numbers need more of it than colours. */

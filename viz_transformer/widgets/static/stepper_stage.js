@@ -16,6 +16,8 @@ const SYMBOLS = {
 };
 const PER_KEY = ["scores", "scaled", "allowed", "masked", "exponentials", "weights"];
 
+const SIGNED_ROWS = ["scores", "scaled", "masked"];
+
 /** A matrix's symbol. */
 export function symbolOf(layer, name) {
   return name === "seen" ? (layer.memory ? "memory" : "x") : SYMBOLS[name] ?? name;
@@ -130,7 +132,9 @@ export function openStage(parent, { onPoint, onChoose }) {
     panel.caption.hidden = part === "row" || part === "bias";
     panel.caption.textContent = `${symbolOf(layer, name)} · ${matrix.rows} × ${matrix.cols}`;
     if (numbers) {
-      const limit = limitOf(matrix);
+      // Rows beneath each other share their colours, so that what shrinks is seen to shrink.
+      const together = part === "row" && scale === "signed" ? panels.map((each) => each.name).filter((each) => SIGNED_ROWS.includes(each)) : [name];
+      const limit = Math.max(...together.map((each) => limitOf(worked[each])));
       panel.panel.toggleAttribute("data-large", sizes.large);
       panel.panel.toggleAttribute("data-narrow", wide < 46);
       panel.panel.style.setProperty("--vt-row", sizes.large ? "40px" : "");
