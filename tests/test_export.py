@@ -8,6 +8,7 @@ import html
 import json
 import re
 from pathlib import Path
+from unittest import mock
 
 import anywidget
 import ipywidgets
@@ -233,3 +234,30 @@ def test_what_is_no_view_is_refused(wrong: object, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"vt\.explore"):
         export_html(wrong, tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_large_trace_is_exported_with_all_its_heads(tmp_path: Path) -> None:
+    words = tuple(map(str, range(80)))
+    view = explore(make_trace(words, words, words))
+    path = export_html(view, tmp_path / "page.html")
+    data = page_data(path)
+    answers = data["views"][0]["state"]["answers"]
+    heads = [request["head"] for request, _ in answers if "head" in request]
+    assert sorted(map(tuple, heads)) == sorted(
+        (kind, layer, head)
+        for kind in ("encoder", "decoder", "cross")
+        for layer in range(2)
+        for head in range(4)
+    )
+    assert 0.5 < view.export_bytes() / path.stat().st_size <= 1
+
+
+def test_a_page_that_would_be_too_large_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    words = tuple(map(str, range(80)))
+    view = explore(make_trace(words, words, words))
+    with (
+        mock.patch.object(type(view), "answer", side_effect=AssertionError),
+        pytest.raises(UserError, match=r"would take 0\.\d MB, more than the 0\.1 MB"),
+    ):
+        export_html(view, tmp_path / "page.html", max_megabytes=0.1)
+    assert not (tmp_path / "page.html").exists()

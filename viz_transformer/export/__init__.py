@@ -9,8 +9,8 @@ from pathlib import Path
 import ipywidgets
 
 from viz_transformer.errors import UserError
-from viz_transformer.export.page import page_text, write_page
-from viz_transformer.export.pieces import of_live
+from viz_transformer.export.page import check_size, page_text, write_page
+from viz_transformer.export.pieces import expected_bytes, of_live
 from viz_transformer.widgets.contents import LiveWidgets
 
 __all__ = ["export_html"]
@@ -52,7 +52,9 @@ def export_html(
         )
     if not listed:
         raise UserError("export_html was given no view; make one with vt.explore(trace)")
-    pieces = of_live(LiveWidgets(listed))
+    widgets = LiveWidgets(listed)
+    check_size(path, sum(map(expected_bytes, widgets)), max_megabytes)  # before any is asked
+    pieces = of_live(widgets)
     places = [pieces.add(view.model_id) for view in listed]
     if not pieces.views:
         raise UserError(

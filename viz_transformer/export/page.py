@@ -81,12 +81,21 @@ def write_page(path: str | os.PathLike[str], text: str, *, max_megabytes: float)
         FileError: if it cannot be written.
     """
     content = text.encode("utf-8", errors="xmlcharrefreplace")
-    megabytes = len(content) / 1e6
+    check_size(path, len(content), max_megabytes)
+    with written_whole(path) as part:
+        part.write_bytes(content)
+    return Path(path)
+
+
+def check_size(path: str | os.PathLike[str], n_bytes: int, max_megabytes: float) -> None:
+    """Refuse a page that is larger than was allowed.
+
+    Raises:
+        UserError: if it is.
+    """
+    megabytes = n_bytes / 1e6
     if megabytes > max_megabytes:
         raise UserError(
             f"{os.fspath(path)!r} would take {megabytes:.1f} MB, more than the {max_megabytes:g} "
             f"MB that are allowed; show less, or allow it with max_megabytes={megabytes + 1:.0f}"
         )
-    with written_whole(path) as part:
-        part.write_bytes(content)
-    return Path(path)

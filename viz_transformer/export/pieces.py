@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import anywidget
+import ipywidgets
 
 from viz_transformer.errors import UserError
 from viz_transformer.export.module import Script, inline, inline_style
@@ -97,6 +98,11 @@ def alternative(view: anywidget.AnyWidget) -> str:
     """Return a view's alternative text; of a view that has none, what Python calls it."""
     told = getattr(view, "alt_text", None)
     return str(told() if callable(told) else view)
+
+
+def expected_bytes(widget: ipywidgets.Widget) -> int:
+    """Return about how many bytes a page takes for what a view is going to answer."""
+    return widget.export_bytes() if callable(getattr(widget, "export_bytes", None)) else 0
 
 
 def answered(view: anywidget.AnyWidget) -> list[list[Any]]:

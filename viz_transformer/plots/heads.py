@@ -29,12 +29,12 @@ _MOST_NAMED = 6  # heads named one by one
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """How the words of a matrix are shown."""
+class Reading:
+    """How the words and weights of a matrix are shown; the names are those of `plot_head`."""
 
-    threshold: float
-    hide_special: bool
-    merge_words: bool
+    threshold: float = 0.0
+    hide_special: bool = False
+    merge_words: bool = False
 
 
 def plot_head(
@@ -69,9 +69,8 @@ def plot_head(
     Raises:
         UserError: if the trace has no such attention, layer or head.
     """
-    return _plot(
-        [trace], kind, [(layer, head)], "head", ax, _Reading(threshold, hide_special, merge_words)
-    )
+    reading = Reading(threshold, hide_special, merge_words)
+    return draw_picture(picture_of([trace], kind, [(layer, head)], "head", reading), ax)
 
 
 def plot_aggregate(
@@ -115,8 +114,8 @@ def plot_aggregate(
     if how == "rollout" or not pairs:
         pairs = [(layer, head) for head in range(weights.shape[1])]
     traces = [trace] if compare is None else [trace, compare]
-    reading = _Reading(threshold, hide_special, merge_words)
-    return _plot(traces, kind, pairs, how, ax, reading)
+    reading = Reading(threshold, hide_special, merge_words)
+    return draw_picture(picture_of(traces, kind, pairs, how, reading), ax)
 
 
 def plot_difference(
@@ -148,18 +147,29 @@ def plot_difference(
     Raises:
         UserError: if a trace has no such attention, layer or head, or their shapes differ.
     """
-    reading = _Reading(threshold, hide_special, merge_words)
-    return _plot([trace, other], kind, [(layer, head)], "head", ax, reading)
+    reading = Reading(threshold, hide_special, merge_words)
+    return draw_picture(picture_of([trace, other], kind, [(layer, head)], "head", reading), ax)
 
 
-def _plot(
-    traces: list[ForwardTrace],
+def picture_of(
+    traces: Sequence[ForwardTrace],
     kind: str,
-    heads: list[tuple[int, int]],
+    heads: Sequence[tuple[int, int]],
     how: str,
-    ax: Axes | None,
-    reading: _Reading,
-) -> Axes:
+    reading: Reading,
+) -> Picture:
+    """Return what is to be drawn, and its words, without drawing it.
+
+    Args:
+        traces: one, or two whose difference is shown, the first minus the second.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        heads: ``(layer, head)`` pairs; for rollout the layer of the first counts.
+        how: ``"head"``, ``"mean"``, ``"max"`` or ``"rollout"``.
+        reading: how the words are shown.
+
+    Raises:
+        UserError: if a trace has not what is asked for, or the shapes of two differ.
+    """
     trace = traces[0]
     _check(traces, kind, heads)
     queries, keys = (
@@ -183,7 +193,7 @@ def _plot(
         masked = between_words((~masked).astype(np.float32), queries, keys) == 0
     said = _said(heads, how, weights_of(trace, kind).shape[1])
     signed = len(traces) == 2
-    picture = Picture(
+    return Picture(
         weights=weights,
         queries=queries.names,
         keys=keys.names,
@@ -193,10 +203,9 @@ def _plot(
         limit=_limit(traces, kind) if signed else None,
         threshold=reading.threshold,
     )
-    return draw_picture(picture, ax)
 
 
-def _check(traces: list[ForwardTrace], kind: str, heads: list[tuple[int, int]]) -> None:
+def _check(traces: Sequence[ForwardTrace], kind: str, heads: Sequence[tuple[int, int]]) -> None:
     shapes = [list(weights_of(trace, kind).shape) for trace in traces]
     if shapes[0] != shapes[-1]:
         raise UserError(
@@ -220,7 +229,7 @@ def weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
     return weights
 
 
-def _one(traces: list[ForwardTrace], kind: str, layer: int, head: int) -> FloatArray:
+def _one(traces: Sequence[ForwardTrace], kind: str, layer: int, head: int) -> FloatArray:
     first, *rest = (weights_of(trace, kind)[layer, head] for trace in traces)
     return first - rest[0] if rest else first
 
@@ -239,20 +248,20 @@ def _keys(trace: ForwardTrace, kind: str) -> tuple[str, ...]:
 
 
 def _both(
-    traces: list[ForwardTrace], names: Callable[..., tuple[str, ...]], kind: str
+    traces: Sequence[ForwardTrace], names: Callable[..., tuple[str, ...]], kind: str
 ) -> list[str]:
     pairs = zip(*(names(trace, kind) for trace in traces), strict=True)
     return ["|".join(dict.fromkeys(pair)) for pair in pairs]
 
 
-def _limit(traces: list[ForwardTrace], kind: str) -> float:
+def _limit(traces: Sequence[ForwardTrace], kind: str) -> float:
     """The size of the largest difference in any head, in hundredths rounded up."""
     layers = zip(*(weights_of(trace, kind) for trace in traces), strict=True)
     farthest = max(float(np.abs(one - other).max()) for one, other in layers)
     return max(0.01, min(1.0, math.ceil(farthest * 100) / 100))
 
 
-def _said(heads: list[tuple[int, int]], how: str, n_heads: int) -> str:
+def _said(heads: Sequence[tuple[int, int]], how: str, n_heads: int) -> str:
     """What is shown, in words."""
     (layer, head), *others = heads
     if how == "head":
@@ -260,7 +269,7 @@ def _said(heads: list[tuple[int, int]], how: str, n_heads: int) -> str:
     if how == "rollout":
         return f"rollout of layers 0 to {layer}" if layer else "rollout of layer 0"
     name = {"mean": "mean", "max": "maximum"}[how]
-    if heads == [(layer, each) for each in range(n_heads)]:
+    if list(heads) == [(layer, each) for each in range(n_heads)]:
         return f"{name} of all {n_heads} heads of layer {layer}"
     named = ", ".join(f"{one}·{other}" for one, other in heads[:_MOST_NAMED])
     more = f" and {len(heads) - _MOST_NAMED} more" if len(heads) > _MOST_NAMED else ""

@@ -56,7 +56,7 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     weights = picture.weights
     if ax is None:
         ax = _new_axes(*weights.shape)
-        set_alt_text(ax.figure, _alternative(picture))
+        set_alt_text(ax.figure, alternative(picture))
     left_out = np.abs(weights) < picture.threshold
     image = _draw(ax, np.ma.masked_where(left_out, weights) if left_out.any() else weights, picture)
     _hatch(ax, picture.masked)
@@ -82,7 +82,8 @@ def _number(weight: float, signed: bool) -> str:
     return "0.00" if text in ("+0.00", "−0.00") else text
 
 
-def _alternative(picture: Picture) -> str:
+def alternative(picture: Picture) -> str:
+    """Return a matrix in words, for those who cannot see it."""
     text = describe_matrix(
         picture.weights,
         picture.queries,

@@ -119,6 +119,10 @@ class LiveWidgets:
         for widget in shown:
             self._gather(widget)
 
+    def __iter__(self) -> Iterator[ipywidgets.Widget]:
+        """Yield each widget once."""
+        return iter(self._widgets.values())
+
     def __getitem__(self, model_id: str) -> ipywidgets.Widget:
         """Return the widget of an id."""
         return self._widgets[model_id]

@@ -79,6 +79,13 @@ class View(WithStill, anywidget.AnyWidget):
         """Return the requests whose replies an exported page carries with it."""
         return []
 
+    def export_bytes(self) -> int:
+        """Return about how many bytes the replies to `questions` take in an exported page.
+
+        Known without asking them, so that a page that would be too large is refused at once.
+        """
+        return 0
+
     def figure(self) -> Figure:
         """Return what the view shows now as a matplotlib figure."""
         raise NotImplementedError

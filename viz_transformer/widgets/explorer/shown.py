@@ -53,7 +53,7 @@ class Shown:
         self.compare = None if compare is None else check(compare)
         if self.compare is not None:
             check_alike(trace, compare)
-        for each in self._traces:
+        for each in self.traces:
             for kind in each.kinds:
                 check_shares(each, kind)
         self._rolled: dict[str, NDArray[np.float32]] = {}
@@ -69,7 +69,8 @@ class Shown:
         return self.compare is not None
 
     @property
-    def _traces(self) -> list[ForwardTrace]:
+    def traces(self) -> list[ForwardTrace]:
+        """The trace, and the one that is subtracted if there is one."""
         return [self.trace] if self.compare is None else [self.trace, self.compare]
 
     @cached_property
@@ -130,7 +131,7 @@ class Shown:
         """Return what each query read before it wrote its word, where that is known."""
         if ATTENTION_KINDS[kind][0] == "source":
             return None
-        if any(trace.output_tokens is None for trace in self._traces):
+        if any(trace.output_tokens is None for trace in self.traces):
             return None
         return self._both(lambda trace: trace.target_tokens)
 

@@ -10,13 +10,15 @@ import traitlets
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.bundle import bundle
 from viz_transformer.widgets.explorer.data import Head, is_whole, pack_shown
-from viz_transformer.widgets.explorer.requests import questions, reply
+from viz_transformer.widgets.explorer.requests import SENT_AS, questions, reply
 from viz_transformer.widgets.explorer.selection import Selection
 from viz_transformer.widgets.explorer.shown import Shown
 from viz_transformer.widgets.view import styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from viz_transformer.plots.matrix import Picture
 
 _ABOUT = (
     "Each row of the large picture is a word that looks (the query) and each column a word that is "
@@ -155,35 +157,36 @@ class AttentionExplorer(Selection):
         It shows what is selected, with special tokens and the pieces of words as in the view. The
         pinned words, the search and the small pictures are left to the view.
         """
-        from viz_transformer.plots import plot_aggregate, plot_difference, plot_head
+        from viz_transformer.plots.matrix import draw_picture
 
-        shown = {
-            "threshold": self.threshold,
-            "hide_special": self.hide_special,
-            "merge_words": self.merge_words,
-        }
-        if self.aggregate != "head":
-            return plot_aggregate(
-                self.trace,
-                self.kind,
-                self.selected,
-                self.aggregate,
-                layer=self.layer,
-                compare=self.compare,
-                **shown,
-            ).figure
-        chosen = (self.kind, self.layer, self.head)
-        if self.compare is not None:
-            return plot_difference(self.trace, self.compare, *chosen, **shown).figure
-        return plot_head(self.trace, *chosen, **shown).figure
+        return draw_picture(self._picture(), None).figure
 
     def alt_text(self) -> str:
         """Return the large picture as it is now in words."""
-        import matplotlib.pyplot as plt
+        from viz_transformer.plots.matrix import alternative
 
-        figure = self.figure()
-        plt.close(figure)
-        return figure.alt_text
+        return alternative(self._picture())
+
+    def _picture(self) -> Picture:
+        from viz_transformer.plots.heads import Reading, picture_of
+
+        heads = [(self.layer, self.head)]
+        if self.aggregate in ("mean", "max"):
+            n_heads = self._shown.shape(self.kind)[1]
+            chosen = [(layer, head) for layer, head in self.selected]
+            heads = chosen or [(self.layer, head) for head in range(n_heads)]
+        reading = Reading(self.threshold, self.hide_special, self.merge_words)
+        return picture_of(self._shown.traces, self.kind, heads, self.aggregate, reading)
+
+    def export_bytes(self) -> int:
+        """Return about how many bytes the heads of a large trace take in an exported page."""
+        if is_whole(self._shown):
+            return 0
+        matrices = sum(
+            n_layers * (n_heads + 1) * n_queries * n_keys
+            for n_layers, n_heads, n_queries, n_keys in map(self._shown.shape, self._shown.kinds)
+        )
+        return matrices * SENT_AS.itemsize * 4 // 3  # base64 writes three bytes as four letters
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for all heads of a large trace: an exported page carries them."""
