@@ -170,7 +170,8 @@ export function offsetAt({ rows, left, right }, x) {
 export function drawOffsets(canvas, layout, scores, { position, offset }, theme) {
   const { rows, width, height, left, right, top, bottom } = layout;
   const context = fitCanvas(canvas, width, height, theme.scale);
-  const [low, high] = scores.values.reduce(([least, most], score) => [Math.min(least, score), Math.max(most, score)], [0, 0]);
+  let [low, high] = [0, 0];
+  for (const score of scores.values) [low, high] = [Math.min(low, score), Math.max(high, score)];
   const reach = high - low || 1;
   const x = (k) => left + ((k + rows - 1) / Math.max(1, 2 * (rows - 1))) * (right - left);
   const y = (score) => (high === low ? (top + bottom) / 2 : bottom - ((score - low) / reach) * (bottom - top));

@@ -109,12 +109,22 @@ function render({ model, el }) {
   const placeOf = (canvas, event) => placeIn(canvas, event).map((pixels) => pixels / scale);
   let layouts = {};
   const sheetOf = remembering((matrix, limit, ramp) => paintSigned(matrix, limit, ramp));
+  const limitsOf = remembering((matrix) => limitOf(matrix));
   const scoresOf = remembering((encoding, table) => scoresByPlace(encoding, table, head));
   const shiftOf = remembering((encoding, table, shift) => shiftResult(encoding, table, head, shift));
   const alikeOf = remembering((table, position, pair) => [lookAlikes(table, position, pair), nearestRow(table, position), confusions(table, position)]);
   const { learned } = tables;
   const grown = neighbourSentence(neighbourCosine(learned, 0, data.trained), neighbourCosine(learned, data.trained, rows));
   const tell = (node, text) => { if (node.textContent !== text) node.textContent = text; }; // spoken once
+
+  const lastDrawn = new Map(); // each picture's name → what it showed
+  /** Draw a picture, unless it shows all this already. */
+  function unlessDrawn(name, theme, shown, paint) {
+    const now = [theme, scale, globalThis.devicePixelRatio, ...shown];
+    if (lastDrawn.get(name)?.every((value, index) => value === now[index])) return;
+    lastDrawn.set(name, now);
+    paint();
+  }
 
   function draw({ theme, width }) {
     const [encoding, pair, position, offset] = [get("encoding"), get("pair"), get("position"), get("offset")];
@@ -126,8 +136,10 @@ function render({ model, el }) {
     tell(what, encodingSentence(encoding, data));
     drawTop(theme, { encoding, table, pair, position });
     const scores = scoresOf(encoding, table);
-    drawOffsets(offsetCanvas, layouts.offsets, scores, { position, offset }, theme);
-    tell(offsetSays, offsetSentence(encoding, scores, { position, offset }, rangeAt(scores, offset)) + (encoding === "learned" ? grown : ""));
+    unlessDrawn("offsets", theme, [layouts.offsets.width, scores, position, offset], () => {
+      drawOffsets(offsetCanvas, layouts.offsets, scores, { position, offset }, theme);
+      tell(offsetSays, offsetSentence(encoding, scores, { position, offset }, rangeAt(scores, offset)) + (encoding === "learned" ? grown : ""));
+    });
     drawShift(theme, shiftPart.clientWidth / scale, encoding, table);
     shuffle?.draw();
   }
@@ -139,10 +151,13 @@ function render({ model, el }) {
       waves: wavesLayout({ rows, width: rightRoom, height: 160 }),
       offsets: offsetsLayout({ rows, width: rightRoom, height: 150 }),
     };
-    const limit = limitOf(table);
+    const limit = limitsOf(table);
     const [alike, nearest, counts] = alikeOf(table, position, pair);
     const border = encoding === "learned" ? data.trained : rows;
-    drawTable(tableCanvas, layouts.table, sheetOf(table, limit, theme.signedRamp), { position, pair, border, counts }, theme);
+    const chosen = [encoding, pair, position];
+    unlessDrawn("table", theme, [layouts.table.width, ...chosen], () => {
+      drawTable(tableCanvas, layouts.table, sheetOf(table, limit, theme.signedRamp), { position, pair, border, counts }, theme);
+    });
     bar.style.background = `linear-gradient(to right, ${theme.signedStops.join(", ")})`;
     tell(least, `−${limit.toFixed(1)}`);
     tell(most, limit.toFixed(1));
@@ -150,9 +165,9 @@ function render({ model, el }) {
     const cell = hover ?? { position, dimension: 2 * pair };
     tell(readout, cellSentence(encoding, table, cell.position, cell.dimension));
     const names = isWave(encoding) ? [": sine", ": cosine"] : ["", ""];
-    drawWaves(waveCanvas, layouts.waves, table, {
+    unlessDrawn("waves", theme, [layouts.waves.width, ...chosen], () => drawWaves(waveCanvas, layouts.waves, table, {
       pair, position, alike, names: [0, 1].map((which) => `dimension ${2 * pair + which}${names[which]}`),
-    }, theme);
+    }, theme));
     pairSlider.set(pair);
     pairFormula.hidden = !isWave(encoding);
     tell(pairFormula, formula(encoding, pair, table.cols));
@@ -163,17 +178,19 @@ function render({ model, el }) {
     const shift = get("shift");
     const found = shiftOf(encoding, table, shift);
     shiftSlider.set(shift);
-    drawScores(shiftCanvas, room, [["scores here", found.here], [`moved by ${shift}`, found.moved], ["difference", found.difference]], theme);
+    unlessDrawn("shift", theme, [room, found], () => {
+      drawScores(shiftCanvas, room, [["scores here", found.here], [`moved by ${shift}`, found.moved], ["difference", found.difference]], theme);
+      tellShift(encoding, shift, found, theme);
+    });
+  }
+
+  function tellShift(encoding, shift, found, theme) {
     const verdict = claimVerdict(shift, found.changed, found.size);
     const sentence = claimSentence(encoding, shift, found);
     shiftCanvas.setAttribute("aria-label", `Scores of ${data.n_words} random words, here and moved, and the difference. ${sentence}`);
-    const told = `${CLAIM} ${verdict} ${sentence}`;
-    if (claim.told !== told) {
-      claim.told = told;
-      claim.replaceChildren(CLAIM, " ");
-      element(claim, "b", "vt-verdict").textContent = verdict && (verdict === "true" ? "True here." : "False here.");
-      claim.append(" ", sentence);
-    }
+    claim.replaceChildren(CLAIM, " ");
+    element(claim, "b", "vt-verdict").textContent = verdict && (verdict === "true" ? "True here." : "False here.");
+    claim.append(" ", sentence);
     partsTable.set({
       values: found.rows.map(([, size, changed]) => [size, changed]),
       rowNames: found.rows.map(([name]) => name),
