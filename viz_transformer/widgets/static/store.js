@@ -27,7 +27,7 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
   const asked = new Set(); // what this draw asked for, here or not
   const cache = openCache(limit, (name) => asked.has(name));
   const [wanted, underWay, failed, overviews] = [new Map(), new Set(), new Map(), new Map()];
-  let [data, entries, last, timer, slow, closed, settleOlder] = [null, new Map(), null, null, false, false, null];
+  let [data, entries, last, timer, slow, closed, giveUp] = [null, new Map(), null, null, false, false, null];
 
   function load() {
     for (const name of failed.keys()) if (!asked.has(name)) failed.delete(name); // looked at anew, asked anew
@@ -155,17 +155,15 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
     });
   }
 
-  /** A promise of one weight: exact where a kernel lives, else as it is here. */
+  /** A promise of one weight as exact as it is in Python; kept only while nothing newer is asked for. */
   function exact(kind, layer, head, query, key) {
     const { whole, cols } = entries.get(kind);
-    const here = () => (whole ? matrix(kind, layer, head) : cache.get(nameOf("head", [kind, layer, head])))?.[query * cols + key];
-    if (whole) return Promise.resolve(here());
+    if (whole) return Promise.resolve(matrix(kind, layer, head)[query * cols + key]);
     return new Promise((resolve, reject) => {
-      const atHand = (error) => (here() === undefined ? reject(error) : resolve(here()));
-      settleOlder?.(new Error("another weight is looked at"));
-      settleOlder = atHand;
+      giveUp?.(new Error("another weight is looked at"));
+      giveUp = reject;
       kernel.latest({ exact: [kind, layer, head, query, key], version: data.version },
-        (reply) => (reply.stale ? atHand(new Error("another trace is shown")) : resolve(reply.value)), atHand);
+        (reply) => (reply.stale ? reject(new Error("another trace is shown")) : resolve(reply.value)), reject);
     });
   }
 
