@@ -131,7 +131,7 @@ test("a library's row has a name", () => {
   assert.equal(rowVerdict([0, 0], [0, 0]), "zeros");
   assert.equal(rowVerdict([NaN, NaN], [0, 0]), "NaN");
   assert.equal(rowVerdict([0.5, 0.5], [0, 0]), "uniform, padding too");
-  assert.equal(rowVerdict([0.5, 0.5], [0.5, 0.5]), "all agree");
+  assert.equal(rowVerdict([0.5, 0.5], [0.5, 0.5]), "the same");
   assert.equal(rowVerdict([0.5, 0.5], [0.25, 0.75]), "differs by 0.250");
 });
 

@@ -152,7 +152,8 @@ class MaskLab(MaskTraits):
     def _may_move(self, batch: MaskedBatch) -> np.ndarray:
         """Return bool [query]: which outputs may move with the edit chosen."""
         if self.edit == "padding":
-            return np.zeros_like(batch.real[self.sentence])
+            # Padding on the left moves each word to another position, which no mask can hide.
+            return np.full_like(batch.real[self.sentence], self.side == "left")
         return batch.allowed[self.sentence, :, self.edited]
 
     def _change(self, replacements: list[list[str]]) -> str:

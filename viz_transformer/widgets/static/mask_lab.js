@@ -70,7 +70,10 @@ function render({ model, el }) {
   const clear = button(parts.batch, "clear paint", () => view.set({ painted: [] }));
   const grid = maskGrid(parts.grid, {
     label: "The mask. Space or a click paints a cell; arrow keys move.",
-    onPoint: (cell) => { hover = cell; parts.readout.textContent = readout(); },
+    onPoint: (cell) => {
+      hover = cell;
+      if (composed) parts.readout.textContent = readout();
+    },
     onPaint: paint,
     onChoose: ({ row, col }) => view.set({ query: row, key: col }),
   });
@@ -83,20 +86,23 @@ function render({ model, el }) {
 
   let composed = null;
   function readout() {
-    const cell = hover ?? { row: model.get("query"), col: model.get("key") };
-    if (!composed || cell.row === null || cell.col === null) return "Point at a cell, or move with the arrow keys. A click or Space paints it.";
-    return describeMaskCell(composed, model.get("sentence"), cell.row, cell.col);
+    // What is under the pointer, or chosen, may be gone from a mask that became smaller.
+    const has = (cell) => cell && cell.row !== null && cell.col !== null && cell.row < composed.queries && cell.col < composed.keys;
+    const cell = [hover, { row: model.get("query"), col: model.get("key") }].find(has);
+    if (!cell) return "Point at a cell, or move with the arrow keys. A click or Space paints it.";
+    return describeMaskCell(composed, Math.min(model.get("sentence"), composed.sentences - 1), cell.row, cell.col);
   }
 
   function draw({ theme, width }) {
     const state = stateNow();
     const chosen = Object.fromEntries(CHOSEN.map((name) => [name, model.get(name)]));
     composed = composeMask(model.get("words"), state);
+    for (const [name, size] of [["sentence", composed.sentences], ["edited", composed.keys]]) chosen[name] = Math.min(chosen[name], size - 1);
     const { sentence } = chosen;
     view.root.dataset.layout = width >= 860 ? "wide" : "narrow";
     const shown = presetOf(state);
     for (const { preset, pressed } of presets) pressed.set(preset === shown);
-    parts.told.textContent = shown?.text ?? "A mask of your own making.";
+    parts.told.textContent = `${shown?.text ?? "A mask of your own making."}${composed.painted.length ? " Underlined cells are painted by hand." : ""}`;
     kind.set(state.kind);
     side.set(state.side);
     padding.set(state.padding);
@@ -125,7 +131,10 @@ function render({ model, el }) {
     leaks.set({ leaks: leak.reply && readLeaks(leak.reply), composed, state: { ...state, ...chosen }, problem: leak.problem });
     const anywhere = composed.may.some((rows) => rows.some((row) => !row.some(Boolean)));
     const theirs = anywhere ? eager.ask() : null; // loading it takes seconds, and elsewhere all agree
-    const query = chosen.query ?? empty[0] ?? composed.queries - 1;
+    const query = Math.min(chosen.query ?? empty[0] ?? composed.queries, composed.queries - 1);
+    for (const [section, { reply, problem }] of [[parts.leaks, leak], [parts.libraries, library]]) {
+      section.setAttribute("aria-busy", String(!reply && !problem)); // what is shown is that of the last state
+    }
     libraries.set({
       libraries: library.reply && [...readLibraries(library.reply), ...(theirs?.reply ? readLibraries(theirs.reply) : [])],
       composed, sentence, query, empty: empty.includes(query), problem: library.problem,

@@ -25,7 +25,7 @@ export function rowVerdict(weights, first) {
   const empty = !first || first.every((weight) => weight === 0);
   if (empty && weights.every((weight) => Math.abs(weight - even) < 1e-6)) return "uniform, padding too";
   const apart = first ? Math.max(...weights.map((weight, k) => Math.abs(weight - first[k]))) : 0;
-  return apart < 1e-5 ? "all agree" : `differs by ${apart.toFixed(3)}`;
+  return apart < 1e-5 ? "the same" : `differs by ${apart.toFixed(3)}`;
 }
 
 /** The table: `set({libraries, composed, sentence, query, empty, problem}, theme)`. */
@@ -38,6 +38,7 @@ export function libraryTable(parent) {
   const refusals = element(parent, "div", "vt-refusals");
 
   function set({ libraries, composed, sentence, query, empty, problem }, theme) {
+    if (!libraries && !problem && told.textContent) return; // asked: what was last is shown until the reply
     const word = quoted_(composed.queriesOf[sentence][query]);
     const answered = (libraries ?? []).filter((library) => !library.error);
     tables.hidden = answered.length === 0;
