@@ -14,6 +14,7 @@ import viz_transformer as vt
 from tests.hand_made import HOSTILE
 from tests.stepper_parts import barred_steps, random_steps
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.ui.lab_page import LabPage
 from viz_transformer.widgets.stepper import AttentionStepper
 
 TEXT = "the black cat sleeps"
@@ -242,3 +243,81 @@ def test_it_fits_its_window(
         assert cut == 0, f"{cut} numbers of {step} are cut off"
         name = f"stepper_{what}_{index}_{window['width']}_{scheme}.png"
         page.screenshot(path=ARTIFACTS / name, full_page=True)
+
+
+SHOW = """
+import viz_transformer as vt
+translator = vt.load_translator()
+view = vt.attention_stepper(translator, "the black cat sleeps", query="gato")
+view
+"""
+
+
+def weights_on_screen(root: Locator) -> Locator:
+    return root.locator('[data-matrix="weights"] td')
+
+
+def test_in_the_notebook_it_is_live_both_ways(lab: LabPage) -> None:
+    lab.open_cells(SHOW)
+    lab.run_all()
+    root = lab.output(0).locator(".vt-stepper")
+    expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+
+    # From Python to the page, and from the page to Python.
+    lab.run("view.step = view.steps.steps.index('weights')")
+    expect(root).to_have_attribute("data-step", "weights")
+    weights = "[f'{weight:.2f}' for weight in view.worked().weights]"
+    expect(weights_on_screen(root)).to_have_text(lab.value(weights))
+    lab.select_cell(0)
+    root.get_by_label("head", exact=True).select_option("3")
+    lab.wait_for_value("view.head", 3)
+    expect(weights_on_screen(root)).to_have_text(lab.value(weights))
+
+    # Another sentence, from the live model.
+    field = root.get_by_label("Sentence", exact=True)
+    field.fill("the white cow does not sleep")
+    field.press("Enter")
+    expect(root.locator(".vt-token")).to_have_text(
+        ["la", "vaca", "blanca", "no", "duerme", "<eos>"]
+    )
+    lab.wait_for_value("view.text", "the white cow does not sleep")
+    expect(weights_on_screen(root)).to_have_text(lab.value(weights))
+
+    # One that cannot be translated is explained, and all stays.
+    field.fill("the dragon sleeps")
+    field.press("Enter")
+    expect(root.get_by_role("alert")).to_contain_text("dragon")
+    assert lab.value("view.text") == "the white cow does not sleep"
+    expect(root.locator(".vt-token")).to_have_count(6)
+
+    # The arrow keys are the view's own, not the notebook's.
+    root.locator('.vt-step[aria-selected="true"]').focus()
+    lab.page.keyboard.press("ArrowRight")
+    expect(root).to_have_attribute("data-step", "output")
+    lab.wait_for_value("view.steps.steps[view.step]", "output")
+    lab.screenshot("stepper-lab")
+    assert lab.errors == []
+
+
+def test_thirty_fast_changes_end_on_the_last(lab: LabPage) -> None:
+    lab.open_cells(SHOW)
+    lab.run_all()
+    root = lab.output(0).locator(".vt-stepper")
+    expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+    lab.run("view.step = view.steps.steps.index('weights')")
+    expect(root).to_have_attribute("data-step", "weights")
+    root.evaluate(
+        """(root) => {
+            const menu = root.querySelector('select[aria-label="attention"]');
+            for (let i = 0; i < 30; i++) {
+                menu.selectedIndex = i % 6;
+                menu.dispatchEvent(new Event("change"));
+                root.querySelectorAll(".vt-token")[i % 4].click();
+            }
+        }"""
+    )
+    expect(root.locator(".vt-title")).to_have_text("Cross-attention · layer 1 · head 0")
+    lab.wait_for_value("(view.kind, view.layer, view.query)", ("cross", 1, 1))
+    weights = lab.value("[f'{weight:.2f}' for weight in view.worked().weights]")
+    expect(weights_on_screen(root)).to_have_text(weights)
+    assert lab.errors == []

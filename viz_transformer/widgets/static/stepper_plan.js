@@ -70,10 +70,11 @@ export function isSmall(layer) {
 
 /**
  * The widths of a product's pictures at a width of the page, in pixels: of the cells at the left,
- * and of those above and of the result, which stand in the same columns.
+ * and of those above and of the result, which stand in the same columns. `perWord`: those at the
+ * left stand beneath words.
  */
-export function productSizes(a, b, { width, namesA, names, small }) {
-  const cellA = inNumbers(a, "a") ? (small ? 76 : 52) : Math.max(1, Math.min(12, (width < 1000 ? 120 : 210) / a.cols));
+export function productSizes(a, b, { width, namesA, names, small, perWord = false }) {
+  const cellA = inNumbers(a, "a") ? (small ? (perWord ? 100 : 76) : 52) : Math.max(1, Math.min(12, (width < 1000 ? 120 : 210) / a.cols));
   const room = width - namesA - a.cols * cellA - names - 40;
   return { cellA, cell: cellWidth(room, b.cols, small ? 104 : undefined) };
 }

@@ -110,7 +110,7 @@ export function openStage(parent, { onPoint, onChoose }) {
     }
     const [a, b, c] = [worked[plan.a], worked[plan.b], worked[plan.c]];
     const [namesA, names] = [nameWidth([plan.a]), nameWidth([plan.b, plan.c])];
-    const { cell, cellA } = productSizes(a, b, { width, namesA, names, small });
+    const { cell, cellA } = productSizes(a, b, { width, namesA, names, small, perWord: plan.a === "weights" });
     const rowC = inNumbers(c, "c") ? STEPPER_ROW : sheetRow(c.rows, 200);
     const cellOf = (_, part) => (part === "a" ? cellA : cell);
     return { names, namesA, cellOf, large: small, rowC, rowB: sheetRow(b.rows, c.rows > 6 ? 80 : c.rows > 4 ? 110 : 170) };
