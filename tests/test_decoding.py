@@ -11,9 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.decoding import beam_search, default_max_length, greedy, length_norm
+from viz_transformer.decoding import (
+    beam_search,
+    default_max_length,
+    greedy,
+    length_norm,
+    sample,
+)
 from viz_transformer.errors import UserError
-from viz_transformer.model import Transformer
+from viz_transformer.model import DecoderOnly, Interventions, TracedDecoderOnly, Transformer
 from viz_transformer.training import make_model
 from viz_transformer.vocabulary import Vocabulary
 
@@ -133,29 +139,51 @@ def test_padding_and_start_are_never_emitted_even_if_the_model_wants_them() -> N
     wanted = model(torch.tensor([source]), torch.tensor([[1, 3, 3]])).argmax(-1)
     assert (wanted <= 1).any()
     (found,) = beam_search(model, [source], VOCABULARY, beam_width=3, max_length=4)
-    emitted = {token for step in found.steps for token in (c.token for c in step.candidates)}
-    assert emitted
-    assert not emitted & {"<pad>", "<sos>"}
+    candidates = [candidate for step in found.steps for candidate in step.candidates]
+    written = {c.token for c in candidates if c.status != "forbidden"}
+    assert written
+    assert not written & {"<pad>", "<sos>"}
+    forbidden = {c.token: c.reason for c in candidates if c.status == "forbidden"}
+    assert forbidden["<pad>"] == "<pad> is never written"
     assert not set(greedy(model, [source], VOCABULARY, max_length=4)[0]) & {0, 1}
 
 
-def test_the_steps_tell_what_became_of_each_candidate() -> None:
-    model = tiny_model(4)
-    (found,) = beam_search(model, [[3, EOS]], VOCABULARY, beam_width=2, max_length=4)
-    finished = 0
-    n_parents = 1
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 999), source=sources, width=st.integers(1, 4))
+def test_the_steps_tell_what_became_of_each_candidate(
+    seed: int, source: list[int], width: int
+) -> None:
+    model = tiny_model(seed)
+    (found,) = beam_search(model, [source], VOCABULARY, beam_width=width, max_length=5)
+    totals, texts = [0.0], [()]
     for step in found.steps:
-        statuses = [candidate.status for candidate in step.candidates]
-        places = 2 - finished
-        assert statuses.count("kept") + statuses.count("finished") == min(places, len(statuses))
-        assert set(statuses) <= {"kept", "finished", "pruned"}
-        totals = [candidate.log_prob for candidate in step.candidates]
-        assert totals == sorted(totals, reverse=True)
-        assert all(0 <= candidate.parent < n_parents for candidate in step.candidates)
-        assert all(c.token == "<eos>" for c in step.candidates if c.status == "finished")
-        finished += statuses.count("finished")
-        n_parents = statuses.count("kept")
-    assert finished == len(found.hypotheses)
+        ranked = [c for c in step.candidates if c.status != "forbidden"]
+        assert [c.log_prob for c in ranked] == sorted((c.log_prob for c in ranked), reverse=True)
+        kept = [c for c in ranked if c.status == "kept"]
+        # The best of those that go on are kept, and ends among the first `width` are finished.
+        assert kept == [c for c in ranked if c.token != "<eos>"][:width]
+        assert [c for c in ranked if c.status == "finished"] == [
+            c for c in ranked[:width] if c.token == "<eos>"
+        ]
+        for candidate in step.candidates:
+            assert candidate.log_prob == pytest.approx(
+                totals[candidate.parent] + candidate.token_log_prob, abs=1e-5
+            )
+            if candidate.status == "pruned":
+                winner = ranked[candidate.beaten_by]
+                assert winner.status in ("kept", "finished")
+                assert candidate.margin == pytest.approx(winner.log_prob - candidate.log_prob)
+                assert f"{candidate.margin:.2f} nats behind" in candidate.reason
+            else:
+                assert candidate.beaten_by is candidate.margin is None
+        assert len(step.probable) == len(texts)
+        texts = [(*texts[c.parent], c.token) for c in kept]
+        totals = [c.log_prob for c in kept]
+    for hypothesis in found.hypotheses:
+        path = [s.candidates[i] for s, i in zip(found.steps, hypothesis.path, strict=False)]
+        assert tuple(c.token for c in path) == (*hypothesis.tokens, "<eos>")
+        assert path[-1].status == "finished"
+        assert path[-1].log_prob == pytest.approx(hypothesis.log_prob)
 
 
 def test_the_search_ends_early() -> None:
@@ -198,6 +226,14 @@ def test_the_default_maximum_stays_within_the_positions() -> None:
         ({"length_penalty": math.nan}, "length_penalty=nan"),
         ({"max_length": 0}, "max_length=0 must be a whole number from 1 to 15"),
         ({"max_length": 16}, "max_length=16"),
+        ({"min_length": 5, "max_length": 4}, "min_length=5 must be a whole number from 0 to"),
+        ({"min_length": -1}, "min_length=-1"),
+        ({"n_best": 5}, "n_best=5 hypotheses cannot come of beam_width=4; widen the beam"),
+        ({"n_best": 0}, "n_best=0"),
+        ({"prefix": [9]}, r"the prefix \[9\] holds \[9\]"),
+        ({"prefix": [EOS]}, "holds a special token"),
+        ({"prefix": [3] * 5, "max_length": 4}, "the prefix has 5 words, and max_length is 4"),
+        ({"prefix": [[3], [4]]}, "2 prefixes were given for 1 sentences"),
     ],
 )
 def test_numbers_out_of_range_are_refused(arguments: dict, message: str) -> None:
@@ -208,6 +244,95 @@ def test_numbers_out_of_range_are_refused(arguments: dict, message: str) -> None
 def test_an_empty_batch_is_refused() -> None:
     with pytest.raises(UserError, match="no sentence"):
         beam_search(tiny_model(0), [], VOCABULARY)
+
+
+@pytest.mark.parametrize("search", [beam_search, greedy, sample])
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ([[0, 0]], "sentence 0 .* holds no word, only padding"),
+        ([[3, EOS], []], "sentence 1 .* holds no word"),
+        (["a b"], "must be a list of ids"),
+        ([[3.0, 2]], "must be a list of ids"),
+        ([], "no sentence"),
+    ],
+)
+def test_what_is_no_sentence_is_refused(search, sources: list, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        search(tiny_model(0), sources, VOCABULARY)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 999), batch=st.lists(sources, min_size=1, max_size=3))
+def test_lengths_and_beginnings_are_kept_to(seed: int, batch: list[list[int]]) -> None:
+    model = tiny_model(seed)
+    given_to_all = {"min_length": 2, "max_length": 4, "prefix": [[4, 3]] * len(batch)}
+    for trace in beam_search(model, batch, VOCABULARY, beam_width=3, **given_to_all):
+        assert all(2 <= len(h.ids) <= 4 and h.ids[:2] == (4, 3) for h in trace.hypotheses)
+        barred = [c for step in trace.steps for c in step.candidates if c.status == "forbidden"]
+        assert any("the text must begin with 'b a'" in c.reason for c in barred)
+    written = [greedy(model, batch, VOCABULARY, **given_to_all)]
+    written.append([t.hypotheses[0].ids for t in sample(model, batch, VOCABULARY, **given_to_all)])
+    for texts in written:
+        assert all(2 <= len(ids) <= 4 and tuple(ids[:2]) == (4, 3) for ids in texts)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 999), source=sources, penalty=st.sampled_from([0.0, 0.6, 1.5]))
+def test_without_early_stop_nothing_better_is_missed(
+    seed: int, source: list[int], penalty: float
+) -> None:
+    """It ends no later than at the maximum, and with the best that a longer search would find."""
+    model = tiny_model(seed)
+    shared = {"beam_width": 3, "length_penalty": penalty, "max_length": 6}
+    (patient,) = beam_search(model, [source], VOCABULARY, early_stop=False, **shared)
+    (quick,) = beam_search(model, [source], VOCABULARY, **shared)
+    assert patient.hypotheses[0].score >= quick.hypotheses[0].score
+    assert len(patient.steps) >= len(quick.steps)
+    best = [c.score for step in patient.steps for c in step.candidates if c.status == "finished"]
+    assert patient.hypotheses[0].score == pytest.approx(max(best))
+    (one,) = beam_search(model, [source], VOCABULARY, n_best=1, **shared)
+    assert [one.hypotheses[0]] == list(quick.hypotheses[:1])
+
+
+def test_equal_continuations_are_taken_in_a_fixed_order() -> None:
+    """Every word is as probable as any other: the lower id and the earlier hypothesis are first."""
+    model = tiny_model(0)
+    with torch.no_grad():
+        model.source_embedding.weight.zero_()
+    (found,) = beam_search(model, [[3, EOS]], VOCABULARY, beam_width=2, max_length=2)
+    first, second = found.steps[:2]
+    assert [c.token for c in first.candidates if c.status == "kept"] == ["a", "b"]
+    order = [(c.parent, c.token) for c in second.candidates if c.status != "forbidden"]
+    assert order == [(0, "<eos>"), (0, "a"), (0, "b"), (1, "<eos>")]
+
+
+@pytest.mark.parametrize("interventions", [None, Interventions(temperature=0.5)])
+def test_a_decoder_alone_continues_texts_of_any_length(interventions) -> None:
+    config = ModelConfig(
+        family="decoder", vocab_size=5, d_model=8, n_heads=2, n_decoder_layers=2, d_ff=8,
+        max_length=16, pad_id=0,
+    )  # fmt: skip
+    torch.manual_seed(3)
+    model, traced = DecoderOnly(config).eval(), TracedDecoderOnly(config).eval()
+    traced.load_state_dict(model.state_dict())
+    prompts = [[1, 3, 4], [1], [1, 4, 4]]
+    texts = greedy(model, prompts, VOCABULARY, max_length=5, interventions=interventions)
+    for prompt, text in zip(prompts, texts, strict=True):
+        written = list(prompt)
+        while len(written) < len(prompt) + 5:
+            logits = traced(torch.tensor([written]), interventions).logits[0, -1]
+            logits[:2] = -torch.inf
+            written.append(int(logits.argmax()))
+            if written[-1] == EOS:
+                break
+        assert text == [i for i in written[len(prompt) :] if i != EOS]
+    found = beam_search(
+        model, prompts, VOCABULARY, beam_width=1, max_length=5, interventions=interventions
+    )
+    assert [list(trace.hypotheses[0].ids) for trace in found] == texts
+    assert found[0].prompt_tokens == ("<sos>", "a", "b")
+    assert found[0].source_tokens == ()
 
 
 def test_a_beam_wider_than_the_vocabulary_works() -> None:

@@ -36,7 +36,9 @@ class ModelOutput:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepOutput:
-    """What a traced model returns for one more word of a text.
+    """What a model returns for one more word of a text.
+
+    The weights are None where the attention was computed without them.
 
     Attributes:
         logits: [batch, vocab], unnormalised scores of the word that follows.
@@ -47,5 +49,5 @@ class StepOutput:
 
     logits: Float[Tensor, "batch vocab"]
     cache: DecoderCache | TextCache
-    decoder_attention: tuple[Float[Tensor, "batch head 1 target"], ...]
-    cross_attention: tuple[Float[Tensor, "batch head 1 source"], ...] | None = None
+    decoder_attention: tuple[Float[Tensor, "batch head 1 target"] | None, ...]
+    cross_attention: tuple[Float[Tensor, "batch head 1 source"] | None, ...] | None = None

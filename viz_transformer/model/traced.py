@@ -4,10 +4,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from viz_transformer.model.attention import attend
-from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.inputs import check_batch
 from viz_transformer.model.interventions import Interventions, checked
-from viz_transformer.model.output import ModelOutput, StepOutput
+from viz_transformer.model.output import ModelOutput
 from viz_transformer.model.transformer import Transformer
 
 
@@ -49,25 +48,4 @@ class TracedTransformer(Transformer):
             source_positions=self._places(self.source_positions, source_ids, 0, changes),
             target_positions=self._places(self.target_positions, target_ids, 0, changes),
             last_hidden_state=x,
-        )
-
-    def traced_step(
-        self,
-        next_ids: Int[Tensor, " batch"],
-        cache: DecoderCache,
-        interventions: Interventions | None = None,
-    ) -> StepOutput:
-        """Do what `decode_step` does, and keep what every head looked at.
-
-        Raises:
-            UserError: as `decode_step`.
-        """
-        logits, cache, decoder_attention, cross_attention = self._step(
-            next_ids, cache, interventions, attend
-        )
-        return StepOutput(
-            logits=logits,
-            cache=cache,
-            decoder_attention=decoder_attention,
-            cross_attention=cross_attention,
         )

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
-from viz_transformer.model.attention import Attention, attend_fused
+from viz_transformer.model.attention import Attention, attend, attend_fused
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_alike, check_batch, check_ids
@@ -21,6 +21,7 @@ from viz_transformer.model.masks import (
     check_source_mask,
     padding_mask,
 )
+from viz_transformer.model.output import StepOutput
 from viz_transformer.model.positional import embedding_scale, make_positions
 from viz_transformer.model.stacks import Decoder, Encoder
 
@@ -158,23 +159,35 @@ class Transformer(nn.Module):
         Raises:
             UserError: as `forward`, or if the interventions do not fit the model.
         """
-        logits, cache, _, _ = self._step(next_ids, cache, interventions, attend_fused)
-        return logits, cache
+        output = self.attended_step(next_ids, cache, interventions, attend_fused)
+        return output.logits, output.cache
 
-    def _step(
+    def attended_step(
         self,
-        next_ids: Tensor,
+        next_ids: Int[Tensor, " batch"],
         cache: DecoderCache,
-        interventions: Interventions | None,
-        attention: Attention,
-    ) -> tuple[Tensor, DecoderCache, tuple, tuple]:
+        interventions: Interventions | None = None,
+        attention: Attention = attend,
+    ) -> StepOutput:
+        """Do what `decode_step` does, and return what `attention` gave as weights too.
+
+        Raises:
+            UserError: as `decode_step`.
+        """
         changes = checked(interventions, self.config)
         ids = next_ids[:, None]  # [batch, 1]
         x = self.embed_target(ids, cache.length, changes)  # [batch, 1, d_model]
         check_batch(ids, cache.source_mask)
         new_mask = self.target_padding_mask(ids, cache.length, changes)
-        x, cache, *weights = self.decoder.step(x, new_mask, cache, changes, attention)
-        return self.logits(x)[:, 0], cache, *weights  # logits [batch, vocab]
+        x, cache, self_weights, cross_weights = self.decoder.step(
+            x, new_mask, cache, changes, attention
+        )
+        return StepOutput(
+            logits=self.logits(x)[:, 0],  # [batch, vocab]
+            cache=cache,
+            decoder_attention=self_weights,
+            cross_attention=cross_weights,
+        )
 
     def padding_mask(
         self, ids: Int[Tensor, "batch key"], interventions: Interventions | None = None

@@ -8,7 +8,13 @@ Axes are always ``[layer, head, query, key]``: the query position looks, the key
 at (Vaswani et al. 2017, section 3.2).
 """
 
-from viz_transformer.trace.decode import Candidate, DecodeStep, DecodeTrace, Hypothesis
+from viz_transformer.trace.decode import (
+    Candidate,
+    DecodeStep,
+    DecodeTrace,
+    Hypothesis,
+    Probable,
+)
 from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, ForwardTrace
 from viz_transformer.trace.lines import code_lines
 from viz_transformer.trace.steps import STEPS, AttentionSteps, WorkedHead, work_through
@@ -23,6 +29,7 @@ __all__ = [
     "FloatArray",
     "ForwardTrace",
     "Hypothesis",
+    "Probable",
     "WorkedHead",
     "code_lines",
     "work_through",

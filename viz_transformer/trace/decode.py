@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viz_transformer._files import written_whole
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.trace.forward import FloatArray, ForwardTrace
+
+_FORMAT = "viz_transformer.DecodeTrace/1"
+_LOOKS = ("decoder_attention", "cross_attention")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hypothesis:
-    """One finished translation.
+    """One finished text.
 
     Attributes:
         ids: token ids, without ``<sos>`` and ``<eos>``.
         tokens: the same as strings.
         log_prob: natural log-probability of the tokens and the ``<eos>`` after them, in nats.
-        score: `log_prob` divided by the length penalty (Wu et al. 2016, section 7).
+        score: `log_prob` divided by the length norm (Wu et al. 2016, section 7).
+        path: at each step, which candidate it was; empty where steps were not recorded.
     """
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
     log_prob: float
     score: float
+    path: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +45,13 @@ class Candidate:
         parent: index, among the previous step's kept candidates, of the one that it continues.
         token: the token added.
         log_prob: natural log-probability of the whole hypothesis so far, in nats.
-        score: `log_prob` divided by the length penalty.
+        score: `log_prob` divided by the length norm.
         status: ``"kept"``, ``"finished"``, ``"pruned"`` or ``"forbidden"``.
         reason: why, in words.
+        token_log_prob: natural log-probability of the token alone, in nats.
+        beaten_by: index in this step of the candidate whose place it would have needed, or None.
+        margin: by how many nats it is behind that one, or None.
+        share: in sampling, the probability with which it could be drawn; 0 if it was left out.
     """
 
     parent: int
@@ -41,19 +60,183 @@ class Candidate:
     score: float
     status: str
     reason: str
+    token_log_prob: float
+    beaten_by: int | None = None
+    margin: float | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
+class Probable:
+    """A word that was probable, whether or not it might be written; `log_prob` in nats."""
+
+    token: str
+    log_prob: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class DecodeStep:
-    """One step of beam search: its candidates, best first."""
+    """One step: from the hypotheses kept so far to those kept next.
+
+    Attributes:
+        candidates: the continuations considered, best first, then those that were forbidden.
+        probable: for each hypothesis kept so far the most probable words, best first.
+        decoder_attention: float32 [hypothesis, layer, head, target], what each looked at in the
+            text so far while it wrote; None where that was not recorded.
+        cross_attention: float32 [hypothesis, layer, head, source], the same of the source.
+    """
 
     candidates: tuple[Candidate, ...]
+    probable: tuple[tuple[Probable, ...], ...] = ()
+    decoder_attention: FloatArray | None = None
+    cross_attention: FloatArray | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class DecodeTrace:
-    """How a translation was found: finished hypotheses, best first, and each step's candidates."""
+    """How a text was found: finished hypotheses, best first, and each step's candidates.
+
+    Attributes:
+        source_tokens: what the encoder read; of a decoder alone nothing.
+        hypotheses: the finished texts, best first.
+        steps: what was considered; empty where that was not recorded.
+        prompt_tokens: what the decoder had read before it wrote: ``<sos>``, or a text to continue.
+        end_token: what ends a text.
+        prompt_attention: float32 [layer, head, prompt - 1, prompt], what all but the last of the
+            prompt's tokens looked at; None where that was not recorded, or there is but one.
+    """
 
     source_tokens: tuple[str, ...]
     hypotheses: tuple[Hypothesis, ...]
-    steps: tuple[DecodeStep, ...]
+    steps: tuple[DecodeStep, ...] = ()
+    prompt_tokens: tuple[str, ...] = ("<sos>",)
+    end_token: str = "<eos>"
+    prompt_attention: FloatArray | None = None
+
+    def forward_trace(self, rank: int = 0) -> ForwardTrace:
+        """Stitch the attention of one finished hypothesis from the steps that wrote it.
+
+        It equals what the decoder looks at in one teacher-forced pass over the finished text.
+
+        Args:
+            rank: which hypothesis, 0 the best.
+
+        Raises:
+            UserError: if there is no such hypothesis, or the search did not record attention.
+        """
+        if not 0 <= rank < len(self.hypotheses):
+            raise UserError(
+                f"rank={rank!r}, but there are {len(self.hypotheses)} finished hypotheses; "
+                f"choose 0 to {len(self.hypotheses) - 1}"
+            )
+        if not self.steps or self.steps[0].decoder_attention is None:
+            raise UserError(
+                "this search did not record attention; decode with beam_search(..., attention=True)"
+            )
+        hypothesis = self.hypotheses[rank]
+        chosen = zip(self.steps, hypothesis.path, strict=False)
+        rows = [(step, step.candidates[index].parent) for step, index in chosen]
+        n_before = len(self.prompt_tokens) - 1
+        length = n_before + len(rows)
+        n_layers, n_heads = self.steps[0].decoder_attention.shape[1:3]
+        decoder = np.zeros((n_layers, n_heads, length, length), np.float32)  # later keys stay 0
+        if self.prompt_attention is not None:
+            decoder[:, :, :n_before, : n_before + 1] = self.prompt_attention
+        for query, (step, parent) in enumerate(rows, start=n_before):
+            decoder[:, :, query, : query + 1] = step.decoder_attention[parent]
+        cross = None
+        if self.steps[0].cross_attention is not None:
+            cross = np.stack([step.cross_attention[parent] for step, parent in rows], axis=2)
+        return ForwardTrace(
+            source_tokens=self.source_tokens,
+            target_tokens=(*self.prompt_tokens, *hypothesis.tokens),
+            output_tokens=(*self.prompt_tokens[1:], *hypothesis.tokens, self.end_token),
+            decoder_attention=decoder,
+            cross_attention=cross,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the trace as one ``.npz`` file (no pickle), whole or not at all.
+
+        Raises:
+            FileError: if the file cannot be written.
+        """
+        plain, arrays = _pack(self)
+        text = json.dumps({"format": _FORMAT, **plain}).encode("ascii")
+        arrays["trace"] = np.frombuffer(text, dtype=np.uint8)
+        with written_whole(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DecodeTrace:
+        """Read a trace that `save` wrote; needs no torch and no model.
+
+        Raises:
+            FileError: if the file is missing, damaged or not a saved DecodeTrace.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                plain = json.loads(file["trace"].tobytes())
+                arrays = {name: file[name] for name in file.files if name != "trace"}
+            if plain.pop("format") != _FORMAT:
+                raise ValueError("another format")
+            return _unpack(plain, arrays)
+        except FileNotFoundError as error:
+            raise FileError(f"no trace at {str(path)!r}; check the path") from error
+        except Exception as error:  # a damaged zip raises any of a dozen types
+            raise FileError(
+                f"{str(path)!r} is not a trace that DecodeTrace.save wrote, or it is damaged "
+                f"({error}); save the trace again"
+            ) from error
+
+
+def _pack(trace: DecodeTrace) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+    """Return a trace as JSON's own types and arrays; an array's name says where it belongs."""
+    arrays = {}
+    if trace.prompt_attention is not None:
+        arrays["prompt_attention"] = trace.prompt_attention
+    steps = []
+    for index, step in enumerate(trace.steps):
+        for name in _LOOKS:
+            if getattr(step, name) is not None:
+                arrays[f"{index}/{name}"] = getattr(step, name)
+        candidates = [asdict(candidate) for candidate in step.candidates]
+        probable = [[asdict(word) for word in words] for words in step.probable]
+        steps.append({"candidates": candidates, "probable": probable})
+    plain = {
+        "source_tokens": trace.source_tokens,
+        "hypotheses": [asdict(hypothesis) for hypothesis in trace.hypotheses],
+        "steps": steps,
+        "prompt_tokens": trace.prompt_tokens,
+        "end_token": trace.end_token,
+    }
+    return plain, arrays
+
+
+def _unpack(plain: dict[str, Any], arrays: dict[str, FloatArray]) -> DecodeTrace:
+    steps = tuple(
+        DecodeStep(
+            candidates=tuple(Candidate(**each) for each in step["candidates"]),
+            probable=tuple(tuple(Probable(**w) for w in words) for words in step["probable"]),
+            **{name: arrays.get(f"{index}/{name}") for name in _LOOKS},
+        )
+        for index, step in enumerate(plain["steps"])
+    )
+    hypotheses = tuple(
+        Hypothesis(
+            ids=tuple(each.pop("ids")),
+            tokens=tuple(each.pop("tokens")),
+            path=tuple(each.pop("path")),
+            **each,
+        )
+        for each in plain["hypotheses"]
+    )
+    return DecodeTrace(
+        source_tokens=tuple(plain["source_tokens"]),
+        hypotheses=hypotheses,
+        steps=steps,
+        prompt_tokens=tuple(plain["prompt_tokens"]),
+        end_token=plain["end_token"],
+        prompt_attention=arrays.get("prompt_attention"),
+    )

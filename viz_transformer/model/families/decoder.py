@@ -99,22 +99,28 @@ class DecoderOnly(nn.Module):
         Raises:
             UserError: as `forward`, or if the interventions do not fit the model.
         """
-        logits, cache, _ = self._step(next_ids, cache, interventions, attend_fused)
-        return logits, cache
+        output = self.attended_step(next_ids, cache, interventions, attend_fused)
+        return output.logits, output.cache
 
-    def _step(
+    def attended_step(
         self,
-        next_ids: Tensor,
+        next_ids: Int[Tensor, " batch"],
         cache: TextCache,
-        interventions: Interventions | None,
-        attention: Attention,
-    ) -> tuple[Tensor, TextCache, tuple]:
+        interventions: Interventions | None = None,
+        attention: Attention = attend,
+    ) -> StepOutput:
+        """Do what `decode_step` does, and return what `attention` gave as weights too.
+
+        Raises:
+            UserError: as `decode_step`.
+        """
         changes = checked(interventions, self.config)
         ids = next_ids[:, None]  # [batch, 1]
         x = self.embed(ids, changes, cache.length)  # [batch, 1, d_model]
         new_mask = family_padding_mask(ids, self.config, changes)
         x, cache, weights = self.decoder.step(x, new_mask, cache, changes, attention)
-        return self.logits(x)[:, 0], cache, weights  # logits [batch, vocab]
+        logits = self.logits(x)[:, 0]  # [batch, vocab]
+        return StepOutput(logits=logits, cache=cache, decoder_attention=weights)
 
     def embed(
         self,
@@ -173,17 +179,3 @@ class TracedDecoderOnly(DecoderOnly):
             target_positions=self.embedding.places(target_ids.shape[1], changes),
             last_hidden_state=x,
         )
-
-    def traced_step(
-        self,
-        next_ids: Int[Tensor, " batch"],
-        cache: TextCache,
-        interventions: Interventions | None = None,
-    ) -> StepOutput:
-        """Do what `decode_step` does, and keep what every head looked at.
-
-        Raises:
-            UserError: as `decode_step`.
-        """
-        logits, cache, attentions = self._step(next_ids, cache, interventions, attend)
-        return StepOutput(logits=logits, cache=cache, decoder_attention=attentions)

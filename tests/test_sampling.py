@@ -1,0 +1,125 @@
+"""Drawing words: what temperature, top-k and top-p leave, by hand, and what is drawn of it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from tests.test_decoding import EOS, VOCABULARY, log_prob, tiny_model
+from viz_transformer.decoding import beam_search, greedy, kept_probabilities, sample
+from viz_transformer.errors import UserError
+
+#: Logits whose softmax is 0.5, 0.25, 0.15, 0.1.
+LOGITS = torch.tensor([0.5, 0.25, 0.15, 0.1]).log()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({}, [0.5, 0.25, 0.15, 0.1]),
+        ({"top_k": 2}, [2 / 3, 1 / 3, 0, 0]),
+        ({"top_k": 9}, [0.5, 0.25, 0.15, 0.1]),
+        ({"top_p": 0.5}, [1, 0, 0, 0]),
+        ({"top_p": 0.6}, [2 / 3, 1 / 3, 0, 0]),  # the word that reaches 0.6 stays
+        ({"top_p": 1.0}, [0.5, 0.25, 0.15, 0.1]),
+        ({"top_p": 0.001}, [1, 0, 0, 0]),  # one word is always left
+        ({"temperature": 0.5}, [0.25, 0.0625, 0.0225, 0.01]),  # squared, up to their sum
+        ({"top_k": 3, "top_p": 0.6}, [2 / 3, 1 / 3, 0, 0]),  # 0.556 of what top-k left is too few
+    ],
+    ids=str,
+)
+def test_what_is_left_is_what_is_worked_by_hand(arguments: dict, expected: list[float]) -> None:
+    expected = torch.tensor(expected) / sum(expected)
+    torch.testing.assert_close(kept_probabilities(LOGITS, **arguments), expected)
+
+
+def test_it_is_what_hugging_face_leaves() -> None:
+    from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+    torch.manual_seed(0)
+    for _ in range(20):
+        logits = 3 * torch.randn(4, 50)
+        theirs = TemperatureLogitsWarper(0.7)(None, logits)
+        theirs = TopPLogitsWarper(0.8)(None, TopKLogitsWarper(9)(None, theirs))
+        ours = kept_probabilities(logits, temperature=0.7, top_k=9, top_p=0.8)
+        torch.testing.assert_close(ours, theirs.softmax(-1))
+
+
+def test_of_equals_at_the_edge_the_lower_ids_stay() -> None:
+    kept = kept_probabilities(torch.zeros(4), top_k=2)
+    assert kept.tolist() == [0.5, 0.5, 0, 0]
+
+
+def test_the_same_seed_gives_the_same_text_alone_and_in_a_batch() -> None:
+    model, sources = tiny_model(6), [[3, EOS], [4, 3, EOS], [3, EOS]]
+    together = sample(model, sources, VOCABULARY, seed=7)
+    for source, trace in zip(sources, together, strict=True):
+        (alone,) = sample(model, [source], VOCABULARY, seed=7)
+        assert alone.hypotheses[0].ids == trace.hypotheses[0].ids
+    several = sample(model, [[3, EOS]] * 30, VOCABULARY, seed=range(30))
+    assert len({trace.hypotheses[0].ids for trace in several}) > 3
+
+
+def test_the_log_probability_is_that_of_one_pass() -> None:
+    model = tiny_model(5)
+    for seed in range(5):
+        (trace,) = sample(model, [[3, 4, EOS]], VOCABULARY, top_k=2, temperature=2, seed=seed)
+        (hypothesis,) = trace.hypotheses
+        if len(hypothesis.ids) < 14:  # at the maximum <eos> is forced
+            expected = log_prob(model, [3, 4, EOS], list(hypothesis.ids))
+            assert hypothesis.log_prob == pytest.approx(expected, abs=1e-4)
+        tokens = [s.candidates[i].token for s, i in zip(trace.steps, hypothesis.path, strict=True)]
+        assert tuple(tokens[:-1]) == hypothesis.tokens
+
+
+def test_each_candidate_tells_its_share_and_why_it_may_not_be() -> None:
+    (trace,) = sample(tiny_model(5), [[3, EOS]], VOCABULARY, top_k=1, min_length=1)
+    first = {candidate.token: candidate for candidate in trace.steps[0].candidates}
+    assert sum(candidate.share for candidate in first.values()) == pytest.approx(1)
+    assert first["<eos>"].reason == "the text has 0 words and needs at least 1"
+    assert first["<pad>"].status == "forbidden"
+    (drawn,) = (c for c in first.values() if c.status == "kept")
+    assert drawn.share == 1
+    (other,) = (c for c in first.values() if c.token in ("a", "b") and c is not drawn)
+    assert other.reason == "left out by top_k=1"
+
+
+def test_draws_follow_the_distribution() -> None:
+    model, source = tiny_model(2), [3, EOS]
+    (trace,) = beam_search(model, [source], VOCABULARY, max_length=1)
+    shares = {
+        c.token: c.token_log_prob for c in trace.steps[0].candidates if c.status != "forbidden"
+    }
+    total = sum(map(math.exp, shares.values()))
+    n = 2000
+    traces = sample(model, [source] * n, VOCABULARY, seed=range(n), max_length=1)
+    firsts = [t.hypotheses[0].tokens[0] if t.hypotheses[0].tokens else "<eos>" for t in traces]
+    for token, log_share in shares.items():
+        share = math.exp(log_share) / total
+        sd = math.sqrt(share * (1 - share) / n)
+        assert firsts.count(token) / n == pytest.approx(share, abs=4 * sd)
+
+
+def test_a_low_temperature_is_greedy() -> None:
+    model, sources = tiny_model(3), [[3, EOS], [4, 4, EOS]]
+    cold = sample(model, sources, VOCABULARY, temperature=1e-4)
+    assert [list(t.hypotheses[0].ids) for t in cold] == greedy(model, sources, VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"temperature": 0}, "temperature=0 must be a number above 0; .* use greedy"),
+        ({"temperature": True}, "temperature=True"),
+        ({"top_k": 0}, "top_k=0"),
+        ({"top_p": 0.0}, r"top_p=0\.0"),
+        ({"top_p": 1.1}, r"top_p=1\.1"),
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": [1, 2]}, r"seed=\[1, 2\] must be a whole number of at least 0, or one for each"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(arguments: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        sample(tiny_model(0), [[3, EOS]], VOCABULARY, **arguments)

@@ -1,0 +1,274 @@
+"""Beam search: several beginnings followed at once, for a whole batch of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from viz_transformer.decoding.lengths import LengthNorm, length_norm
+from viz_transformer.decoding.record import Ranked, Recorder
+from viz_transformer.decoding.rules import Model, Rules, Words, is_whole, make_rules
+from viz_transformer.decoding.steps import Steps, batches, evaluating, open_steps
+from viz_transformer.errors import UserError
+from viz_transformer.model import DecoderOnly
+from viz_transformer.model.interventions import Interventions
+from viz_transformer.trace import DecodeTrace, Hypothesis
+
+
+@torch.no_grad()
+def beam_search(
+    model: Model,
+    sources: Sequence[Sequence[int]],
+    vocabulary: Words,
+    *,
+    beam_width: int = 4,
+    length_penalty: float = 0.6,
+    norm: LengthNorm = length_norm,
+    min_length: int = 0,
+    max_length: int | None = None,
+    prefix: Sequence[int] | Sequence[Sequence[int]] = (),
+    early_stop: bool = True,
+    n_best: int | None = None,
+    interventions: Interventions | None = None,
+    steps: bool = True,
+    attention: bool = False,
+) -> list[DecodeTrace]:
+    """Write a batch of texts, following the `beam_width` most probable beginnings of each.
+
+    At each step the continuations of all hypotheses are ranked by log-probability; of equal ones
+    the earlier hypothesis comes first, then the lower id. Among the first `beam_width` those that
+    end with ``<eos>`` are finished, each once; the best `beam_width` of the others are kept. Width
+    1 is greedy search. At `max_length` words only ``<eos>`` may follow. The finished are ranked by
+    score, log-probability divided by `norm`.
+
+    Args:
+        model: a Transformer, or a DecoderOnly; evaluated without dropout, its mode is put back.
+        sources: ids of each source, ``<eos>`` at its end; of a DecoderOnly, what it continues.
+        vocabulary: names the tokens.
+        beam_width: hypotheses followed, at least 1.
+        length_penalty: 0 favours short texts; larger values favour longer ones.
+        norm: `length_norm`, or `power_norm` for scores as Hugging Face's.
+        min_length: fewest words before ``<eos>``.
+        max_length: most words; by default what `default_max_length` says.
+        prefix: ids that every text must begin with, or one list of them for each.
+        early_stop: True ends a search as soon as `beam_width` hypotheses are finished; False goes
+            on while one that is not can still become better than the worst of them.
+        n_best: how many hypotheses to return; by default all that are finished.
+        interventions: what to switch off or replace while it writes; None changes nothing.
+        steps: whether to record each step's candidates; without them it is quicker.
+        attention: whether to record what every head looked at, at each step; implies `steps`.
+
+    Returns:
+        One DecodeTrace per source, its hypotheses best first.
+
+    Raises:
+        UserError: if there is no source or one without a word, a number is out of range, a prefix
+            is of other words, or the interventions do not fit the model.
+
+    Source: Wu et al. 2016, section 7; early stopping and candidates: Klein et al. 2017 (OpenNMT).
+    """
+    _check_width("beam_width", beam_width)
+    if n_best is not None:
+        _check_width("n_best", n_best)
+        if n_best > beam_width:
+            raise UserError(
+                f"n_best={n_best} hypotheses cannot come of beam_width={beam_width}; widen the beam"
+            )
+    if not isinstance(length_penalty, int | float) or not 0 <= length_penalty < float("inf"):
+        raise UserError(f"length_penalty={length_penalty!r} must be a number of at least 0")
+    rules = make_rules(model, sources, vocabulary, min_length, max_length, prefix)
+    settings = _Settings(
+        beam_width, lambda length: norm(length, length_penalty), early_stop, n_best or beam_width
+    )
+    traces: list[DecodeTrace | None] = [None] * len(sources)
+    with evaluating(model):
+        for numbers in batches(model, sources):
+            chosen = [sources[number] for number in numbers]
+            room = len(chosen[0]) + rules.longest + 1
+            opened = open_steps(model, chosen, vocabulary, room, interventions, attention)
+            recorder = Recorder(rules, beam_width, settings.norm) if steps or attention else None
+            alone = isinstance(model, DecoderOnly)
+            search = _Search(*opened, rules, numbers, settings, recorder, alone)
+            search.run()
+            for place, number in enumerate(numbers):
+                traces[number] = search.trace(place, sources[number])
+    return traces
+
+
+@dataclass(frozen=True)
+class _Settings:
+    beam_width: int
+    norm: Callable[[int], float]
+    early_stop: bool
+    n_best: int
+
+
+@dataclass(frozen=True)
+class _End:
+    """A finished hypothesis: where it ended, and what it is worth."""
+
+    step: int
+    parent: int
+    rank: int  # among the candidates of its last step
+    log_prob: float
+    score: float
+
+
+@dataclass
+class _Search:
+    """The search over one batch; sentences leave it as they are done."""
+
+    steps: Steps
+    ids: Tensor
+    rules: Rules
+    numbers: list[int]
+    settings: _Settings
+    recorder: Recorder | None
+    alone: bool  # a decoder alone: a source is the beginning of its text
+    active: list[int] = field(default_factory=list)  # places in `numbers` still searched
+    history: list[tuple[dict[int, int], Tensor, Tensor, Tensor]] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Search until every sentence is done."""
+        self.active = list(range(len(self.numbers)))
+        self.finished: list[list[_End]] = [[] for _ in self.numbers]
+        totals = torch.zeros(len(self.numbers), 1)  # [sentence, hypothesis]
+        for step in range(self.rules.longest + 1):
+            logits = self.steps.step(self.ids)  # [row, vocab]
+            totals = self._advance(logits, totals, step)
+            if not self.active:
+                break
+
+    def _advance(self, logits: Tensor, totals: Tensor, step: int) -> Tensor:
+        """Write one more word everywhere; return the log-probabilities [sentence, hypothesis]."""
+        width, end = self.settings.beam_width, self.rules.words.eos_id
+        n_sentences, n_live = totals.shape
+        total = logits.logsumexp(-1, keepdim=True)  # [row, 1]
+        if self.recorder:
+            looks = getattr(self.steps, "looks", None)
+            self.recorder.saw(logits - total, totals, self.active, looks)
+        sentences = [self.numbers[place] for place in self.active for _ in range(n_live)]
+        logits = self.rules.bar(logits, step, sentences)
+        values, ids = ranked(logits, min(2 * width, logits.shape[1]))  # [row, candidate]
+        each = ids.shape[1]
+        sums = totals.view(-1, 1) + (values - total)  # [row, candidate]
+        sums = sums.reshape(n_sentences, n_live * each)
+        # Stable: of equal sums the earlier hypothesis is first, and then the lower id.
+        sums, order = sums.sort(dim=1, descending=True, stable=True)
+        sums, order = _padded(sums[:, : 2 * width], order[:, : 2 * width], 2 * width)
+        tokens = ids.reshape(n_sentences, -1).gather(1, order)  # [sentence, candidate]
+        parents = order // each  # [sentence, candidate]
+
+        ends = tokens == end
+        # The best that go on, in their order; -inf stands for what is not there.
+        kept = ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]  # [sentence, hypothesis]
+        kept_sums = sums.gather(1, kept).masked_fill(ends.gather(1, kept), -torch.inf)
+        kept_parents, kept_tokens = parents.gather(1, kept), tokens.gather(1, kept)
+        where = {place: row for row, place in enumerate(self.active)}
+        self.history.append((where, kept_parents, kept_tokens, kept))
+        self._finish(sums, parents, ends, step)
+        if self.recorder:
+            self.recorder.came_to(Ranked(sums, parents, tokens, kept, kept_sums))
+
+        going = self._going(kept_sums, step)
+        rows = kept_parents + n_live * torch.arange(n_sentences)[:, None]  # [sentence, hypothesis]
+        gone = len(going) < n_sentences
+        if gone:
+            rows, kept_sums, kept_tokens = rows[going], kept_sums[going], kept_tokens[going]
+            self.active = [self.active[row] for row in going.tolist()]
+        if self.active:
+            self.steps.select(rows.flatten(), going if gone else None)
+        self.ids = kept_tokens.flatten()
+        return kept_sums
+
+    def _finish(self, sums: Tensor, parents: Tensor, ends: Tensor, step: int) -> None:
+        """Take note of the hypotheses that end here: those among the first `beam_width`."""
+        settings = self.settings
+        ending = (ends & sums.isfinite())[:, : settings.beam_width].nonzero().tolist()
+        norm = settings.norm(step + 1)
+        changed = set()
+        for row, rank in ending:
+            log_prob = sums[row, rank].item()
+            found = _End(step, parents[row, rank].item(), rank, log_prob, log_prob / norm)
+            self.finished[self.active[row]].append(found)
+            changed.add(self.active[row])
+        for place in changed:  # the sort is stable: of equal scores the one that ended first
+            ordered = sorted(self.finished[place], key=lambda one: -one.score)
+            self.finished[place] = ordered[: settings.beam_width]
+
+    def _going(self, kept_sums: Tensor, step: int) -> Tensor:
+        """Return the rows of the sentences whose search goes on."""
+        settings = self.settings
+        best = kept_sums[:, 0].tolist()
+        going = []
+        for row, place in enumerate(self.active):
+            finished = self.finished[place]
+            alive = best[row] > -float("inf")
+            if alive and len(finished) == settings.beam_width:
+                # No score gets better than the log-probability of now over the norm to come.
+                longest = self.rules.max_lengths[self.numbers[place]] + 1
+                norm = max(settings.norm(step + 2), settings.norm(longest))
+                alive = not settings.early_stop and best[row] / norm > finished[-1].score
+            if alive:
+                going.append(row)
+        return torch.tensor(going, dtype=torch.long)
+
+    def trace(self, place: int, source: Sequence[int]) -> DecodeTrace:
+        """Return what became of one sentence."""
+        tokens = self.rules.words.tokens
+        hypotheses = []
+        for end in self.finished[place][: self.settings.n_best]:
+            ids, path, parent = [], [end.rank], end.parent
+            for where, parents, words, ranks in reversed(self.history[: end.step]):
+                row = where[place]
+                ids.append(words[row, parent].item())
+                path.append(ranks[row, parent].item())
+                parent = parents[row, parent].item()
+            ids.reverse()
+            hypotheses.append(
+                Hypothesis(
+                    ids=tuple(ids),
+                    tokens=tuple(tokens[i] for i in ids),
+                    log_prob=end.log_prob,
+                    score=end.score,
+                    path=tuple(reversed(path)),
+                )
+            )
+        steps = self.recorder.steps(place, self.numbers[place]) if self.recorder else ()
+        named = tuple(tokens[i] for i in source)
+        before = getattr(self.steps, "prompt_looks", None)
+        return DecodeTrace(
+            source_tokens=() if self.alone else named,
+            hypotheses=tuple(hypotheses),
+            steps=steps,
+            prompt_tokens=named if self.alone else (tokens[self.rules.words.sos_id],),
+            end_token=tokens[self.rules.words.eos_id],
+            prompt_attention=None if before is None else before[place].numpy(),
+        )
+
+
+def ranked(logits: Tensor, n_best: int) -> tuple[Tensor, Tensor]:
+    """Return the `n_best` largest of each row with their ids, of equal ones the lower id first."""
+    n_more = min(n_best + 1, logits.shape[1])
+    values, ids = logits.topk(n_more)  # [row, n_more]
+    # torch.topk leaves the order of equals open. They are rare, and only then all is sorted.
+    if ((values[:, 1:] == values[:, :-1]) & values[:, 1:].isfinite()).any():
+        values, ids = logits.sort(dim=1, descending=True, stable=True)
+    return values[:, :n_best], ids[:, :n_best]
+
+
+def _padded(sums: Tensor, order: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """Fill up to n candidates with impossible ones, where a small vocabulary has not as many."""
+    missing = n - sums.shape[1]
+    if missing <= 0:
+        return sums, order
+    sums = torch.nn.functional.pad(sums, (0, missing), value=-torch.inf)
+    return sums, torch.nn.functional.pad(order, (0, missing))
+
+
+def _check_width(name: str, width: object) -> None:
+    if not is_whole(width) or width < 1:
+        raise UserError(f"{name}={width!r} must be a whole number of at least 1")

@@ -1,0 +1,229 @@
+"""Sampling: a word drawn from the distribution each time, or from what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from viz_transformer.decoding.rules import Model, Rules, Words, is_whole, make_rules
+from viz_transformer.decoding.steps import Steps, batches, evaluating, open_steps
+from viz_transformer.errors import UserError
+from viz_transformer.model import DecoderOnly
+from viz_transformer.model.interventions import Interventions
+from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace, Hypothesis, Probable
+
+_N_SHOWN = 12  # how much of each distribution's top is kept
+
+
+@torch.no_grad()
+def sample(
+    model: Model,
+    sources: Sequence[Sequence[int]],
+    vocabulary: Words,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int | Sequence[int] = 0,
+    min_length: int = 0,
+    max_length: int | None = None,
+    prefix: Sequence[int] | Sequence[Sequence[int]] = (),
+    interventions: Interventions | None = None,
+) -> list[DecodeTrace]:
+    """Write each text by drawing words.
+
+    Logits are divided by the temperature, then all but the `top_k` most probable words are left
+    out, then all but the fewest that together have a probability of `top_p`; one of the rest is
+    drawn by its share of their probability. Each sentence has its own generator, so the same seed
+    gives the same text, alone or in a batch.
+
+    Args:
+        model: a Transformer, or a DecoderOnly; evaluated without dropout, its mode is put back.
+        sources: ids of each source, ``<eos>`` at its end; of a DecoderOnly, what it continues.
+        vocabulary: names the tokens.
+        temperature: above 0; below 1 favours the probable words, above 1 evens them out.
+        top_k: how many words are left, at least 1; None leaves all.
+        top_p: the probability that is left, above 0 and at most 1; None leaves all.
+        seed: of the draws, one for all sentences or one for each.
+        min_length: fewest words before ``<eos>``.
+        max_length: most words; by default what `default_max_length` says.
+        prefix: ids that every text must begin with, or one list of them for each.
+        interventions: what to switch off or replace while it writes; None changes nothing.
+
+    Returns:
+        One DecodeTrace per source with one hypothesis, whose `log_prob` is that of the whole
+        distribution, and whose `score` is the same. A step's candidates are its most probable
+        words: the drawn one is kept (or finished), those left out are forbidden, the others
+        pruned; `share` is the probability with which each could be drawn.
+
+    Raises:
+        UserError: as `beam_search`, or if temperature, top_k, top_p or seed is out of range.
+
+    Source: Fan et al. 2018, section 5 (top-k); Holtzman et al. 2020, section 3.1 (top-p).
+    """
+    _check(temperature, top_k, top_p)
+    seeds = [seed] * len(sources) if is_whole(seed) else list(seed)
+    if len(seeds) != len(sources) or not all(is_whole(each) and each >= 0 for each in seeds):
+        raise UserError(
+            f"seed={seed!r:.40} must be a whole number of at least 0, or one for each of the "
+            f"{len(sources)} sentences"
+        )
+    rules = make_rules(model, sources, vocabulary, min_length, max_length, prefix)
+    traces: list[DecodeTrace | None] = [None] * len(sources)
+    alone = isinstance(model, DecoderOnly)
+    with evaluating(model):
+        for numbers in batches(model, sources):
+            chosen = [sources[number] for number in numbers]
+            room = len(chosen[0]) + rules.longest + 1
+            steps, ids = open_steps(model, chosen, vocabulary, room, interventions)
+            draws = _Draws(rules, numbers, temperature, top_k, top_p, seeds, alone)
+            draws.run(steps, ids)
+            for place, number in enumerate(numbers):
+                traces[number] = draws.trace(place, sources[number])
+    return traces
+
+
+def kept_probabilities(
+    logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> Tensor:
+    """Return with which probability each word is drawn [..., vocab]; those left out have 0.
+
+    Of equally probable words at the edge the lower ids stay.
+    """
+    scaled = (logits / temperature).softmax(-1)  # [..., vocab]
+    if top_k is None and top_p is None:
+        return scaled
+    values, order = scaled.sort(dim=-1, descending=True, stable=True)  # [..., rank]
+    rank = torch.arange(values.shape[-1], device=values.device)
+    left = torch.ones_like(values, dtype=torch.bool)
+    if top_k is not None:
+        left &= rank < top_k
+        values = values * left / (values * left).sum(-1, keepdim=True)
+    if top_p is not None:
+        # A word stays while those before it have not reached top_p: the one that does, stays too.
+        left &= values.cumsum(-1) - values < top_p
+    values = values * left
+    values = values / values.sum(-1, keepdim=True)
+    return torch.zeros_like(scaled).scatter_(-1, order, values)
+
+
+class _Draws:
+    """The texts of one batch as they are drawn."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        numbers: list[int],
+        temperature: float,
+        top_k: int | None,
+        top_p: float | None,
+        seeds: list[int],
+        alone: bool,
+    ) -> None:
+        self._alone = alone
+        self._rules, self._numbers = rules, numbers
+        self._filter = (temperature, top_k, top_p)
+        self._generators = [torch.Generator().manual_seed(seeds[number]) for number in numbers]
+        self._ids: list[list[int]] = [[] for _ in numbers]
+        self._log_probs = [0.0] * len(numbers)
+        self._steps: list[list[DecodeStep]] = [[] for _ in numbers]
+        self._paths: list[list[int]] = [[] for _ in numbers]
+
+    def run(self, steps: Steps, ids: Tensor) -> None:
+        """Draw until every text has ended."""
+        end = self._rules.words.eos_id
+        ended = [False] * len(self._numbers)
+        for step in range(self._rules.longest + 1):
+            logits = steps.step(ids)  # [sentence, vocab]
+            log_probs = logits.log_softmax(-1)
+            barred = self._rules.bar(logits.clone(), step, self._numbers)
+            shares = kept_probabilities(barred, *self._filter)
+            drawn = [
+                torch.multinomial(share, 1, generator=generator).item()
+                for share, generator in zip(shares.cpu(), self._generators, strict=True)
+            ]
+            for place, token in enumerate(drawn):
+                if not ended[place]:
+                    self._note(place, step, token, log_probs[place], shares[place])
+                    ended[place] = token == end
+            if all(ended):
+                return
+            ids = torch.tensor(drawn, device=ids.device)
+
+    def _note(self, place: int, step: int, drawn: int, log_probs: Tensor, shares: Tensor) -> None:
+        words, before = self._rules.words, self._log_probs[place]
+        shown = log_probs.topk(min(_N_SHOWN, len(log_probs))).indices.tolist()
+        if drawn not in shown:
+            shown.append(drawn)
+        candidates = []
+        for token in shown:
+            log_prob, share = log_probs[token].item(), shares[token].item()
+            why = self._rules.why_barred(token, step, self._numbers[place])
+            if token == drawn:
+                status = "finished" if token == words.eos_id else "kept"
+                reason = f"drawn, with probability {share:.3f}"
+            elif share > 0:
+                status, reason = "pruned", f"not drawn, with probability {share:.3f}"
+            else:
+                status, reason = "forbidden", why or f"left out by {self._left_out_by()}"
+            candidates.append(
+                Candidate(
+                    parent=0,
+                    token=words.tokens[token],
+                    log_prob=before + log_prob,
+                    score=before + log_prob,
+                    status=status,
+                    reason=reason,
+                    token_log_prob=log_prob,
+                    share=share,
+                )
+            )
+        probable = tuple(
+            Probable(token=words.tokens[t], log_prob=log_probs[t].item()) for t in shown
+        )
+        self._steps[place].append(DecodeStep(candidates=tuple(candidates), probable=(probable,)))
+        self._paths[place].append(shown.index(drawn))
+        self._log_probs[place] += log_probs[drawn].item()
+        self._ids[place].append(drawn)
+
+    def _left_out_by(self) -> str:
+        _, top_k, top_p = self._filter
+        names = [f"top_k={top_k}"] if top_k is not None else []
+        return (
+            " and ".join([*names, f"top_p={top_p}"] if top_p is not None else names) or "rounding"
+        )
+
+    def trace(self, place: int, source: Sequence[int]) -> DecodeTrace:
+        """Return one text and how it was drawn."""
+        tokens, ids = self._rules.words.tokens, tuple(self._ids[place][:-1])  # without <eos>
+        hypothesis = Hypothesis(
+            ids=ids,
+            tokens=tuple(tokens[i] for i in ids),
+            log_prob=self._log_probs[place],
+            score=self._log_probs[place],
+            path=tuple(self._paths[place]),
+        )
+        named = tuple(tokens[i] for i in source)
+        return DecodeTrace(
+            source_tokens=() if self._alone else named,
+            hypotheses=(hypothesis,),
+            steps=tuple(self._steps[place]),
+            prompt_tokens=named if self._alone else (tokens[self._rules.words.sos_id],),
+            end_token=tokens[self._rules.words.eos_id],
+        )
+
+
+def _check(temperature: object, top_k: object, top_p: object) -> None:
+    number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
+    if not number or not 0 < temperature < float("inf"):
+        raise UserError(
+            f"temperature={temperature!r} must be a number above 0; for the most probable word "
+            "each time, use greedy"
+        )
+    if top_k is not None and (not is_whole(top_k) or top_k < 1):
+        raise UserError(f"top_k={top_k!r} must be a whole number of at least 1, or None for all")
+    number = isinstance(top_p, int | float) and not isinstance(top_p, bool)
+    if top_p is not None and (not number or not 0 < top_p <= 1):
+        raise UserError(f"top_p={top_p!r} must be above 0 and at most 1, or None for all")
