@@ -1,5 +1,7 @@
 // How the explorer's parts share the width.
 
+import { isMany } from "./paths.js";
+
 /**
  * The arrangement of the page at a width, and each part's room in pixels.
  *
@@ -36,6 +38,7 @@ export function notes(shown, { threshold, mergeWords, lines }) {
     told.push("Pieces are merged into words: the weight to a word is the sum over its pieces, from a word the mean.");
   }
   const [kept, all] = [lines.reduce((sum, one) => sum + (one?.count ?? 0), 0), lines.reduce((sum, one) => sum + (one?.all ?? 0), 0)];
-  if (weights && kept < all) told.push(`The strongest ${kept} of ${all} lines are drawn.`);
+  if (weights && lines.length && isMany(shown)) told.push("Lines are drawn for the queries in view.");
+  else if (weights && kept < all) told.push(`The strongest ${kept} of ${all} lines are drawn.`);
   return told;
 }

@@ -12,7 +12,7 @@ import { drawHeads, headsLayout, KIND_NAMES, paintStandIn, paintThumbnails, sort
 import { drawMatrix, matrixLayout, paintCells, WHOLE } from "./matrix.js";
 import { lookAt } from "./now.js";
 import { openPanel } from "./panel.js";
-import { pathsOf } from "./paths.js";
+import { isMany, pathsOf } from "./paths.js";
 import { openReadout } from "./readout.js";
 import { foundIn, foundInWords } from "./selection.js";
 import { spokenGrid } from "./spoken.js";
@@ -20,7 +20,7 @@ import { openStore } from "./store.js";
 import { headInWords, openTelling } from "./telling.js";
 import { visible } from "./text.js";
 import { openTwin } from "./twin.js";
-import { drawWords, wordsLayout } from "./words.js";
+import { drawWords, wordsInView, wordsLayout } from "./words.js";
 
 const MANY_WEIGHTS = 4e6;
 const TRAITS = [
@@ -146,7 +146,7 @@ export function render({ model, el }) {
 
   function drawLarge(room, width, least, found) {
     const { theme, shape, now: { shown, active, pinned, entry } } = state;
-    const widest = (names, what) => once(what, shown.name, () =>
+    const widest = (names, what) => once(what, names, () =>
       Math.ceil(Math.max(...names.map((name) => theme.measure(visible(name).slice(0, 40), 15, true)))));
     const layout = matrixLayout({
       rows: shown.rows, cols: shown.cols, width, maxHeight: room.height,
@@ -176,9 +176,11 @@ export function render({ model, el }) {
       for (const text of titles) element(columns, "span").textContent = text;
     });
     const focus = placesFor(active)[0] ?? null;
-    const paths = once("paths", JSON.stringify([links.map((link) => link.shown.name), focus, least]), () =>
-      pathsOf(links, layout.counts, focus, least));
-    drawWords(wordsCanvas, layout, scroller.scrollTop / theme.scale, {
+    const top = scroller.scrollTop / theme.scale;
+    const inView = links.some((link) => isMany(link.shown)) && !focus ? wordsInView(layout, top, Math.max(...layout.counts)) : undefined;
+    const paths = once("paths", JSON.stringify([links.map((link) => link.shown.name), focus, least, inView]), () =>
+      pathsOf(links, layout.counts, focus, least, inView));
+    drawWords(wordsCanvas, layout, top, {
       names, links, paths, found, limit: shown.limit, active: placesFor(active), pinned: placesFor(pinned),
     }, theme);
     [shape.words, shape.paths] = [layout, paths];

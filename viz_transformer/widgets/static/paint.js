@@ -20,25 +20,51 @@ export function paintWeights(
   const columns = spans(cols, width, across, x);
   const lines = spans(rows, height, down, y);
   const [scale, middle] = limit === null ? [255, 0] : [127.5 / limit, 127.5];
+  const best = new Float32Array(width); // the strongest beneath each pixel of a line
+  const open = new Uint8Array(width); // whether one of them may be looked at
+  let done = -1;
   for (let line = 0; line < height; line++) {
+    const [firstRow, endRow] = [lines[2 * line], lines[2 * line + 1]];
+    if (firstRow !== done) { // else this line shows the cells that the one above it shows
+      done = firstRow;
+      best.fill(0);
+      open.fill(masked === null ? 1 : 0);
+      for (let row = firstRow; row < endRow; row++) {
+        gatherRow(weights, row * cols, columns, best, limit !== null);
+        if (masked !== null) openRow(masked, row * cols, columns, open);
+      }
+    }
     const out = (top + line) * stride + left;
     for (let column = 0; column < width; column++) {
-      let [strongest, size, open] = [0, 0, false];
-      for (let row = lines[2 * line]; row < lines[2 * line + 1]; row++) {
-        const start = row * cols;
-        for (let col = columns[2 * column]; col < columns[2 * column + 1]; col++) {
-          const weight = weights[start + col];
-          const far = weight < 0 ? -weight : weight;
-          if (far > size) [strongest, size] = [weight, far];
-          if (masked !== null && !open && masked[start + col] === 0) open = true;
-        }
-      }
+      const strongest = best[column];
       const place = strongest * scale + middle + 0.5;
       let colour = ramp[place < 0 ? 0 : place >= 255 ? 255 : place | 0];
-      if (size < least) colour = blank;
-      if (masked !== null && !open) colour = (x + column + y + line) % period < period / 5 ? hatch : blank;
+      if (Math.abs(strongest) < least) colour = blank;
+      if (!open[column]) colour = (x + column + y + line) % period < period / 5 ? hatch : blank;
       pixels[out + column] = colour;
     }
+  }
+}
+
+/** Keep in `best` the strongest so far, one row more considered: the tight loop of it all. */
+function gatherRow(weights, start, columns, best, signed) {
+  for (let column = 0; column < best.length; column++) {
+    let strongest = best[column];
+    const end = start + columns[2 * column + 1];
+    if (signed) {
+      for (let at = start + columns[2 * column]; at < end; at++) {
+        if (Math.abs(weights[at]) > Math.abs(strongest)) strongest = weights[at];
+      }
+    } else {
+      for (let at = start + columns[2 * column]; at < end; at++) if (weights[at] > strongest) strongest = weights[at];
+    }
+    best[column] = strongest;
+  }
+}
+
+function openRow(masked, start, columns, open) {
+  for (let column = 0; column < open.length; column++) {
+    for (let col = columns[2 * column]; col < columns[2 * column + 1]; col++) open[column] |= 1 - masked[start + col];
   }
 }
 

@@ -1,42 +1,53 @@
 // Which lines to draw between columns of words, and how strong: steps, and paths of several steps.
 
 const FAINTEST = 0.02; // lines below this weight are left out: they are invisible, and there are many
+const MANY_CELLS = 2 ** 17; // of these the lines of the rows in view are drawn: all take too long
 export const MOST_LINES = 600; // of one step between two columns: more is a blot, and slow
 
 /**
  * The strongest lines of one picture of weights, as {row, col, value, count, all}: `value` is the
  * weight (of a difference, its share of the scale), times what of the focus reaches its row
  * (`rowReach`) or column (`colReach`). `all` counts those from `least` up, `count` those kept.
+ * `inView`, [first, last + 1], are the rows to look at.
  */
-export function strongLines({ weights, rows, cols, limit }, { rowReach = null, colReach = null, least, most = MOST_LINES }) {
-  const from = reached(rowReach, rows, least);
-  const to = reached(colReach, cols, least);
-  const valueOf = (row, col) =>
-    (weights[row * cols + col] / (limit ?? 1)) * (rowReach ? rowReach[row] : 1) * (colReach ? colReach[col] : 1);
+export function strongLines({ weights, rows, cols, limit }, { rowReach = null, colReach = null, least, most = MOST_LINES, inView = [0, rows] }) {
+  const from = reached(rowReach, rows, least).subarray(...inView);
+  const to = colReach && reached(colReach, cols, least); // null: all of them
+  const across = to ? to.length : cols;
+  const scale = 1 / (limit ?? 1);
   const steps = new Uint32Array(257);
   let all = 0;
-  for (const row of from) {
-    for (const col of to) {
-      const size = Math.abs(valueOf(row, col));
-      if (size < least) continue;
+  for (let i = 0; i < from.length; i++) {
+    const start = from[i] * cols;
+    const near = rowReach ? rowReach[from[i]] * scale : scale;
+    for (let j = 0; j < across; j++) {
+      const value = to ? weights[start + to[j]] * near * colReach[to[j]] : weights[start + j] * near;
+      if (value < least && value > -least) continue;
       all += 1;
-      steps[Math.min(256, (size * 256) | 0)] += 1;
+      steps[Math.min(256, Math.abs(value) * 256) | 0] += 1;
     }
   }
-  let [cut, count] = [256, steps[256]];
+  let [cut, count] = [257, 0];
   while (cut > 0 && count + steps[cut - 1] <= most) count += steps[--cut];
   const edge = Math.max(least, cut / 256);
   const lines = { row: new Uint16Array(count), col: new Uint16Array(count), value: new Float32Array(count), count: 0, all };
-  for (const row of from) {
-    for (const col of to) {
-      const value = valueOf(row, col);
-      if (Math.abs(value) < edge || lines.count === count) continue;
-      lines.row[lines.count] = row;
-      lines.col[lines.count] = col;
+  for (let i = 0; i < from.length && lines.count < count; i++) {
+    const start = from[i] * cols;
+    const near = rowReach ? rowReach[from[i]] * scale : scale;
+    for (let j = 0; j < across && lines.count < count; j++) {
+      const value = to ? weights[start + to[j]] * near * colReach[to[j]] : weights[start + j] * near;
+      if (value < edge && value > -edge) continue;
+      lines.row[lines.count] = from[i];
+      lines.col[lines.count] = to ? to[j] : j;
       lines.value[lines.count++] = value;
     }
   }
   return lines;
+}
+
+/** Whether a picture has so many cells that not all its lines are worked out. */
+export function isMany({ rows, cols }) {
+  return rows * cols > MANY_CELLS;
 }
 
 /** The indices that `reach` reaches by at least `least`; all without it. */
@@ -68,12 +79,14 @@ export function spread({ weights, rows, cols }, near, fromRows, least = 0.002) {
  * `links[i]` joins column i to i + 1 and is {shown, flip}: its queries are on the left, or with
  * `flip` on the right. A path is as strong as the product of its weights. From `focus`, {column,
  * index}, paths run through all columns; of a difference, only one step: changes do not multiply.
- * Without a focus every link shows its own strongest weights.
+ * Without a focus every link shows its own strongest weights, of many those of the rows `inView`.
  */
-export function pathsOf(links, counts, focus, threshold) {
+export function pathsOf(links, counts, focus, threshold, inView) {
   const reach = counts.map(() => null);
   if (!focus) {
-    const lines = links.map(({ shown }) => shown.weights && strongLines(shown, { least: Math.max(FAINTEST, threshold) }));
+    const lines = links.map(({ shown }) => shown.weights && strongLines(shown, {
+      least: Math.max(FAINTEST, threshold), ...(isMany(shown) && { inView }),
+    }));
     return { reach, lines };
   }
   const lines = links.map(() => null);

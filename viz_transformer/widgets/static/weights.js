@@ -57,7 +57,7 @@ export function paintMatrix(weights, offset, rows, cols, pixels, stride, left, t
 
 /**
  * For each of `size` pixels, the first cell beneath it and the one after the last; the pixels
- * begin at `start` of the `whole` that show all cells.
+ * begin at `start` of the `whole` that show all cells. No cell is beneath two where pixels are few.
  */
 export function spans(cells, size, whole = size, start = 0) {
   const bounds = new Int32Array(2 * size);
@@ -65,7 +65,7 @@ export function spans(cells, size, whole = size, start = 0) {
     const first = Math.min(cells - 1, Math.floor(((start + pixel) * cells) / whole));
     bounds[2 * pixel] = first;
     bounds[2 * pixel + 1] =
-      whole >= cells ? first + 1 : Math.min(cells, Math.ceil(((start + pixel + 1) * cells) / whole));
+      whole >= cells ? first + 1 : Math.min(cells, Math.floor(((start + pixel + 1) * cells) / whole));
   }
   return bounds;
 }
