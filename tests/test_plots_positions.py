@@ -14,6 +14,7 @@ from viz_transformer.analysis.positions import (
     ProbeHead,
     is_sinusoidal,
     look_alikes,
+    offset_spread,
     rms,
     similarity,
     turned,
@@ -30,7 +31,6 @@ from viz_transformer.plots import (
     plot_wavelength,
     save_figure,
 )
-from viz_transformer.plots.positions import offset_spread
 from viz_transformer.trace import ForwardTrace
 
 WAVES = sinusoidal_encoding(24, 16).numpy()

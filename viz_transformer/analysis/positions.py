@@ -86,6 +86,13 @@ def similarity(table: ArrayLike) -> Float64:
     return table @ table.T
 
 
+def offset_spread(scores: ArrayLike) -> float:
+    """Return how much scores [position, position] of one offset differ at most."""
+    matrix = as_table(scores, "scores")
+    size = len(matrix)
+    return max(float(np.ptp(np.diagonal(matrix, k))) for k in range(1 - size, size))
+
+
 def turned(vectors: ArrayLike, positions: ArrayLike) -> Float64:
     """Turn each pair (x_2i, x_2i+1) of each vector by position / 10000^(2i / width).
 

@@ -11,6 +11,7 @@ from viz_transformer.analysis.positions import (
     as_table,
     is_sinusoidal,
     look_alikes,
+    offset_spread,
     rms,
     similarity,
     wavelength,
@@ -184,13 +185,6 @@ def plot_by_offset(
         f"Line chart of the {of} by offset, from position {position}. At one offset the positions "
         f"differ by up to {spread:.3f}.",
     )
-
-
-def offset_spread(scores: ArrayLike) -> float:
-    """Return how much scores [position, position] of one offset differ at most."""
-    matrix = as_table(scores, "scores")
-    size = len(matrix)
-    return max(float(np.ptp(np.diagonal(matrix, k))) for k in range(1 - size, size))
 
 
 def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None) -> Figure:

@@ -13,13 +13,13 @@ from viz_transformer.analysis.positions import (
     ProbeHead,
     as_table,
     look_alikes,
+    offset_spread,
     rms,
     similarity,
     turned,
     wavelength,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.plots.positions import offset_spread
 from viz_transformer.widgets.bundle import bundle
 from viz_transformer.widgets.view import Answer, Index, SelectionError, View, styles
 
