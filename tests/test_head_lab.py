@@ -199,7 +199,8 @@ def test_factors_that_make_no_sense_are_refused(lab: HeadLab, factors: list, mes
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("kind", "sideways"), ("layer", 2), ("head", -1), ("query", 40)]
+    ("name", "value"),
+    [("kind", "sideways"), ("layer", 2), ("head", -1), ("query", 40), ("text_size", 9.0)],
 )
 def test_a_choice_that_is_not_there_is_refused(lab: HeadLab, name: str, value: object) -> None:
     before = getattr(lab, name)

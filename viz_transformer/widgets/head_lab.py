@@ -46,6 +46,7 @@ class HeadLab(View):
         layer: its layer.
         head: its index in the layer.
         query: the pinned word of the chosen head's matrix (the word that looks), or None.
+        text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
     """
 
     _esm = bundle("head_lab.js")
@@ -57,6 +58,7 @@ class HeadLab(View):
     layer = Index(help="layer of the chosen head, counted from 0").tag(sync=True)
     head = Index(help="the chosen head, counted from 0").tag(sync=True)
     query = Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
+    text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
 
     def __init__(self, answer: Answer, sentence: str) -> None:
         """Make a view of a model behind a function; the head that matters most is chosen.
@@ -207,6 +209,12 @@ class HeadLab(View):
                 f"{name}={value}, but the {self.kind} attention has {size}; choose 0 to {size - 1}"
             )
         return value
+
+    @traitlets.validate("text_size")
+    def _check_text_size(self, proposal: dict[str, Any]) -> float:
+        if not 0.5 <= proposal["value"] <= 4:
+            raise SelectionError(f"text_size={proposal['value']:g}; give 0.5 to 4, 1 for the usual")
+        return proposal["value"]
 
     @traitlets.observe("sentence", "kind")
     def _fit_query(self, _: object) -> None:

@@ -11,10 +11,11 @@ import { changesInWords, differences, effectInWords, factorOf, headName, movedIn
 import { wordTable, worthTable } from "./head_lab_tables.js";
 import { canonical, NEEDS_KERNEL, openKernel } from "./kernel.js";
 import { numberTable } from "./numbers.js";
+import { nextSize } from "./panel.js";
 import { visible } from "./text.js";
 import { decodeWeights } from "./weights.js";
 
-const TRAITS = ["sentence", "factors", "kind", "layer", "head", "query"];
+const TRAITS = ["sentence", "factors", "kind", "layer", "head", "query", "text_size"];
 
 /** One head's weights out of a reply: {…words, rows, cols, values}, values flat [query, key]. */
 export function headOf(reply, { kind, layer, head }) {
@@ -41,6 +42,9 @@ function render({ model, el }) {
     "data-lm-suppress-shortcuts": "true",
   });
   button(form, "Translate", translate);
+  for (const [text, name, way] of [["A−", "Smaller text", -1], ["A+", "Larger text", 1]]) {
+    button(form, text, () => view.set({ text_size: nextSize(model.get("text_size") ?? 1, way) })).setAttribute("aria-label", name);
+  }
   const problem = element(root, "p", "vt-problem", { role: "alert" });
   const translations = element(root, "div", "vt-translations");
   const lines = ["as trained", "with your changes"].map((name) => {
@@ -162,7 +166,9 @@ function render({ model, el }) {
   }
 
   function draw({ theme, width }) {
-    root.dataset.layout = width >= 900 ? "wide" : width >= 620 ? "medium" : "narrow";
+    const size = model.get("text_size") ?? 1;
+    root.style.fontSize = `${14 * size}px`;
+    root.dataset.layout = width / size >= 900 ? "wide" : width / size >= 620 ? "medium" : "narrow";
     const now = state();
     fetchMissing(now);
     if (field.dataset.of !== now.sentence) {

@@ -46,7 +46,7 @@ export function headGrid(parent, { onChoose, onToggle }) {
       const part = element(node, "div", "vt-head-kind");
       element(part, "div", "vt-part-name").textContent = KIND_NAMES[kind];
       const table = element(part, "div", "vt-head-rows");
-      table.style.gridTemplateColumns = `20px repeat(${heads}, minmax(0, 44px))`;
+      table.style.gridTemplateColumns = `1.4em repeat(${heads}, minmax(0, 3.1em))`;
       const numbers = (text, top) => {
         const name = element(table, "span", "vt-head-number", { "aria-hidden": "true" });
         name.textContent = text;
