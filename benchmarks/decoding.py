@@ -1,109 +1,191 @@
-"""Beam search in one batch with a cache, against a loop that runs each hypothesis alone."""
+"""Tokens per second of greedy and beam search, against Hugging Face's and a loop with no cache."""
 
 from __future__ import annotations
 
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
+import transformers
 
 from benchmarks.table import Goal, Table
-from viz_transformer.decoding import beam_search, default_max_length, length_norm
-from viz_transformer.model import Transformer
-from viz_transformer.translator import load_translator
-from viz_transformer.vocabulary import Vocabulary
+from viz_transformer.decoding import beam_search, greedy
+from viz_transformer.model import Transformer, from_huggingface
 
-SENTENCES = (
-    "the black cat sleeps",
-    "the animal did not cross the street because it was too tired",
-    "the animal did not cross the street because it was too wide",
-)
-BEAM_WIDTH, LENGTH_PENALTY = 4, 0.6
-REPEATS = 15
-WANTED_RATIO = 2
+#: d_model, layers of encoder and decoder, heads.
+SIZES = ((64, 2, 4), (256, 3, 4), (512, 6, 8))
+N_WORDS, SOURCE_LENGTH, BEAM_WIDTH = 2000, 16, 4
+BATCHES, LENGTHS = (1, 32), (16, 64, 256)
+#: Each side runs until it has taken this long, by turns, but at least twice and at most 7 times.
+SECONDS_EACH = 3.0
+PAD, EOS = N_WORDS - 1, 0
+
+
+@dataclass(frozen=True)
+class Words:
+    """Marian's special tokens: a text begins with padding."""
+
+    pad_id: int = PAD
+    sos_id: int = PAD
+    eos_id: int = EOS
+    tokens: tuple[str, ...] = tuple(f"t{i}" for i in range(N_WORDS))
+
+
+def models(d_model: int, n_layers: int, n_heads: int) -> tuple[torch.nn.Module, Transformer]:
+    """Return a random MarianMTModel and ours, with the same weights."""
+    torch.manual_seed(0)
+    config = transformers.MarianConfig(
+        vocab_size=N_WORDS,
+        d_model=d_model,
+        encoder_layers=n_layers,
+        decoder_layers=n_layers,
+        encoder_attention_heads=n_heads,
+        decoder_attention_heads=n_heads,
+        encoder_ffn_dim=4 * d_model,
+        decoder_ffn_dim=4 * d_model,
+        max_position_embeddings=512,
+        pad_token_id=PAD,
+        eos_token_id=EOS,
+        decoder_start_token_id=PAD,
+        forced_eos_token_id=None,
+        init_std=0.1,
+    )
+    theirs = transformers.MarianMTModel(config).eval()
+    return theirs, from_huggingface(theirs).eval()
 
 
 @torch.no_grad()
-def plain_loop(model: Transformer, source: list[int], vocabulary: Vocabulary) -> list[int]:
-    """Search as beam_search does, but run each hypothesis by itself and whole at every step."""
+def plain_loop(model: Transformer, source: list[int], length: int) -> None:
+    """Beam search with no cache: each hypothesis by itself and whole, at every step."""
     source_ids = torch.tensor([source])
     source_mask = model.padding_mask(source_ids)
     memory = model.encode(source_ids)
-    live = [([vocabulary.sos_id], 0.0)]
-    finished: list[tuple[float, list[int]]] = []
-    for _ in range(default_max_length(model, [source])):
+    live = [([PAD], 0.0)]
+    for _ in range(length):
         continued = []
         for ids, log_prob in live:
             logits = model.decode(torch.tensor([ids]), memory, source_mask)
             log_probs = logits[0, -1].log_softmax(-1)
-            log_probs[[vocabulary.pad_id, vocabulary.sos_id]] = -torch.inf
+            log_probs[[PAD, EOS]] = -torch.inf
             best = log_probs.topk(BEAM_WIDTH)
             continued += [
                 ([*ids, token], log_prob + more)
                 for token, more in zip(best.indices.tolist(), best.values.tolist(), strict=True)
             ]
         continued.sort(key=lambda path: path[1], reverse=True)
-        live = []
-        for ids, log_prob in continued[: BEAM_WIDTH - len(finished)]:
-            if ids[-1] == vocabulary.eos_id:
-                finished.append((log_prob / length_norm(len(ids) - 1, LENGTH_PENALTY), ids[1:-1]))
-            else:
-                live.append((ids, log_prob))
-        if not live:
-            break
-    return max(finished)[1]
+        live = continued[:BEAM_WIDTH]
 
 
-def median_ms(call: Callable[[], object], other: Callable[[], object]) -> tuple[float, float]:
-    """Time two calls by turns, so that a busy moment strikes both; return both medians."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(REPEATS):
-        for function, durations in zip((call, other), times, strict=True):
+def seconds(*calls: Callable[[], object]) -> list[float]:
+    """Time calls by turns, so that a busy moment strikes all; return each one's median."""
+    times: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        call()  # the first call of each makes what the others find
+    began = time.perf_counter()
+    for turn in range(7):
+        for call, durations in zip(calls, times, strict=True):
             start = time.perf_counter()
-            function()
-            durations.append(1000 * (time.perf_counter() - start))
-    return statistics.median(times[0]), statistics.median(times[1])
+            call()
+            durations.append(time.perf_counter() - start)
+        if turn >= 1 and time.perf_counter() - began > SECONDS_EACH * len(calls):
+            break
+    return [statistics.median(durations) for durations in times]
+
+
+def sides(
+    theirs: torch.nn.Module, ours: Transformer, batch: int, length: int, width: int
+) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return our call and theirs: texts of one forced length."""
+    torch.manual_seed(batch)
+    sources = torch.randint(1, PAD, (batch, SOURCE_LENGTH))
+    sources[:, -1] = EOS
+    rows = sources.tolist()
+
+    def we() -> object:
+        given = {"min_length": length, "max_length": length}
+        if width == 1:
+            return greedy(ours, rows, Words(), **given)
+        return beam_search(ours, rows, Words(), beam_width=width, steps=False, **given)
+
+    def they() -> object:
+        return theirs.generate(
+            sources,
+            attention_mask=torch.ones_like(sources),
+            num_beams=width,
+            do_sample=False,
+            min_new_tokens=length,
+            max_new_tokens=length,
+            bad_words_ids=[[PAD]],
+        )
+
+    return we, they
 
 
 def run() -> Table:
-    """Decode each of the lesson's sentences by itself, both ways."""
-    torch.set_num_threads(1)
-    translator = load_translator()
-    model, vocabulary = translator.model, translator.vocabulary
+    """Measure every size, batch and length."""
+    transformers.logging.set_verbosity_error()
     rows, ratios = [], []
-    for sentence in SENTENCES:
-        source = vocabulary.source_ids(sentence)
-
-        def ours(source: list[int] = source) -> list[int]:
-            (trace,) = beam_search(
-                model, [source], vocabulary, beam_width=BEAM_WIDTH, length_penalty=LENGTH_PENALTY
-            )
-            return list(trace.hypotheses[0].ids)
-
-        def loop(source: list[int] = source) -> list[int]:
-            return plain_loop(model, source, vocabulary)
-
-        if ours() != loop():
-            raise RuntimeError(f"the two searches disagree on {sentence!r}")
-        ours_ms, loop_ms = median_ms(ours, loop)
-        ratios.append(loop_ms / ours_ms)
-        cells = f"{ours_ms:.1f} ms", f"{loop_ms:.1f} ms", f"{ratios[-1]:.1f}×"
-        rows.append((vocabulary.decode(source), *cells))
+    loops: dict[int, float] = {}
+    goals = []
+    for size in SIZES:
+        theirs, ours = models(*size)
+        d_model, n_layers, _ = size
+        start = time.perf_counter()
+        plain_loop(ours, [*range(1, SOURCE_LENGTH), EOS], 64)
+        loops[d_model] = 64 / (time.perf_counter() - start)
+        for width in (1, BEAM_WIDTH):
+            for batch in BATCHES:
+                for length in LENGTHS:
+                    we, they = seconds(*sides(theirs, ours, batch, length, width))
+                    ratios.append(they / we)
+                    name = "greedy" if width == 1 else f"beam {width}"
+                    loop = ""
+                    if width > 1 and length == 64:
+                        faster = batch * length / we / loops[d_model]
+                        loop = f"{faster:.1f} ×"
+                        wanted = 6 if batch == 1 else 30
+                        text = f"d_model {d_model}, batch {batch}: {wanted} × the plain loop"
+                        goals.append(Goal(text, f"{faster:.1f} ×", faster >= wanted))
+                    cells = (
+                        f"{batch * length / we:,.0f}",
+                        f"{batch * length / they:,.0f}",
+                        f"{ratios[-1]:.2f} ×",
+                        loop,
+                    )
+                    where = (f"{d_model}, {n_layers}+{n_layers}", name, str(batch), str(length))
+                    rows.append((*where, *cells))
+    least = min(ratios)
+    n_short = sum(ratio < 1.3 for ratio in ratios)
+    goals.append(Goal("never slower than generate", f"{least:.2f} × at the least", least >= 1))
+    goals.append(
+        Goal(
+            "1.3 × generate everywhere",
+            f"{least:.2f} × at the least; below it in {n_short} of {len(ratios)}",
+            n_short == 0,
+        )
+    )
     return Table(
-        title="Beam search",
-        text=f"One sentence at a time, beam width {BEAM_WIDTH}, the bundled translator, one "
-        f"thread; medians of {REPEATS} runs by turns. The plain loop keeps no cache and runs each "
-        "hypothesis by itself, whole, at every step; both find the same translations. "
-        "`beam_search` also records every candidate of every step.",
-        columns=("sentence", "beam_search", "plain loop", "faster by"),
-        rows=tuple(rows),
-        goals=(
-            Goal(
-                text=f"at least {WANTED_RATIO}× on each of the lesson's sentences",
-                reached=f"{min(ratios):.1f}× at the least",
-                met=min(ratios) >= WANTED_RATIO,
-            ),
+        title="Decoding",
+        text=f"The same random weights in a MarianMTModel and in ours ({N_WORDS:,} words), sources "
+        f"of {SOURCE_LENGTH} tokens, texts of one forced length; tokens written per second, "
+        "medians of 2 to 7 runs by turns. `generate` and ours both keep a key/value cache. The "
+        "plain loop keeps none, and runs each hypothesis by itself and whole at every step; it was "
+        f"run once, with a beam of {BEAM_WIDTH}, one sentence and 64 tokens: "
+        + ", ".join(f"{loop:.0f} tokens/s at d_model {size}" for size, loop in loops.items())
+        + ".",
+        columns=(
+            "d_model, layers",
+            "search",
+            "batch",
+            "length",
+            "ours, tokens/s",
+            "generate, tokens/s",
+            "faster by",
+            "than the loop",
         ),
-        versions=(("torch", torch.__version__),),
+        rows=tuple(rows),
+        goals=tuple(goals),
+        versions=(("torch", torch.__version__), ("transformers", transformers.__version__)),
     )

@@ -2,8 +2,7 @@
 
 A time is taken from the start of an input event to the end of the main thread's next frame: its
 handlers, the frame's callbacks, styles, layout and paint. It holds the wait for the frame, up to
-16.7 ms. *Work* leaves the wait out: the time in the event's handlers, plus the time from the start
-of the frame's first callback to the first task after the frame.
+16.7 ms.
 """
 
 from __future__ import annotations
@@ -18,18 +17,13 @@ const endOfFrame = () => new Promise((done) => requestAnimationFrame(() => {
 const settled = () => new Promise((done) => requestIdleCallback(done));
 """
 
-#: `timed(act)` resolves to {frame, work}, both in milliseconds.
+#: `timed(act)` resolves to the milliseconds.
 TIMED = """
 const timed = async (act) => {
     await endOfFrame();
     await settled();
-    let begun;
-    // Asked for before the view asks for its own, so that it is the first callback of the frame.
-    requestAnimationFrame(() => { begun = performance.now(); });
     const start = performance.now();
     act();
-    const handled = performance.now();
-    const end = await endOfFrame();
-    return {frame: end - start, work: handled - start + end - begun};
+    return await endOfFrame() - start;
 };
 """

@@ -49,10 +49,10 @@ def measure(browser: Browser, server: LabServer, n_tokens: int) -> tuple[Measure
                 measured.paint_ms.append(paint_ms)
         for number in range(1, N_LAYERS):
             for bench, measured in benches:
-                measured.switch_ms.append(bench.act("layer", number)["frame"])
+                measured.switch_ms.append(bench.act("layer", number))
         for number in range(1, REPEATS + 1):
             for bench, measured in benches:
-                measured.hover_ms.append(bench.act("hover", number)["frame"])
+                measured.hover_ms.append(bench.act("hover", number))
         return benches[0][1], benches[1][1]
 
 

@@ -125,7 +125,16 @@ FIRST_PAINT = f"""async ([painted, seconds]) => {{{HELPERS}{_OUTPUT}
     return [end - start, window.bytesReceived - before];
 }}"""
 
-#: Does an action once all is still; returns {frame, work}.
+#: Waits until the page has nothing to do.
+STILL = f"async () => {{{HELPERS} await endOfFrame(); await settled(); await settled(); }}"
+
+#: Does an action, and waits until the next frame has ended.
+ACT_ONE_FRAME = """async (i) => {%s%s
+    (%s)(output, i);
+    await endOfFrame();
+}"""
+
+#: Does an action once all is still; returns the milliseconds to the end of the next frame.
 ACT = """async (i) => {%s%s%s
     return await timed(() => (%s)(output, i));
 }"""
@@ -157,7 +166,10 @@ class Bench:
         self._refused = guard(self._context)
         peers.serve(self._context)
         self._context.add_init_script(COUNT_BYTES)
-        self._lab = LabPage(self._context.new_page(), server, Path(tempfile.gettempdir()))
+        page = self._context.new_page()
+        self._lab = LabPage(page, server, Path(tempfile.gettempdir()))
+        self._metrics = self._context.new_cdp_session(page)
+        self._metrics.send("Performance.enable", {"timeDomain": "threadTicks"})
         self._view = view
         small = "ready = make(2, 2, 4)"
         self._lab.open_cells(ATTENTION, view.prepare, view.make, small, view.show)
@@ -185,11 +197,28 @@ class Bench:
             raise RuntimeError(f"{self._view.name} drew nothing: {self._lab.errors}")
         return ms, n_bytes
 
-    def act(self, name: str, number: int) -> dict[str, float]:
-        """Do an action; return the milliseconds of its ``frame`` and ``work``."""
+    def act(self, name: str, number: int) -> float:
+        """Do an action; return the milliseconds from the event to the end of the next frame."""
         self._lab.page.bring_to_front()
         script = ACT % (HELPERS, TIMED, _OUTPUT, self._view.actions[name])
         return self._lab.page.evaluate(script, number)
+
+    def work(self, name: str | None, number: int) -> float:
+        """Do an action, or none; return the main thread's milliseconds of processor time.
+
+        It is what Chromium counts for the thread's tasks from before the event to the end of the
+        next frame, so another program on the same processor does not add to it.
+        """
+        self._lab.page.bring_to_front()
+        action = self._view.actions[name] if name else "() => {}"
+        self._lab.page.evaluate(STILL)
+        before = self._task_ms()
+        self._lab.page.evaluate(ACT_ONE_FRAME % (HELPERS, _OUTPUT, action), number)
+        return self._task_ms() - before
+
+    def _task_ms(self) -> float:
+        metrics = self._metrics.send("Performance.getMetrics")["metrics"]
+        return 1000 * next(each["value"] for each in metrics if each["name"] == "TaskDuration")
 
     def act_until_still(self, name: str, number: int) -> float:
         """Do one of the explorer's actions; return the milliseconds until its last redraw."""

@@ -41,14 +41,14 @@ WATCH_PAINT = """(async () => {%s
     window.firstPaint = [await endOfFrame()];
 })();"""
 
-#: Does an action; window.done becomes [{frame, work}], or [null] if the view did not answer.
+#: Does an action; window.done becomes [ms], or [null] if the view did not answer.
 ACT = """(i) => {%s%s
     const answer = () => { try { return %s; } catch { return undefined; } };
     const before = answer();
     window.done = undefined;
-    timed(() => (%s)(i)).then(async (times) => {
+    timed(() => (%s)(i)).then(async (ms) => {
         await endOfFrame();
-        window.done = [answer() === before ? null : times];
+        window.done = [answer() === before ? null : ms];
     });
 }"""
 
@@ -189,10 +189,10 @@ def measure_view(
     def answer_to(action: Action) -> Callable[[int], float]:
         def measure(number: int) -> float:
             pages[0].evaluate(ACT % (HELPERS, TIMED, action.answer, action.act), number)
-            times = wait_for(pages[0], "window.done")
-            if times is None:
+            ms = wait_for(pages[0], "window.done")
+            if ms is None:
                 raise RuntimeError(f"{probe.name} did not answer to:\n{action.act}")
-            return times["frame"]
+            return ms
 
         return measure
 
