@@ -112,7 +112,7 @@ def test_a_long_text_is_scrolled_to_its_last_word(lab: LabPage) -> None:
     )
     explorer.words.click(position=places(explorer.words)[-1])
     lab.wait_for_value("(view.query, view.key)", (None, 99))
-    expect(explorer.pair).to_contain_text("→ s99")
+    expect(explorer.pair).to_contain_text("to s99: ")
     lab.screenshot("explorer-100-tokens-scrolled")
 
 
@@ -122,13 +122,13 @@ def test_python_moves_the_view(lab: LabPage, explorer: Explorer) -> None:
 
     lab.run("view.query, view.key = 2, 1")
     weight = lab.value("float(trace.cross_attention[1, 0, 2, 1])")
-    expect(explorer.pair).to_have_text(f"gato → black {weight:.2f}")
+    expect(explorer.pair).to_contain_text(f"gato to black: {weight:.2f}, rank ")
 
     lab.run("view.kind = 'decoder'")
     expect(explorer.title).to_have_text("Decoder self-attention · layer 1 · head 0")
 
     lab.run("view.trace = make(('good', 'morning'), ('<sos>', 'buenos', 'dias'))\nview.query = 2")
-    expect(explorer.pair).to_contain_text("dias → ")
+    expect(explorer.pair).to_contain_text("dias to ")
 
 
 def test_each_weight_under_the_pointer_is_the_trace_s(lab: LabPage, explorer: Explorer) -> None:
@@ -143,7 +143,7 @@ def test_each_weight_under_the_pointer_is_the_trace_s(lab: LabPage, explorer: Ex
         layer, head, query, key = map(int, re.findall(r"\d+", name))
         assert (layer, head) == (0, 0)
         words = lab.value(f"(trace.target_tokens[{query}], trace.source_tokens[{key}])")
-        expect(explorer.pair).to_have_text(f"{words[0]} → {words[1]} {weight:.2f}")
+        expect(explorer.pair).to_contain_text(f"{words[0]} to {words[1]}: {weight:.2f}, ")
         seen.add((query, key))
     assert len(seen) >= 6
 

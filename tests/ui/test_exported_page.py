@@ -30,8 +30,10 @@ def open_page(page: Page, path: Path) -> Locator:
 
 def weight_in_words(trace: ForwardTrace, layer: int, head: int, query: int, key: int) -> str:
     """What the readout says of one weight of cross-attention."""
-    weight = trace.cross_attention[layer, head, query, key]
-    return f"{trace.output_tokens[query]} → {trace.source_tokens[key]} {weight:.2f}"
+    row = trace.cross_attention[layer, head, query]
+    rank = 1 + int((row > row[key]).sum())
+    words = f"{trace.output_tokens[query]} to {trace.source_tokens[key]}"
+    return f"{words}: {row[key]:.2f}, rank {rank} of {len(row)}"
 
 
 def settled(root: Locator) -> None:
@@ -83,7 +85,7 @@ def test_pointer_shows_and_click_pins(page: Page, tmp_path: Path) -> None:
     box = matrix.bounding_box()
     x, y = box["width"] * 0.6, box["height"] * 0.6
     matrix.hover(position={"x": x, "y": y})
-    expect(pairs).to_contain_text("→")
+    expect(pairs).to_contain_text(" to ")
     shown = pairs.text_content()
     assert shown in [weight_in_words(trace, 0, 0, q, k) for q in range(5) for k in range(5)]
     page.mouse.move(0, 0)
@@ -100,7 +102,7 @@ def test_pointer_shows_and_click_pins(page: Page, tmp_path: Path) -> None:
     box = words.bounding_box()
     words.click(position={"x": box["width"] * 0.2, "y": 5})  # the first query
     page.mouse.move(0, 0)
-    expect(pairs).to_contain_text("el → ")
+    expect(pairs).to_contain_text("el to ")
     expect(root.locator(".vt-detail")).to_have_text("trace.cross_attention[0, 0, 0, :]")
 
     heads = root.locator(".vt-heads canvas")
@@ -116,7 +118,7 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
     matrix, pairs = root.locator(".vt-head canvas"), root.locator(".vt-pairs")
     matrix.focus()
     page.keyboard.press("ArrowRight")
-    expect(pairs).to_contain_text(f"{HOSTILE[0]} → {HOSTILE[1]} ")
+    expect(pairs).to_contain_text(f"{HOSTILE[0]} to {HOSTILE[1]}: ")
     for _ in HOSTILE:
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowRight")
