@@ -504,6 +504,17 @@ def test_the_twin_hatches_what_is_barred(lab: MaskLab) -> None:
     assert "May look at nothing: <pad> (0)." in figure.alt_text == lab.alt_text()
 
 
+def test_the_twin_blames_no_mask_for_positions_that_moved(lab: MaskLab) -> None:
+    lab.edit = "padding"
+    texts = {}
+    for side in SIDES:
+        lab.side = side
+        texts[side] = [text.get_text() for text in lab.figure().axes[1].texts]
+    assert texts["right"] == ["0"] * 7
+    assert "0" not in texts["left"]
+    assert not any("LEAK" in text for text in texts["left"])
+
+
 def test_the_twin_marks_leaks() -> None:
     ax = plot_leaks([0.5, 0.0, 2.0], [False, False, True], ["a", "b", "c"], change="c becomes d")
     texts = [text.get_text() for text in ax.texts]

@@ -202,6 +202,27 @@ def test_a_drag_paints_every_cell_that_it_crosses(shown: Shown) -> None:
     assert shown.mask()[1][2:] == [False] * 5
 
 
+def test_a_resting_pointer_outlives_a_smaller_mask(shown: Shown) -> None:
+    page = shown.root.page
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    shown.press("Look-ahead as padding")
+    shown.cells.nth(48).hover()
+    slider = shown.root.get_by_role("slider", name="tokens kept")
+    for name in (
+        "2 of 7: <sos> quien ve a la reina",
+        "1 of 7: <sos> el gato negro esta muy cansado",
+    ):
+        shown.root.get_by_role("combobox", name="Sentence").select_option(label=name)
+        slider.evaluate("(input) => { input.value = 2; input.dispatchEvent(new Event('input')); }")
+        shown.settle()
+    expect(shown.cells).to_have_count(4)
+    shown.press("Decoder")
+    shown.settle()
+    assert len(shown.mask()) == 2
+    assert errors == []
+
+
 def test_each_convention_writes_the_same_mask(shown: Shown) -> None:
     start = shown.mask()
     for value, texts in (

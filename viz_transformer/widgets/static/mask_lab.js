@@ -99,7 +99,7 @@ function render({ model, el }) {
     composed = composeMask(model.get("words"), state);
     for (const [name, size] of [["sentence", composed.sentences], ["edited", composed.keys]]) chosen[name] = Math.min(chosen[name], size - 1);
     const { sentence } = chosen;
-    view.root.dataset.layout = width >= 860 ? "wide" : "narrow";
+    view.root.dataset.layout = width >= 1000 ? "wide" : width >= 740 ? "medium" : "narrow";
     const shown = presetOf(state);
     for (const { preset, pressed } of presets) pressed.set(preset === shown);
     parts.told.textContent = `${shown?.text ?? "A mask of your own making."}${composed.painted.length ? " Underlined cells are painted by hand." : ""}`;

@@ -85,8 +85,8 @@ export function leakSentence(rows, composed, state) {
 }
 
 const VERDICTS = {
-  leak: "LEAK", moved: "moved, as it may", still: "did not move", deaf: "cut off from it",
-  padding: "padding", shifted: "moved with its position",
+  leak: "LEAK", moved: "may move", still: "did not move", deaf: "cut off",
+  padding: "padding", shifted: "its position moved",
 };
 
 /** A change as it is shown: 0 where float32 only rounded. */
