@@ -9,7 +9,7 @@ const { formulaOf, lineOf, madeIn, placeOf, sourcesOf } = await import(new URL("
 const { cellWidth, digitsIn, followedBy, followedCell, inNumbers, planOf, productSizes, resultOf } = await import(new URL("stepper_plan.js", STATIC));
 const { limitOf, pixelsOf, sheetCellAt, sheetLayout } = await import(new URL("stepper_sheet.js", STATIC));
 const { marksOf, roleAt } = await import(new URL("stepper_stage.js", STATIC));
-const { smallMark } = await import(new URL("stepper_bar.js", STATIC));
+const { smallMark, smallWidth } = await import(new URL("stepper_bar.js", STATIC));
 const { layerName, meaningOf, sentenceOf } = await import(new URL("stepper_words.js", STATIC));
 const { exactly, fitChosen } = await import(new URL("stepper.js", STATIC));
 
@@ -96,19 +96,21 @@ test("a number is written out with its terms", () => {
   assert.equal(text(formulaOf(layer, workThrough(layer, warm), warm, at("scaled", 0, 0))), "11.50 ÷ 2.00 = 5.75");
 });
 
-test("a long sum is cut in its middle, and whole on request", () => {
+test("of a long sum the largest terms are shown, and all on request", () => {
   const n = 40;
+  const x = Array.from({ length: n }, (_, i) => (i === 7 ? -9 : i === 30 ? 5 : 0.5));
   const layer = hand({
-    d_model: n, queries: ["a"], keys: ["a"], x: bytes(Array(n).fill(1)), mask: null,
+    d_model: n, queries: ["a"], keys: ["a"], x: bytes(x), mask: null,
     ...Object.fromEntries(["q", "k", "v"].map((name) => [`w_${name}`, bytes(Array(2 * n).fill(0.5))])),
   });
   const chosen = { ...PLAIN, query: 0 };
   const worked = workThrough(layer, chosen);
   const [cut, whole] = [false, true].map((all) => formulaOf(layer, worked, chosen, at("q", 0, 0), all));
-  assert.deepEqual(cut.filter(([kind]) => kind === "more"), [["more", "… 35 more …"]]);
+  assert.deepEqual(cut.filter(([kind]) => kind === "more"), [["more", "… 35 smaller …"]]);
+  assert.ok(text(cut).includes("(−9.00)·0.50") && text(cut).includes("5.00·0.50"));
   assert.equal(cut.filter(([kind]) => kind === "a").length, 5);
   assert.equal(whole.filter(([kind]) => kind === "a").length, n);
-  assert.equal(text(whole).split(" = ")[1], "20.00");
+  assert.equal(text(whole).split(" = ")[1], "7.50");
 });
 
 test("every number names the row and the column that it is made of", () => {
@@ -206,10 +208,12 @@ test("colours run from the most negative to the most positive, and −∞ has no
 
 test("pictures fit the page where they can, and numbers are written where they fit", () => {
   assert.ok(inNumbers({ rows: 5, cols: 16 }, "c") && !inNumbers({ rows: 64, cols: 16 }, "b") && !inNumbers({ rows: 1, cols: 16 }, "a"));
-  for (const width of [956, 1212]) {
-    const sizes = productSizes({ rows: 7, cols: 64 }, { rows: 64, cols: 16 }, { width, namesA: 80, names: 80, small: false });
-    assert.ok(80 + 64 * sizes.cellA + 80 + 16 * sizes.cell <= width);
-    assert.ok(sizes.cell >= 39);
+  for (const width of [520, 700, 830, 956, 1212]) {
+    const sizes = productSizes({ rows: 7, cols: 64 }, { rows: 64, cols: 16 }, { width, namesA: 66, names: 66, small: false });
+    assert.ok(66 + 64 * sizes.cellA + 66 + 16 * sizes.cell <= width);
+    assert.equal(sizes.fits, sizes.cell >= 33); // without room for numbers, colours alone
+    assert.equal(sizes.fits, width >= 830);
+    assert.ok(11 * (smallWidth(width, 11) + 14) <= width + 4 || smallWidth(width, 11) === 68);
   }
   assert.equal(cellWidth(600, 64), 9);
   assert.deepEqual([digitsIn(60, 25), digitsIn(47, 25), digitsIn(47, 2), digitsIn(33, 2)], [2, 1, 2, 1]);

@@ -38,20 +38,21 @@ export function render({ model, el }) {
   const { root } = view;
   let [carried, unpacked, worked, workedFor, pointed, whole, followed] = [null, null, null, "", null, false, ""];
 
-  const title = element(root, "div", "vt-title", { role: "heading", "aria-level": "3" });
+  const top = element(root, "div", "vt-controls vt-top");
+  const title = element(top, "div", "vt-title", { role: "heading", "aria-level": "3" });
+  const placeBox = element(top, "div");
+  const headBox = element(top, "div");
   const asking = element(root, "form", "vt-controls vt-asking");
   const field = element(asking, "input", "vt-field", { type: "text", "aria-label": "Sentence", "data-lm-suppress-shortcuts": "true" });
   const show = button(asking, "Show", () => {});
   show.type = "submit";
+  const controls = element(root, "div", "vt-controls vt-switches");
   const problem = element(root, "div", "vt-problem", { role: "alert" });
   problem.hidden = true;
-  const controls = element(root, "div", "vt-controls vt-switches");
-  const placeBox = element(asking, "div");
-  const headBox = element(controls, "div");
   const scale = toggle(controls, "÷ √d_k", (on) => view.set({ scale: on }));
   const mask = toggle(controls, "mask", (on) => view.set({ mask: on }));
   const warmth = slider(controls, { label: "temperature", min: 0.1, max: 5, step: 0.1, digits: 1 }, (value) => view.set({ temperature: value }));
-  const looking = element(controls, "div", "vt-looking");
+  const looking = element(root, "div", "vt-looking");
   element(looking, "span").textContent = "Who looks:";
   const words = tokenStrip(looking, { label: "The word that looks", onChoose: (query) => view.set({ query }) });
   const bar = stepBar(root, goTo);
@@ -72,6 +73,7 @@ export function render({ model, el }) {
     askFor({ text: field.value });
   });
   view.listen(field, "keydown", (event) => event.stopPropagation());
+  view.listen(field, "input", () => { problem.hidden = true; });
   view.listen(formula, "click", (event) => {
     if (!event.target.closest(".vt-more")) return;
     whole = !whole;
@@ -145,7 +147,7 @@ export function render({ model, el }) {
     const cell = inside ? pointed : followedCell(layer, worked, chosen, step, best);
     const state = { layer, worked, chosen, step, cell, index: chosen.step };
     setControls(layer, chosen);
-    bar.draw(state, theme);
+    bar.draw(state, width, theme);
     tell(says, () => {
       heading.textContent = `${chosen.step + 1}. ${titleOf(step)}`;
       sentence.textContent = sentenceOf(layer, worked, chosen, step);
@@ -162,6 +164,7 @@ export function render({ model, el }) {
     title.textContent = layerName(layer, head);
     const places = model.get("places");
     asking.hidden = !places.length;
+    title.classList.toggle("vt-unseen", places.length > 0); // the menus beside it say the same
     if (document.activeElement !== field) field.value = layer.text;
     menu(placeBox, "attention", places.map(([kind, index]) => [`${kind} ${index}`, `${KINDS[kind]}, layer ${index}`]),
       `${layer.kind} ${layer.layer}`, (value) => {

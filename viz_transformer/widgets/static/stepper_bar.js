@@ -7,7 +7,13 @@ import { resultOf } from "./stepper_plan.js";
 import { markColour, paintSheet } from "./stepper_sheet.js";
 import { signOf, titleOf } from "./stepper_words.js";
 
-const SMALL = { width: 68, height: 20 };
+const HEIGHT = 20; // pixels of a small picture
+
+/** How wide the small pictures are, that all steps stand in one line, or else in two. */
+export function smallWidth(width, count) {
+  const room = Math.floor((width + 4) / count) - 14;
+  return room < 46 ? 68 : Math.min(68, room);
+}
 
 /** The place in a step's small picture of a source, or null: a column of kᵀ is a row of k. */
 export function smallMark(layer, { name, row, col }, step) {
@@ -51,31 +57,32 @@ export function stepBar(parent, onStep) {
     });
   }
 
-  function draw({ layer, worked, cell, index }, theme) {
+  function draw({ layer, worked, cell, index }, pageWidth, theme) {
     const wanted = layer.steps.join();
     if (wanted !== built) {
       built = wanted;
       build(layer.steps);
     }
     at = index;
+    const width = smallWidth(pageWidth, layer.steps.length);
     const marks = sourcesOf(layer, worked, cell).map((source, i) => ({ ...source, role: i ? "b" : "a" }));
     tabs.forEach(({ tab, canvas }, i) => {
       const step = layer.steps[i];
       tab.setAttribute("aria-selected", String(i === index));
       tab.tabIndex = i === index ? 0 : -1;
       tab.classList.toggle("vt-to-come", i > index);
-      const context = fitCanvas(canvas, SMALL.width, SMALL.height);
+      const context = fitCanvas(canvas, width, HEIGHT);
       if (i > index) return;
       const name = smallMatrix(layer, step);
       const matrix = worked[name];
-      paintSheet(context, matrix, step === "weights" ? "weight" : "signed", theme, 0, 0, SMALL.width, SMALL.height);
+      paintSheet(context, matrix, step === "weights" ? "weight" : "signed", theme, 0, 0, width, HEIGHT);
       for (const mark of [...marks, { ...cell, role: "is" }]) {
         const place = smallMark(layer, mark, step);
         if (!place) continue;
-        const [wide, high] = [SMALL.width / matrix.cols, SMALL.height / matrix.rows];
+        const [wide, high] = [width / matrix.cols, HEIGHT / matrix.rows];
         // Around the numbers, not over them: a row may be four pixels high.
         outline(context, place.col === null ? 0 : place.col * wide - 1, place.row === null ? 0 : place.row * high - 1,
-          place.col === null ? SMALL.width : wide + 2, place.row === null ? SMALL.height : high + 2,
+          place.col === null ? width : wide + 2, place.row === null ? HEIGHT : high + 2,
           markColour(mark.role, theme), 1.5);
       }
     });

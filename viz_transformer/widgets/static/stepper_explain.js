@@ -6,7 +6,8 @@
 import { shownNumber } from "./numbers.js";
 import { biasOf } from "./stepper_math.js";
 
-const FEW_TERMS = 9; // a longer sum is cut in its middle
+const FEW_TERMS = 9; // of a longer sum only the largest terms are shown
+const LARGEST = 5;
 
 /** The products: what is multiplied to make each, and whose bias is added. */
 const PRODUCTS = {
@@ -62,7 +63,8 @@ export function formulaOf(layer, worked, chosen, cell, whole = false) {
   const is = [["op", " = "], ["is", inDigits(value)]];
   if (PRODUCTS[name]) {
     const { terms, bias } = termsOf(layer, worked, chosen, cell);
-    const parts = sumOf(terms.map(([a, b], i) => [["a", bracketed(a, i === 0)], ["op", "·"], ["b", bracketed(b)]]), whole);
+    const parts = sumOf(terms.map(([a, b]) => a * b), whole, (i, first) =>
+      [["a", bracketed(terms[i][0], first)], ["op", "·"], ["b", bracketed(terms[i][1])]]);
     if (bias !== null) parts.push(["op", " + "], ["bias", bracketed(bias)]);
     return [...parts, ...is];
   }
@@ -81,7 +83,8 @@ export function formulaOf(layer, worked, chosen, cell, whole = false) {
   }
   if (name === "weights") {
     if (!worked.sum) return [["is", "0.00"], ["op", ", as nothing may be looked at"]];
-    const all = sumOf(Array.from(worked.exponentials.values, (each) => [["b", inDigits(each)]]), whole);
+    const each = worked.exponentials.values;
+    const all = sumOf(each, whole, (i) => [["b", inDigits(each[i])]]);
     return [["a", inDigits(worked.exponentials.at(0, col))], ["op", " ÷ ("], ...all, ["op", ")"], ...is];
   }
   if (name === "concat") return [["op", `number ${col % layer.d_head} of head ${Math.floor(col / layer.d_head)}: `], ["is", inDigits(value)]];
@@ -96,13 +99,15 @@ function divisions(layer, { scale, temperature }) {
   return parts;
 }
 
-function sumOf(terms, whole) {
-  const cut = !whole && terms.length > FEW_TERMS;
-  const shown = cut ? [...terms.slice(0, 4), null, terms.at(-1)] : terms;
-  return shown.flatMap((term, i) => [
-    ...(i ? [["op", " + "]] : []),
-    ...(term ?? [["more", `… ${terms.length - 5} more …`]]),
-  ]);
+/** The terms of a sum with a plus between, `written(i, first)` each; of a long one the largest. */
+function sumOf(sizes, whole, written) {
+  const places = Array.from(sizes, (_, i) => i);
+  const cut = !whole && places.length > FEW_TERMS;
+  const shown = cut
+    ? places.sort((i, j) => Math.abs(sizes[j]) - Math.abs(sizes[i]) || i - j).slice(0, LARGEST).sort((i, j) => i - j)
+    : places;
+  const parts = shown.flatMap((i, at) => [...(at ? [["op", " + "]] : []), ...written(i, at === 0)]);
+  return cut ? [...parts, ["op", " + "], ["more", `… ${sizes.length - LARGEST} smaller …`]] : parts;
 }
 
 export function inDigits(value) {

@@ -4,8 +4,8 @@ import { lastScores } from "./stepper_explain.js";
 
 const MOST_NUMBERS = { rows: 8, cols: 16 }; // a larger matrix is a sheet of colours
 export const STEPPER_ROW = 27; // pixels a row of numbers takes, its seam included
-const WIDEST_CELL = 84;
-const NARROWEST_CELL = 33;
+const MOST_CELL = 84;
+const LEAST_CELL = 33; // of a number
 
 const PRODUCT_STEPS = {
   q: ["x", "w_q", "b_q", "q"], k: ["seen", "w_k", "b_k", "k"], v: ["seen", "w_v", "b_v", "v"],
@@ -70,19 +70,20 @@ export function isSmall(layer) {
 
 /**
  * The widths of a product's pictures at a width of the page, in pixels: of the cells at the left,
- * and of those above and of the result, which stand in the same columns. `perWord`: those at the
- * left stand beneath words.
+ * and of those above and of the result, which stand in the same columns. `fits`: whether these have
+ * room for numbers. `perWord`: the cells at the left, or else the columns, stand beneath words.
  */
-export function productSizes(a, b, { width, namesA, names, small, perWord = false }) {
-  const cellA = inNumbers(a, "a") ? (small ? (perWord ? 100 : 76) : 52) : Math.max(1, Math.min(12, (width < 1000 ? 120 : 210) / a.cols));
+export function productSizes(a, b, { width, namesA, names, small, perWord = null }) {
+  const cellA = inNumbers(a, "a") ? (small ? (perWord === "a" ? 100 : 76) : 52) : Math.max(1, Math.min(12, (width < 1000 ? 120 : 210) / a.cols));
   const room = width - namesA - a.cols * cellA - names - 40;
-  return { cellA, cell: cellWidth(room, b.cols, small ? 104 : undefined) };
+  if (perWord === "b") return { cellA, cell: cellWidth(room, b.cols, { least: 47, most: small ? 104 : undefined }), fits: true };
+  const fits = b.cols <= MOST_NUMBERS.cols && room / b.cols >= LEAST_CELL;
+  return { cellA, cell: cellWidth(room, b.cols, { least: fits ? LEAST_CELL : 3, most: small ? 104 : undefined }), fits };
 }
 
-/** The width of each of `cols` cells in some room: numbers need more of it than colours. */
-export function cellWidth(room, cols, widest = WIDEST_CELL) {
-  const narrowest = cols > MOST_NUMBERS.cols ? 3 : NARROWEST_CELL;
-  return Math.max(narrowest, Math.min(widest, Math.floor(room / cols)));
+/** The width of each of `cols` cells in some room. */
+export function cellWidth(room, cols, { least = 3, most = MOST_CELL } = {}) {
+  return Math.max(least, Math.min(most, Math.floor(room / cols)));
 }
 
 /** How many digits behind the point a number has room for. */

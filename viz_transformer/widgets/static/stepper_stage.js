@@ -58,7 +58,7 @@ export function openStage(parent, { onPoint, onChoose }) {
   const node = element(parent, "div", "vt-stage");
   let [built, panels] = ["", []];
 
-  function addPanel(place, layer, worked, name, part) {
+  function addPanel(place, { layer, worked }, name, part, fits) {
     const matrix = worked[name];
     const panel = element(place, "div", `vt-panel vt-part-${part}`);
     panel.dataset.matrix = name;
@@ -69,25 +69,25 @@ export function openStage(parent, { onPoint, onChoose }) {
       onPoint: (cell) => onPoint(cell && { name, ...cell }),
       onChoose: (cell) => onChoose({ name, ...cell }),
     };
-    const numbers = inNumbers(matrix, part);
+    const numbers = inNumbers(matrix, part) && fits;
     panels.push({ name, part, panel, caption, numbers, picture: numbers ? numberTable(panel, hear) : colourSheet(panel, hear) });
   }
 
-  function build({ layer, worked, step }) {
+  function build(state, fits) {
     node.replaceChildren();
     panels = [];
-    const plan = planOf(layer, step);
+    const plan = planOf(state.layer, state.step);
     if (plan.c) {
       const grid = element(node, "div", "vt-product");
       element(grid, "div", "vt-equation");
       const above = element(grid, "div", "vt-above");
-      addPanel(above, layer, worked, plan.b, "b");
-      if (plan.bias) addPanel(above, layer, worked, plan.bias, "bias");
-      addPanel(grid, layer, worked, plan.a, "a");
-      addPanel(grid, layer, worked, plan.c, "c");
+      addPanel(above, state, plan.b, "b", fits);
+      if (plan.bias) addPanel(above, state, plan.bias, "bias", fits);
+      addPanel(grid, state, plan.a, "a", true);
+      addPanel(grid, state, plan.c, "c", fits);
     } else {
       element(node, "div", "vt-equation");
-      for (const name of plan.rows) addPanel(node, layer, worked, name, PER_KEY.includes(name) ? "row" : "c");
+      for (const name of plan.rows) addPanel(node, state, name, PER_KEY.includes(name) ? "row" : "c", fits);
       panels[0].panel.classList.add("vt-first"); // the words that the columns stand for are named once
     }
   }
@@ -105,15 +105,18 @@ export function openStage(parent, { onPoint, onChoose }) {
     };
     if (!plan.c) {
       const names = nameWidth(plan.rows);
-      const cellOf = (name) => Math.max(perKey ? 47 : 1, cellWidth(width - names - 20, worked[name].cols, large ? 110 : undefined));
-      return { names, cellOf, large, rowB: STEPPER_ROW, rowC: STEPPER_ROW };
+      const room = width - names - 20;
+      const cellOf = (name) => cellWidth(room, worked[name].cols, { least: perKey ? 47 : 1, most: large ? 110 : undefined });
+      const fits = perKey || cellOf(plan.rows[0]) >= 33;
+      return { names, cellOf, large, fits, rowB: STEPPER_ROW, rowC: STEPPER_ROW };
     }
     const [a, b, c] = [worked[plan.a], worked[plan.b], worked[plan.c]];
     const [namesA, names] = [nameWidth([plan.a]), nameWidth([plan.b, plan.c])];
-    const { cell, cellA } = productSizes(a, b, { width, namesA, names, small, perWord: plan.a === "weights" });
-    const rowC = inNumbers(c, "c") ? STEPPER_ROW : sheetRow(c.rows, 200);
+    const perWord = plan.a === "weights" ? "a" : plan.b === "k_t" ? "b" : null;
+    const { cell, cellA, fits } = productSizes(a, b, { width, namesA, names, small, perWord });
+    const rowC = inNumbers(c, "c") && fits ? STEPPER_ROW : sheetRow(c.rows, 200);
     const cellOf = (_, part) => (part === "a" ? cellA : cell);
-    return { names, namesA, cellOf, large: small, rowC, rowB: sheetRow(b.rows, c.rows > 6 ? 80 : c.rows > 4 ? 110 : 170) };
+    return { names, namesA, cellOf, fits, large: small, rowC, rowB: sheetRow(b.rows, c.rows > 6 ? 80 : c.rows > 4 ? 110 : 170) };
   }
 
   function fill(panel, state, sizes, theme) {
@@ -167,13 +170,13 @@ export function openStage(parent, { onPoint, onChoose }) {
 
   function draw(state, width, theme) {
     const { layer, worked, step } = state;
+    const sizes = sizesOf(state, width, theme);
     const wanted = [step, ...["x", "seen", "q", "k"].map((name) => `${worked[name].rows}×${worked[name].cols}`),
-      Boolean(layer.memory), Boolean(layer.b_q), layer.heads].join();
+      Boolean(layer.memory), Boolean(layer.b_q), layer.heads, sizes.fits].join();
     if (wanted !== built) {
       built = wanted;
-      build(state);
+      build(state, sizes.fits);
     }
-    const sizes = sizesOf(state, width, theme);
     for (const panel of panels) fill(panel, state, sizes, theme);
     equation(node.querySelector(".vt-equation"), state);
   }
