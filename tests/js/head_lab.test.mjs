@@ -43,9 +43,9 @@ test("changes are told in words, the first three of them", () => {
   assert.match(changesInWords([{ ...GENDER, factor: -0.5 }]), /head 3 says −0\.5 times as much\.$/);
   const five = Array.from({ length: 5 }, (_, head) => ({ ...GENDER, head, factor: 0 }));
   assert.match(changesInWords(five), /head 2 is off, and 2 more\.$/);
-  assert.equal(headState(GENDER, 0), "encoder layer 1 head 3, switched off");
-  assert.equal(headState(GENDER, 1), "encoder layer 1 head 3, unchanged");
-  assert.equal(headState(GENDER, 1.5), "encoder layer 1 head 3, times 1.5");
+  assert.equal(headState(GENDER, 0), "encoder layer 1 head 3, off");
+  assert.equal(headState(GENDER, 1), "encoder layer 1 head 3, factor 1");
+  assert.equal(headState(GENDER, 1.5), "encoder layer 1 head 3, factor 1.5");
 });
 
 test("a difference shows its sign, and none where the digits show nothing", () => {

@@ -144,7 +144,7 @@ def test_the_table_of_heads_holds_the_measured_effects(
     said = vt.analysis.effects_in_words(effects)
     expect(root.locator(".vt-verdict")).to_have_text(f"{said} Attention is not an explanation.")
 
-    name = root.get_by_role("button", name="encoder layer 1 head 3", exact=True)
+    name = root.get_by_role("button", name="encoder L1 H3", exact=True)
     name.click()  # in the table: this one alone
     drawn(root)
     expect(name).to_have_attribute("aria-pressed", "true")
@@ -155,7 +155,7 @@ def test_weights_of_the_chosen_head_stand_beside_each_other(
     page: Page, exported: Path, translator: vt.Translator
 ) -> None:
     root = open_page(page, exported)
-    root.get_by_role("button", name="encoder layer 1 head 3", exact=True).click()
+    root.get_by_role("button", name="encoder L1 H3", exact=True).click()
     head_button(root, "encoder", 1, 3).press("ArrowDown")  # on to the decoder's first layer
     for _ in range(3):
         page.keyboard.press("ArrowDown")
@@ -225,7 +225,7 @@ def test_the_keyboard_does_all(page: Page, exported: Path) -> None:
     page.keyboard.press("Home")
     expect(head_button(root, *GENDER.values())).to_have_text("−1")
     expect(head_button(root, *GENDER.values())).to_have_attribute(
-        "aria-label", "encoder layer 1 head 3, times −1"
+        "aria-label", "encoder layer 1 head 3, factor −1"
     )
 
 
@@ -254,7 +254,7 @@ def test_it_fits_its_window(
     page = new_page(viewport=window)
     page.emulate_media(color_scheme=scheme)
     root = open_page(page, exported)
-    root.get_by_role("button", name="encoder layer 1 head 3", exact=True).click()
+    root.get_by_role("button", name="encoder L1 H3", exact=True).click()
     drawn(root)
     assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
     table = root.locator(".vt-worth-table")

@@ -42,7 +42,7 @@ function render({ model, el }) {
     "data-lm-suppress-shortcuts": "true",
   });
   button(form, "Translate", translate);
-  for (const [text, name, way] of [["A−", "Smaller text", -1], ["A+", "Larger text", 1]]) {
+  for (const [text, name, way] of [["A−", "A− smaller text", -1], ["A+", "A+ larger text", 1]]) {
     button(form, text, () => view.set({ text_size: nextSize(model.get("text_size") ?? 1, way) })).setAttribute("aria-label", name);
   }
   const problem = element(root, "p", "vt-problem", { role: "alert" });

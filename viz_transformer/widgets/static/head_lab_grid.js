@@ -6,10 +6,9 @@ import { factorOf, headName, sameHead, shortFactor } from "./head_lab_parts.js";
 
 const HEAD_ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
 
-/** What a head's button says to those who hear it. */
+/** What a head's button says to those who hear it: its name, and the text that it shows. */
 export function headState(place, factor) {
-  const state = factor === 1 ? "unchanged" : factor === 0 ? "switched off" : `times ${shortFactor(factor)}`;
-  return `${headName(place)}, ${state}`;
+  return `${headName(place)}, ${factor === 0 ? "off" : `factor ${shortFactor(factor)}`}`;
 }
 
 /**
@@ -80,7 +79,7 @@ export function headGrid(parent, { onChoose, onToggle }) {
         button.setAttribute("aria-label", state);
         button.title = state;
         button.setAttribute("aria-pressed", String(factor === 0));
-        button.textContent = factor === 1 ? "1" : factor === 0 ? "off" : shortFactor(factor);
+        button.textContent = factor === 0 ? "off" : shortFactor(factor);
         button.classList.toggle("vt-off", factor === 0);
         button.classList.toggle("vt-scaled", factor !== 0 && factor !== 1);
       }

@@ -20,11 +20,11 @@ export function wordTable(parent) {
   const table = element(box, "table");
   element(table, "caption").textContent = "log-probability of each word of the unchanged translation, in nats";
   const head = element(element(table, "thead"), "tr");
-  for (const text of ["writes", "", "before", "after", "change"]) {
-    const cell = element(head, "th", "", { scope: "col" });
-    cell.textContent = text;
-    if (!text) cell.setAttribute("aria-label", "bars");
-  }
+  element(head, "th", "", { scope: "col" }).textContent = "writes";
+  const axis = element(element(head, "th", "", { scope: "col", title: "Bars grow to the left from 0" }), "div", "vt-axis");
+  const [farEnd, zero] = ["span", "span"].map((tag) => element(axis, tag));
+  zero.textContent = "0";
+  for (const text of ["before", "after", "change"]) element(head, "th", "", { scope: "col" }).textContent = text;
   const body = element(table, "tbody");
   const foot = element(element(table, "tfoot"), "tr");
   let [rows, words] = [[], ""];
@@ -54,6 +54,7 @@ export function wordTable(parent) {
       rows = before.output.map((token) => addRow(element(body, "tr"), visible(token)));
     }
     const least = leastOf(before.log_probs, after.log_probs);
+    farEnd.textContent = plainNumber(least, 1);
     rows.forEach((row, i) => {
       fill(row, before.log_probs[i], after.log_probs[i]);
       [before, after].forEach(({ log_probs }, which) => {
@@ -94,8 +95,7 @@ export function worthTable(parent, { onAlone }) {
           type: "button", "data-lm-suppress-shortcuts": "true",
         });
         name.textContent = `${place.kind} L${place.layer} H${place.head}`;
-        name.setAttribute("aria-label", headName(place));
-        name.title = headName(place);
+        name.title = `${headName(place)}: switch it off, and no other`;
         name.addEventListener("click", () => onAlone({ kind: place.kind, layer: place.layer, head: place.head }));
         const change = element(line, "td", "vt-change");
         change.textContent = signed(place.loss_change, 3);
