@@ -270,13 +270,13 @@ def test_rows_that_do_not_sum_to_one_are_shown_and_told() -> None:
     (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=weights))[
         "kinds"
     ]
-    assert entry["note"].startswith("1 of 8 rows do not sum to 1 but to 0.50")
+    assert entry["note"].startswith("1 of 8 rows do not sum to 1 but to 0.50, so")
     assert all(entry["note"] == "" for entry in pack(make_trace())["kinds"])
     twice = np.full((1, 1, 4, 4), 0.5)
     (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=twice))[
         "kinds"
     ]
-    assert entry["note"].startswith("4 of 4 rows do not sum to 1 but to 2.00")
+    assert entry["note"].startswith("4 of 4 rows do not sum to 1 but to 2.00, so")
     assert (entry["labels"], entry["entropies"], entry["rollouts"]) == (None, None, None)
     assert "sum to more" in entry["noRollout"]
 

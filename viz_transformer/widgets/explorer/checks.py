@@ -19,7 +19,7 @@ TOLERANCE = 0.01
 
 
 class Rows(NamedTuple):
-    """What the rows of a kind sum to; rows of zeros are left out."""
+    """Of a kind's rows those that sum neither to 1 nor to 0: what they sum to, and how many."""
 
     least: float
     most: float
@@ -67,9 +67,9 @@ def rows_of(weights: FloatArray) -> Rows:
     sums = weights.sum(axis=-1).ravel()  # [layer · head · query]
     n_rows = sums.size
     sums = sums[sums != 0]  # a query that may look at nothing is no fault
-    off = np.abs(sums - 1) > TOLERANCE
-    least, most = (float(sums.min()), float(sums.max())) if sums.size else (1.0, 1.0)
-    return Rows(least, most, int(off.sum()), n_rows)
+    off = sums[np.abs(sums - 1) > TOLERANCE]
+    least, most = (float(off.min()), float(off.max())) if off.size else (1.0, 1.0)
+    return Rows(least, most, off.size, n_rows)
 
 
 def check_alike(trace: ForwardTrace, compare: ForwardTrace) -> None:

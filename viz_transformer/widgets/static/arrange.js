@@ -30,6 +30,7 @@ export function notes(shown, { threshold, mergeWords, lines }) {
   const merged = (axis) => axis.groups.some((group) => group.length > 1);
   const hidden = (axis) => axis.at.includes(-1);
   const told = [];
+  if (shown.entry?.note) told.push(shown.entry.note);
   if (limit !== null) told.push("Blue: more than before. Orange: less than before.");
   if (masked?.includes(1)) told.push("Hatched: may not be looked at.");
   if (threshold > 0) told.push(`${limit === null ? "Weights" : "Changes"} below ${threshold.toFixed(2)} are not drawn.`);
