@@ -23,7 +23,8 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
 /** A head's label and entropy in words. */
 export function headInWords({ labels, entropies, heads, signed, kind }, { layer, head }) {
   const label = labels?.[layer][head];
-  const entropy = entropies && `entropy ${shownWeight(entropies[layer * heads + head], signed ? 1 : null)}`;
+  const share = entropies?.[layer * heads + head] ?? NaN; // NaN too where no query has a choice
+  const entropy = Number.isNaN(share) ? "" : `entropy ${shownWeight(share, signed ? 1 : null)}`;
   const scale = signed ? "more or less than before" : "of the most there can be";
   const told = [`Head ${layer}·${head} of ${KIND_NAMES[kind].toLowerCase()}`];
   if (entropy) told.push(`${entropy} ${scale}`);
