@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import subprocess
 import sys
@@ -164,9 +165,9 @@ def until_enough(measure: Callable[[int], float]) -> float:
     return statistics.median(found[1:] or found)
 
 
-def wait_for(page: Page, expression: str) -> Any:
+def wait_for(page: Page, expression: str, limit_s: float = LIMIT_S) -> Any:
     """Return the first entry of a list, once the expression is worth one."""
-    handle = page.wait_for_function(expression, timeout=1000 * LIMIT_S, polling=50)
+    handle = page.wait_for_function(expression, timeout=1000 * limit_s, polling=50)
     return handle.json_value()[0]
 
 
@@ -183,11 +184,15 @@ def measure_view(
             page.context.close()
         pages[:] = [chromium.new_page()]
         pages[0].add_init_script(WATCH_PAINT % (HELPERS, probe.painted))
+        start = time.monotonic()
         pages[0].goto(path.as_uri(), wait_until="commit", timeout=1000 * LIMIT_S)
-        return wait_for(pages[0], "window.firstPaint")
+        left_s = LIMIT_S - (time.monotonic() - start)
+        return wait_for(pages[0], "window.firstPaint", max(1, left_s))
 
     def answer_to(action: Action) -> Callable[[int], float]:
         def measure(number: int) -> float:
+            # Evaluating waits for a busy page without end; this does not.
+            pages[0].wait_for_function("true", timeout=1000 * LIMIT_S)
             pages[0].evaluate(ACT % (HELPERS, TIMED, action.answer, action.act), number)
             ms = wait_for(pages[0], "window.done")
             if ms is None:
@@ -210,20 +215,27 @@ def measure_view(
     return measured
 
 
-def measure_sizes(
-    chromium: Chromium, probe: Probe, shape: tuple[int, int], folder: Path
-) -> Iterator[Measured]:
-    """Measure one view at each size, from the smallest; what is too large is not tried."""
-    before, n_before = Measured(n_bytes=0), TOKEN_COUNTS[0]
-    for n_tokens in TOKEN_COUNTS:
-        if before.stopped:
-            now = Measured(stopped="not tried")
-        elif (before.n_bytes or 0) * (n_tokens / n_before) ** 2 > 1e6 * LIMIT_MB:
-            now = Measured(stopped=f"over {LIMIT_MB} MB")
-        else:
-            now = measure_view(chromium, probe, shape, n_tokens, folder)
-        yield now
-        before, n_before = now, n_tokens
+class Series:
+    """One view at one size after the other; what is bound to be too large is passed over."""
+
+    def __init__(self, chromium: Chromium, probe: Probe, folder: Path) -> None:
+        self._chromium, self._probe, self._folder = chromium, probe, folder
+        self._bytes_per_weight = 0.0
+        self._stopped_at = math.inf  # how many weights were too many
+
+    def measure(self, shape: tuple[int, int], n_tokens: int) -> Measured:
+        """Measure the view at this size."""
+        n_weights = shape[0] * shape[1] * n_tokens**2
+        if n_weights >= self._stopped_at:
+            return Measured(stopped="not tried")
+        if self._bytes_per_weight * n_weights > 1e6 * LIMIT_MB:
+            return Measured(stopped=f"over {LIMIT_MB} MB")
+        measured = measure_view(self._chromium, self._probe, shape, n_tokens, self._folder)
+        if measured.n_bytes:
+            self._bytes_per_weight = measured.n_bytes / n_weights
+        if measured.stopped:
+            self._stopped_at = n_weights
+        return measured
 
 
 def run() -> Table:
@@ -235,16 +247,12 @@ def run() -> Table:
         sync_playwright() as playwright,
         Chromium(playwright) as chromium,
     ):
+        series = {probe.name: Series(chromium, probe, Path(folder)) for probe in PROBES}
         for shape in SHAPES:
-            results = {
-                probe.name: list(measure_sizes(chromium, probe, shape, Path(folder)))
-                for probe in PROBES
-            }
-            rows += [
-                (f"{shape[0]} × {shape[1]}", str(n_tokens), name, *measured[index].cells())
-                for index, n_tokens in enumerate(TOKEN_COUNTS)
-                for name, measured in results.items()
-            ]
+            for n_tokens in TOKEN_COUNTS:
+                size = (f"{shape[0]} × {shape[1]}", str(n_tokens))
+                for name, view in series.items():
+                    rows.append((*size, name, *view.measure(shape, n_tokens).cells()))
         browser_version = chromium.version
     packages = [(probe.name, version(probe.package)) for probe in PROBES if probe.package]
     return Table(
@@ -277,7 +285,7 @@ from disk in one browser, one after the other; medians of up to {REPEATS}, the f
   next frame; it holds the wait for that frame, up to 16.7 ms. A token is pointed at, and clicked in
   inspectus and attnview, which have no hover of their own.
 
-What takes more than {LIMIT_S} s is stopped, and larger sizes are not tried. bertviz asks a CDN for
+What takes more than {LIMIT_S} s is stopped, and the view is not tried with as many weights again. bertviz asks a CDN for
 its scripts; here they are served from this machine. CircuitsVis is given all heads at once, as it
 has no layers, and draws its page without asking for a network first. The explorer and CircuitsVis
 show every head small and one large, bertviz all heads of a layer, inspectus the mean of all, and
