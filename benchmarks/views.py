@@ -285,9 +285,9 @@ from disk in one browser, one after the other; medians of up to {REPEATS}, the f
   next frame; it holds the wait for that frame, up to 16.7 ms. A token is pointed at, and clicked in
   inspectus and attnview, which have no hover of their own.
 
-What takes more than {LIMIT_S} s is stopped, and the view is not tried with as many weights again. bertviz asks a CDN for
-its scripts; here they are served from this machine. CircuitsVis is given all heads at once, as it
-has no layers, and draws its page without asking for a network first. The explorer and CircuitsVis
-show every head small and one large, bertviz all heads of a layer, inspectus the mean of all, and
-attnview one query of one head.
+What takes more than {LIMIT_S} s is stopped, and the view is not tried with as many weights again.
+bertviz asks a CDN for its scripts; here they are served from this machine. CircuitsVis is given
+all heads at once, as it has no layers, and draws its page without asking for a network first. The
+explorer and CircuitsVis show every head small and one large, bertviz all heads of a layer,
+inspectus the mean of all, and attnview one query of one head.
 """
