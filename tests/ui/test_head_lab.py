@@ -159,7 +159,7 @@ def test_weights_of_the_chosen_head_stand_beside_each_other(
     head_button(root, "encoder", 1, 3).press("ArrowDown")  # on to the decoder's first layer
     for _ in range(3):
         page.keyboard.press("ArrowDown")
-    expect(root.locator(".vt-chosen-name")).to_have_text("Chosen: cross layer 1 head 3")
+    expect(root.locator(".vt-chosen-name")).to_have_text("Chosen: cross L1 H3")
     expect(root.locator(".vt-looks .vt-title")).to_contain_text(
         "Cross-attention · layer 1 · head 3"
     )
@@ -207,12 +207,12 @@ def test_what_the_page_cannot_answer_is_said_and_the_picture_stays(
 def test_the_keyboard_does_all(page: Page, exported: Path) -> None:
     root = open_page(page, exported)
     chosen = root.locator(".vt-chosen-name")
-    expect(chosen).to_have_text("Chosen: cross layer 1 head 2")
+    expect(chosen).to_have_text("Chosen: cross L1 H2")
     head_button(root, "cross", 1, 2).focus()
     for _ in range(4):
         page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
-    expect(chosen).to_have_text("Chosen: encoder layer 1 head 3")
+    expect(chosen).to_have_text("Chosen: encoder L1 H3")
     expect(head_button(root, *GENDER.values())).to_be_focused()
     page.keyboard.press("Enter")
     drawn(root)

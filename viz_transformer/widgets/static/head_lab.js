@@ -7,7 +7,7 @@ import { button, element, slider } from "./controls.js";
 import { openView } from "./frame.js";
 import { KIND_NAMES } from "./heads.js";
 import { headGrid } from "./head_lab_grid.js";
-import { changesInWords, differences, effectInWords, factorOf, headName, movedInWords, sameHead, withFactor } from "./head_lab_parts.js";
+import { changesInWords, differences, effectInWords, factorOf, movedInWords, sameHead, shortName, withFactor } from "./head_lab_parts.js";
 import { wordTable, worthTable } from "./head_lab_tables.js";
 import { canonical, NEEDS_KERNEL, openKernel } from "./kernel.js";
 import { numberTable } from "./numbers.js";
@@ -192,7 +192,7 @@ function render({ model, el }) {
 
     const kinds = base.kinds.map(({ kind, shape }) => ({ kind, layers: shape[0], heads: shape[1] }));
     grid.set(kinds, now.factors, now.chosen);
-    say(chosenName, `Chosen: ${headName(now.chosen)}`);
+    say(chosenName, `Chosen: ${shortName(now.chosen)}`);
     factor.set(factorOf(now.factors, now.chosen));
     reset.disabled = !now.factors.length;
     words.set(base, after);

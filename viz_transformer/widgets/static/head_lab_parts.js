@@ -14,6 +14,11 @@ export function headName({ kind, layer, head }) {
   return `${kind} layer ${layer} head ${head}`;
 }
 
+/** A head in short, as it is written where room is dear. */
+export function shortName({ kind, layer, head }) {
+  return `${kind} L${layer} H${head}`;
+}
+
 /** The factor of a head among the changed ones; 1 for any other. */
 export function factorOf(factors, place) {
   return factors.find((each) => sameHead(each, place))?.factor ?? 1;

@@ -1,7 +1,7 @@
 // The head lab's tables: what each word loses, and what each head is worth.
 
 import { element } from "./controls.js";
-import { headName, plainNumber, sameHead, signed } from "./head_lab_parts.js";
+import { headName, plainNumber, sameHead, shortName, signed } from "./head_lab_parts.js";
 import { visible } from "./text.js";
 
 /** How long a bar is, as a share of its track, when `least` fills it: log-probabilities are ≤ 0. */
@@ -94,7 +94,7 @@ export function worthTable(parent, { onAlone }) {
         const name = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", {
           type: "button", "data-lm-suppress-shortcuts": "true",
         });
-        name.textContent = `${place.kind} L${place.layer} H${place.head}`;
+        name.textContent = shortName(place);
         name.title = `${headName(place)}: switch it off, and no other`;
         name.addEventListener("click", () => onAlone({ kind: place.kind, layer: place.layer, head: place.head }));
         const change = element(line, "td", "vt-change");
