@@ -180,7 +180,7 @@ function openReplies(model, ask, changed) {
 function buildParts(root) {
   const section = (parent, className, title) => {
     const node = element(parent, "section", className, { "aria-label": title });
-    element(node, "h3", "vt-heading").textContent = title;
+    element(node, "div", "vt-heading").textContent = title;
     return node;
   };
   const start = element(root, "div", "vt-presets");

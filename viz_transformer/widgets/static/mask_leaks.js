@@ -108,7 +108,7 @@ export function leakMeter(parent, { onEdit }) {
   const sentence = element(parent, "p", "vt-verdict", { role: "status" });
   const table = element(parent, "table", "vt-leaks");
   const head = element(element(table, "thead"), "tr");
-  const heads = ["output of", "writes", "largest change", ""].map((text) => {
+  const heads = ["output of", "writes", "largest change", "verdict"].map((text) => {
     const cell = element(head, "th", "", { scope: "col" });
     cell.textContent = text;
     return cell;

@@ -65,8 +65,7 @@ export function libraryTable(parent) {
     const out = answered.map((library) => library.output(sentence, query));
     outputs.set({
       values: out, rowNames: rows.map((row, i) => `${answered[i].short}: ${rowVerdict(row, rows[0])}`),
-      colNames: out[0].map((_, i) => `output ${i}`), digits: 2, scale: "signed",
-      limit: Math.max(1e-9, ...out.flat().filter(Number.isFinite).map(Math.abs)),
+      colNames: out[0].map((_, i) => `output ${i}`), digits: 2, scale: "plain",
     }, theme);
   }
 

@@ -17,7 +17,7 @@ export const PRESETS = [
   { name: "Cross-attention", right: true, look: "padding", state: { ...RIGHT, kind: "cross", causal: false },
     text: "The decoder looks at the source: every target word may look at every source word, never at the source’s padding." },
   { name: "Left padding", right: true, look: "empty", state: { ...RIGHT, kind: "decoder", causal: true, side: "left" },
-    text: "Padding before the words, as when a batch of texts is continued. With the look-ahead mask, the rows of the padding may look at nothing at all." },
+    text: "Padding before the words, as when a batch of texts is continued. With the look-ahead mask, the rows of the padding may look at nothing at all. The table at the bottom shows what each library makes of that: zeros, NaN, or a look at everything." },
   { name: "No look-ahead mask", look: "word", state: { ...RIGHT, kind: "decoder", causal: false },
     text: "Every word may look at the words after it. While it trains, this decoder copies the next word instead of predicting it." },
   { name: "No padding mask", look: "padding", state: { ...RIGHT, kind: "encoder", padding: false, causal: false },
