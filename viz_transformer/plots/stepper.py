@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TITLES = {
     "x": "x: the vector of {word}",
-    "q": "q = x · W_Q: its query",
+    "q": "q = x · W_Q{b_q}: its query",
     "k": "k: the keys",
     "v": "v: the values",
     "scores": "scores = q · kᵀ",
@@ -28,7 +28,7 @@ _TITLES = {
     "weights": "weights: softmax",
     "output": "output = weights · v",
     "concat": "concat: the outputs of all heads",
-    "result": "result = concat · W_O",
+    "result": "result = concat · W_O{b_o}",
 }
 _PER_KEY = ("scores", "scaled", "masked", "weights")
 _MOST_NUMBERS = 16  # in a row: more have no room for their digits
@@ -72,11 +72,17 @@ def plot_attention_steps(
     words = {
         "word": label(steps.query_tokens[query]),
         "divisor": f"{root * temperature:.3g}",
+        "b_q": "" if steps.b_q is None else " + b_Q",
+        "b_o": "" if steps.b_o is None else " + b_O",
     }
     for ax, (name, matrix) in zip(axes[:, 0], shown.items(), strict=True):
         _draw(ax, name, matrix)
-        title = _TITLES[name].format(**words) if name in ("x", "scaled") else _TITLES[name]
-        ax.set_title(title, loc="left", fontproperties=label_font(10), parse_math=False)
+        ax.set_title(
+            _TITLES[name].format(**words),
+            loc="left",
+            fontproperties=label_font(10),
+            parse_math=False,
+        )
         _name_words(ax, name, matrix, steps.key_tokens)
     figure.suptitle(
         f"{steps.kind.capitalize()} attention · layer {steps.layer} · head {head}",
@@ -134,7 +140,7 @@ def _draw(ax: Axes, name: str, matrix: NDArray[np.float64]) -> None:
         value = matrix[row, col]
         text, colour = "−∞", "#000"
         if np.isfinite(value):
-            text, colour = f"{value:.2f}", ink_on(image.cmap(image.norm(value))[:3])
+            text, colour = f"{round(value, 2) + 0.0:.2f}", ink_on(image.cmap(image.norm(value))[:3])
         text = text.replace("-", "−")
         ax.text(col, row, text, ha="center", va="center", color=colour, size=8)
 

@@ -48,7 +48,7 @@ export function stepBar(parent, onStep) {
     node.replaceChildren();
     tabs = steps.map((step, index) => {
       const tab = element(node, "button", "vt-step", {
-        type: "button", role: "tab", "aria-label": `Step ${index + 1}: ${titleOf(step)}`, "data-lm-suppress-shortcuts": "true",
+        type: "button", role: "tab", "aria-label": `${signOf(step)}, step ${index + 1}: ${titleOf(step)}`, "data-lm-suppress-shortcuts": "true",
       });
       tab.addEventListener("click", () => onStep(index));
       const sign = element(tab, "span", "vt-sign");

@@ -74,7 +74,9 @@ export function isSmall(layer) {
  * room for numbers. `perWord`: the cells at the left, or else the columns, stand beneath words.
  */
 export function productSizes(a, b, { width, namesA, names, small, perWord = null }) {
-  const cellA = inNumbers(a, "a") ? (small ? (perWord === "a" ? 100 : 76) : 52) : Math.max(1, Math.min(12, (width < 1000 ? 120 : 210) / a.cols));
+  const wide = width >= 1000;
+  const numberA = small ? (perWord === "a" ? 100 : 76) : wide ? 52 : 44;
+  const cellA = inNumbers(a, "a") ? numberA : Math.max(1, Math.min(12, (wide ? 210 : 120) / a.cols));
   const room = width - namesA - a.cols * cellA - names - 40;
   if (perWord === "b") return { cellA, cell: cellWidth(room, b.cols, { least: 47, most: small ? 104 : undefined }), fits: true };
   const fits = b.cols <= MOST_NUMBERS.cols && room / b.cols >= LEAST_CELL;
