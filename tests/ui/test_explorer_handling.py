@@ -1,4 +1,4 @@
-"""Handling the explorer: keys, pointer, zoom, text size, forced colours, and nothing left behind."""
+"""Handling the explorer: keys, pointer, zoom, text size, forced colours; nothing left behind."""
 
 from __future__ import annotations
 

@@ -131,6 +131,38 @@ def test_python_moves_the_view(lab: LabPage, explorer: Explorer) -> None:
     expect(explorer.pair).to_contain_text("dias to ")
 
 
+def test_what_is_chosen_of_the_options_is_read_in_the_kernel_and_set_by_it(
+    lab: LabPage, explorer: Explorer
+) -> None:
+    root = explorer.root
+    found = places(explorer.heads)
+    explorer.heads.click(position=found[-1], modifiers=["Control"])
+    lab.wait_for_value("(view.aggregate, view.selected)", ("mean", [[0, 0], [1, 1]]))
+    root.get_by_role("button", name="Options", exact=True).click()
+    root.get_by_role("combobox", name="Show").select_option("max")
+    root.get_by_role("combobox", name="Sort heads by").select_option("entropy")
+    root.get_by_role("button", name="Hide special tokens").click()
+    root.get_by_role("searchbox").fill("ga")
+    root.get_by_role("button", name="larger text").click()
+    lab.wait_for_value(
+        "(view.aggregate, view.order, view.hide_special, view.search, view.text_size)",
+        ("max", "entropy", True, "ga", 1.25),
+    )
+    root.get_by_role("button", name="Linked").click()
+    lab.wait_for_value("view.linked", True)
+    box = explorer.words.bounding_box()
+    explorer.words.click(position={"x": box["width"] * 0.95, "y": 10})  # a word read before
+    lab.wait_for_value("(view.kind, view.query, view.key)", ("decoder", None, 1))
+    lab.wait_for_value("(view.linked_heads['cross'], view.selected)", ([1, 1], []))
+
+    lab.run("view.linked, view.aggregate, view.selected = False, 'mean', [[0, 0], [1, 0]]")
+    expect(explorer.title).to_have_text("Decoder self-attention · mean of 2 heads: 0·0, 1·0")
+    lab.run("view.threshold, view.hide_special, view.search = 0.25, False, ''")
+    expect(root.locator(".vt-notes")).to_contain_text("Weights below 0.25 are not drawn.")
+    expect(root.get_by_role("searchbox")).to_have_value("")
+    assert lab.errors == []
+
+
 def test_each_weight_under_the_pointer_is_the_trace_s(lab: LabPage, explorer: Explorer) -> None:
     cells = places(explorer.matrix)
     seen = set()

@@ -121,7 +121,7 @@ export function openChoosing({ view, model, state, headsCanvas, matrixCanvas, wo
     layout: () => state.shape.matrix,
     move: (to) => { state.window = to; redraw(); },
   });
-  for (const [text, name, times] of [["−", "Zoom out", 1 / 1.5], ["+", "Zoom in", 1.5], ["Whole", "Show the whole matrix", 0]]) {
+  for (const [text, name, times] of [["−", "− zoom out", 1 / 1.5], ["+", "+ zoom in", 1.5], ["Whole", "Whole: show the whole matrix", 0]]) {
     button(zooms, text, () => zoom.zoom(times)).setAttribute("aria-label", name);
   }
   onCanvas(view, headsCanvas, {

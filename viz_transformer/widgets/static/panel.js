@@ -52,7 +52,7 @@ export function openPanel(bar, place, { set, get, several, table, next }) {
   });
   const found = element(finder, "output");
   const sizes = element(words, "span", "vt-controls");
-  for (const [text, name, way] of [["A−", "Smaller text", -1], ["A+", "Larger text", 1]]) {
+  for (const [text, name, way] of [["A−", "A− smaller text", -1], ["A+", "A+ larger text", 1]]) {
     button(sizes, text, () => set({ text_size: nextSize(get("text_size") ?? 1, way) })).setAttribute("aria-label", name);
   }
 
