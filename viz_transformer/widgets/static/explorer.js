@@ -159,7 +159,9 @@ export function render({ model, el }) {
       const [layer, head] = shown.heads[0];
       return paintStandIn(store.overview(entry.kind), layer * entry.heads + head, entry.signed, shown.limit, theme);
     });
-    drawMatrix(matrixCanvas, layout, cells, shown, { active, pinned, least, found: { queries: found[0], keys: found[1] } }, theme);
+    drawMatrix(matrixCanvas, layout, cells, shown, {
+      active, pinned, least, found: { queries: found[0], keys: found[1] }, waiting: store.problem ? "not here" : "loading…",
+    }, theme);
     shape.matrix = layout;
   }
 

@@ -117,13 +117,15 @@ export function paintCells(shown, layout, least, theme) {
 }
 
 /** Draw the head: cells, labels, and the marks of the pinned and the active cell. */
-export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found, least }, theme) {
-  const { left, top, cell, x, y, boxWidth, boxHeight } = layout;
+export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found, least, waiting }, theme) {
+  const { left, top, cell, rows, cols, x, y, boxWidth, boxHeight } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
   context.imageSmoothingEnabled = !shown.weights; // a thumbnail stands in: its blur says so
-  context.drawImage(cells, left, top, boxWidth, boxHeight);
-  if (!shown.weights) {
-    write(context, "loading…", left + boxWidth / 2, top + boxHeight / 2, {
+  if (shown.weights) context.drawImage(cells, left, top, boxWidth, boxHeight);
+  else {
+    const [across, down] = [cells.width / (cols * cell), cells.height / (rows * cell)];
+    context.drawImage(cells, x * across, y * down, boxWidth * across, boxHeight * down, left, top, boxWidth, boxHeight);
+    write(context, waiting, left + boxWidth / 2, top + boxHeight / 2, {
       font: `600 16px ${theme.family}`, colour: theme.text, align: "center", behind: theme.background,
     });
   }
