@@ -99,6 +99,8 @@ def test_a_difference_has_its_own_scale_and_both_words() -> None:
     assert np.abs(difference).max() <= high < np.abs(difference).max() + 0.01
     assert texts(ax.get_xticklabels())[:2] == ["the", "black|red"]
     assert "difference" in ax.figure.alt_text
+    hidden = plot_difference(trace, other, "encoder", 1, 0, hide_special=True)
+    assert texts(hidden.get_xticklabels()) == ["the", "black|red", "cat", "sleeps"]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ def word_axis(
     tokens: Sequence[str],
     words: Words = None,
     *,
+    special: Sequence[bool] | None = None,
     hide_special: bool = False,
     merge_words: bool = True,
 ) -> WordAxis:
@@ -42,7 +43,8 @@ def word_axis(
         tokens: the tokens of the axis.
         words: the number of each token's word, or None where it belongs to none. Neighbours of
             one number are one word.
-        hide_special: whether to leave out `special_tokens`; where all are special, none is.
+        special: which tokens are no words; those of `special_tokens` if None.
+        hide_special: whether to leave these out; where all are special, none is.
         merge_words: whether to merge; else every token is a word of its own.
 
     Raises:
@@ -55,7 +57,7 @@ def word_axis(
             f"words holds {len(words)} numbers for {len(tokens)} tokens; give one, or None, for "
             "each token"
         )
-    special = special_tokens(tokens)
+    special = special_tokens(tokens) if special is None else special
     hide_special = hide_special and not all(special)
     groups: list[list[int]] = []
     for place in range(len(tokens)):

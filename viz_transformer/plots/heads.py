@@ -12,6 +12,7 @@ import numpy as np
 from viz_transformer.analysis.combine import combine_heads
 from viz_transformer.analysis.flow import output_rollout, rollout
 from viz_transformer.analysis.masked import masked_cells
+from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import between_words, key_words, query_words, word_axis
 from viz_transformer.errors import UserError
 from viz_transformer.plots.matrix import Picture, draw_picture
@@ -176,6 +177,7 @@ def picture_of(
         word_axis(
             _both(traces, names, kind),
             words(trace, kind),
+            special=special_tokens(names(trace, kind)),
             hide_special=reading.hide_special,
             merge_words=reading.merge_words,
         )
