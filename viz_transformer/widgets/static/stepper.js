@@ -36,6 +36,7 @@ export function render({ model, el }) {
   const kernel = openKernel(model);
   const view = openView({ model, el, name: "stepper", label: "Attention, step by step", traits: TRAITS, draw });
   const { root } = view;
+  const second = element(root, "span", "vt-term-b", { hidden: "" }); // its colour, as the canvas needs it
   let [carried, unpacked, worked, workedFor, pointed, whole, followed] = [null, null, null, "", null, false, ""];
 
   const top = element(root, "div", "vt-controls vt-top");
@@ -130,7 +131,7 @@ export function render({ model, el }) {
   }
 
   function draw({ theme, width }) {
-    theme.second = getComputedStyle(root).getPropertyValue("--vt-second").trim();
+    theme.second = getComputedStyle(second).color;
     const layer = layerNow();
     const chosen = chosenNow(layer);
     const { head, query } = chosen;

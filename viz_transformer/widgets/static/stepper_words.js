@@ -1,8 +1,8 @@
 // The stepper in words: what each step is called, and what it does to the numbers shown.
 
-import { inDigits, lastScores } from "./stepper_explain.js";
+import { inDigits } from "./stepper_explain.js";
 import { largest } from "./stepper_math.js";
-import { visible } from "./text.js";
+import { quoted } from "./text.js";
 
 /** Each step's sign on the step bar and its title. */
 const NAMES = {
@@ -33,11 +33,6 @@ export function layerName({ kind, layer, heads, text }, head) {
   return heads === 1 && text === "thinking machines" ? "Self-attention of two words" : `${name} · layer ${layer} · head ${head}`;
 }
 
-/** A word in a sentence, isolated (U+2068 … U+2069): a right-to-left word leaves the order as it is. */
-export function quotedWord(token) {
-  return `“\u2068${visible(token)}\u2069”`;
-}
-
 function counted(count, one, many = `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
@@ -45,16 +40,16 @@ function counted(count, one, many = `${one}s`) {
 /** What a step does, in a sentence or two that are true of these numbers. */
 export function sentenceOf(layer, worked, chosen, step) {
   const { query, head } = chosen;
-  const [word, keys, width] = [quotedWord(layer.queries[query]), layer.keys, layer.d_head];
+  const [word, keys, width] = [quoted(layer.queries[query]), layer.keys, layer.d_head];
   const looks = layer.reads ? `the position that writes ${word}` : word;
   const best = (name) => {
     const index = largest(worked[name].values);
-    return [quotedWord(keys[index]), inDigits(worked[name].values[index])];
+    return [quoted(keys[index]), inDigits(worked[name].values[index])];
   };
   const none = worked.sum === 0;
   switch (step) {
     case "x": {
-      const reads = layer.reads ? `Having read ${quotedWord(layer.reads[query])}, it is about to write ${word}. ` : "";
+      const reads = layer.reads ? `Having read ${quoted(layer.reads[query])}, it is about to write ${word}. ` : "";
       const others = layer.memory
         ? `It will look at the ${counted(keys.length, "vector")} that the encoder made of the source.`
         : `The row of ${looks} is the one that looks.`;
@@ -107,11 +102,11 @@ export function sentenceOf(layer, worked, chosen, step) {
 
 /** What a number is, in words. */
 export function meaningOf(layer, chosen, { name, row, col }) {
-  const word = quotedWord(layer.queries[chosen.query]);
-  const key = quotedWord(layer.keys[name === "seen" || name === "k" || name === "v" ? row : col] ?? "");
+  const word = quoted(layer.queries[chosen.query]);
+  const key = quoted(layer.keys[name === "seen" || name === "k" || name === "v" ? row : col] ?? "");
   return {
     x: `number ${col} of the vector of ${word}`,
-    all: `number ${col} of the vector of ${quotedWord(layer.queries[row] ?? "")}`,
+    all: `number ${col} of the vector of ${quoted(layer.queries[row] ?? "")}`,
     seen: `number ${col} of the vector of ${key}`,
     w_q: "a number of W_Q, the same for every word", w_k: "a number of W_K, the same for every word",
     w_v: "a number of W_V, the same for every word", w_o: "a number of W_O, the same for every word",
@@ -126,9 +121,4 @@ export function meaningOf(layer, chosen, { name, row, col }) {
     heads: `number ${col} of the output of head ${row}`, concat: `number ${col} of all heads' outputs`,
     result: `number ${col} of the result`,
   }[name];
-}
-
-/** What the row of scores that goes into the softmax is called. */
-export function scoresName(layer) {
-  return { masked: "masked score", scaled: "divided score" }[lastScores(layer)];
 }
