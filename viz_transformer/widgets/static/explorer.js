@@ -106,12 +106,13 @@ export function render({ model, el }) {
     zooms.hidden = Boolean(linked) || shape.matrix.whole >= 32;
     noteLine.textContent = notes(shown, { threshold: least, mergeWords: model.get("merge_words"), lines }).join(" ");
     tell(now, shape.paths.reach);
-    panel.update({
-      chosen, entry, canLink: Boolean(now.plan), isSeveral: state.several,
+    const told = {
+      chosen, canLink: Boolean(now.plan), isSeveral: state.several, noRollout: Boolean(entry.noRollout), isSigned: Boolean(entry.signed),
       hasSpecial: Boolean(entry.special?.queries.includes(true) || entry.special?.keys.includes(true)),
       hasWords: Boolean(entry.words?.queries || entry.words?.keys),
       foundText: model.get("search") ? foundInWords(found) : "",
-    });
+    };
+    once("panel", JSON.stringify([told, TRAITS.slice(6).map((name) => model.get(name))]), () => panel.update(told));
   }
 
   function drawOverview(room) {
@@ -130,10 +131,13 @@ export function render({ model, el }) {
     const layout = headsLayout(kinds, room.heads, room.height + 140);
     const thumbnails = once("thumbnails", JSON.stringify([order, measured, layout.pitch, layout.width]), () =>
       paintThumbnails(store.overview, layout, theme));
-    drawHeads(headsCanvas, layout, thumbnails, {
-      chosen, shown: shown.heads, hovered: state.hoverHead,
+    const marks = {
+      chosen: { kind: chosen.kind, layer: chosen.layer, head: chosen.head }, shown: shown.heads, hovered: state.hoverHead,
       others: linked ? kinds.filter((one) => one.kind !== chosen.kind).map((one) => chosenOf(one.kind)) : [],
-    }, theme);
+    };
+    // The pointer mostly moves elsewhere: what it does not change is not drawn again.
+    once("overview", JSON.stringify([order, measured, layout.pitch, layout.width, layout.height, marks]), () =>
+      drawHeads(headsCanvas, layout, thumbnails, marks, theme));
     const at = state.hoverHead ?? chosen;
     labelLine.style.width = `${layout.width * theme.scale}px`;
     labelLine.textContent = headInWords(store.entries.get(at.kind), at);

@@ -56,15 +56,15 @@ export function openPanel(bar, place, { set, get, several, table, next }) {
     button(sizes, text, () => set({ text_size: nextSize(get("text_size") ?? 1, way) })).setAttribute("aria-label", name);
   }
 
-  function update({ chosen, entry, canLink, hasSpecial, hasWords, isSeveral, foundText }) {
+  function update({ chosen, noRollout, isSigned, canLink, hasSpecial, hasWords, isSeveral, foundText }) {
     linked.node.hidden = !canLink;
     linked.set(get("linked"));
     shown.set(chosen.aggregate);
-    shown.node.querySelector("[value=rollout]").disabled = Boolean(entry.noRollout);
+    shown.node.querySelector("[value=rollout]").disabled = noRollout;
     many.set(isSeveral);
     clear.hidden = !chosen.selected.length;
     order.set(get("order"));
-    order.node.querySelector("[value=label]").disabled = entry.signed;
+    order.node.querySelector("[value=label]").disabled = isSigned;
     threshold.set(get("threshold") ?? 0);
     [special.node.hidden, merge.node.hidden] = [!hasSpecial, !hasWords];
     special.set(get("hide_special"));

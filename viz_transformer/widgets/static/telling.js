@@ -52,9 +52,9 @@ export function openTelling({ store, title, says, spoken, twin, once, redraw }) 
     const [first] = told.pairs;
     const text = first ? `${visible(first.from)} to ${visible(first.to)}: ${shownWeight(first.weight, picture.limit)}` : told.sentence;
     for (const say of spoken) say({ rows: shown.rows, cols: shown.cols, row: pinned.query, col: pinned.key, text });
-    if (!twin.node.hidden && shown.weights) {
-      once("twin", JSON.stringify([shown.name, pinned]), () => twin.set(tableOf(shown, heading, pinned)));
-    }
+    if (twin.node.hidden) return;
+    once("twin", JSON.stringify([shown.name, pinned]), () =>
+      twin.set(shown.weights ? tableOf(shown, heading, pinned) : { caption: ON_ITS_WAY, heads: [], rows: [] }));
   }
 
   /** A line of Python with its value; of a pinned cell as exactly as it can be had. */
