@@ -1,0 +1,37 @@
+"""One of each view, from a live translator, for the tests that hold for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tests.hand_made import hostile_trace, make_trace
+from viz_transformer import labs
+from viz_transformer.translator import load_translator
+from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.view import View
+
+SENTENCE = "the black cat sleeps"
+
+#: Each kind of view, in each state that looks unlike the others.
+EVERY_VIEW: dict[str, Callable[[], View]] = {
+    "explorer": lambda: explore(make_trace(), query=1, key=2),
+    "explorer of hostile tokens": lambda: explore(hostile_trace(), query=0),
+    "stepper by hand": labs.thinking_machines,
+    "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
+    "mask lab": lambda: labs.mask_lab(load_translator()),
+    "position lab": lambda: labs.position_lab(load_translator()),
+    "head lab": lambda: labs.head_lab(load_translator(), SENTENCE),
+}
+
+
+def class_names(view: type[View] = View) -> Iterator[str]:
+    """The name of every class of view that the package has and that no other one builds upon.
+
+    Traitlets gives each widget a class of its own, beneath the one that it is made of and with its
+    name: those count as one.
+    """
+    others = [each for each in view.__subclasses__() if each.__name__ != view.__name__]
+    if not others and view.__module__.startswith("viz_transformer."):
+        yield view.__name__
+    for other in others:
+        yield from class_names(other)

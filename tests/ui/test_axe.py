@@ -1,0 +1,103 @@
+"""Accessibility: axe-core finds nothing serious in any view, whatever it has open, in any colours.
+
+axe-core (MPL-2.0, tests/ui/vendor) reads what the browser has laid out. What is drawn on a canvas
+it cannot read; the views' own tests hold their colours and their readouts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.conftest import ARTIFACTS, LAPTOP
+from tests.ui.every_view import EVERY_VIEW, class_names
+from viz_transformer.export import export_html
+
+AXE = Path(__file__).parent / "vendor" / "axe-core-4.14.1.min.js"
+SERIOUS = ["serious", "critical"]
+COLOURS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "forced": {"color_scheme": "dark", "forced_colors": "active"},
+}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A function that exports a kind of view, once."""
+    folder = tmp_path_factory.mktemp("axe")
+
+    def export(name: str) -> Path:
+        path = folder / f"{name}.html"
+        return path if path.exists() else export_html(EVERY_VIEW[name](), path, title=name)
+
+    return export
+
+
+def findings(page: Page) -> list[dict[str, Any]]:
+    """What axe-core holds for serious or critical, with the elements that it is about."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(f"{AXE.read_text(encoding='utf-8')};\nnull")  # null: axe itself is no answer
+    return page.evaluate(
+        """async (serious) => {
+            const { violations } = await axe.run({ resultTypes: ["violations"] });
+            return violations.filter(({ impact }) => serious.includes(impact)).map((found) => ({
+                rule: found.id,
+                elements: found.nodes.slice(0, 5).map((node) => node.html.slice(0, 160)),
+                why: found.nodes[0].failureSummary,
+            }));
+        }""",
+        SERIOUS,
+    )
+
+
+def open_all(page: Page) -> None:
+    """Press every button that shows or hides a part, and wait until all is drawn."""
+    page.evaluate(
+        """async () => {
+            const closed = ".vt button[aria-expanded='false'], .vt details:not([open]) > summary";
+            document.querySelectorAll(closed).forEach((button) => button.click());
+            for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+        }"""
+    )
+
+
+@pytest.mark.parametrize("colours", COLOURS)
+@pytest.mark.parametrize("name", EVERY_VIEW)
+def test_axe_finds_nothing_serious(
+    page: Page, pages: Callable[[str], Path], name: str, colours: str
+) -> None:
+    page.set_viewport_size(LAPTOP)
+    page.emulate_media(**COLOURS[colours])
+    page.goto(pages(name).as_uri())
+    view = page.locator(".vt").first
+    expect(view).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+    assert (found := findings(page)) == [], json.dumps(found, indent=1)
+    open_all(page)
+    ARTIFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTIFACTS / f"axe_{name.replace(' ', '_')}_{colours}.png", full_page=True)
+    assert (found := findings(page)) == [], json.dumps(found, indent=1)
+
+
+def test_every_class_of_view_is_tried() -> None:
+    made = {type(make()).__name__ for make in EVERY_VIEW.values()}
+    assert made == set(class_names()), "tests/ui/every_view.py makes one of each class of view"
+
+
+def test_axe_finds_what_is_wrong(page: Page) -> None:
+    """The tests above are worth what axe-core finds."""
+    page.set_content(
+        "<html lang=en><title>t</title><main><h1>t</h1><button></button>"
+        "<p style='color: #aaa; background: #fff'>pale</p><img src='data:,'>"
+    )
+    assert {found["rule"] for found in findings(page)} == {
+        "button-name",
+        "color-contrast",
+        "image-alt",
+    }
