@@ -8,7 +8,7 @@ import { changeLimit, openPictures } from "./axes.js";
 import { openChoosing } from "./choosing.js";
 import { element, picture } from "./controls.js";
 import { openView } from "./frame.js";
-import { drawHeads, headsLayout, KIND_NAMES, paintStandIn, paintThumbnails, sortedHeads } from "./heads.js";
+import { drawHeads, headsLayout, paintStandIn, paintThumbnails, sortedHeads } from "./heads.js";
 import { drawMatrix, matrixLayout, paintCells, WHOLE } from "./matrix.js";
 import { lookAt } from "./now.js";
 import { openPanel } from "./panel.js";
@@ -116,7 +116,7 @@ export function render({ model, el }) {
   }
 
   function drawOverview(room) {
-    const { theme, now: { chosen, shown, linked, chosenOf } } = state;
+    const { theme, now: { chosen, shown, linked, chosenOf, entry } } = state;
     const order = model.get("order") ?? "layer";
     for (const { kind, layers, heads, rows, cols } of store.entries.values()) {
       // Not unasked, where it would keep Python busy while the viewer waits for the next head.
@@ -143,7 +143,7 @@ export function render({ model, el }) {
     labelLine.textContent = headInWords(store.entries.get(at.kind), at);
     sayHead({
       rows: layout.sections.reduce((sum, one) => sum + one.layers, 0), cols: Math.max(...kinds.map((one) => one.heads)),
-      row: chosen.layer, col: chosen.head, text: `${KIND_NAMES[chosen.kind]}, layer ${chosen.layer}, head ${chosen.head}`,
+      row: chosen.layer, col: chosen.head, text: headInWords(entry, chosen),
     });
     return { ...layout, kinds };
   }
