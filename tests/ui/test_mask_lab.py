@@ -237,7 +237,10 @@ def test_each_convention_writes_the_same_mask(shown: Shown) -> None:
     expect(shown.root.locator(".vt-code pre").last).to_contain_text('float("-inf")')
 
 
-def test_hatching_marks_what_is_barred(shown: Shown) -> None:
+@pytest.mark.parametrize("forced", ["none", "active"])
+def test_hatching_marks_what_is_barred(shown: Shown, forced: str) -> None:
+    shown.root.page.emulate_media(forced_colors=forced)
+    shown.settle()
     images = shown.cells.evaluate_all(
         "(cells) => cells.map((cell) => getComputedStyle(cell).backgroundImage)"
     )
