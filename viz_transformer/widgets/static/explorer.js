@@ -141,9 +141,10 @@ export function render({ model, el }) {
     const at = state.hoverHead ?? chosen;
     labelLine.style.width = `${layout.width * theme.scale}px`;
     labelLine.textContent = headInWords(store.entries.get(at.kind), at);
+    const layersOf = (sections) => sections.reduce((sum, one) => sum + one.layers, 0);
+    const above = layersOf(kinds.slice(0, kinds.findIndex((one) => one.kind === chosen.kind)));
     sayHead({
-      rows: layout.sections.reduce((sum, one) => sum + one.layers, 0), cols: Math.max(...kinds.map((one) => one.heads)),
-      row: chosen.layer, col: chosen.head, text: headInWords(entry, chosen),
+      rows: layersOf(kinds), cols: Math.max(...kinds.map((one) => one.heads)), row: above + chosen.layer, col: chosen.head, text: headInWords(entry, chosen),
     });
     return { ...layout, kinds };
   }
