@@ -13,7 +13,7 @@ import torch
 from viz_transformer._files import bundled
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.config import ModelConfig
-from viz_transformer.decoding import beam_search
+from viz_transformer.decoding import beam_search, sample
 from viz_transformer.errors import UserError
 from viz_transformer.model import TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
@@ -102,13 +102,40 @@ class Translator:
         beam_width: int = 4,
         length_penalty: float = 0.6,
         interventions: Interventions | None = None,
+        attention: bool = False,
     ) -> DecodeTrace:
         """Translate one sentence and return the whole search.
+
+        With `attention`, the search keeps what every head looked at, at each step.
 
         Raises:
             UserError: as `translate`.
         """
-        return self._decode([text], beam_width, length_penalty, interventions)[0]
+        return self._decode([text], beam_width, length_penalty, interventions, attention)[0]
+
+    def sample(
+        self,
+        text: str,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> DecodeTrace:
+        """Translate one sentence by drawing words, as `decoding.sample` does.
+
+        Raises:
+            UserError: as `translate` and `decoding.sample`.
+        """
+        with _threads_for(self.config):
+            return sample(
+                self.model,
+                [self._source_ids(text)],
+                self.vocabulary,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                seed=seed,
+            )[0]
 
     def _decode(
         self,
@@ -116,6 +143,7 @@ class Translator:
         beam_width: int,
         length_penalty: float,
         interventions: Interventions | None,
+        attention: bool = False,
     ) -> list[DecodeTrace]:
         sources = [self._source_ids(text) for text in texts]
         with _threads_for(self.config):
@@ -126,6 +154,7 @@ class Translator:
                 beam_width=beam_width,
                 length_penalty=length_penalty,
                 interventions=interventions,
+                attention=attention,
             )
 
     @torch.no_grad()
