@@ -18,8 +18,6 @@ from viz_transformer.widgets.view import styles
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from viz_transformer.plots.matrix import Picture
-
 _ABOUT = (
     "Each row of the large picture is a word that looks (the query) and each column a word that is "
     "looked at (the key); the stronger a cell's colour, the larger the share of its attention that "
@@ -167,7 +165,8 @@ class AttentionExplorer(Selection):
 
         return alternative(self._picture())
 
-    def _picture(self) -> Picture:
+    def _picture(self) -> Any:
+        """The large picture, a plots.matrix.Picture: plots are imported when one is drawn."""
         from viz_transformer.plots.heads import Reading, picture_of
 
         heads = [(self.layer, self.head)]
