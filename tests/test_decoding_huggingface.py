@@ -10,12 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import torch
 import transformers
 
-from viz_transformer.decoding import beam_search, greedy, power_norm
-from viz_transformer.model import DecoderOnly, Transformer, from_huggingface
+from viz_transformer.decoding import beam_search, from_generate, greedy, power_norm
+from viz_transformer.errors import UserError
+from viz_transformer.model import (
+    DecoderOnly,
+    TracedTransformer,
+    Transformer,
+    from_huggingface,
+)
 
 PAD, EOS, N_WORDS = 19, 0, 20
 LONGEST = 24
@@ -141,3 +148,73 @@ def test_gpt2_continues_as_theirs_does() -> None:
         assert trace.hypotheses[0].ids == tuple(text[: text.index(EOS)])
         score = answer.sequences_scores[0].item()
         assert trace.hypotheses[0].log_prob == pytest.approx(score, abs=1e-4)
+
+
+def returned(theirs, sources: list[list[int]], width: int, n_texts: int, **options):
+    """What generate returns when it is asked for everything."""
+    theirs.set_attn_implementation("eager")
+    longest = max(map(len, sources))
+    ids = torch.tensor([[*source, *[PAD] * (longest - len(source))] for source in sources])
+    output = theirs.generate(
+        ids, attention_mask=ids != PAD, num_beams=width, num_return_sequences=n_texts,
+        do_sample=False, bad_words_ids=[[PAD]], return_dict_in_generate=True, output_scores=True,
+        output_attentions=True, pad_token_id=PAD, **options,
+    )  # fmt: skip
+    return ids, output
+
+
+@pytest.mark.parametrize("longest", [LONGEST, 3])
+def test_their_search_is_told_step_by_step(models, longest: int) -> None:
+    theirs, ours = models
+    ids, output = returned(theirs, SOURCES, 3, 2, max_new_tokens=longest, length_penalty=0.6)
+    traces = from_generate(output, Words(), num_beams=3, length_penalty=0.6, source_ids=ids)
+    assert len(traces) == len(SOURCES)
+    for place, (source, trace) in enumerate(zip(SOURCES, traces, strict=True)):
+        for rank, hypothesis in enumerate(trace.hypotheses):
+            row = 2 * place + rank
+            text = [i for i in output.sequences[row, 1:].tolist() if i not in (PAD, EOS)]
+            assert list(hypothesis.ids) == text
+            assert hypothesis.score == pytest.approx(output.sequences_scores[row].item())
+            length = len(hypothesis.path)
+            assert hypothesis.log_prob / length**0.6 == pytest.approx(hypothesis.score, abs=1e-5)
+        if longest == LONGEST:  # the same candidates as in our own search
+            (found,) = beam_search(
+                ours, [source], Words(), beam_width=3, norm=power_norm, max_length=LONGEST,
+                early_stop=False,
+            )  # fmt: skip
+            for one, other in zip(trace.steps, found.steps, strict=False):
+                alike = [c for c in other.candidates if c.status != "forbidden"]
+                theirs_told = [c for c in one.candidates if c.status != "forbidden"]
+                assert [(c.parent, c.token, c.status) for c in theirs_told] == [
+                    (c.parent, c.token, c.status) for c in alike
+                ]
+                for mine, told in zip(alike, theirs_told, strict=True):
+                    assert told.log_prob == pytest.approx(mine.log_prob, abs=1e-4)
+            traced = TracedTransformer(ours.config).eval()
+            traced.load_state_dict(ours.state_dict())
+            for rank, hypothesis in enumerate(trace.hypotheses):
+                stitched = trace.forward_trace(rank)
+                with torch.no_grad():
+                    whole = traced(torch.tensor([source]), torch.tensor([[PAD, *hypothesis.ids]]))
+                for name in ("decoder_attention", "cross_attention"):
+                    expected = torch.cat(getattr(whole, name)).numpy()
+                    found_there = getattr(stitched, name)[..., : expected.shape[-1]]
+                    np.testing.assert_allclose(found_there, expected, atol=1e-5)
+
+
+def test_what_cannot_be_replayed_is_refused(models) -> None:
+    theirs, _ = models
+    _, output = returned(theirs, SOURCES, 4, 1, max_new_tokens=LONGEST)
+    with pytest.raises(UserError, match="num_beams=5 does not fit 12 rows of scores and 3 texts"):
+        from_generate(output, Words(), num_beams=5)
+    with pytest.raises(UserError, match="num_beams=2 does not fit"):
+        from_generate(output, Words(), num_beams=2)
+    _, drawn = returned(theirs, SOURCES, 4, 4, max_new_tokens=LONGEST, top_k=0)
+    drawn.sequences[:, 2] = (drawn.sequences[:, 2] + 7) % PAD  # as if another word had been drawn
+    with pytest.raises(UserError, match="is not among the best continuations"):
+        from_generate(drawn, Words(), num_beams=4)
+    with pytest.raises(UserError, match="is no tokenizer and no vocabulary"):
+        from_generate(output, object(), num_beams=4)
+    bare = theirs.generate(torch.tensor([SOURCES[0]]), return_dict_in_generate=True)
+    with pytest.raises(UserError, match="output_scores=True"):
+        from_generate(bare, Words(), num_beams=2)

@@ -7,6 +7,7 @@ what may be written, `steps` and `fused` how a model is asked, `record` what is 
 """
 
 from viz_transformer.decoding.beam import beam_search
+from viz_transformer.decoding.generated import from_generate
 from viz_transformer.decoding.greedy import greedy
 from viz_transformer.decoding.lengths import LengthNorm, length_norm, power_norm
 from viz_transformer.decoding.rules import default_max_length
@@ -16,6 +17,7 @@ __all__ = [
     "LengthNorm",
     "beam_search",
     "default_max_length",
+    "from_generate",
     "greedy",
     "kept_probabilities",
     "length_norm",
