@@ -187,3 +187,15 @@ def test_half_precision_works_alike(attention):
     torch.testing.assert_close(
         output.float(), attend(*[x.float()] * 3, causal_mask(3))[0], atol=0.05, rtol=0.05
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_every_float_takes_a_mask(dtype: torch.dtype) -> None:
+    query = torch.randn(1, 2, 4, 8).to(dtype)
+    mask = torch.ones(4, 4, dtype=torch.bool).tril()[None, None]
+    mask[..., 2, :] = False
+    _, weights = attend(query, query, query, mask)
+    assert weights.dtype == dtype
+    assert not weights[:, :, 2].any()
+    rows = weights[:, :, [0, 1, 3]].sum(-1)
+    torch.testing.assert_close(rows, torch.ones_like(rows), atol=1e-2, rtol=0)

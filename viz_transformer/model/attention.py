@@ -74,8 +74,8 @@ def masked_softmax(
         return scores.softmax(dim=-1)
     # The lowest number instead of the paper's -inf: a row of -inf alone would become NaN,
     # and so would every gradient behind it.
-    lowest = torch.finfo(scores.dtype).min
-    barred = torch.where(mask, 0.0, lowest).to(scores.dtype)  # as small as the mask: cheap
+    lowest = scores.new_tensor(torch.finfo(scores.dtype).min)
+    barred = torch.where(mask, scores.new_zeros(()), lowest)  # as small as the mask: cheap
     weights = (scores + barred).softmax(dim=-1)  # [..., query, key]
     may_attend = mask.any(dim=-1, keepdim=True)  # [..., query, 1]
     return weights if may_attend.all() else weights * may_attend
