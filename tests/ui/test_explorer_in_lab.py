@@ -150,6 +150,7 @@ def test_what_is_chosen_of_the_options_is_read_in_the_kernel_and_set_by_it(
     )
     root.get_by_role("button", name="Linked").click()
     lab.wait_for_value("view.linked", True)
+    expect(root.locator(".vt-columns span")).to_have_count(4)  # it is drawn, as wide as it will be
     box = explorer.words.bounding_box()
     explorer.words.click(position={"x": box["width"] * 0.95, "y": 10})  # a word read before
     lab.wait_for_value("(view.kind, view.query, view.key)", ("decoder", None, 1))
