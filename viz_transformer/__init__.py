@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "AttentionExplorer": "widgets.explorer",
     "AttentionStepper": "widgets.stepper",
+    "BeamStepper": "widgets.beam_stepper",
     "DecodeTrace": "trace",
     "ForwardTrace": "trace",
     "HeadChange": "model",
@@ -34,6 +35,7 @@ _PUBLIC = {
     "UserError": "errors",
     "analysis": None,
     "attention_stepper": "labs",
+    "beam_stepper": "labs",
     "bertviz_views": None,
     "capture": "capture",
     "exercises": None,

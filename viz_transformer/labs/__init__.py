@@ -1,5 +1,6 @@
 """Labs: a live model joined to a view. The only room where the two meet."""
 
+from viz_transformer.labs.beam import beam_stepper
 from viz_transformer.labs.head_lab import head_lab, interventions_of
 from viz_transformer.labs.masks import MaskTester, mask_lab
 from viz_transformer.labs.positions import position_lab
@@ -15,6 +16,7 @@ __all__ = [
     "TranslationLab",
     "attention_stepper",
     "attention_steps",
+    "beam_stepper",
     "head_lab",
     "interventions_of",
     "mask_lab",

@@ -1,6 +1,7 @@
 """Static pictures of a trace, in matplotlib: the twins of the interactive views."""
 
 from viz_transformer.plots.alt import describe_head, set_alt_text
+from viz_transformer.plots.beam import plot_beam, plot_distribution
 from viz_transformer.plots.head_lab import plot_head_effects, plot_head_lab, plot_log_probs
 from viz_transformer.plots.heads import plot_aggregate, plot_difference, plot_head
 from viz_transformer.plots.masks import describe_mask, plot_leaks, plot_mask, plot_mask_lab
@@ -21,8 +22,10 @@ __all__ = [
     "describe_steps",
     "plot_aggregate",
     "plot_attention_steps",
+    "plot_beam",
     "plot_by_offset",
     "plot_difference",
+    "plot_distribution",
     "plot_head",
     "plot_head_effects",
     "plot_head_lab",

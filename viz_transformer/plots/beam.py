@@ -1,0 +1,208 @@
+"""A search on paper: the tree of a beam, and the distribution that a word is drawn from."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.labels import label, label_font
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace
+
+_KEPT, _BEST, _GONE = "#264cb3", "#c2410c", "#6b7280"
+#: A mark for each fate, so that colour is not needed to tell them apart.
+_MARKS = {"kept": "", "finished": "■ ", "pruned": "✕ ", "forbidden": "⊘ "}
+_LONGEST_TOKEN = 12
+_WIDEST_IN = 40.0
+
+
+def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = None) -> Axes:
+    """Draw a search as a tree: a column for each step, in it the places of the beam.
+
+    Kept beginnings are joined by solid lines, the path of the best text by thick ones; what was
+    pruned or forbidden hangs below on dashed lines. Numbers are log-probabilities of the whole
+    beginning in nats; of finished texts, scores.
+
+    Args:
+        search: a search with recorded steps.
+        step: the last step drawn, from 0; by default the last there is.
+        ax: where to draw; a new figure if None.
+
+    Raises:
+        UserError: if the search has no steps, or not this one.
+    """
+    step = _checked(search, step)
+    columns = [_rows(each) for each in search.steps[: step + 1]]
+    n_rows = max(len(column) for column in columns)
+    if ax is None:
+        width = min(_WIDEST_IN, 1.2 + 1.75 * len(columns))
+        ax = _new_axes((max(4.5, width), 1.3 + 0.3 * n_rows))
+        set_alt_text(ax.figure, _tree_in_words(search, step))
+    best = set(enumerate(search.hypotheses[0].path if search.hypotheses else ()))
+    before = {0: (0.0, 0.0)}  # place in the beam → where it stands
+    prompt = search.prompt_tokens[-1] if search.prompt_tokens else ""
+    _write(ax, 0, 0, label(prompt)[:_LONGEST_TOKEN], _KEPT, "normal")
+    for number, (each, rows) in enumerate(zip(search.steps, columns, strict=False)):
+        kept = {}
+        for index, candidate in enumerate(each.candidates):
+            x, y = number + 1.0, float(rows[index])
+            is_best = (number, index) in best
+            gone = candidate.status in ("pruned", "forbidden")
+            colour = _BEST if is_best else _GONE if gone else _KEPT
+            parent = before.get(candidate.parent, (number, 0.0))
+            ax.plot(
+                [parent[0] + 0.34, x - 0.34],
+                [parent[1], y],
+                color=colour,
+                linewidth=2.4 if is_best else 0.8 if gone else 1.3,
+                linestyle="--" if gone else "-",
+                zorder=1 + is_best,
+            )
+            weight = "bold" if is_best else "normal"
+            _write(ax, x, y, _shown(candidate), colour, weight)
+            if candidate.status == "kept":
+                kept[len(kept)] = (x, y)
+        before = kept
+    ax.set_xlim(-0.6, len(columns) + 0.6)
+    ax.set_ylim(n_rows - 0.4, -0.6)
+    ax.set_xticks(range(1, len(columns) + 1), [str(n + 1) for n in range(len(columns))])
+    ax.set_yticks([])
+    ax.set_xlabel("step")
+    ax.set_title(
+        "Numbers: log-probability in nats; ■ finished: score; ✕ pruned; ⊘ forbidden",
+        loc="left",
+        size=9,
+    )
+    ax.spines[["top", "left", "right"]].set_visible(False)
+    return ax
+
+
+def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the most probable next words of a step, and of a drawn text what could be drawn.
+
+    Args:
+        search: a drawn text, or a beam search, of which the best hypothesis' words are drawn.
+        step: which step, from 0; by default the last.
+        ax: where to draw; a new figure if None.
+
+    Raises:
+        UserError: if the search has no steps, or not this one.
+    """
+    step = _checked(search, step)
+    tokens, before, after = _bars(search.steps[step])
+    if ax is None:
+        ax = _new_axes((6.4, 1.5 + 0.36 * len(tokens)))
+        most = max(range(len(tokens)), key=lambda row: before[row])
+        set_alt_text(
+            ax.figure,
+            f"Bars of the {len(tokens)} most probable words at step {step + 1}; the most probable "
+            f"is {label(tokens[most])} with {before[most]:.3f}.",
+        )
+    rows = range(len(tokens))
+    ax.barh([row - 0.2 for row in rows], before, height=0.36, color="#8a93a3", label="of the model")
+    for row in rows:
+        told = f"{before[row]:.3f}" + ("" if after is None else f" → {after[row]:.3f}")
+        end = max(before[row], 0.0 if after is None else after[row])
+        # A long bar has no room beside it.
+        ax.annotate(
+            told,
+            (end, row),
+            xytext=(-4 if end > 0.7 else 4, 0),
+            textcoords="offset points",
+            ha="right" if end > 0.7 else "left",
+            va="center",
+            size=9,
+            color="white" if end > 0.7 else "0.25",
+        )
+    if after is not None:
+        ax.barh([row + 0.2 for row in rows], after, height=0.36, color=_BEST, label="to draw from")
+        ax.legend(frameon=False, loc="lower right", fontsize=9)
+    ax.set_xlim(0, 1.0)
+    ax.set_yticks(rows, [label(token) for token in tokens], fontproperties=label_font(10))
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.set_xlabel("probability")
+    ax.set_title(f"Step {step + 1}: the next word", loc="left", weight="bold", size=11)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    return ax
+
+
+def _bars(step: DecodeStep) -> tuple[list[str], list[float], list[float] | None]:
+    """Words, their probabilities, and with which of them each could be drawn."""
+    first = step.candidates[0]
+    if first.share is None and step.probable:
+        words = step.probable[0]
+        return [one.token for one in words], [math.exp(one.log_prob) for one in words], None
+    own = [one for one in step.candidates if one.parent == first.parent]
+    shares = None if first.share is None else [one.share for one in own]
+    return [one.token for one in own], [math.exp(one.token_log_prob) for one in own], shares
+
+
+def _rows(step: DecodeStep) -> dict[int, int]:
+    """In which row each candidate stands: kept ones in the beam's order, the others below."""
+    order = {"kept": 0, "finished": 1, "pruned": 1, "forbidden": 2}
+    ranked = sorted(
+        range(len(step.candidates)), key=lambda index: order[step.candidates[index].status]
+    )
+    return {index: row for row, index in enumerate(ranked)}
+
+
+def _shown(candidate: Candidate) -> str:
+    token = label(candidate.token)
+    if len(token) > _LONGEST_TOKEN:
+        token = token[: _LONGEST_TOKEN - 1] + "…"
+    value = candidate.score if candidate.status == "finished" else candidate.log_prob
+    number = f"{abs(value):.2f}"
+    sign = "−" if value < 0 and number != "0.00" else ""
+    return f"{_MARKS[candidate.status]}{token} {sign}{number}"
+
+
+def _write(ax: Axes, x: float, y: float, text: str, colour: str, weight: str) -> None:
+    ax.text(
+        x,
+        y,
+        text,
+        ha="center",
+        va="center",
+        color=colour,
+        fontproperties=label_font(8.5, weight),
+        parse_math=False,
+        clip_on=True,
+        zorder=4,
+        bbox={"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none"},
+    )
+
+
+def _tree_in_words(search: DecodeTrace, step: int) -> str:
+    told = f"Tree of a search after {step + 1} of {len(search.steps)} steps."
+    if not search.hypotheses:
+        return told
+    best = search.hypotheses[0]
+    return f"{told} The best text is {' '.join(map(label, best.tokens))}, score {best.score:.3f}."
+
+
+def _checked(search: DecodeTrace, step: int | None) -> int:
+    n_steps = len(search.steps)
+    if not n_steps:
+        raise UserError(
+            "the search has no recorded steps; decode with beam_search(..., steps=True)"
+        )
+    if step is None:
+        return n_steps - 1
+    if not 0 <= step < n_steps:
+        raise UserError(f"step={step!r}, but there are {n_steps} steps; choose 0 to {n_steps - 1}")
+    return step
+
+
+def _new_axes(size: tuple[float, float]) -> Axes:
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
+    plt.close(figure)
+    return ax
