@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from viz_transformer.corpus import SentencePair, vocabulary_of
+from viz_transformer.corpus import vocabulary_of
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
 
-SIX_PAIRS = [
-    SentencePair(tuple(source.split()), tuple(target.split()), ())
-    for source, target in {
-        "hello world": "hola mundo",
-        "i love you": "te amo",
-        "the cat is black": "el gato es negro",
-        "good morning": "buenos dias",
-        "this is a book": "este es un libro",
-        "what is your name": "como te llamas",
-    }.items()
-]
 VOCABULARY = vocabulary_of(SIX_PAIRS)
+
+__all__ = ["SIX_PAIRS", "VOCABULARY"]

@@ -11,6 +11,7 @@ import pytest
 
 import viz_transformer.recipes as recipes
 from viz_transformer.corpus import english_spanish
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.translator import load_translator
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
@@ -55,3 +56,22 @@ def test_evaluation_names_both_held_out_sets(monkeypatch: pytest.MonkeyPatch) ->
         ("held-out combinations", 5),
         ("held-out tired/wide", 4),
     ]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_six_pairs_are_learned_in_a_moment(seed: int) -> None:
+    translator = recipes.six_pairs_translator(seed=seed)
+    for pair in SIX_PAIRS:
+        assert translator.translate(" ".join(pair.source)).tokens == pair.target
+
+
+def test_half_trained_the_shorter_text_wins_without_length_normalisation() -> None:
+    """Two words have a lower log-probability than one, however good they are."""
+    translator = recipes.six_pairs_translator(n_steps=70, seed=7)
+    plain = translator.decode("good morning", length_penalty=0)
+    by_text = {" ".join(h.tokens): h for h in plain.hypotheses}
+    short, whole = by_text["buenos"], by_text["buenos dias"]
+    assert plain.hypotheses[0] == short
+    assert short.log_prob > whole.log_prob
+    for penalty in (0.6, 1.0):
+        assert translator.translate("good morning", length_penalty=penalty).text == "buenos dias"

@@ -17,6 +17,7 @@ from viz_transformer.checkpoint import WEIGHTS, Checkpoint, check_writable
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.errors import FileError
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
@@ -34,6 +35,18 @@ MODEL = ModelConfig(
     norm="post",
 )
 TRAINING = TrainConfig(n_steps=5000, batch_size=128, learning_rate=3e-3, warmup_steps=200, seed=0)
+#: The model of the six pairs: two layers, four heads, learned in about a second.
+SIX_PAIRS_MODEL = ModelConfig(
+    vocab_size=1,  # replaced by the size of the pairs' vocabulary
+    d_model=32,
+    n_heads=4,
+    n_encoder_layers=2,
+    n_decoder_layers=2,
+    d_ff=64,
+    max_length=20,
+    dropout=0.1,
+    bias=False,
+)
 #: A minute's training: enough for neighbouring positions to grow alike.
 POSITIONS_TRAINING = replace(TRAINING, n_steps=1000)
 #: The file of `train_learned_positions`.
@@ -210,3 +223,21 @@ def exact_match(
             if translation.tokens != pair.target
         ]
     return Score(name, len(pairs) - len(wrong), len(pairs), tuple(wrong))
+
+
+def six_pairs_translator(n_steps: int = 300, seed: int = 0) -> Translator:
+    """Train a tiny translator on the six sentence pairs, here and now.
+
+    300 steps take about a second, and it knows all six. After 70 steps with seed 7 it is half
+    trained: without length normalisation *buenos* beats *buenos dias*, and with it loses.
+
+    Args:
+        n_steps: how long to train.
+        seed: of the weights, the order and the dropout.
+    """
+    vocabulary = vocabulary_of(SIX_PAIRS)
+    model = make_model(replace(SIX_PAIRS_MODEL, vocab_size=len(vocabulary)), seed)
+    config = TrainConfig(n_steps=n_steps, batch_size=6, warmup_steps=10, seed=seed)
+    for _ in fit(model, batches(SIX_PAIRS, vocabulary, 6, seed), config):
+        pass
+    return Translator(model.eval(), vocabulary)
