@@ -90,7 +90,7 @@ def attention_of(search: DecodeTrace, step: int) -> FloatArray | None:
 def in_words(found: Found) -> str:
     """Say what was found and what greedy search would have written, and where the two part."""
     best, greedy = found.search.hypotheses[0], found.greedy
-    way = "Drawn was" if found.sampled else "Beam search found"
+    way = "Sampling drew" if found.sampled else "Beam search found"
     worth = "log-probability" if found.sampled else "score"
     here = f"{way} {_text(best.tokens)} ({worth} {_number(best.score)})"
     if greedy is None:

@@ -119,13 +119,15 @@ export function chanceOf(logProb) {
   return logProb === null ? 0 : Math.exp(logProb);
 }
 
+/** What words are drawn from, in words. */
+export function filtersInWords({ temperature, top_k, top_p }) {
+  return `temperature ${temperature}, top-k ${top_k ?? "all"}, top-p ${top_p ?? "all"}`;
+}
+
 /** How a search was made, in words. */
 export function settingsInWords(request) {
   const name = request.checkpoint ? `${visible(request.checkpoint)}, ` : "";
-  if (request.method === "sample") {
-    const all = (value) => value ?? "all";
-    return `${name}temperature ${request.temperature}, top-k ${all(request.top_k)}, top-p ${all(request.top_p)}, seed ${request.seed}`;
-  }
+  if (request.method === "sample") return `${name}${filtersInWords(request)}, seed ${request.seed}`;
   return `${name}beam width ${request.beam_width}, length penalty ${request.length_penalty}`;
 }
 

@@ -4,7 +4,7 @@
 // is on its way, or where there is none, the last picture stays, and says what it is a picture of.
 
 import { beamBar, stepBar } from "./beam_bar.js";
-import { beamTexts, carriedInWords, fateInWords, headInWords, keysOf, looksOf, nats, searchRequest, settingsInWords, shownIn } from "./beam_parts.js";
+import { beamTexts, carriedInWords, fateInWords, filtersInWords, headInWords, keysOf, looksOf, nats, searchRequest, settingsInWords, shownIn } from "./beam_parts.js";
 import { candidateTable, distributionTable } from "./beam_tables.js";
 import { beamTree } from "./beam_tree.js";
 import { choice, element } from "./controls.js";
@@ -138,7 +138,7 @@ function render({ model, el }) {
     if (sampled) {
       const drawn = shown.hypotheses[0];
       strip.set([...drawn.tokens, shown.end], { chosen: step });
-      bars.set({ candidates: own, step, steps: shown.steps.length, settings: settingsInWords(shown.request) });
+      bars.set({ candidates: own, step, steps: shown.steps.length, settings: filtersInWords(shown.request) });
     } else {
       tree.set({ reply: shown, step, at, size });
       const told = pointed ?? { step, index: at };

@@ -14,11 +14,12 @@ function tableIn(parent, name, columns) {
   return { box, caption, body: element(table, "tbody") };
 }
 
-function fateCell(line, { status, reason }) {
+function fateCell(line, { status, reason, share }) {
   const cell = element(line, "td", "vt-fate");
   const [mark, word] = FATES[status];
-  element(cell, "span", "vt-mark", { "aria-hidden": "true" }).textContent = mark;
-  element(cell, "b").textContent = ` ${word}: `;
+  element(cell, "span", "vt-mark", { "aria-hidden": "true" }).textContent = `${mark} `;
+  // A word that was not drawn has not been pruned: there the reason says all.
+  if ((share ?? null) === null) element(cell, "b").textContent = `${word}: `;
   element(cell, "bdi").textContent = visible(reason);
 }
 

@@ -121,6 +121,7 @@ export function beamTree(parent, { onChoose, onPoint }) {
     at = { step, index };
     const leaf = nodes[step][index];
     if (fresh || step !== lastStep) reveal(heads[step]);
+    lower(leaf);
     if (wantsFocus) leaf.focus({ preventScroll: false });
     [lastStep, wantsFocus] = [step, false];
   }
@@ -130,6 +131,13 @@ export function beamTree(parent, { onChoose, onPoint }) {
     const [from, to] = [head.offsetLeft, head.offsetLeft + head.offsetWidth];
     if (to + 8 > box.scrollLeft + box.clientWidth) box.scrollLeft = to + 8 - box.clientWidth;
     if (from < box.scrollLeft) box.scrollLeft = Math.max(0, from - box.clientWidth / 3);
+  }
+
+  /** And a candidate of a wide beam, up or down. */
+  function lower(leaf) {
+    const [from, to] = [leaf.offsetTop, leaf.offsetTop + leaf.offsetHeight];
+    if (to + 8 > box.scrollTop + box.clientHeight) box.scrollTop = to + 8 - box.clientHeight;
+    if (from < box.scrollTop) box.scrollTop = Math.max(0, from - 40);
   }
 
   return { node: box, set };

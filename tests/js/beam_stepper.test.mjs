@@ -1,0 +1,114 @@
+// The beam stepper's own decisions, without a browser.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  beamRows, beamTexts, carriedInWords, fateInWords, headInWords, keysOf, looksOf, moveInTree, nats, parentOf,
+  searchRequest, settingsInWords, shownIn,
+} from "../../viz_transformer/widgets/static/beam_parts.js";
+import { beginningsOf, nodeNumber } from "../../viz_transformer/widgets/static/beam_tree.js";
+
+const one = (parent, token, status, log_prob = -1) => ({ parent, token, status, log_prob, score: log_prob / 2, token_log_prob: log_prob, reason: "why" });
+
+// Two places in the beam: "el" and "la"; "la" is continued twice, "el" ends.
+const STEPS = [
+  [one(0, "el", "kept"), one(0, "la", "kept"), one(0, "un", "pruned"), one(0, "<pad>", "forbidden")],
+  [one(1, "vaca", "kept"), one(0, "<eos>", "finished"), one(1, "gata", "kept"), one(0, "gato", "pruned")],
+  [one(0, "<eos>", "finished"), one(1, "<eos>", "pruned")],
+];
+const REPLY = { steps: STEPS, end: "<eos>", hypotheses: [{ tokens: ["la", "vaca"], path: [1, 0, 0] }] };
+
+test("texts are followed from parent to child through the places of the beam", () => {
+  const texts = beamTexts(STEPS).map((step) => step.map((text) => text.join(" ")));
+  assert.deepEqual(texts, [
+    ["el", "la", "un", "<pad>"],
+    ["la vaca", "el <eos>", "la gata", "el gato"],
+    ["la vaca <eos>", "la gata <eos>"],
+  ]);
+  assert.equal(parentOf(STEPS, 1, 0), 1);
+  assert.equal(parentOf(STEPS, 2, 1), 2); // place 1 of the beam is the candidate "gata"
+  assert.equal(parentOf(STEPS, 0, 2), null);
+});
+
+test("a column shows the beam first, then what ended or fell, then what was forbidden", () => {
+  assert.deepEqual(beamRows(STEPS[0]), [0, 1, 2, 3]);
+  assert.deepEqual(beamRows(STEPS[1]), [0, 2, 1, 3]);
+  assert.deepEqual(beamRows([one(0, "a", "forbidden"), one(0, "b", "kept")]), [1, 0]);
+});
+
+test("arrow keys lead along the branches", () => {
+  const from = (step, index, key) => moveInTree(STEPS, { step, index }, key);
+  assert.deepEqual(from(0, 1, "ArrowRight"), { step: 1, index: 0 }); // its best child
+  assert.deepEqual(from(0, 2, "ArrowRight"), { step: 1, index: 0 }); // an end: on with the best
+  assert.deepEqual(from(1, 0, "ArrowLeft"), { step: 0, index: 1 });
+  assert.deepEqual(from(0, 0, "ArrowLeft"), { step: 0, index: 0 });
+  assert.deepEqual(from(2, 0, "ArrowRight"), { step: 2, index: 0 });
+  assert.deepEqual(from(1, 0, "ArrowDown"), { step: 1, index: 2 }); // by rows, not by rank
+  assert.deepEqual(from(1, 3, "ArrowDown"), { step: 1, index: 3 });
+  assert.deepEqual(from(1, 0, "ArrowUp"), { step: 1, index: 0 });
+  assert.equal(from(1, 0, "a"), null);
+});
+
+test("what is shown of a step is the chosen candidate, else the best text's own", () => {
+  assert.equal(shownIn(REPLY, 1, 3), 3);
+  assert.equal(shownIn(REPLY, 0, null), 1);
+  assert.equal(shownIn(REPLY, 2, 7), 0); // chosen in a wider beam
+  assert.equal(shownIn({ ...REPLY, hypotheses: [{ path: [] }] }, 1, null), 0);
+});
+
+test("greedy search's beginnings are found in the tree, its end included", () => {
+  const found = beginningsOf(beamTexts(STEPS), ["la", "vaca"], "<eos>").map((step) => [...step]);
+  assert.deepEqual(found, [[1], [0], [0]]);
+  assert.deepEqual(beginningsOf(beamTexts(STEPS), ["el", "gato"], "<eos>").map((step) => [...step]), [[0], [3], []]);
+  assert.deepEqual([...beginningsOf(beamTexts(STEPS), ["el"], "<eos>")[1]], [1]);
+});
+
+test("numbers have a true minus, and −∞ where there is none", () => {
+  assert.equal(nats(-1.23456), "−1.235");
+  assert.equal(nats(-0.0001), "0.000");
+  assert.equal(nats(null), "−∞");
+  assert.equal(nodeNumber(one(0, "a", "kept", -2)), "−2.00");
+  assert.equal(nodeNumber(one(0, "a", "finished", -2)), "−1.00"); // its score
+});
+
+test("a candidate is told with its text, its fate and why", () => {
+  const told = fateInWords({ ...one(0, "<b>", "pruned"), reason: "0.31 nats behind 'el gato', the last that is kept" }, ["el", "<b>"]);
+  assert.equal(told, "“\u2068el <b>\u2069”: pruned, 0.31 nats behind 'el gato', the last that is kept. Log-probability −1.000, score −0.500.");
+});
+
+// Two steps, of one and of two hypotheses; 1 layer, 2 heads, 2 keys; halves 0, .25, .5, .75, 1.
+const HALF = { 0: 0x0000, 0.25: 0x3400, 0.5: 0x3800, 0.75: 0x3a00, 1: 0x3c00 };
+const WEIGHTS = [1, 0, 0.5, 0.5, /* step 2 */ 0, 1, 0.25, 0.75, 0.75, 0.25, 0.5, 0.5];
+
+function looking(kind) {
+  const bits = Uint16Array.from(WEIGHTS, (weight) => HALF[weight]);
+  return { source: ["the", "cat"], prompt: ["<sos>"], attention: {
+    kind, layers: 1, heads: 2, shapes: [[1, 2], [2, 2]], dtype: "float16", weights: new DataView(bits.buffer),
+  } };
+}
+
+test("a hypothesis' weights come out of the bytes, by step, head and their mean", () => {
+  const reply = looking("cross");
+  assert.deepEqual([...looksOf(reply, 0, 0, 0, 0)], [1, 0]);
+  assert.deepEqual([...looksOf(reply, 0, 0, 0, null)], [0.75, 0.25]);
+  assert.deepEqual([...looksOf(reply, 1, 1, 0, 0)], [0.75, 0.25]);
+  assert.deepEqual([...looksOf(reply, 1, 1, 0, null)], [0.625, 0.375]);
+  assert.equal(looksOf({ attention: null }, 0, 0, 0, null), null);
+  assert.deepEqual(keysOf(reply, ["el", "gato"]), ["the", "cat"]);
+  assert.deepEqual(keysOf(looking("decoder"), ["el", "gato"]), ["<sos>", "el"]);
+  assert.equal(headInWords({ layer: 1, head: null }, { heads: 4 }), "the mean of the 4 heads of layer 1");
+  assert.equal(headInWords({ layer: 0, head: 2 }, { heads: 4 }), "head 2 of layer 0");
+});
+
+test("a request holds what its method needs and nothing else", () => {
+  const traits = { sentence: "a b", method: "beam", beam_width: 4, length_penalty: 0.6, temperature: 1, top_k: null, top_p: undefined, seed: 3, checkpoints: [] };
+  const asked = (change) => searchRequest((name) => ({ ...traits, ...change })[name]);
+  assert.deepEqual(asked({}), { text: "a b", method: "beam", beam_width: 4, length_penalty: 0.6 });
+  assert.deepEqual(asked({ method: "sample" }), { text: "a b", method: "sample", temperature: 1, top_k: null, top_p: null, seed: 3 });
+  assert.equal(asked({ checkpoints: ["early"], checkpoint: "early" }).checkpoint, "early");
+  assert.equal(settingsInWords(asked({})), "beam width 4, length penalty 0.6");
+  assert.equal(settingsInWords(asked({ method: "sample", top_k: 3 })), "temperature 1, top-k 3, top-p all, seed 3");
+  assert.equal(carriedInWords([asked({}), asked({}), asked({ beam_width: 1 })]),
+    "Without it, this page knows: beam width 4, length penalty 0.6; beam width 1, length penalty 0.6.");
+});

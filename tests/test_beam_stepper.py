@@ -1,0 +1,344 @@
+"""The beam stepper: what it shows is the search's own, and what it is asked it answers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+import traitlets
+
+import viz_transformer as vt
+from tests.hand_made import HOSTILE
+from viz_transformer.plots import plot_beam, plot_distribution
+from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace, Hypothesis
+from viz_transformer.widgets.beam_pack import in_words, texts_of
+from viz_transformer.widgets.beam_stepper import BeamStepper
+
+SENTENCE = "cow love"
+
+
+@pytest.fixture(scope="module")
+def translator() -> vt.Translator:
+    return vt.load_translator()
+
+
+@pytest.fixture(scope="module")
+def made(translator: vt.Translator) -> BeamStepper:
+    return vt.beam_stepper(translator, SENTENCE)
+
+
+@pytest.fixture
+def view(made: BeamStepper) -> BeamStepper:
+    """The view as it was made."""
+    made.method, made.sentence = "beam", SENTENCE
+    made.beam_width, made.length_penalty = 4, 0.6
+    made.temperature, made.top_k, made.top_p, made.seed = 1.0, None, None, 0
+    made.chosen, made.head = None, None
+    made.step, made.layer = len(made.search.steps) - 1, 1
+    return made
+
+
+def request(**change: object) -> dict:
+    return {
+        "text": SENTENCE,
+        "method": "beam",
+        "beam_width": 4,
+        "length_penalty": 0.6,
+        **change,
+    }
+
+
+def drawn_request(**change: object) -> dict:
+    drawn = {"temperature": 1.0, "top_k": None, "top_p": None, "seed": 0}
+    return {"text": SENTENCE, "method": "sample", **drawn, **change}
+
+
+def candidate(parent: int, token: str, status: str, log_prob: float = -1.0) -> Candidate:
+    return Candidate(
+        parent=parent,
+        token=token,
+        log_prob=log_prob,
+        score=log_prob / 2,
+        status=status,
+        reason=f"{token!r} is why",
+        token_log_prob=log_prob,
+    )
+
+
+def hand_made(tokens: tuple[str, ...], *, attention: bool = True) -> DecodeTrace:
+    """A search of two places over any tokens, each step's second candidate pruned."""
+    steps = []
+    for number, token in enumerate(tokens):
+        shape = (1, 1, 2, len(tokens))
+        steps.append(
+            DecodeStep(
+                candidates=(
+                    candidate(0, token, "kept", -0.5 * number),
+                    candidate(0, tokens[-1 - number], "pruned", -2.0),
+                ),
+                cross_attention=np.full(shape, 1 / len(tokens), np.float32) if attention else None,
+            )
+        )
+    steps.append(DecodeStep(candidates=(candidate(0, "<eos>", "finished"),)))
+    if attention:
+        last = np.full((1, 1, 2, len(tokens)), 1 / len(tokens), np.float32)
+        steps[-1] = DecodeStep(candidates=steps[-1].candidates, cross_attention=last)
+    best = Hypothesis(
+        ids=tuple(range(len(tokens))),
+        tokens=tokens,
+        log_prob=-1.0,
+        score=-0.5,
+        path=(0,) * len(steps),
+    )
+    return DecodeTrace(source_tokens=tokens, hypotheses=(best,), steps=tuple(steps))
+
+
+def test_a_translator_keeps_attention_when_asked(translator: vt.Translator) -> None:
+    plain = translator.decode(SENTENCE)
+    looking = translator.decode(SENTENCE, attention=True)
+    assert plain.steps[0].cross_attention is None
+    assert looking.steps[1].cross_attention.shape == (4, 2, 4, 3)
+    assert [each.tokens for each in plain.hypotheses] == [
+        each.tokens for each in looking.hypotheses
+    ]
+
+
+def test_a_translator_draws_the_same_words_from_the_same_seed(translator: vt.Translator) -> None:
+    one, other = (translator.sample(SENTENCE, 2.0, top_k=5, seed=seed) for seed in (1, 1))
+    assert one.hypotheses == other.hypotheses
+    texts = {translator.sample(SENTENCE, 2.0, seed=seed).hypotheses[0].ids for seed in range(6)}
+    assert len(texts) > 1
+    for step in one.steps:
+        assert sum(each.share for each in step.candidates) == pytest.approx(1)
+    with pytest.raises(vt.UserError, match="temperature"):
+        translator.sample(SENTENCE, 0.0)
+    with pytest.raises(vt.UserError, match="dragon"):
+        translator.sample("the dragon sleeps")
+
+
+def test_the_reply_is_the_search(view: BeamStepper, translator: vt.Translator) -> None:
+    reply = view.answer(request(beam_width=2, length_penalty=1.0))
+    search = translator.decode(SENTENCE, 2, 1.0, attention=True)
+    assert reply["source"] == ["cow", "love", "<eos>"]
+    for step, sent in zip(search.steps, reply["steps"], strict=True):
+        for one, plain in zip(step.candidates, sent, strict=True):
+            for name in ("parent", "token", "log_prob", "score", "status", "reason"):
+                assert plain[name] == getattr(one, name)
+    assert [each["tokens"] for each in reply["hypotheses"]] == [
+        list(each.tokens) for each in search.hypotheses
+    ]
+    json.dumps({name: value for name, value in reply.items() if name != "attention"})
+
+
+def test_the_weights_sent_are_the_searches(view: BeamStepper, translator: vt.Translator) -> None:
+    reply = view.answer(request())["attention"]
+    search = translator.decode(SENTENCE, 4, 0.6, attention=True)
+    assert (reply["kind"], reply["layers"], reply["heads"]) == ("cross", 2, 4)
+    assert reply["shapes"] == [[len(s.cross_attention), 3] for s in search.steps]
+    sent = np.frombuffer(reply["weights"], "<f2")
+    expected = np.concatenate([step.cross_attention.ravel() for step in search.steps])
+    assert sent == pytest.approx(expected, abs=0.0003)
+
+
+def test_texts_follow_the_places_of_the_beam(view: BeamStepper) -> None:
+    search = view.search
+    texts = texts_of(search)
+    for hypothesis in search.hypotheses:
+        last = len(hypothesis.path) - 1
+        assert texts[last][hypothesis.path[last]] == (*hypothesis.tokens, "<eos>")
+
+
+def test_where_greedy_and_beam_part_is_said(view: BeamStepper, translator: vt.Translator) -> None:
+    greedy, beam = (translator.decode(SENTENCE, width).hypotheses[0] for width in (1, 4))
+    assert greedy.tokens != beam.tokens
+    said = view.answer(request())["says"]
+    assert f"“\u2068{' '.join(greedy.tokens)}\u2069” (score −{-greedy.score:.3f})" in said
+    assert f"“\u2068{' '.join(beam.tokens)}\u2069” (score −{-beam.score:.3f})" in said
+    assert "They part at step 1" in said
+    assert said in view.alt_text()
+    assert "writes the same" in view.answer(request(beam_width=1))["says"]
+
+
+def test_parting_at_the_end_is_told_by_the_end_of_the_shorter_text(
+    view: BeamStepper,
+) -> None:
+    found = view._found()
+    best = found.search.hypotheses[0]
+    shorter = Hypothesis(ids=best.ids[:1], tokens=best.tokens[:1], log_prob=-1, score=-0.9)
+    said = in_words(type(found)(found.search, shorter))
+    assert "part at step 2: greedy search writes “\u2068<eos>\u2069”, and this text" in said
+    assert in_words(type(found)(found.search)).startswith("Beam search found")
+
+
+def test_what_sampling_leaves_is_what_the_filters_leave(view: BeamStepper) -> None:
+    reply = view.answer(drawn_request(temperature=1.5, top_k=3))
+    assert reply["sampled"]
+    assert reply["attention"] is None
+    for step in reply["steps"]:
+        assert sum(one["share"] for one in step) == pytest.approx(1)
+        assert sum(one["share"] > 0 for one in step) <= 3
+    assert "Sampling drew" in reply["says"]
+
+
+def test_settings_move_the_search(view: BeamStepper, translator: vt.Translator) -> None:
+    view.beam_width = 1
+    same = translator.decode(SENTENCE, 1, attention=True)
+    assert view.search.hypotheses == same.hypotheses
+    view.beam_width, view.length_penalty = np.int64(8), 0
+    same = translator.decode(SENTENCE, 8, 0.0, attention=True)
+    assert view.search.hypotheses == same.hypotheses
+    view.method, view.seed = "sample", np.int64(3)
+    assert view.search.hypotheses == translator.sample(SENTENCE, seed=3).hypotheses
+    assert view.shown_step <= len(view.search.steps) - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("beam_width", 0),
+        ("length_penalty", -1.0),
+        ("length_penalty", math.inf),
+        ("temperature", 0.0),
+        ("temperature", math.nan),
+        ("top_k", 0),
+        ("top_p", 1.5),
+        ("seed", -1),
+        ("text_size", 9.0),
+        ("step", 99),
+        ("chosen", -1),
+        ("chosen", 99),
+        ("layer", 2),
+        ("head", 4),
+        ("method", "guess"),
+        ("checkpoint", "late"),
+        ("sentence", "the dragon sleeps"),
+        ("sentence", ""),
+    ],
+)
+def test_a_choice_that_is_not_there_is_refused(view: BeamStepper, name: str, value: object) -> None:
+    before = getattr(view, name)
+    with pytest.raises(traitlets.TraitError):
+        setattr(view, name, value)
+    assert getattr(view, name) == before
+
+
+def test_errors_reach_who_asked(view: BeamStepper) -> None:
+    for bad in (request(text="the dragon sleeps"), request(beam_width=0), request(text="")):
+        with pytest.raises(vt.UserError):
+            view.answer(bad)
+    assert view.search.hypotheses[0].tokens
+
+
+def test_a_page_carries_several_widths_and_penalties(view: BeamStepper) -> None:
+    questions = view.questions()
+    widths = {each["beam_width"] for each in questions if each.get("length_penalty") == 0.6}
+    penalties = {each["length_penalty"] for each in questions if each.get("beam_width") == 4}
+    assert {1, 2, 4, 8} <= widths
+    assert {0.0, 0.6, 1.0} <= penalties
+    assert sum(each["method"] == "sample" for each in questions) == 5
+    assert all(one != other for one, other in itertools.combinations(questions, 2))
+    assert all(view.answer(each)["steps"] for each in questions[:3])
+    assert view.export_bytes() > 10_000
+
+
+def test_checkpoints_are_chosen_by_name(translator: vt.Translator) -> None:
+    view = vt.beam_stepper({"early": translator, "late": translator}, "the cat sleeps", 2)
+    assert (view.checkpoints, view.checkpoint) == (["early", "late"], "early")
+    assert [asked["checkpoint"] for asked, _ in view.data] == ["early", "late"]
+    view.checkpoint = "late"
+    assert view.search.hypotheses[0].tokens == ("el", "gato", "duerme")
+    with pytest.raises(vt.UserError, match="no translator"):
+        vt.beam_stepper({})
+    with pytest.raises(vt.UserError, match="no translator"):
+        vt.beam_stepper({"early": "a path"})
+
+
+def test_the_view_needs_no_model() -> None:
+    view = BeamStepper({"a": hand_made(("x", "y")), "b": hand_made(("z",))})
+    assert (view.beam_width, view.sentence, view.method, view.step) == (1, "x y", "beam", 2)
+    assert view.questions() == []
+    view.checkpoint = "b"
+    assert view.search.hypotheses[0].tokens == ("z",)
+    assert view.shown_step == 1
+    for name, value in (("beam_width", 8), ("method", "sample"), ("sentence", "z")):
+        with pytest.raises(vt.UserError, match="finished"):
+            setattr(view, name, value)
+    assert "Beam search for “x y”, step 2 of 2" in view.alt_text()
+
+
+@pytest.mark.parametrize("given", ["a text", {}, None])
+def test_what_is_no_search_is_refused(given: object) -> None:
+    with pytest.raises(vt.UserError, match=r"DecodeTrace"):
+        BeamStepper(given)
+
+
+def test_a_search_without_steps_is_refused(translator: vt.Translator) -> None:
+    search = translator.decode(SENTENCE)
+    bare = DecodeTrace(source_tokens=search.source_tokens, hypotheses=search.hypotheses)
+    with pytest.raises(vt.UserError, match="0 steps"):
+        BeamStepper(bare)
+    with pytest.raises(vt.UserError, match="no recorded steps"):
+        plot_beam(bare)
+
+
+def test_a_search_without_attention_is_shown_without(translator: vt.Translator) -> None:
+    view = BeamStepper(translator.decode(SENTENCE))
+    assert view.data[0][1]["attention"] is None
+    assert view.data[0][1]["greedy"] is None
+    assert view.layer == 0
+
+
+def test_hostile_tokens_can_be_sent_and_drawn() -> None:
+    view = BeamStepper(hand_made(HOSTILE))
+    json.dumps([reply["steps"] for _, reply in view.data]).encode("ascii")
+    for step in view.data[0][1]["steps"]:
+        for one in step:
+            one["token"].encode()
+            one["reason"].encode()
+    view.figure().canvas.draw()
+    assert view.alt_text().encode("utf-8", "replace")
+
+
+def test_the_twin_draws_the_tree(view: BeamStepper) -> None:
+    ax = plot_beam(view.search)
+    drawn = [text.get_text() for text in ax.texts]
+    n_candidates = sum(len(step.candidates) for step in view.search.steps)
+    assert len(drawn) == n_candidates + 1
+    assert len(ax.lines) == n_candidates
+    best = [line for line in ax.lines if line.get_linewidth() > 2]
+    assert len(best) == len(view.search.hypotheses[0].path)
+    dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
+    gone = [
+        one
+        for step in view.search.steps
+        for one in step.candidates
+        if one.status in ("pruned", "forbidden")
+    ]
+    assert len(dashed) == len(gone)
+    first = view.search.steps[0].candidates[0]
+    assert f"{first.token} −{-first.log_prob:.2f}" in drawn
+    assert f"■ <eos> −{-view.search.hypotheses[0].score:.2f}" in drawn
+    fewer = plot_beam(view.search, 0, ax=ax)
+    assert fewer is ax
+    assert view.search.hypotheses[0].tokens[0] in plot_beam(view.search).figure.alt_text
+    for step in (-1, 99):
+        with pytest.raises(vt.UserError, match="steps; choose"):
+            plot_beam(view.search, step)
+
+
+def test_the_twin_draws_the_distribution(view: BeamStepper, translator: vt.Translator) -> None:
+    search = translator.sample(SENTENCE, 1.5, top_k=4)
+    ax = plot_distribution(search, 0)
+    before, after = ([bar.get_width() for bar in bars] for bars in ax.containers)
+    own = search.steps[0].candidates
+    assert before == pytest.approx([math.exp(one.token_log_prob) for one in own])
+    assert after == [one.share for one in own]
+    of_beam = plot_distribution(view.search, 0)
+    assert len(of_beam.containers) == 1
+    view.method = "sample"
+    figure = view.figure()
+    assert figure.alt_text == view.alt_text()
+    figure.canvas.draw()
