@@ -18,7 +18,7 @@ from viz_transformer.model.interventions import Interventions
 from viz_transformer.trace import DecodeTrace, Hypothesis
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def beam_search(
     model: Model,
     sources: Sequence[Sequence[int]],
@@ -134,6 +134,7 @@ class _Search:
     def run(self) -> None:
         """Search until every sentence is done."""
         self.active = list(range(len(self.numbers)))
+        self.rows = {place: place for place in self.active}  # place → row of the tensors
         self.finished: list[list[_End]] = [[] for _ in self.numbers]
         totals = torch.zeros(len(self.numbers), 1)  # [sentence, hypothesis]
         for step in range(self.rules.longest + 1):
@@ -154,7 +155,7 @@ class _Search:
         logits = self.rules.bar(logits, step, sentences)
         values, ids = ranked(logits, min(2 * width, logits.shape[1]))  # [row, candidate]
         each = ids.shape[1]
-        sums = totals.view(-1, 1) + (values - total)  # [row, candidate]
+        sums = totals.reshape(-1, 1) + (values - total)  # [row, candidate]
         sums = sums.reshape(n_sentences, n_live * each)
         # Stable: of equal sums the earlier hypothesis is first, and then the lower id.
         sums, order = sums.sort(dim=1, descending=True, stable=True)
@@ -163,24 +164,33 @@ class _Search:
         parents = order // each  # [sentence, candidate]
 
         ends = tokens == end
-        # The best that go on, in their order; -inf stands for what is not there.
-        kept = ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]  # [sentence, hypothesis]
-        kept_sums = sums.gather(1, kept).masked_fill(ends.gather(1, kept), -torch.inf)
-        kept_parents, kept_tokens = parents.gather(1, kept), tokens.gather(1, kept)
-        where = {place: row for row, place in enumerate(self.active)}
-        self.history.append((where, kept_parents, kept_tokens, kept))
-        self._finish(sums, parents, ends, step)
+        # Mostly nothing ends, and the first `width` are kept as they stand.
+        quiet = not ends.any() and bool(sums[:, width - 1].isfinite().all())
+        if quiet:
+            kept = torch.arange(width).expand(n_sentences, -1)  # [sentence, hypothesis]
+            kept_sums, kept_parents, kept_tokens = (
+                part[:, :width] for part in (sums, parents, tokens)
+            )
+        else:
+            # The best that go on, in their order; -inf stands for what is not there.
+            kept = ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]
+            kept_sums = sums.gather(1, kept).masked_fill(ends.gather(1, kept), -torch.inf)
+            kept_parents, kept_tokens = parents.gather(1, kept), tokens.gather(1, kept)
+            self._finish(sums, parents, ends, step)
+        self.history.append((self.rows, kept_parents, kept_tokens, kept))
         if self.recorder:
             self.recorder.came_to(Ranked(sums, parents, tokens, kept, kept_sums))
 
-        going = self._going(kept_sums, step)
         rows = kept_parents + n_live * torch.arange(n_sentences)[:, None]  # [sentence, hypothesis]
-        gone = len(going) < n_sentences
-        if gone:
+        going = None
+        if not (quiet and self.settings.early_stop):
+            going = self._going(kept_sums, step)
+        if going is not None:
             rows, kept_sums, kept_tokens = rows[going], kept_sums[going], kept_tokens[going]
             self.active = [self.active[row] for row in going.tolist()]
+            self.rows = {place: row for row, place in enumerate(self.active)}
         if self.active:
-            self.steps.select(rows.flatten(), going if gone else None)
+            self.steps.select(rows.flatten(), going)
         self.ids = kept_tokens.flatten()
         return kept_sums
 
@@ -199,8 +209,8 @@ class _Search:
             ordered = sorted(self.finished[place], key=lambda one: -one.score)
             self.finished[place] = ordered[: settings.beam_width]
 
-    def _going(self, kept_sums: Tensor, step: int) -> Tensor:
-        """Return the rows of the sentences whose search goes on."""
+    def _going(self, kept_sums: Tensor, step: int) -> Tensor | None:
+        """Return the rows of the sentences whose search goes on, or None for all."""
         settings = self.settings
         best = kept_sums[:, 0].tolist()
         going = []
@@ -214,6 +224,8 @@ class _Search:
                 alive = not settings.early_stop and best[row] / norm > finished[-1].score
             if alive:
                 going.append(row)
+        if len(going) == len(self.active):
+            return None
         return torch.tensor(going, dtype=torch.long)
 
     def trace(self, place: int, source: Sequence[int]) -> DecodeTrace:
@@ -255,7 +267,7 @@ def ranked(logits: Tensor, n_best: int) -> tuple[Tensor, Tensor]:
     n_more = min(n_best + 1, logits.shape[1])
     values, ids = logits.topk(n_more)  # [row, n_more]
     # torch.topk leaves the order of equals open. They are rare, and only then all is sorted.
-    if ((values[:, 1:] == values[:, :-1]) & values[:, 1:].isfinite()).any():
+    if values.diff(dim=1).eq(0).any():  # two of -inf differ by NaN, and do not matter
         values, ids = logits.sort(dim=1, descending=True, stable=True)
     return values[:, :n_best], ids[:, :n_best]
 

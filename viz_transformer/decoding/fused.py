@@ -9,6 +9,7 @@ are queries side by side. A test holds both ways equal.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -17,24 +18,35 @@ from torch import Tensor, nn
 
 from viz_transformer.decoding.rules import Model
 from viz_transformer.model import DecoderOnly
-from viz_transformer.model.attention import MultiHeadAttention
-from viz_transformer.model.layers import FeedForward, Residual
-from viz_transformer.model.positional import embedding_scale
-from viz_transformer.model.scoring import dot, scaled_dot
+from viz_transformer.model.positional import RotaryPositions, embedding_scale
 
 _FIRST_ROOM = 32  # positions that there is room for at first; it doubles when they are full
 
 
-class _Layer(NamedTuple):
-    """One decoder layer's parts, its query, key and value projections side by side."""
+_Linear = tuple[Tensor, Tensor | None]  # weight and bias
+_Norm = tuple[tuple[int, ...], Tensor, Tensor, float]  # shape, weight, bias, eps
 
-    attention: MultiHeadAttention
-    qkv: tuple[Tensor, Tensor | None]
-    residual: Residual
-    cross: MultiHeadAttention | None
-    cross_residual: Residual | None
-    feed_forward: FeedForward
-    feed_forward_residual: Residual
+
+class _Cross(NamedTuple):
+    """One layer's cross-attention: its query and output projections, its norm."""
+
+    query: _Linear
+    output: _Linear
+    norm: _Norm
+
+
+class _Layer(NamedTuple):
+    """One decoder layer's tensors, read once: looking them up takes longer than a small sum."""
+
+    qkv: _Linear  # query, key and value projections side by side
+    output: _Linear
+    rotary: RotaryPositions | None
+    norm: _Norm
+    cross: _Cross | None
+    first: _Linear
+    activation: Callable[[Tensor], Tensor]
+    second: _Linear
+    feed_forward_norm: _Norm
 
 
 def can_fuse(model: Model) -> bool:
@@ -65,17 +77,21 @@ class FusedSteps:
         self._positions = model.embedding.positions if alone else model.target_positions
         self._scale = embedding_scale(model.config)
         self._layers = [_read_layer(layer) for layer in model.decoder.layers]
+        self._pre_norm = model.config.norm == "pre"
+        self._sdpa_scale = 1.0 if model.config.scoring == "dot" else None  # None: 1/√d_head
+        self._heads = model.config.n_heads
         self._d_head = model.config.d_model // model.config.n_heads
         self._max_positions = max_positions
         self._memory: Tensor | None = None  # [2 · layer, sentence, head, source, d_head]
         self._mask = source_mask
         if memory is not None:
-            both = [
-                kv for layer in self._layers for kv in layer.cross.keys_values(memory)
-            ]  # each [sentence, head, source, d_head]
+            layers = model.decoder.layers
+            both = [each for layer in layers for each in layer.cross_attention.keys_values(memory)]
             self._memory = torch.stack(both)
         if source_mask is not None and source_mask.all():
             self._mask = None  # nothing to hide: one addition less
+        last = model.decoder.norm
+        self._last_norm = _read_norm(last) if isinstance(last, nn.LayerNorm) else None
         self._past: Tensor | None = None  # [2 · layer, row, head, room, d_head]
         self._length = 0
 
@@ -87,21 +103,22 @@ class FusedSteps:
         start, end = self._length, self._length + n_new
         self._make_room(n_rows, end)
         x = self._embed(ids, start)  # [row, position, d_model]
+        pre = self._pre_norm
         for index, layer in enumerate(self._layers):
-            x = self._self_attend(x, layer, index, start, end)
+            h = F.layer_norm(x, *layer.norm) if pre else x
+            x = x + self._self_attend(h, layer, index, start, end)
+            x = x if pre else F.layer_norm(x, *layer.norm)
             if layer.cross is not None:
-                x = self._cross_attend(x, layer, index)
-            branch = layer.feed_forward_residual
-            network = layer.feed_forward
-            h = _normed(x, branch) if branch.pre_norm else x
-            h = network.activation(F.linear(h, network.w_1.weight, network.w_1.bias))
-            h = F.linear(h, network.w_2.weight, network.w_2.bias)
-            x = x + h if branch.pre_norm else _normed(x + h, branch)
+                h = F.layer_norm(x, *layer.cross.norm) if pre else x
+                x = x + self._cross_attend(h, layer.cross, index)
+                x = x if pre else F.layer_norm(x, *layer.cross.norm)
+            h = F.layer_norm(x, *layer.feed_forward_norm) if pre else x
+            x = x + F.linear(layer.activation(F.linear(h, *layer.first)), *layer.second)
+            x = x if pre else F.layer_norm(x, *layer.feed_forward_norm)
         self._length = end
         x = x[:, -1]  # [row, d_model]
-        norm = self._model.decoder.norm
-        if isinstance(norm, nn.LayerNorm):
-            x = F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+        if self._last_norm is not None:
+            x = F.layer_norm(x, *self._last_norm)
         return self._model.logits(x[:, None])[:, 0]  # [row, vocab]
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
@@ -134,63 +151,62 @@ class FusedSteps:
             grown[:, :, :, : self._length] = self._past[:, :, :, : self._length]
         self._past = grown
 
-    def _self_attend(self, x: Tensor, layer: _Layer, index: int, start: int, end: int) -> Tensor:
-        attention, residual = layer.attention, layer.residual
-        n_rows, n_new = x.shape[:2]
-        h = _normed(x, residual) if residual.pre_norm else x
-        h = F.linear(h, *layer.qkv)  # [row, position, 3 · d_model]
-        h = h.view(n_rows, n_new, 3, -1, self._d_head).permute(2, 0, 3, 1, 4)
-        query = h[0]  # [row, head, position, d_head]
+    def _self_attend(self, h: Tensor, layer: _Layer, index: int, start: int, end: int) -> Tensor:
+        n_rows, n_new = h.shape[:2]
+        parts = F.linear(h, *layer.qkv)  # [row, position, 3 · d_model]
+        parts = parts.view(n_rows, n_new, 3, self._heads, self._d_head).permute(2, 0, 3, 1, 4)
+        query = parts[0]  # [row, head, position, d_head]
         past = self._past[2 * index : 2 * index + 2]
-        if attention.rotary is None:
-            past[:, :, :, start:end] = h[1:]
+        if layer.rotary is None:
+            past[:, :, :, start:end] = parts[1:]
         else:
-            query = attention.rotary(query, start)
-            past[0, :, :, start:end] = attention.rotary(h[1], start)
-            past[1, :, :, start:end] = h[2]
-        scale = 1.0 if attention.score is dot else None
+            query = layer.rotary(query, start)
+            past[0, :, :, start:end] = layer.rotary(parts[1], start)
+            past[1, :, :, start:end] = parts[2]
+        keys, values = past[:, :, :, :end].unbind()
         heads = F.scaled_dot_product_attention(
-            query, past[0, :, :, :end], past[1, :, :, :end], is_causal=n_new > 1, scale=scale
+            query, keys, values, is_causal=n_new > 1, scale=self._sdpa_scale
         )  # [row, head, position, d_head]
         h = heads.transpose(1, 2).reshape(n_rows, n_new, -1)  # [row, position, d_model]
-        h = F.linear(h, attention.w_o.weight, attention.w_o.bias)
-        return x + h if residual.pre_norm else _normed(x + h, residual)
+        return F.linear(h, *layer.output)
 
-    def _cross_attend(self, x: Tensor, layer: _Layer, index: int) -> Tensor:
-        attention, residual = layer.cross, layer.cross_residual
-        h = _normed(x, residual) if residual.pre_norm else x
-        h = F.linear(h, attention.w_q.weight, attention.w_q.bias)  # [row, 1, d_model]
+    def _cross_attend(self, h: Tensor, cross: _Cross, index: int) -> Tensor:
         keys, values = self._memory[2 * index], self._memory[2 * index + 1]
         # The hypotheses of a sentence are queries side by side, and share its keys.
-        query = h.view(len(keys), -1, self._config.n_heads, self._d_head).transpose(1, 2)
-        scale = 1.0 if attention.score is dot else None
+        query = F.linear(h, *cross.query).view(len(keys), -1, self._heads, self._d_head)
         heads = F.scaled_dot_product_attention(
-            query, keys, values, self._mask, scale=scale
+            query.transpose(1, 2), keys, values, self._mask, scale=self._sdpa_scale
         )  # [sentence, head, hypothesis, d_head]
-        h = heads.transpose(1, 2).reshape(x.shape)  # [row, 1, d_model]
-        h = F.linear(h, attention.w_o.weight, attention.w_o.bias)
-        return x + h if residual.pre_norm else _normed(x + h, residual)
-
-
-def _normed(x: Tensor, residual: Residual) -> Tensor:
-    norm = residual.norm
-    return F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+        return F.linear(heads.transpose(1, 2).reshape(h.shape), *cross.output)
 
 
 def _read_layer(layer: nn.Module) -> _Layer:
-    attention = layer.self_attention
-    if attention.score not in (dot, scaled_dot):
-        raise ValueError("this layer's scores are no dot products; use CachedSteps")
-    projections = (attention.w_q, attention.w_k, attention.w_v)
+    own, cross, network = layer.self_attention, None, layer.feed_forward
+    projections = (own.w_q, own.w_k, own.w_v)
     weight = torch.cat([each.weight for each in projections])  # [3 · d_model, d_model]
-    biased = attention.w_q.bias is not None
-    bias = torch.cat([each.bias for each in projections]) if biased else None
+    biased = own.w_q.bias is not None
+    if hasattr(layer, "cross_attention"):
+        cross = _Cross(
+            _read_linear(layer.cross_attention.w_q),
+            _read_linear(layer.cross_attention.w_o),
+            _read_norm(layer.cross_attention_residual.norm),
+        )
     return _Layer(
-        attention,
-        (weight, bias),
-        layer.self_attention_residual,
-        getattr(layer, "cross_attention", None),
-        getattr(layer, "cross_attention_residual", None),
-        layer.feed_forward,
-        layer.feed_forward_residual,
+        qkv=(weight, torch.cat([each.bias for each in projections]) if biased else None),
+        output=_read_linear(own.w_o),
+        rotary=own.rotary,
+        norm=_read_norm(layer.self_attention_residual.norm),
+        cross=cross,
+        first=_read_linear(network.w_1),
+        activation=network.activation,
+        second=_read_linear(network.w_2),
+        feed_forward_norm=_read_norm(layer.feed_forward_residual.norm),
     )
+
+
+def _read_linear(linear: nn.Linear) -> _Linear:
+    return linear.weight, linear.bias
+
+
+def _read_norm(norm: nn.LayerNorm) -> _Norm:
+    return norm.normalized_shape, norm.weight, norm.bias, norm.eps

@@ -12,7 +12,7 @@ from viz_transformer.decoding.steps import Steps, batches, evaluating, open_step
 from viz_transformer.model.interventions import Interventions
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def greedy(
     model: Model,
     sources: Sequence[Sequence[int]],

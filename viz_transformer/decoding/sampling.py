@@ -17,7 +17,7 @@ from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace, Hypothesis
 _N_SHOWN = 12  # how much of each distribution's top is kept
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def sample(
     model: Model,
     sources: Sequence[Sequence[int]],
