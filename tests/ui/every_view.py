@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from tests.hand_made import hostile_trace, make_trace
 from viz_transformer import labs
 from viz_transformer.translator import load_translator
+from viz_transformer.widgets.beam_stepper import BeamStepper
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.view import View
 
@@ -21,6 +22,8 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "mask lab": lambda: labs.mask_lab(load_translator()),
     "position lab": lambda: labs.position_lab(load_translator()),
     "head lab": lambda: labs.head_lab(load_translator(), SENTENCE),
+    "beam stepper": lambda: labs.beam_stepper(load_translator()),
+    "beam stepper of draws": lambda: BeamStepper(load_translator().sample(SENTENCE, 2.0)),
 }
 
 

@@ -150,8 +150,7 @@ function leafOf(candidate, text, isBest, byGreedy) {
   leaf.className = classes;
   leaf.dataset.lmSuppressShortcuts = "true";
   const also = `${isBest ? " On the way to the best text." : ""}${byGreedy ? " Greedy search writes this too." : ""}`;
-  leaf.setAttribute("aria-label", fateInWords(candidate, text) + also);
-  leaf.title = fateInWords(candidate, text) + also;
+  leaf.title = fateInWords(candidate, text) + also; // its description: what it holds is its name
   if (candidate.status !== "kept") element(leaf, "span", "vt-mark").textContent = FATES[candidate.status][0];
   element(leaf, "bdi", "vt-leaf-token").textContent = visible(candidate.token);
   if (byGreedy) element(leaf, "span", "vt-greedy-mark").textContent = "g";
