@@ -8,10 +8,15 @@ import math
 
 import numpy as np
 import pytest
+import torch
 import traitlets
 
 import viz_transformer as vt
 from tests.hand_made import HOSTILE
+from tests.test_decoding import VOCABULARY
+from viz_transformer.config import ModelConfig
+from viz_transformer.decoding import beam_search
+from viz_transformer.model import DecoderOnly
 from viz_transformer.plots import plot_beam, plot_distribution
 from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace, Hypothesis
 from viz_transformer.widgets.beam_pack import in_words, texts_of
@@ -125,7 +130,7 @@ def test_the_reply_is_the_search(view: BeamStepper, translator: vt.Translator) -
     assert reply["source"] == ["cow", "love", "<eos>"]
     for step, sent in zip(search.steps, reply["steps"], strict=True):
         for one, plain in zip(step.candidates, sent, strict=True):
-            for name in ("parent", "token", "log_prob", "score", "status", "reason"):
+            for name in ("parent", "token", "log_prob", "score", "status", "reason", "beaten_by"):
                 assert plain[name] == getattr(one, name)
     assert [each["tokens"] for each in reply["hypotheses"]] == [
         list(each.tokens) for each in search.hypotheses
@@ -233,7 +238,7 @@ def test_errors_reach_who_asked(view: BeamStepper) -> None:
 
 
 def test_a_page_carries_several_widths_and_penalties(view: BeamStepper) -> None:
-    questions = view.questions()
+    questions = [*view.questions(), *(asked for asked, _ in view.data)]
     widths = {each["beam_width"] for each in questions if each.get("length_penalty") == 0.6}
     penalties = {each["length_penalty"] for each in questions if each.get("beam_width") == 4}
     assert {1, 2, 4, 8} <= widths
@@ -289,6 +294,28 @@ def test_a_search_without_attention_is_shown_without(translator: vt.Translator) 
     assert view.data[0][1]["attention"] is None
     assert view.data[0][1]["greedy"] is None
     assert view.layer == 0
+
+
+def test_of_a_decoder_alone_its_own_attention_is_shown() -> None:
+    config = ModelConfig(
+        family="decoder", vocab_size=5, d_model=8, n_heads=2, n_decoder_layers=2, d_ff=8,
+        max_length=16, pad_id=0,
+    )  # fmt: skip
+    torch.manual_seed(3)
+    model = DecoderOnly(config).eval()
+    (search,) = beam_search(
+        model, [[1, 3, 4]], VOCABULARY, beam_width=2, max_length=3, attention=True
+    )
+    view = BeamStepper(search)
+    (_, reply), *_ = view.data
+    assert view.sentence == "<sos> a b"
+    assert (reply["attention"]["kind"], view.layer) == ("decoder", 1)
+    # Each step has one more word to look at: the prompt's, and those written so far.
+    assert [keys for _, keys in reply["attention"]["shapes"]] == [
+        3 + step for step in range(len(search.steps))
+    ]
+    sent = np.frombuffer(reply["attention"]["weights"], "<f2")
+    assert len(sent) == sum(step.decoder_attention.size for step in search.steps)
 
 
 def test_hostile_tokens_can_be_sent_and_drawn() -> None:

@@ -203,6 +203,8 @@ def test_the_keyboard_does_all(page: Page, exported: Path, translator: vt.Transl
         drawn(root)
     last = search.steps[0].candidates[-1]
     expect(root.locator(".vt-says")).to_contain_text(f"pruned, {last.reason}")
+    winner = root.locator(".vt-leaf.vt-winner")  # it took the last one's place
+    expect(winner).to_have_attribute("data-index", str(last.beaten_by))
     expect(root.locator(".vt-candidates tr.vt-chosen th")).to_have_text(last.token)
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from viz_transformer.errors import UserError
 from viz_transformer.trace import DecodeStep, DecodeTrace, FloatArray, Hypothesis
 
@@ -156,6 +154,7 @@ def _step(step: DecodeStep) -> list[dict[str, Any]]:
             "status": one.status,
             "reason": sendable([one.reason])[0],
             "share": one.share,
+            "beaten_by": one.beaten_by,
         }
         for one in step.candidates
     ]
@@ -190,9 +189,3 @@ def _text(tokens: Sequence[str]) -> str:
 def _number(value: float) -> str:
     text = f"{abs(value):.3f}"
     return f"−{text}" if value < 0 and float(text) else text
-
-
-def mean_of(looks: FloatArray, layer: int, head: int | None) -> FloatArray:
-    """Return one head's weights [hypothesis, key] of one layer, or the mean of its heads."""
-    chosen = looks[:, layer]  # [hypothesis, head, key]
-    return np.asarray(chosen.mean(axis=1) if head is None else chosen[:, head])

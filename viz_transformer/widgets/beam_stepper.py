@@ -42,7 +42,8 @@ _REMEMBERED = 8  # searches
 class BeamStepper(BeamTraits):
     """Walk through a beam search, or through the draws of a sampled text.
 
-    What the viewer chooses is a trait, and setting the trait moves the view; all count from 0.
+    What the viewer chooses is a trait, and setting the trait moves the view; all count from 0 (the
+    view itself calls the first step "step 1").
     Make one with ``vt.beam_stepper(translator, text)``, or of a search alone with
     ``BeamStepper(translator.decode(text, attention=True))``.
 
@@ -102,7 +103,9 @@ class BeamStepper(BeamTraits):
             check_search(each, f"search[{name!r}]" if several else "search")
         first = next(iter(named.values()))
         if sentence is None:
-            sentence = " ".join(sendable(first.source_tokens or first.prompt_tokens))
+            read = first.source_tokens or first.prompt_tokens
+            read = read[:-1] if read[-1:] == (first.end_token,) else read
+            sentence = " ".join(sendable(read))
         beside = greedy if isinstance(greedy, Mapping) else dict.fromkeys(named, greedy)
         looks = attention_of(first, 0)
         self._known: dict[str, Found] = {}
@@ -135,7 +138,7 @@ class BeamStepper(BeamTraits):
 
     @property
     def search(self) -> DecodeTrace:
-        """The search that the settings ask for."""
+        """The search that is shown: the settings' own, or if they have no answer, the last."""
         return self._found().search
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -147,7 +150,7 @@ class BeamStepper(BeamTraits):
         return pack(self._ask(request))
 
     def questions(self) -> list[dict[str, Any]]:
-        """Return one request for each of a few widths and penalties, and a few ways to sample."""
+        """Return requests for a few widths, penalties and ways to sample, beside what is given."""
         if not self.live:
             return []
         own = {"text": self.sentence, **self._named()}
@@ -162,7 +165,8 @@ class BeamStepper(BeamTraits):
             *({**drawn, **change} for change in ({}, *_FILTERS)),
             *(self._request(checkpoint=name) for name in self.checkpoints),
         ]
-        return [each for i, each in enumerate(requests) if each not in requests[:i]]
+        known = [request for request, _ in self.data]
+        return [each for i, each in enumerate(requests) if each not in [*known, *requests[:i]]]
 
     def export_bytes(self) -> int:
         """Return about how many bytes the replies to `questions` take: the widest has the most."""

@@ -59,7 +59,7 @@ class BeamTraits(View):
 
     @property
     def search(self) -> DecodeTrace:
-        """The search that the settings ask for."""
+        """The search that is shown."""
         raise NotImplementedError
 
     @traitlets.validate(*_RANGES)

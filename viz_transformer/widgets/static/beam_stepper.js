@@ -18,6 +18,7 @@ import { quoted, visible } from "./text.js";
 const SETTINGS = ["sentence", "checkpoint", "method", "beam_width", "length_penalty", "temperature", "top_k", "top_p", "seed"];
 const TRAITS = [...SETTINGS, "step", "chosen", "layer", "head", "text_size", "data"];
 const REMEMBERED = 24;
+const LEGEND = "Number: log-probability of the text so far. ■ finished, with its score; ✕ pruned, and dotted the one that took its place; ⊘ forbidden. Thick line: the best text.";
 
 function render({ model, el }) {
   const kernel = openKernel(model);
@@ -41,7 +42,6 @@ function render({ model, el }) {
     },
   });
   const legend = element(root, "p", "vt-legend");
-  legend.textContent = "Number: log-probability of the text so far. ■ finished, with its score; ✕ pruned; ⊘ forbidden. Thick line: the best text. g: greedy search writes this too.";
   const says = element(root, "p", "vt-says", { role: "status", "aria-live": "polite" });
 
   const looks = element(root, "section", "vt-looks");
@@ -52,7 +52,8 @@ function render({ model, el }) {
   const candidates = candidateTable(root, { onChoose: (index) => view.set({ step: stepNow(), chosen: index }) });
   const bars = distributionTable(root);
 
-  const replies = new Map(); // what was asked → the reply, the newest last
+  const given = new Map(); // what was asked → the reply: those that came with the view,
+  const replies = new Map(); // and the newest of the others
   let [shown, offered, failure, pointed, typed, dataSeen] = Array(6).fill(null);
 
   const stepNow = () => Math.min(model.get("step") ?? 0, shown.steps.length - 1);
@@ -61,6 +62,8 @@ function render({ model, el }) {
     replies.set(canonical(request), { ...reply, request });
     if (replies.size > REMEMBERED) replies.delete(replies.keys().next().value);
   }
+
+  const replyTo = (asked) => given.get(asked) ?? replies.get(asked);
 
   /** Another sentence: it becomes the view's when it has an answer. */
   function search(text) {
@@ -71,9 +74,11 @@ function render({ model, el }) {
       typed = null;
       then(value);
     };
-    kernel.ask(request).then(
+    const known = replyTo(canonical(request));
+    (known ? Promise.resolve(known) : kernel.ask(request)).then(
       ifNewest((reply) => {
-        keep(request, reply);
+        if (!known) keep(request, reply);
+        failure = null;
         view.set({ sentence: text, chosen: null });
       }),
       ifNewest((error) => {
@@ -86,12 +91,12 @@ function render({ model, el }) {
   function fetchSearch() {
     if (model.get("data") !== dataSeen) {
       dataSeen = model.get("data");
-      for (const [request, reply] of dataSeen) keep(request, reply);
+      for (const [request, reply] of dataSeen) given.set(canonical(request), { ...reply, request });
     }
     const request = searchRequest((name) => model.get(name));
     const asked = canonical(request);
     if (failure && failure.asked !== asked) failure = null;
-    const known = replies.get(asked);
+    const known = replyTo(asked);
     if (known) show(known);
     else if (offered !== asked && !failure) {
       offered = asked;
@@ -130,7 +135,8 @@ function render({ model, el }) {
     const at = shownIn(shown, step, model.get("chosen") ?? null);
     const texts = shown.texts ??= beamTexts(shown.steps);
     showPair();
-    say(verdict, shown.says);
+    say(verdict, visible(shown.says));
+    say(legend, LEGEND + (shown.greedy ? " g: greedy search writes this too." : ""));
     steps.set(step, shown.steps.length);
     const { sampled } = shown;
     strip.node.hidden = bars.node.hidden = !sampled;
@@ -140,8 +146,8 @@ function render({ model, el }) {
       strip.set([...drawn.tokens, shown.end], { chosen: step });
       bars.set({ candidates: own, step, steps: shown.steps.length, settings: filtersInWords(shown.request) });
     } else {
-      tree.set({ reply: shown, step, at, size });
       const told = pointed ?? { step, index: at };
+      tree.set({ reply: shown, step, at, size, told });
       say(says, fateInWords(shown.steps[told.step][told.index], texts[told.step][told.index]));
       candidates.set({ candidates: own, texts: texts[step], step, steps: shown.steps.length, at, best: shown.hypotheses[0]?.path[step] });
     }
@@ -201,7 +207,8 @@ function render({ model, el }) {
     problem.hidden = !failure;
     if (!failure) return;
     const text = model.get("sentence");
-    const known = (model.get("answers") ?? []).filter(([request, reply]) => request.text === text && reply.error === undefined);
+    const known = [...(model.get("data") ?? []), ...(model.get("answers") ?? [])]
+      .filter(([request, reply]) => request.text === text && reply.error === undefined);
     const parts = [/[.!?]$/.test(failure.message) ? failure.message : `${failure.message}.`];
     if (failure.message === NEEDS_KERNEL && known.length) parts.push(carriedInWords(known.map(([request]) => request)));
     if (shown) parts.push(`Shown still: ${quoted(shown.request.text)}, ${settingsInWords(shown.request)}.`);

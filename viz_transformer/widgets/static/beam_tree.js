@@ -21,7 +21,8 @@ export function beginningsOf(texts, tokens, end) {
 }
 
 /**
- * The tree: {node, set({ reply, step, at, size })}. Candidates are buttons, one of them in the Tab
+ * The tree: {node, set({ reply, step, at, size, told })}, `told` the candidate that is told of:
+ * where it is pruned, the one that took its place is marked. Candidates are buttons, one of them in the Tab
  * order, and arrow keys lead along the branches. `onChoose({ step, index })` and
  * `onPoint({ step, index } or null)` hear the viewer.
  */
@@ -103,7 +104,7 @@ export function beamTree(parent, { onChoose, onPoint }) {
     });
   }
 
-  function set({ reply, step, at: index, size }) {
+  function set({ reply, step, at: index, size, told }) {
     const fresh = reply !== shown || size !== shownSize;
     if (fresh) build(reply, size);
     [shown, shownSize] = [reply, size];
@@ -112,6 +113,7 @@ export function beamTree(parent, { onChoose, onPoint }) {
       const here = number === step && i === index;
       leaf.tabIndex = here ? 0 : -1;
       leaf.setAttribute("aria-pressed", String(here));
+      leaf.classList.toggle("vt-winner", number === told.step && i === reply.steps[told.step][told.index].beaten_by);
     }));
     edges.forEach(([number, edge]) => edge.toggleAttribute("hidden", number > step));
     heads.forEach((head, number) => {
