@@ -230,6 +230,23 @@ def test_a_choice_that_is_not_there_is_refused(view: BeamStepper, name: str, val
     assert getattr(view, name) == before
 
 
+def test_equal_requests_are_asked_once(translator: vt.Translator) -> None:
+    asked = []
+
+    def answer(request: dict) -> dict:
+        asked.append(request)
+        return {"search": translator.decode(SENTENCE, request["beam_width"]), "greedy": None}
+
+    view = BeamStepper(translator.decode(SENTENCE), answer=answer, sentence=SENTENCE)
+    first = view.answer(request(beam_width=2, length_penalty=1.0))
+    assert view.answer(request(beam_width=2, length_penalty=1))["steps"] == first["steps"]
+    assert view.answer(request())["steps"]  # given, and not asked for
+    assert len(asked) == 1
+    for width in range(1, 30):
+        view.answer(request(beam_width=width % 12 + 1))
+    assert len(view._known) <= 9
+
+
 def test_errors_reach_who_asked(view: BeamStepper) -> None:
     for bad in (request(text="the dragon sleeps"), request(beam_width=0), request(text="")):
         with pytest.raises(vt.UserError):

@@ -98,11 +98,15 @@ def in_words(found: Found) -> str:
     value = greedy.log_prob if found.sampled else greedy.score
     end = found.search.end_token
     one, other = (*best.tokens, end), (*greedy.tokens, end)
-    place = next(i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    told = f"Greedy search would have written {_text(greedy.tokens)} ({worth} {_number(value)}). "
+    pairs = enumerate(zip(one, other, strict=False), start=1)
+    parting = next(((step, *pair) for step, pair in pairs if pair[0] != pair[1]), None)
+    if parting is None:  # one of them holds the end token as a word
+        return f"{told}{here}."
+    step, own, its = parting
     return (
-        f"Greedy search would have written {_text(greedy.tokens)} ({worth} {_number(value)}). "
-        f"{here}. They part at step {place + 1}: greedy search writes {_text([other[place]])}, "
-        f"and this text has {_text([one[place]])}."
+        f"{told}{here}. They part at step {step}: greedy search writes {_text([its])}, and this "
+        f"text has {_text([own])}."
     )
 
 

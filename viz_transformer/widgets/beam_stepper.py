@@ -221,12 +221,12 @@ class BeamStepper(BeamTraits):
         }
 
     def _remember(self, request: dict[str, Any], found: Found) -> Found:
-        self._known[json.dumps(request, sort_keys=True)] = found
+        self._known[_key(request)] = found
         return found
 
     def _ask(self, request: dict[str, Any]) -> Found:
         """Return a search, remembered or asked for."""
-        known = self._known.get(json.dumps(request, sort_keys=True))
+        known = self._known.get(_key(request))
         if known is not None:
             return known
         reply = super().answer(request)
@@ -246,3 +246,12 @@ class BeamStepper(BeamTraits):
 
     def _step(self) -> int:
         return min(self.step, len(self.search.steps) - 1)
+
+
+def _key(request: dict[str, Any]) -> str:
+    """One text for equal requests: the page writes 1 where Python has 1.0."""
+    plain = {
+        name: float(value) if isinstance(value, int | float) else value
+        for name, value in request.items()
+    }
+    return json.dumps(plain, sort_keys=True)
