@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const { canonical, joinBytes, NEEDS_KERNEL, openKernel } = await import(new URL("kernel.js", STATIC));
+const { canonical, joinBytes, NEEDS_KERNEL, NO_ANSWER, openKernel } = await import(new URL("kernel.js", STATIC));
 const { moveInTable, numberColour, shownNumber } = await import(new URL("numbers.js", STATIC));
 const { SIGNED, STOPS } = await import(new URL("colour.js", STATIC));
 
@@ -60,6 +60,20 @@ test("thirty fast questions ask the first and the last, and only the last is tol
   model.reply({ id: model.sent[1].id, reply: { n: 29 } });
   await tick();
   assert.deepEqual(told, [29]);
+});
+
+test("a kernel that does not answer is told of, and its late answer still counts", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const model = fakeModel({ live: true });
+  const [told, problems] = [[], []];
+  openKernel(model).latest({ n: 1 }, (reply) => told.push(reply.n), (error) => problems.push(error.message));
+  context.mock.timers.tick(4000);
+  assert.deepEqual(problems, []);
+  context.mock.timers.tick(2000);
+  assert.deepEqual(problems, [NO_ANSWER]);
+  model.reply({ id: model.sent[0].id, reply: { n: 1 } });
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+  assert.deepEqual(told, [1]);
 });
 
 test("an exported page answers what it carries, and says what it cannot", async () => {

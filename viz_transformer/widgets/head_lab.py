@@ -12,7 +12,7 @@ from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.bundle import bundle
-from viz_transformer.widgets.view import Answer, Index, SelectionError, View, styles
+from viz_transformer.widgets.view import Answer, Index, SelectionError, View, sendable, styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,8 +91,8 @@ class HeadLab(View):
         if "each" in request:
             return _each_reply(_effects(reply))
         return {
-            "translation": _sendable(reply["translation"]),
-            "output": _sendable(reply["trace"].query_tokens("decoder")),
+            "translation": sendable(reply["translation"]),
+            "output": sendable(reply["trace"].query_tokens("decoder")),
             "log_probs": [float(value) for value in reply["log_probs"]],
             "loss": _loss(reply["log_probs"]),
             "kinds": _pack(reply["trace"]),
@@ -271,16 +271,11 @@ def _pack(trace: ForwardTrace) -> list[dict[str, Any]]:
     return [
         {
             "kind": kind,
-            "queries": _sendable(trace.query_tokens(kind)),
-            "keys": _sendable(trace.key_tokens(kind)),
+            "queries": sendable(trace.query_tokens(kind)),
+            "keys": sendable(trace.key_tokens(kind)),
             "shape": list(trace.attention(kind).shape),
             "dtype": "float16",
             "weights": trace.attention(kind).astype("<f2").tobytes(),
         }
         for kind in trace.kinds
     ]
-
-
-def _sendable(tokens: Iterable[str]) -> list[str]:
-    # Half of a surrogate pair is no character, and a message that holds one cannot be encoded.
-    return [token.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for token in tokens]

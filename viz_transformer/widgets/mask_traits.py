@@ -19,7 +19,7 @@ from viz_transformer.widgets.mask_state import (
     MaskState,
     compose,
 )
-from viz_transformer.widgets.view import Answer, Index, SelectionError, View
+from viz_transformer.widgets.view import Answer, Index, SelectionError, View, sendable
 
 POLARITIES = ("may", "may_not", "additive")
 EDITS = ("word", "padding")
@@ -70,7 +70,7 @@ class MaskTraits(View):
             UserError: if the sentences do not match, or one is empty.
         """
         words = {
-            name: [[_sendable(token) for token in tokens] for tokens in each]
+            name: [sendable(tokens) for tokens in each]
             for name, each in (("source", source), ("target", target), ("written", written))
         }
         sizes = {name: [len(tokens) for tokens in each] for name, each in words.items()}
@@ -192,8 +192,3 @@ class MaskTraits(View):
                     setattr(self, name, None)
             for name in ("sentence", "edited"):
                 setattr(self, name, min(getattr(self, name), sizes[name] - 1))
-
-
-def _sendable(token: str) -> str:
-    # Half of a surrogate pair is no character, and a message that holds one cannot be encoded.
-    return str(token).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

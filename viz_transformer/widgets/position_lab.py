@@ -21,7 +21,7 @@ from viz_transformer.analysis.positions import (
 )
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.bundle import bundle
-from viz_transformer.widgets.view import Answer, Index, SelectionError, View, styles
+from viz_transformer.widgets.view import Answer, Index, SelectionError, View, sendable, styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,7 +119,7 @@ class PositionLab(View):
                         name: _sent(getattr(head, name))
                         for name in ("words", "mixing", "queries", "keys")
                     },
-                    "sentence": [_sendable(word) for word in self.words],
+                    "sentence": sendable(self.words),
                     "orders": self._orders,
                     "live_encoding": live_encoding,
                 },
@@ -273,8 +273,3 @@ def _checked_head(head: ProbeHead, table: np.ndarray) -> ProbeHead:
 
 def _sent(values: np.ndarray) -> bytes:
     return np.ascontiguousarray(values, dtype="<f4").tobytes()
-
-
-def _sendable(token: str) -> str:
-    # Half of a surrogate pair is no character, and a message that holds one cannot be encoded.
-    return token.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -11,7 +11,7 @@ import traitlets
 from viz_transformer.errors import UserError
 from viz_transformer.trace import AttentionSteps, WorkedHead, code_lines, work_through
 from viz_transformer.widgets.bundle import bundle
-from viz_transformer.widgets.view import Index, SelectionError, View, styles
+from viz_transformer.widgets.view import Index, SelectionError, View, sendable, styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -234,9 +234,9 @@ def pack(steps: AttentionSteps, text: str = "") -> dict[str, Any]:
         "kind": steps.kind,
         "layer": steps.layer,
         "steps": list(steps.steps),
-        "queries": _sendable(steps.query_tokens),
-        "keys": _sendable(steps.key_tokens),
-        "reads": None if steps.query_reads is None else _sendable(steps.query_reads),
+        "queries": sendable(steps.query_tokens),
+        "keys": sendable(steps.key_tokens),
+        "reads": None if steps.query_reads is None else sendable(steps.query_reads),
         "heads": steps.n_heads,
         "d_model": steps.x.shape[1],
         "d_head": steps.d_head,
@@ -248,11 +248,6 @@ def pack(steps: AttentionSteps, text: str = "") -> dict[str, Any]:
 
 def _bytes(array: np.ndarray | None) -> bytes | None:
     return None if array is None else array.astype("<f4").tobytes()
-
-
-def _sendable(tokens: tuple[str, ...]) -> list[str]:
-    # Half of a surrogate pair is no character, and a message that holds one cannot be encoded.
-    return [token.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for token in tokens]
 
 
 def _checked(steps: Any) -> AttentionSteps:

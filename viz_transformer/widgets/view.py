@@ -6,7 +6,7 @@ out, by whoever builds it (see `labs`); an exported page carries some of the rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -125,3 +125,11 @@ def split_bytes(value: Any) -> tuple[Any, list[bytes]]:
         return item
 
     return plain(value), buffers
+
+
+def sendable(tokens: Iterable[str]) -> list[str]:
+    """Return tokens as text that a message can carry.
+
+    Half of a surrogate pair is no character, and a message that holds one cannot be encoded.
+    """
+    return [token.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for token in tokens]

@@ -15,6 +15,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer.requests import SENT_AS, measures, sent
 from viz_transformer.widgets.explorer.shown import Shown
+from viz_transformer.widgets.view import sendable
 
 #: Traces that take no more bytes than this as float32 are sent exactly, all heads at once.
 EXACT_BYTES = 256 * 1024
@@ -104,6 +105,7 @@ def _overview(shown: Shown, kind: str) -> dict[str, Any]:
 
 def _words(shown: Shown, kind: str) -> dict[str, Any]:
     queries, keys = shown.words(kind)
+    reads = shown.reads(kind)
     return {
         "kind": kind,
         "shape": list(shown.shape(kind)),
@@ -111,9 +113,9 @@ def _words(shown: Shown, kind: str) -> dict[str, Any]:
         "note": shown.note(kind),
         "noRollout": shown.no_rollout(kind),
         "masked": _bits(shown.masked(kind)),
-        "queries": _sendable(shown.queries(kind)),
-        "keys": _sendable(shown.keys(kind)),
-        "reads": _sendable(shown.reads(kind)),
+        "queries": sendable(shown.queries(kind)),
+        "keys": sendable(shown.keys(kind)),
+        "reads": None if reads is None else sendable(reads),
         "words": {"queries": queries, "keys": keys},
         "special": dict(zip(("queries", "keys"), shown.special(kind), strict=True)),
     }
@@ -121,10 +123,3 @@ def _words(shown: Shown, kind: str) -> dict[str, Any]:
 
 def _bits(cells: np.ndarray) -> bytes | None:
     return np.packbits(cells).tobytes() if cells.any() else None
-
-
-def _sendable(tokens: tuple[str, ...] | None) -> list[str] | None:
-    # Half of a surrogate pair is no character, and a message that holds one cannot be encoded.
-    if tokens is None:
-        return None
-    return [token.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for token in tokens]

@@ -155,9 +155,13 @@ class AttentionExplorer(Selection):
         It shows what is selected, with special tokens and the pieces of words as in the view. The
         pinned words, the search and the small pictures are left to the view.
         """
+        import matplotlib.pyplot as plt
+
         from viz_transformer.plots.matrix import draw_picture
 
-        return draw_picture(self._picture(), None).figure
+        figure = draw_picture(self._picture(), None).figure
+        plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
+        return figure
 
     def alt_text(self) -> str:
         """Return the large picture as it is now in words."""

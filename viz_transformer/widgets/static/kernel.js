@@ -1,6 +1,10 @@
 // Asking the function behind a view: in a notebook the kernel, in an exported page the replies
 // that the page carries.
 
+const PATIENCE_MS = 5000; // after this long without a reply the viewer is told
+
+export const NO_ANSWER =
+  "The notebook's kernel does not answer yet: it is busy, or not running. If it is not, run this view's cell again.";
 export const NEEDS_KERNEL = "This part needs the running notebook: run its cell, and try again.";
 
 /** One text for equal requests, whatever the order of their names. */
@@ -56,7 +60,7 @@ export function openKernel(model) {
     });
   }
 
-  let [busy, next] = [false, null];
+  let [busy, next] = [false, null]; // one question under way, one waiting
   function latest(request, onReply, onError = () => {}) {
     next = { request, onReply, onError };
     if (!busy) go();
@@ -64,7 +68,11 @@ export function openKernel(model) {
   function go() {
     const { request, onReply, onError } = next;
     [busy, next] = [true, null];
+    // A notebook opened again without its kernel takes questions, and nobody is there to answer.
+    const silence = setTimeout(() => onError(new Error(NO_ANSWER)), PATIENCE_MS);
+    silence.unref?.(); // in Node a test need not wait for it
     const done = (tell) => (value) => {
+      clearTimeout(silence);
       busy = false;
       if (next) go(); // what was asked meanwhile is newer: this reply is no longer wanted
       else tell(value);
