@@ -15,7 +15,7 @@ const { pathsOf, spread, strongLines } = await load("paths.js");
 const { describe, HINT, placeOf, rankOf, readout, rowSum, strongestThree } = await load("readout.js");
 const { activeCell, carryPins, fitSelection, foundIn, nextFound, shownHeads, shownInWords, within, withHead } =
   await load("selection.js");
-const { headInWords } = await load("telling.js");
+const { headInWords, marksInWords } = await load("telling.js");
 const { strongestCells, tableOf } = await load("twin.js");
 const { lineInView, wordAt, wordsInView, wordsLayout } = await load("words.js");
 
@@ -450,4 +450,11 @@ test("the table holds all of a small head, and of a large one what is pinned or 
 
 test("text sizes go up and down and stop at the ends", () => {
   assert.deepEqual([nextSize(1, 1), nextSize(1, -1), nextSize(2.5, 1), nextSize(0.8, -1)], [1.25, 0.8, 2.5, 0.8]);
+});
+
+test("the letters on the small pictures are explained, each once", () => {
+  const [previous, broad] = [{ name: "previous token" }, { name: "broad" }];
+  const entries = new Map([["encoder", { labels: [[previous, null], [broad, previous]] }], ["cross", { labels: null }]]);
+  assert.equal(marksInWords(entries), "B broad · P previous token");
+  assert.equal(marksInWords(new Map([["cross", { labels: null }]])), "");
 });

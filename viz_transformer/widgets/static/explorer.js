@@ -17,7 +17,7 @@ import { openReadout } from "./readout.js";
 import { foundIn, foundInWords } from "./selection.js";
 import { spokenGrid } from "./spoken.js";
 import { openStore } from "./store.js";
-import { headInWords, openTelling } from "./telling.js";
+import { headInWords, openTelling, marksInWords } from "./telling.js";
 import { visible } from "./text.js";
 import { openTwin } from "./twin.js";
 import { drawWords, wordsInView, wordsLayout } from "./words.js";
@@ -39,6 +39,7 @@ export function render({ model, el }) {
   const wordsPart = element(root, "div", "vt-words");
   const headsCanvas = picture(headsPart, "All heads: arrow keys choose layer and head, Space selects several");
   const labelLine = element(headsPart, "div", "vt-label");
+  const legend = element(headsPart, "div", "vt-label");
   const matrixCanvas = picture(headPart, "Weights of the chosen head: arrow keys choose query and key, plus and minus zoom");
   const scale = element(headPart, "div", "vt-scale");
   const [low, middle, high] = ["", "vt-bar", ""].map((name) => element(scale, "span", name));
@@ -139,7 +140,8 @@ export function render({ model, el }) {
     once("overview", JSON.stringify([order, measured, layout.pitch, layout.width, layout.height, marks]), () =>
       drawHeads(headsCanvas, layout, thumbnails, marks, theme));
     const at = state.hoverHead ?? chosen;
-    labelLine.style.width = `${layout.width * theme.scale}px`;
+    for (const line of [labelLine, legend]) line.style.width = `${layout.width * theme.scale}px`;
+    legend.textContent = marksInWords(store.entries);
     labelLine.textContent = headInWords(store.entries.get(at.kind), at);
     const layersOf = (sections) => sections.reduce((sum, one) => sum + one.layers, 0);
     const above = layersOf(kinds.slice(0, kinds.findIndex((one) => one.kind === chosen.kind)));

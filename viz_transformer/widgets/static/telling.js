@@ -33,6 +33,13 @@ export function headInWords({ labels, entropies, heads, signed, kind }, { layer,
   return told.join(" · ");
 }
 
+/** What the letters on the small pictures stand for: "P previous token · B broad". */
+export function marksInWords(entries) {
+  const names = new Set();
+  for (const { labels } of entries.values()) for (const label of (labels ?? []).flat()) if (label) names.add(label.name);
+  return Array.from(names).sort().map((name) => `${name[0].toUpperCase()} ${name}`).join(" · ");
+}
+
 /** What tells: `tell(now, reach)` says all that has changed. */
 export function openTelling({ store, title, says, spoken, twin, once, redraw }) {
   let exact = null;
