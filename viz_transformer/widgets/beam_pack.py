@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import DecodeStep, DecodeTrace, FloatArray, Hypothesis
+from viz_transformer.widgets.view import sendable
 
 #: What a step's attention may be recorded of, the source first.
 _LOOKS = {"cross": "cross_attention", "decoder": "decoder_attention"}
@@ -124,11 +125,6 @@ def pack(found: Found) -> dict[str, Any]:
         "attention": _attention(search),
         "says": sendable([in_words(found)])[0],
     }
-
-
-def sendable(tokens: Iterable[str]) -> list[str]:
-    """Return texts that a message can hold: half of a surrogate pair is no character."""
-    return [token.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for token in tokens]
 
 
 def packed_bytes(search: DecodeTrace) -> int:

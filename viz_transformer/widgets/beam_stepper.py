@@ -16,13 +16,12 @@ from viz_transformer.widgets.beam_pack import (
     is_sampled,
     pack,
     packed_bytes,
-    sendable,
     texts_of,
     width_of,
 )
 from viz_transformer.widgets.beam_traits import BeamTraits
 from viz_transformer.widgets.bundle import bundle
-from viz_transformer.widgets.view import Answer, styles
+from viz_transformer.widgets.view import Answer, sendable, styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

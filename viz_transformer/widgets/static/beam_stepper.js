@@ -54,7 +54,8 @@ function render({ model, el }) {
 
   const given = new Map(); // what was asked → the reply: those that came with the view,
   const replies = new Map(); // and the newest of the others
-  let [shown, offered, failure, pointed, typed, dataSeen] = Array(6).fill(null);
+  // `failure`: the settings have no answer; `refused`: a typed sentence has none, the settings do.
+  let [shown, offered, failure, refused, pointed, typed, dataSeen] = Array(7).fill(null);
 
   const stepNow = () => Math.min(model.get("step") ?? 0, shown.steps.length - 1);
 
@@ -78,11 +79,11 @@ function render({ model, el }) {
     (known ? Promise.resolve(known) : kernel.ask(request)).then(
       ifNewest((reply) => {
         if (!known) keep(request, reply);
-        failure = null;
+        refused = null;
         view.set({ sentence: text, chosen: null });
       }),
       ifNewest((error) => {
-        failure = { asked: canonical(searchRequest((name) => model.get(name))), message: error.message };
+        refused = { asked: canonical(searchRequest((name) => model.get(name))), message: error.message };
         view.redraw();
       }),
     );
@@ -95,8 +96,9 @@ function render({ model, el }) {
     }
     const request = searchRequest((name) => model.get(name));
     const asked = canonical(request);
-    if (failure && failure.asked !== asked) failure = null;
     const known = replyTo(asked);
+    if (refused?.asked !== asked) refused = null;
+    if (known || failure?.asked !== asked) failure = null; // a reply may come after all
     if (known) show(known);
     else if (offered !== asked && !failure) {
       offered = asked;
@@ -204,13 +206,14 @@ function render({ model, el }) {
   }
 
   function showProblem() {
-    problem.hidden = !failure;
-    if (!failure) return;
+    const wrong = refused ?? failure;
+    problem.hidden = !wrong;
+    if (!wrong) return;
     const text = model.get("sentence");
     const known = [...(model.get("data") ?? []), ...(model.get("answers") ?? [])]
       .filter(([request, reply]) => request.text === text && reply.error === undefined);
-    const parts = [/[.!?]$/.test(failure.message) ? failure.message : `${failure.message}.`];
-    if (failure.message === NEEDS_KERNEL && known.length) parts.push(carriedInWords(known.map(([request]) => request)));
+    const parts = [/[.!?]$/.test(wrong.message) ? wrong.message : `${wrong.message}.`];
+    if (wrong.message === NEEDS_KERNEL && known.length) parts.push(carriedInWords(known.map(([request]) => request)));
     if (shown) parts.push(`Shown still: ${quoted(shown.request.text)}, ${settingsInWords(shown.request)}.`);
     say(problem, parts.join(" "));
   }
