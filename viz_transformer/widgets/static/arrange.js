@@ -11,8 +11,14 @@ import { isMany } from "./paths.js";
 export function arrange(width, cols, linked = false) {
   const readable = (head) => (head - 150) / cols >= 26;
   let heads = Math.round(Math.min(300, width * 0.23));
-  const words = Math.round(Math.min(400, width * 0.32));
+  let words = Math.round(Math.min(400, width * 0.32));
   let head = width - heads - words - 56;
+  if (!linked && !readable(head)) {
+    // A longer sentence needs the room itself: its columns could not all be named.
+    heads = Math.round(Math.min(heads, Math.max(190, width * 0.18)));
+    words = Math.round(Math.min(words, Math.max(255, width * 0.265)));
+    head = width - heads - words - 56;
+  }
   if (width >= 900 || (width >= 800 && (linked || readable(head)))) {
     return { name: "wide", heads, words: linked ? head + words + 28 : words, head, height: 420 };
   }
