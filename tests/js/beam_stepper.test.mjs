@@ -110,5 +110,7 @@ test("a request holds what its method needs and nothing else", () => {
   assert.equal(settingsInWords(asked({})), "beam width 4, length penalty 0.6");
   assert.equal(settingsInWords(asked({ method: "sample", top_k: 3 })), "temperature 1, top-k 3, top-p all, seed 3");
   assert.equal(carriedInWords([asked({}), asked({}), asked({ beam_width: 1 })]),
-    "Without it, this page knows: beam width 4, length penalty 0.6; beam width 1, length penalty 0.6.");
+    "Without it, this page knows: length penalty 0.6 with beam width 1, 4.");
+  assert.equal(carriedInWords([asked({ length_penalty: 0 }), asked({ checkpoints: ["<b>"], checkpoint: "<b>" }), asked({ method: "sample" })]),
+    "Without it, this page knows: temperature 1, top-k all, top-p all, seed 3; length penalty 0 with beam width 4; <b>, length penalty 0.6 with beam width 4.");
 });

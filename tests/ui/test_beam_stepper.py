@@ -145,7 +145,7 @@ def test_the_page_holds_several_widths_and_says_what_it_does_not(
     expect(problem).to_be_hidden()
     slide(root, "beam width", 5)
     expect(problem).to_contain_text("needs the running notebook")
-    expect(problem).to_contain_text("beam width 8, length penalty 0.6")
+    expect(problem).to_contain_text("length penalty 0.6 with beam width 1, 2, 4, 8;")
     expect(problem).to_contain_text("Shown still: “\u2068cow love\u2069”, beam width 4")
     expect(root.locator(".vt-line-name").last).to_have_text("beam of 4")
     slide(root, "beam width", 2)

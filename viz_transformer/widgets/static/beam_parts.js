@@ -131,8 +131,19 @@ export function settingsInWords(request) {
   return `${name}beam width ${request.beam_width}, length penalty ${request.length_penalty}`;
 }
 
-/** What a page that carries answers knows of one sentence, in words. */
+/** What a page that carries answers knows, in words: beams by their length penalty, draws one by one. */
 export function carriedInWords(requests) {
-  const told = requests.map(settingsInWords);
-  return `Without it, this page knows: ${told.filter((each, i) => told.indexOf(each) === i).join("; ")}.`;
+  const widths = new Map();
+  const told = new Set();
+  for (const request of requests) {
+    if (request.method === "sample") {
+      told.add(settingsInWords(request));
+      continue;
+    }
+    const name = request.checkpoint ? `${visible(request.checkpoint)}, ` : "";
+    const group = `${name}length penalty ${request.length_penalty} with beam width`;
+    widths.set(group, new Set([...(widths.get(group) ?? []), request.beam_width]));
+  }
+  for (const [group, those] of widths) told.add(`${group} ${[...those].sort((a, b) => a - b).join(", ")}`);
+  return `Without it, this page knows: ${[...told].join("; ")}.`;
 }

@@ -211,7 +211,7 @@ function render({ model, el }) {
     if (!wrong) return;
     const text = model.get("sentence");
     const known = [...(model.get("data") ?? []), ...(model.get("answers") ?? [])]
-      .filter(([request, reply]) => request.text === text && reply.error === undefined);
+      .filter(([request, reply]) => request.text === text && request.method === model.get("method") && reply.error === undefined);
     const parts = [/[.!?]$/.test(wrong.message) ? wrong.message : `${wrong.message}.`];
     if (wrong.message === NEEDS_KERNEL && known.length) parts.push(carriedInWords(known.map(([request]) => request)));
     if (shown) parts.push(`Shown still: ${quoted(shown.request.text)}, ${settingsInWords(shown.request)}.`);
