@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -234,8 +236,9 @@ def run_bundle(code: str, stdin: bytes = b"") -> bytes:
         f"const text = {json.dumps(bundle('explorer.js'))};"
         "const page = await import('data:text/javascript,' + encodeURIComponent(text));"
     )
-    done = subprocess.run(
-        [find_node(), "--input-type=module", "-e", prelude + code], input=stdin, capture_output=True
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "script.mjs"  # too long for a command line
+        script.write_text(prelude + code, encoding="utf-8")
+        done = subprocess.run([find_node(), script], input=stdin, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
