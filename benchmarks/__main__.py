@@ -1,7 +1,7 @@
-"""Run the benchmarks and write docs/benchmarks.md.
+"""Run the benchmarks and write docs/benchmarks.md, a section for each as soon as it is measured.
 
-`python -m benchmarks` runs all and writes the page; `python -m benchmarks head_view` runs that
-one and only prints it. It ends with 1 if a goal was missed.
+`python -m benchmarks` runs all. `python -m benchmarks head_view` runs that one and only prints it;
+with `--write` it replaces its section. It ends with 1 if a goal was missed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import datetime
 import importlib
 import os
 import platform
+import re
 import sys
 from pathlib import Path
 
@@ -24,7 +25,7 @@ INTRODUCTION = """\
 
 `make bench` measures everything below and writes this page; do not edit it by hand. Seconds
 belong to the machine they were measured on, so trust the ratios: both sides of each row ran on
-the same machine, in the same run.
+the same machine, in the same run. Each section says when that was.
 """
 
 
@@ -37,17 +38,26 @@ def machine() -> str:
     )
 
 
-def main(names: list[str]) -> int:
+def write(table: Table) -> None:
+    """Put a table into the page: in the place of its last measurement, or at the end."""
+    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]
+    by_title = {section.split("\n", 1)[0]: section.rstrip() + "\n" for section in sections}
+    heading, _, rest = table.markdown().partition("\n")
+    by_title[heading] = f"{heading}\n\n{machine()}{rest}"
+    PAGE.write_text("\n".join([INTRODUCTION, *by_title.values()]), encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
     """Run the named benchmarks, or all of them; return 1 if a goal was missed."""
-    tables: list[Table] = []
+    names = [argument for argument in arguments if argument != "--write"]
+    missed = []
     for name in names or MODULES:
-        tables.append(importlib.import_module(f"benchmarks.{name}").run())
-        print(tables[-1].markdown())
-    if not names:
-        sections = [INTRODUCTION, machine(), *(table.markdown() for table in tables)]
-        PAGE.write_text("\n".join(sections), encoding="utf-8")
-        print(f"Written to {PAGE.relative_to(PAGE.parents[1])}")
-    missed = [goal for table in tables for goal in table.goals if not goal.met]
+        table = importlib.import_module(f"benchmarks.{name}").run()
+        print(table.markdown(), flush=True)
+        missed += [goal for goal in table.goals if not goal.met]
+        if not names or "--write" in arguments:
+            write(table)
     for goal in missed:
         print(f"Missed: {goal.text}; reached {goal.reached}", file=sys.stderr)
     return bool(missed)
