@@ -161,7 +161,10 @@ function render({ model, el }) {
       view.redraw();
     };
     kernel.latest(request,
-      settle((reply) => keep({ ...reply, asked, request })),
+      settle((reply) => {
+        failures.delete(asked); // it may have been told of as late
+        keep({ ...reply, asked, request });
+      }),
       settle((error) => failures.set(asked, error.message)));
   }
 
