@@ -23,6 +23,7 @@ from viz_transformer.model import (
     Transformer,
     from_huggingface,
 )
+from viz_transformer.widgets.beam_stepper import BeamStepper
 
 PAD, EOS, N_WORDS = 19, 0, 20
 LONGEST = 24
@@ -218,3 +219,15 @@ def test_what_cannot_be_replayed_is_refused(models) -> None:
     bare = theirs.generate(torch.tensor([SOURCES[0]]), return_dict_in_generate=True)
     with pytest.raises(UserError, match="output_scores=True"):
         from_generate(bare, Words(), num_beams=2)
+
+
+def test_their_search_is_shown_as_ours_is(models) -> None:
+    theirs, _ = models
+    ids, output = returned(theirs, SOURCES, 3, 2, max_new_tokens=LONGEST)
+    trace = from_generate(output, Words(), num_beams=3, source_ids=ids)[2]
+    view = BeamStepper(trace)
+    assert view.search is trace
+    best = " ".join(trace.hypotheses[0].tokens)
+    assert best in view.alt_text()
+    labels = {text.get_text() for text in view.figure().axes[0].texts}
+    assert any(trace.hypotheses[0].tokens[0] in label for label in labels)
