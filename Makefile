@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 LAB_FLAGS ?=
 # Flags for pytest: make test TEST_FLAGS="tests/test_trace.py -k save"
 TEST_FLAGS ?=
+# How many files of tests run at a time, each worker with a browser and a JupyterLab of its own.
+TEST_WORKERS ?= 2
 # What `make lock` holds fixed while everything else moves to its newest version.
 LOCK_WITH ?= torch==2.13.0
 
@@ -21,7 +23,7 @@ lab: $(VENV)/.ready-lab ## open JupyterLab on the first lesson
 
 test: lint $(VENV)/.ready-test ## lint, then every test, the ones in a real browser too
 	$(BIN)/python -m tools.ensure chromium
-	$(BIN)/python -m pytest $(TEST_FLAGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(TEST_FLAGS)
 
 lint: $(VENV)/.ready-test ## check style and formatting; changes nothing
 	$(BIN)/ruff check .

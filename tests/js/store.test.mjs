@@ -85,6 +85,24 @@ test("of a large trace a head comes when it is looked at", async () => {
   store.close();
 });
 
+test("the heads beside the one that is looked at come with one question, and are then here", async () => {
+  const model = fakeModel(large());
+  const store = openStore(model, () => {});
+  store.matrix("encoder", 1, 1);
+  await answer(model, 0, [0.25, 0.75, 0, 1]);
+  await new Promise((done) => setTimeout(done, 80)); // when nothing else is to be done
+  const beside = [[1, 2], [2, 1], [1, 0], [0, 1]];
+  assert.deepEqual(model.sent.slice(1).map(({ ask }) => ask), [{ heads: ["encoder", beside], version: 0 }]);
+  const bytes = beside.map(([layer, head]) => halves([layer / 4, 0, 0, head / 4]));
+  await model.reply(model.sent[1], { reply: { weights: beside.map((_, buffer) => ({ buffer })) } }, bytes);
+  store.load();
+  for (const [layer, head] of beside) {
+    assert.deepEqual(Array.from(store.matrix("encoder", layer, head)), [layer / 4, 0, 0, head / 4]);
+  }
+  assert.equal(model.sent.length, 2);
+  store.close();
+});
+
 test("thirty fast clicks end on the last, and ask for few of the others", async () => {
   const model = fakeModel(large(0, [5, 6]));
   const store = openStore(model, () => {});

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.conftest import LAPTOP, SMALL
+from tests.ui.conftest import LOOKS
 from tests.ui.explorer_parts import Explorer, places
 from tests.ui.lab_page import LabPage
 
@@ -55,20 +55,18 @@ def explorer(lab: LabPage) -> Explorer:
     return explorer
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
-def test_it_draws_on_the_first_run(
-    lab: LabPage, explorer: Explorer, theme: str, size: dict[str, int]
-) -> None:
-    lab.set_theme(theme)
-    lab.page.set_viewport_size(size)
-    lab.select_cell(1)
-    expect(explorer.root).to_have_attribute("data-theme", theme)
-    expect(explorer.title).to_have_text("Cross-attention · layer 0 · head 0")
-    assert min(explorer.colours().values()) > 10, explorer.colours()
-    hidden = explorer.root.evaluate("(root) => root.scrollWidth - root.clientWidth")
-    assert hidden == 0, f"{hidden} pixels of the explorer stand outside its output"
-    lab.screenshot(f"explorer-{theme}-{size['width']}x{size['height']}")
+def test_it_draws_on_the_first_run(lab: LabPage, explorer: Explorer) -> None:
+    for theme, size in LOOKS:
+        look = f"{theme}-{size['width']}x{size['height']}"
+        lab.set_theme(theme)
+        lab.page.set_viewport_size(size)
+        lab.select_cell(1)
+        expect(explorer.root).to_have_attribute("data-theme", theme)
+        expect(explorer.title).to_have_text("Cross-attention · layer 0 · head 0")
+        assert min(explorer.colours().values()) > 10, (look, explorer.colours())
+        hidden = explorer.root.evaluate("(root) => root.scrollWidth - root.clientWidth")
+        assert hidden == 0, f"{look}: {hidden} pixels of the explorer stand outside its output"
+        lab.screenshot(f"explorer-{look}")
     assert lab.errors == []
 
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.ui.conftest import LAPTOP, SMALL
+from tests.ui.conftest import LOOKS
 from tests.ui.explorer_parts import Explorer, places
 from tests.ui.lab_page import LabPage, LabServer
 
@@ -45,23 +45,22 @@ def type_sentence(lesson: LabPage, sentence: str) -> Locator:
     return shown
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
-def test_its_views_appear_on_the_first_run(
-    lesson: LabPage, theme: str, size: dict[str, int]
-) -> None:
-    lesson.set_theme(theme)
-    lesson.page.set_viewport_size(size)
-    for name in ("lab", "select", "search"):
-        explorer = Explorer(output(lesson, name))
-        explorer.wait_until_drawn()
-        assert min(explorer.colours().values()) > 5, explorer.colours()
-        lesson.screenshot(f"lesson01-{name}-{theme}-{size['width']}x{size['height']}")
-    shown = output(lesson, "predict")
-    expect(shown.get_by_role("button", name="tired", exact=True)).to_be_visible()
-    lesson.screenshot(f"lesson01-predict-{theme}-{size['width']}x{size['height']}")
-    output(lesson, "check")
-    lesson.screenshot(f"lesson01-check-{theme}-{size['width']}x{size['height']}")
+def test_its_views_appear_on_the_first_run(lesson: LabPage) -> None:
+    for theme, size in LOOKS:
+        look = f"{theme}-{size['width']}x{size['height']}"
+        lesson.set_theme(theme)
+        lesson.page.set_viewport_size(size)
+        for name in ("lab", "select", "search"):
+            explorer = Explorer(output(lesson, name))
+            explorer.wait_until_drawn()
+            expect(explorer.root).to_have_attribute("data-theme", theme)
+            assert min(explorer.colours().values()) > 5, (look, explorer.colours())
+            lesson.screenshot(f"lesson01-{name}-{look}")
+        shown = output(lesson, "predict")
+        expect(shown.get_by_role("button", name="tired", exact=True)).to_be_visible()
+        lesson.screenshot(f"lesson01-predict-{look}")
+        output(lesson, "check")
+        lesson.screenshot(f"lesson01-check-{look}")
     assert lesson.errors == []
 
 

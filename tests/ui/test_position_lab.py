@@ -167,6 +167,7 @@ def test_the_keyboard_moves_position_pair_and_offset(
 def test_clicks_choose_what_is_under_them(page: Page, made: PositionLab, tmp_path: Path) -> None:
     root = open_page(page, made, tmp_path)
     table_canvas(root).click(position={"x": 200, "y": 300})
+    drawn(root)
     shown = root.locator(".vt-readout").text_content()
     page.mouse.move(5, 5)
     drawn(root)

@@ -22,7 +22,6 @@ def reply(shown: Shown, version: int, request: dict[str, Any]) -> dict[str, Any]
     way, and must not put new weights to old words.
 
     - ``{"head": [kind, layer, head]}``, ``{"aggregate": [kind, how, [[layer, head], …]]}`` and
-      ``{"rollout": [kind, layer]}`` give ``{"weights": …}``, float16 bytes ``[query, key]``.
     - ``{"measure": [kind]}`` gives ``{"labels": …, "entropies": …}``, float32 bytes
       ``[layer, head]``.
     - ``{"exact": [kind, layer, head, query, key]}`` gives ``{"value": …}``, one weight as it is.
@@ -48,6 +47,10 @@ def _head(shown: Shown, kind: str, layer: int, head: int) -> dict[str, Any]:
     return {"weights": sent(shown.head(kind, layer, head))}
 
 
+def _heads(shown: Shown, kind: str, heads: list[list[int]]) -> dict[str, Any]:
+    return {"weights": [sent(shown.head(kind, layer, head)) for layer, head in heads]}
+
+
 def _aggregate(shown: Shown, kind: str, how: str, heads: list[list[int]]) -> dict[str, Any]:
     return {"weights": sent(shown.aggregate(kind, how, heads))}
 
@@ -66,6 +69,7 @@ def _exact(shown: Shown, kind: str, layer: int, head: int, query: int, key: int)
 
 _ANSWERS: dict[str, Callable[..., dict[str, Any]]] = {
     "head": _head,
+    "heads": _heads,
     "aggregate": _aggregate,
     "rollout": _rollout,
     "measure": _measure,

@@ -11,6 +11,11 @@ export function element(parent, tag, className = "", attributes = {}) {
   return node;
 }
 
+/** Give a node its text, if it is another: the same text, given again, would be laid out again. */
+export function retext(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 /** A canvas that takes the keyboard. */
 export function picture(parent, label) {
   return element(parent, "canvas", "vt-canvas", {

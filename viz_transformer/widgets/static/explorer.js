@@ -6,7 +6,7 @@
 import { arrange, notes } from "./arrange.js";
 import { changeLimit, openPictures } from "./axes.js";
 import { openChoosing } from "./choosing.js";
-import { element, picture } from "./controls.js";
+import { element, picture, retext } from "./controls.js";
 import { openView } from "./frame.js";
 import { drawHeads, headsLayout, paintStandIn, paintThumbnails, sortedHeads } from "./heads.js";
 import { drawMatrix, matrixLayout, paintCells, WHOLE } from "./matrix.js";
@@ -105,7 +105,7 @@ export function render({ model, el }) {
     const lines = drawColumns(room, linked && room.name !== "narrow" ? room.words + room.heads - shape.heads.width : room.words, least, found);
     dressScale();
     zooms.hidden = Boolean(linked) || shape.matrix.whole >= 32;
-    noteLine.textContent = notes(shown, { threshold: least, mergeWords: model.get("merge_words"), lines }).join(" ");
+    retext(noteLine, notes(shown, { threshold: least, mergeWords: model.get("merge_words"), lines }).join(" "));
     tell(now, shape.paths.reach);
     const told = {
       chosen, canLink: Boolean(now.plan), isSeveral: state.several, noRollout: Boolean(entry.noRollout), isSigned: Boolean(entry.signed),
@@ -141,8 +141,8 @@ export function render({ model, el }) {
       drawHeads(headsCanvas, layout, thumbnails, marks, theme));
     const at = state.hoverHead ?? chosen;
     for (const line of [labelLine, legend]) line.style.width = `${layout.width * theme.scale}px`;
-    legend.textContent = marksInWords(store.entries);
-    labelLine.textContent = headInWords(store.entries.get(at.kind), at);
+    retext(legend, marksInWords(store.entries));
+    retext(labelLine, headInWords(store.entries.get(at.kind), at));
     const layersOf = (sections) => sections.reduce((sum, one) => sum + one.layers, 0);
     const above = layersOf(kinds.slice(0, kinds.findIndex((one) => one.kind === chosen.kind)));
     sayHead({

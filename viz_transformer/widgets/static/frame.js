@@ -13,15 +13,14 @@ import { button, element, uniqueId } from "./controls.js";
 export function openView({ model, el, name, label, traits, draw }) {
   const root = element(el, "div", `vt vt-${name}`, { role: "group", "aria-label": label });
   const stops = [];
-  let [frame, theme, drawn] = [null, null, 0];
+  let [frame, theme, drawn, width, unsaved] = [null, null, 0, 0, false];
 
   function redraw() {
     frame ??= requestAnimationFrame(() => {
       frame = null;
-      if (!root.clientWidth) return; // not on the page, or hidden: the observer asks again
+      if (unsaved) setTimeout(save);
+      if (!width) return; // not on the page, or hidden: the observer asks again
       theme ??= dress(root);
-      const style = getComputedStyle(root);
-      const width = root.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
       draw({ theme, width });
       root.dataset.vtDrawn = String(++drawn);
     });
@@ -34,8 +33,14 @@ export function openView({ model, el, name, label, traits, draw }) {
 
   function set(change) {
     for (const [trait, value] of Object.entries(change)) model.set(trait, value);
-    model.save_changes();
+    unsaved = true;
     redraw();
+  }
+
+  /** Tell Python what was chosen: after the frame that shows it, for the notebook answers with work of its own. */
+  function save() {
+    if (unsaved) model.save_changes();
+    unsaved = false;
   }
 
   for (const trait of traits) {
@@ -46,12 +51,18 @@ export function openView({ model, el, name, label, traits, draw }) {
     theme = null;
     redraw();
   }));
-  const observer = new ResizeObserver(redraw);
+  // It tells the width, so that no frame need ask for it; a height follows from what is drawn.
+  const observer = new ResizeObserver((sizes) => {
+    const now = sizes.at(-1).contentRect.width;
+    if (now === width) return;
+    width = now;
+    redraw();
+  });
   observer.observe(root);
   addAbout(root, model);
-  redraw();
 
   function close() {
+    save();
     observer.disconnect();
     stops.forEach((stop) => stop());
     if (frame) cancelAnimationFrame(frame);

@@ -89,7 +89,7 @@ function slotOf({ heads, slots }, layer, head) {
   return slots ? slots.findIndex(([one, other]) => one === layer && other === head) : layer * heads + head;
 }
 
-/** All thumbnails on one canvas of their own, at the screen's pixels: drawn once a trace. */
+/** All thumbnails with their names on one canvas of their own, at the screen's pixels: drawn once a trace. */
 export function paintThumbnails(overviewOf, layout, theme) {
   const ratio = pixelRatio() * theme.scale;
   const sheet = document.createElement("canvas");
@@ -112,7 +112,39 @@ export function paintThumbnails(overviewOf, layout, theme) {
     }
   }
   context.putImageData(image, 0, 0);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.direction = "ltr";
+  for (const section of layout.sections) writeNames(context, layout, section, theme);
   return sheet;
+}
+
+/** The names of a section, of its layers and heads, and the labels of its thumbnails. */
+function writeNames(context, { pitch, size }, section, theme) {
+  const { kind, x, y, left, top, layers, heads, slots, labels } = section;
+  write(context, KIND_NAMES[kind], x, y + 10, { font: `600 13px ${theme.family}`, colour: theme.text });
+  const quiet = { font: `11px ${theme.family}`, colour: theme.muted };
+  if (slots) write(context, "in order, layer·head", left, top - 8, quiet);
+  for (const { text, place } of numbersOf(section, pitch, size)) write(context, text, ...place, { ...quiet, align: "center" });
+  for (let slot = 0; slot < layers * heads; slot++) {
+    const [layer, head] = slots ? slots[slot] : [Math.floor(slot / heads), slot % heads];
+    const [across, down] = [left + (slot % heads) * pitch, top + Math.floor(slot / heads) * pitch];
+    const patch = { font: `600 10px ${theme.family}`, colour: theme.text, behind: theme.background };
+    if (slots && size >= 30) write(context, `${layer}·${head}`, across + 4, down + size - 7, patch);
+    const name = labels?.[layer][head]?.name;
+    if (name && size >= 22) write(context, name[0].toUpperCase(), across + size - 5, down + 7, { ...patch, align: "center" });
+    else if (name) dot(context, across + size - 3, down + 3, theme);
+  }
+}
+
+/** The numbers of layers and heads beside a section in their own order: [{layer or head, text, place}]. */
+function numbersOf({ left, top, layers, heads, slots }, pitch, size) {
+  if (slots) return [];
+  const step = Math.ceil(18 / pitch); // as near as they can be read
+  const every = (count) => Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step);
+  return [
+    ...every(layers).map((layer) => ({ layer, text: String(layer), place: [left - 12, top + layer * pitch + size / 2] })),
+    ...every(heads).map((head) => ({ head, text: String(head), place: [left + head * pitch + size / 2, top - 8] })),
+  ];
 }
 
 /** One head's thumbnail, for want of the head itself, as large as it is sent. */
@@ -138,39 +170,15 @@ function stretched(ramp, limit) {
  * its kind that are shown as one; `others` the chosen heads of other kinds, where they are linked.
  */
 export function drawHeads(canvas, layout, thumbnails, { chosen, shown, others, hovered }, theme) {
-  const { margin, pitch, gap, size } = layout;
+  const { pitch, gap, size } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
   context.drawImage(thumbnails, 0, 0, layout.width, layout.height);
-  const step = Math.ceil(18 / pitch);
-  for (const section of layout.sections) {
-    const { kind, x, y, left, top, layers, heads, slots, labels } = section;
-    const current = kind === chosen.kind;
-    write(context, KIND_NAMES[kind], x, y + 10, {
-      font: `600 13px ${theme.family}`,
-      colour: theme.text,
+  const current = layout.sections.find((section) => section.kind === chosen.kind);
+  for (const { layer, head, text, place } of numbersOf(current, pitch, size)) {
+    if (layer !== chosen.layer && head !== chosen.head) continue;
+    write(context, text, ...place, {
+      font: `700 11px ${theme.family}`, colour: theme.accent, align: "center", behind: theme.background,
     });
-    const number = (value, across, down, isChosen) =>
-      write(context, String(value), across, down, {
-        font: `${isChosen ? 700 : 400} 11px ${theme.family}`,
-        colour: isChosen ? theme.accent : theme.muted,
-        align: "center",
-      });
-    for (let layer = 0; layer < layers && !slots; layer += step) {
-      number(layer, x + margin / 2 - 1, top + layer * pitch + size / 2, current && layer === chosen.layer);
-    }
-    for (let head = 0; head < heads && !slots; head += step) {
-      number(head, left + head * pitch + size / 2, top - 8, current && head === chosen.head);
-    }
-    if (slots) write(context, "in order, layer·head", left, top - 8, { font: `11px ${theme.family}`, colour: theme.muted });
-    for (let slot = 0; slot < layers * heads; slot++) {
-      const [layer, head] = slots ? slots[slot] : [Math.floor(slot / heads), slot % heads];
-      const [across, down] = [left + (slot % heads) * pitch, top + Math.floor(slot / heads) * pitch];
-      const patch = { font: `600 10px ${theme.family}`, colour: theme.text, behind: theme.background };
-      if (slots && size >= 30) write(context, `${layer}·${head}`, across + 4, down + size - 7, patch);
-      const name = labels?.[layer][head]?.name;
-      if (name && size >= 22) write(context, name[0].toUpperCase(), across + size - 5, down + 7, { ...patch, align: "center" });
-      else if (name) dot(context, across + size - 3, down + 3, theme);
-    }
   }
   const mark = ({ kind, layer, head }, colour, thickness) => {
     const section = layout.sections.find((one) => one.kind === kind);

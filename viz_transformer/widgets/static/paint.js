@@ -25,7 +25,8 @@ export function paintWeights(
   let done = -1;
   for (let line = 0; line < height; line++) {
     const [firstRow, endRow] = [lines[2 * line], lines[2 * line + 1]];
-    if (firstRow !== done) { // else this line shows the cells that the one above it shows
+    const repeats = firstRow === done; // this line shows the cells that the one above it shows
+    if (!repeats) {
       done = firstRow;
       best.fill(0);
       open.fill(masked === null ? 1 : 0);
@@ -35,6 +36,10 @@ export function paintWeights(
       }
     }
     const out = (top + line) * stride + left;
+    if (repeats && masked === null) {
+      pixels.copyWithin(out, out - stride, out - stride + width);
+      continue;
+    }
     for (let column = 0; column < width; column++) {
       const strongest = best[column];
       const place = strongest * scale + middle + 0.5;

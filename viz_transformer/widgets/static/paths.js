@@ -2,7 +2,7 @@
 
 const FAINTEST = 0.02; // lines below this weight are left out: they are invisible, and there are many
 const MANY_CELLS = 2 ** 17; // of these the lines of the rows in view are drawn: all take too long
-export const MOST_LINES = 600; // of one step between two columns: more is a blot, and slow
+export const MOST_LINES = 250; // of one step between two columns: more is a blot, and slow
 
 /**
  * The strongest lines of one picture of weights, as {row, col, value, count, all}: `value` is the

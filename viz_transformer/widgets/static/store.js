@@ -96,20 +96,25 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
     [timer, slow] = [null, false];
   }
 
-  /** Fetch the heads beside the one last looked at, if that is cheap and nothing is in their way. */
+  /**
+   * Fetch the heads beside the one last looked at, if that is cheap and nothing is in their way: all
+   * with one question, for the page is told of every question that the kernel has to do.
+   */
   function prefetch() {
     if (closed || underWay.size || !last || !model.get("live")) return;
     const [kind, layer, head] = last;
     const { layers, heads, rows, cols } = entries.get(kind) ?? {};
     if (!(4 * rows * cols <= CHEAP)) return;
-    for (const [down, right] of [[0, 1], [1, 0], [0, -1], [-1, 0]]) {
-      const of = [kind, layer + down, head + right];
-      if (of[1] < 0 || of[1] >= layers || of[2] < 0 || of[2] >= heads) continue;
-      const name = nameOf("head", of);
-      if (cache.has(name) || failed.has(name) || !cache.hasRoom(4 * rows * cols)) continue;
-      send(name, { head: of, version: data.version }, keeper(name, kind));
-      return; // the others after it
-    }
+    const beside = [[0, 1], [1, 0], [0, -1], [-1, 0]]
+      .map(([down, right]) => [layer + down, head + right])
+      .filter(([down, right]) => down >= 0 && down < layers && right >= 0 && right < heads)
+      .filter((at) => !cache.has(nameOf("head", [kind, ...at])));
+    const name = nameOf("heads", [kind, beside]);
+    if (!beside.length || failed.has(name) || !cache.hasRoom(4 * rows * cols * beside.length)) return;
+    send(name, { heads: [kind, beside], version: data.version }, ({ weights }) => {
+      const { dtype } = entries.get(kind);
+      beside.forEach((at, i) => cache.set(nameOf("head", [kind, ...at]), decodeWeights(weights[i], dtype)));
+    });
   }
 
   /** The [query, key] weights of one head, a Float32Array in C order, or null: not here yet. */

@@ -1,5 +1,6 @@
 // The explorer in words: its heading, its readout, its table, what screen readers are told.
 
+import { retext } from "./controls.js";
 import { KIND_NAMES } from "./heads.js";
 import { linkedHeading, linkedSentence } from "./linked.js";
 import { digitsOf, placeOf, readout } from "./readout.js";
@@ -47,7 +48,7 @@ export function openTelling({ store, title, says, spoken, twin, once, redraw }) 
   function tell(now, reach) {
     const { shown, linked, active, pictureOf, placesFor, names, pinned } = now;
     const heading = headingOf(now, store.entries);
-    if (title.textContent !== heading) title.textContent = heading;
+    retext(title, heading);
     const picture = pictureOf(active.kind);
     const told = picture.weights
       ? readout(picture, active)
