@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from viz_transformer.config.checks import JsonConfig, check_int, check_real
+from viz_transformer.config.checks import JsonConfig, check_choice, check_int, check_real
+
+Schedule = Literal["cosine", "inverse_sqrt", "constant"]
+Precision = Literal["float32", "bfloat16"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,11 +17,19 @@ class TrainConfig(JsonConfig):
 
     Attributes:
         n_steps: optimiser steps.
-        batch_size: sentence pairs a step.
+        batch_size: sentence pairs a batch, where `batch_tokens` is not given.
+        batch_tokens: padded tokens a batch, of the source or of the target, whichever are more:
+            the longer the sentences, the fewer of them. None: `batch_size` sentences.
+        accumulate: batches a step, whose gradients are added up; more than memory would hold.
         learning_rate: the peak, reached after the warm-up.
-        warmup_steps: steps of linear rise to the peak; a cosine then falls to zero.
+        warmup_steps: steps of linear rise to the peak.
+        schedule: what follows the warm-up: ``"cosine"``, ``"inverse_sqrt"`` (the paper) or
+            ``"constant"``; see `training.learning_rate`.
         label_smoothing: probability mass spread over the other tokens, 0 up to but not 1.
         max_grad_norm: the gradient's norm is clipped to this.
+        precision: ``"bfloat16"`` computes products of matrices in bfloat16 (autocast), faster
+            where the hardware has it; weights, sums and the loss stay float32.
+        fused: whether Adam updates all weights in one pass: faster, its last bits other ones.
         seed: fixes initial weights, dropout and the order of the batches.
 
     Raises:
@@ -26,18 +38,28 @@ class TrainConfig(JsonConfig):
 
     n_steps: int = 4000
     batch_size: int = 128
+    batch_tokens: int | None = None
+    accumulate: int = 1
     learning_rate: float = 3e-3
     warmup_steps: int = 200
+    schedule: Schedule = "cosine"
     label_smoothing: float = 0.0
     max_grad_norm: float = 1.0
+    precision: Precision = "float32"
+    fused: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
         check_int("n_steps", self.n_steps, minimum=1)
         check_int("batch_size", self.batch_size, minimum=1)
+        if self.batch_tokens is not None:
+            check_int("batch_tokens", self.batch_tokens, minimum=1)
+        check_int("accumulate", self.accumulate, minimum=1)
         check_int("warmup_steps", self.warmup_steps, minimum=0)
         check_int("seed", self.seed, minimum=0)
+        check_choice("schedule", self.schedule, get_args(Schedule))
+        check_choice("precision", self.precision, get_args(Precision))
         check_real("learning_rate", self.learning_rate, minimum=0.0, below=float("inf"))
         check_real("label_smoothing", self.label_smoothing, minimum=0.0, below=1.0)
         check_real("max_grad_norm", self.max_grad_norm, minimum=0.0, below=float("inf"))

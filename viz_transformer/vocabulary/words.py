@@ -188,6 +188,9 @@ class Vocabulary:
         """Turn ids into token strings, special ones included."""
         return tuple(self.tokens[index] for index in ids)
 
+    def word_numbers(self, ids: Iterable[int]) -> None:
+        """Return None: every token is a word."""
+
     def nearest(self, word: str, side: Side = "source", n: int = 3) -> list[str]:
         """Return the `n` known words that are spelled most like `word`, nearest first."""
         likeness = {known: _likeness(word, known) for known in self.words(side)}

@@ -1,0 +1,28 @@
+"""What is learned from: how surprised the model is by each real token."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def token_loss(
+    logits: Tensor, wanted: Tensor, pad_id: int, label_smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """Return the mean cross-entropy and the accuracy over the tokens that are not padding.
+
+    Args:
+        logits: [batch, target, vocab].
+        wanted: ids [batch, target], the target shifted by one.
+        pad_id: positions with this id do not count.
+        label_smoothing: probability mass spread over all tokens (Szegedy et al. 2016).
+    """
+    loss = F.cross_entropy(
+        logits.flatten(0, 1),  # [batch · target, vocab]
+        wanted.flatten(),  # [batch · target]
+        ignore_index=pad_id,
+        label_smoothing=label_smoothing,
+    )
+    real = wanted != pad_id
+    right = (logits.argmax(-1) == wanted) & real
+    return loss, right.sum() / real.sum()

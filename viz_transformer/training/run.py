@@ -1,0 +1,197 @@
+"""A training under way: a step at a time, and what happened at each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.corpus.batches import Batch
+from viz_transformer.errors import UserError
+from viz_transformer.model import Transformer
+from viz_transformer.training.loss import token_loss
+from viz_transformer.training.parallel import average, process_number, shared, sum_of
+from viz_transformer.training.schedule import learning_rate
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What one optimiser step did.
+
+    Attributes:
+        step: counted from 1.
+        loss: cross-entropy per real target token, in nats, label smoothing included.
+        token_accuracy: share of real target tokens predicted right under teacher forcing, 0 to 1.
+        learning_rate: the rate of this step.
+        grad_norm: the gradient's norm before clipping.
+        tokens_per_second: real target tokens by the seconds that the step took.
+    """
+
+    step: int
+    loss: float
+    token_accuracy: float
+    learning_rate: float
+    grad_norm: float
+    tokens_per_second: float
+
+
+def make_model(config: ModelConfig, seed: int) -> Transformer:
+    """Build a model whose initial weights are fixed by the seed; torch's own seed stays."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Transformer(config)
+
+
+def fit(model: Transformer, batches: Iterable[Batch], config: TrainConfig) -> Iterator[StepRecord]:
+    """Train a model in place with Adam, yielding a record after every step.
+
+    The decoder reads the target and learns to write it shifted by one (teacher forcing). What was
+    learned stays in the model whenever the caller stops asking; afterwards the model is in
+    evaluation mode. To stop and go on later, bit for bit, hold the `Run` yourself.
+
+    Args:
+        model: changed in place.
+        batches: `config.n_steps` times `config.accumulate` of them, target ids with ``<sos>`` and
+            ``<eos>``.
+        config: steps, rate, smoothing, clipping and seed.
+
+    Raises:
+        UserError: if the loss is no longer a number.
+    """
+    return Run(model, config).fit(batches)
+
+
+class Run:
+    """A training under way: the model, its optimiser, and all that the next step depends on.
+
+    Attributes:
+        model: the model, changed in place.
+        config: how it is trained.
+        step: optimiser steps done.
+        optimiser: Adam with the paper's β and ε (section 5.3).
+    """
+
+    def __init__(
+        self, model: Transformer, config: TrainConfig, device: str | torch.device = "cpu"
+    ) -> None:
+        """Prepare to train `model` on `device` (``"cpu"``, ``"cuda"``, ``"mps"``).
+
+        Raises:
+            UserError: if there is no such device.
+        """
+        self.device = checked_device(device)
+        self.model = model.to(self.device)
+        self.config = config
+        self.step = 0
+        self.optimiser = torch.optim.Adam(
+            model.parameters(),
+            betas=(0.9, 0.98),
+            eps=1e-9,
+            fused=config.fused and self.device.type in ("cpu", "cuda"),
+        )
+        with torch.random.fork_rng():
+            torch.manual_seed(config.seed + process_number())
+            self.random_states = self._random_states()  # what dropout draws from, between steps
+
+    def fit(self, batches: Iterable[Batch]) -> Iterator[StepRecord]:
+        """Take the steps that are left, yielding a record after each.
+
+        Dropout draws from torch's generator, which is the run's own during a step and the
+        caller's between steps. Afterwards the model is in evaluation mode.
+
+        Args:
+            batches: those of the steps that are left, `config.accumulate` a step.
+
+        Raises:
+            UserError: if the loss is no longer a number; the model is as it was a step before.
+        """
+        stream = iter(batches)
+        model = shared(self.model.train())
+        try:
+            while self.step < self.config.n_steps:
+                some = list(islice(stream, self.config.accumulate))
+                if not some:
+                    return
+                callers = self._random_states()
+                self._set_random_states(self.random_states)
+                try:
+                    record = self._take_step(model, some)
+                finally:
+                    self.random_states = self._random_states()
+                    self._set_random_states(callers)
+                yield record
+        finally:
+            self.model.eval()
+
+    def _random_states(self) -> dict[str, Tensor]:
+        """Return the states of the generators that dropout may draw from."""
+        states = {"cpu": torch.get_rng_state()}
+        if self.device.type == "cuda":
+            states["cuda"] = torch.cuda.get_rng_state(self.device)
+        return states
+
+    def _set_random_states(self, states: dict[str, Tensor]) -> None:
+        torch.set_rng_state(states["cpu"])
+        if "cuda" in states:
+            torch.cuda.set_rng_state(states["cuda"], self.device)
+
+    def _take_step(self, model: torch.nn.Module, some: list[Batch]) -> StepRecord:
+        start, number, config = time.perf_counter(), self.step + 1, self.config
+        pad_id = self.model.config.pad_id
+        counts = [int((batch.target[:, 1:] != pad_id).sum()) for batch in some]
+        n_tokens = sum_of(sum(counts), self.device)  # in all processes
+        self.optimiser.zero_grad(set_to_none=True)
+        loss, accuracy = 0.0, 0.0
+        for batch, n_real in zip(some, counts, strict=True):
+            own_loss, own_accuracy = self._losses(model, batch)
+            share = n_real / n_tokens  # so that each token weighs the same, whichever its batch
+            average(own_loss * share).backward()
+            loss += own_loss.item() * share
+            accuracy += own_accuracy.item() * share
+        loss, accuracy = sum_of(loss, self.device), sum_of(accuracy, self.device)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.max_grad_norm).item()
+        if not (abs(loss) < float("inf") and norm < float("inf")):  # NaN is neither
+            raise UserError(
+                f"the loss is {loss} and the gradient's norm {norm} at step {number}; lower "
+                f"learning_rate={config.learning_rate} or raise warmup_steps={config.warmup_steps}"
+            )
+        rate = learning_rate(number, config)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.step()
+        self.step = number
+        speed = n_tokens / max(time.perf_counter() - start, 1e-9)
+        return StepRecord(number, loss, accuracy, rate, norm, speed)
+
+    def _losses(self, model: torch.nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+        source = torch.from_numpy(batch.source).to(self.device)  # [batch, source]
+        target = torch.from_numpy(batch.target).to(self.device)  # [batch, target]
+        with torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"
+        ):
+            logits = model(source, target[:, :-1])  # [batch, target - 1, vocab]
+        return token_loss(
+            logits.float(), target[:, 1:], self.model.config.pad_id, self.config.label_smoothing
+        )
+
+
+def checked_device(name: str | torch.device) -> torch.device:
+    """Return the device of that name.
+
+    Raises:
+        UserError: if torch knows none, or this machine has none.
+    """
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(
+            f"device={str(name)!r} cannot be used here ({str(error).splitlines()[0]:.80}); "
+            "choose 'cpu', or 'cuda' or 'mps' on a machine that has it"
+        ) from error
+    return device

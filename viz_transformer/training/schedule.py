@@ -1,0 +1,27 @@
+"""How fast is learned: the rate of every step."""
+
+from __future__ import annotations
+
+import math
+
+from viz_transformer.config import TrainConfig
+
+
+def learning_rate(step: int, config: TrainConfig) -> float:
+    """Return the rate of a step, counted from 1: a linear warm-up to the peak, then the schedule.
+
+    ``"cosine"`` falls to zero at the last step (Loshchilov and Hutter 2017), ``"inverse_sqrt"``
+    with one over the root of the step, ``"constant"`` stays at the peak.
+
+    The paper's schedule (Vaswani et al. 2017, section 5.3) is ``"inverse_sqrt"`` with the peak
+    (d_model · warmup_steps)^-½: 0.0007 for its base model and 4,000 steps.
+    """
+    peak, warmup = config.learning_rate, config.warmup_steps
+    if step <= warmup:
+        return peak * step / warmup
+    if config.schedule == "constant":
+        return peak
+    if config.schedule == "inverse_sqrt":
+        return peak * math.sqrt(max(1, warmup) / step)
+    done = (step - warmup) / max(1, config.n_steps - warmup)
+    return peak * 0.5 * (1 + math.cos(math.pi * done))

@@ -1,0 +1,99 @@
+"""A training on disk: one file, written whole or not at all, from which it goes on bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from viz_transformer._files import written_whole
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.training.run import Run
+
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+def save_state(run: Run, path: str | os.PathLike[str], facts: dict[str, str] | None = None) -> Path:
+    """Write all that the next step depends on; the file that was there stands until then.
+
+    Args:
+        run: between two steps.
+        path: one safetensors file.
+        facts: what else must be the same when the training goes on, such as the data's digest.
+
+    Raises:
+        FileError: if it cannot be written; the file that was there stays.
+    """
+    path = Path(path)
+    tensors = {f"model.{name}": value for name, value in run.model.state_dict().items()}
+    for name, parameter in run.model.named_parameters():
+        for moment in _MOMENTS:
+            if parameter in run.optimiser.state:
+                tensors[f"{moment}.{name}"] = run.optimiser.state[parameter][moment]
+    tensors |= {f"random.{name}": state for name, state in run.random_states.items()}
+    notes = {"step": str(run.step), "settings": json.dumps(_settings(run, facts or {}))}
+    try:
+        with written_whole(path) as part:
+            save_file({name: value.contiguous() for name, value in tensors.items()}, part, notes)
+    except SafetensorError as error:
+        raise FileError(
+            f"cannot write {str(path)!r}: {error}; make room on the disk, then go on with --resume"
+        ) from error
+    return path
+
+
+def load_state(run: Run, path: str | os.PathLike[str], facts: dict[str, str] | None = None) -> None:
+    """Put a run where it was when `save_state` wrote the file.
+
+    Raises:
+        FileError: if the file is missing or damaged; the run is as it was.
+        UserError: if the settings, the model's sizes or one of the facts were others.
+    """
+    path = Path(path)
+    try:
+        with safe_open(path, "pt", device=str(run.device)) as file:
+            notes = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        step, settings = int(notes["step"]), json.loads(notes["settings"])
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise FileError(
+            f"{str(path)!r} holds no training to go on with ({error}); "
+            "leave out --resume to begin anew"
+        ) from error
+    for name, now in _settings(run, facts or {}).items():
+        if settings.get(name) != now:
+            raise UserError(
+                f"this training was begun with {name}={settings.get(name)!r:.60}, not "
+                f"{now!r:.60}; resume it with the same settings, or begin anew in another folder"
+            )
+    run.model.load_state_dict(_part(tensors, "model"))
+    moments = {moment: _part(tensors, moment) for moment in _MOMENTS}
+    for name, parameter in run.model.named_parameters():
+        if name not in moments[_MOMENTS[0]]:
+            continue
+        state = run.optimiser.state[parameter]
+        # Adam counts its steps per weight, as a float; not fused, always on the CPU.
+        state["step"] = parameter.new_tensor(float(step))
+        if not run.optimiser.defaults["fused"]:
+            state["step"] = state["step"].cpu()
+        for moment in _MOMENTS:
+            state[moment] = moments[moment][name]
+    run.random_states = {name: state.cpu() for name, state in _part(tensors, "random").items()}
+    run.step = step
+
+
+def _part(tensors: dict, part: str) -> dict:
+    return {
+        name.removeprefix(f"{part}."): value
+        for name, value in tensors.items()
+        if name.startswith(f"{part}.")
+    }
+
+
+def _settings(run: Run, facts: dict[str, str]) -> dict[str, object]:
+    """Return by name what may not change while a training is interrupted."""
+    return {**asdict(run.model.config), **asdict(run.config), **facts}
