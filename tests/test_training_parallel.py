@@ -1,0 +1,80 @@
+"""Two processes that train together take the steps that one would have taken alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from safetensors.torch import load_file, save_file
+
+from tests.six_pairs import SIX_PAIRS, VOCABULARY
+from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.corpus.batches import Batch, batches
+from viz_transformer.errors import UserError
+from viz_transformer.training import fit, make_model
+from viz_transformer.training.parallel import own_share
+
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+MODEL = ModelConfig(
+    vocab_size=len(VOCABULARY),
+    d_model=16,
+    n_heads=2,
+    n_encoder_layers=1,
+    n_decoder_layers=1,
+    d_ff=32,
+    max_length=20,
+    dropout=0.0,
+)
+CONFIG = TrainConfig(n_steps=5, batch_size=5, accumulate=2, warmup_steps=2)
+
+
+def train() -> tuple[dict[str, torch.Tensor], list[float]]:
+    model = make_model(MODEL, 0)
+    stream = (own_share(batch) for batch in batches(SIX_PAIRS, VOCABULARY, 3, 0))
+    records = list(fit(model, stream, CONFIG))
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    return weights, [record.loss for record in records]
+
+
+def one_of_two(number: int, folder: str) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=number, world_size=2)
+    try:
+        weights, losses = train()
+        save_file({**weights, "losses": torch.tensor(losses)}, f"{folder}/{number}")
+    finally:
+        dist.destroy_process_group()
+
+
+def test_two_processes_give_the_weights_of_one(tmp_path: Path) -> None:
+    mp.start_processes(one_of_two, (str(tmp_path),), nprocs=2, start_method="spawn")
+    alone, losses = train()
+    for number in (0, 1):
+        theirs = load_file(tmp_path / str(number))
+        assert theirs.pop("losses").tolist() == pytest.approx(losses, abs=1e-5)
+        for name, value in alone.items():
+            torch.testing.assert_close(theirs[name], value, atol=1e-5, rtol=0, msg=name)
+
+
+def test_a_batch_too_small_to_be_shared_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = next(batches(SIX_PAIRS, VOCABULARY, 1, 0))
+    assert own_share(batch) is batch
+    monkeypatch.setattr("viz_transformer.training.parallel.n_processes", lambda: 2)
+    with pytest.raises(UserError, match="1 sentences cannot be shared by 2 processes"):
+        own_share(batch)
+
+
+def test_the_shares_of_a_batch_are_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = next(batches(SIX_PAIRS, VOCABULARY, 6, 0))
+    monkeypatch.setattr("viz_transformer.training.parallel.n_processes", lambda: 4)
+    rows = []
+    for number in range(4):
+        monkeypatch.setattr(
+            "viz_transformer.training.parallel.process_number", lambda number=number: number
+        )
+        share: Batch = own_share(batch)
+        rows += [tuple(row) for row in share.source]
+    assert sorted(rows) == sorted(tuple(row) for row in batch.source)

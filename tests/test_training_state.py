@@ -1,0 +1,154 @@
+"""A training that is stopped goes on bit for bit; the file is whole; what differs is told."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.six_pairs import SIX_PAIRS, VOCABULARY
+from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.corpus.batches import Batch, batches
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.training import Run, load_state, make_model, save_state
+from viz_transformer.training import state as state_module
+
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+MODEL = ModelConfig(
+    vocab_size=len(VOCABULARY),
+    d_model=16,
+    n_heads=2,
+    n_encoder_layers=1,
+    n_decoder_layers=1,
+    d_ff=32,
+    max_length=20,
+    dropout=0.1,
+)
+CONFIG = TrainConfig(n_steps=12, batch_size=2, accumulate=2, warmup_steps=3)
+
+
+def stream(start: int = 0):
+    return batches(SIX_PAIRS, VOCABULARY, 2, seed=0, start=start * CONFIG.accumulate)
+
+
+def begun(config: TrainConfig = CONFIG, model: ModelConfig = MODEL) -> Run:
+    return Run(make_model(model, config.seed), config)
+
+
+def weights(run: Run) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in run.model.state_dict().items()}
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("stop", [1, 5, 11])
+def test_a_run_goes_on_bit_for_bit(tmp_path: Path, stop: int, fused: bool) -> None:
+    config = replace(CONFIG, fused=fused)
+    whole = begun(config)
+    expected = list(whole.fit(stream()))
+    first = begun(config)
+    list(islice(first.fit(stream()), stop))
+    save_state(first, tmp_path / "state")
+    torch.manual_seed(99)  # another process, with another state of its own
+    again = begun(config)
+    load_state(again, tmp_path / "state")
+    assert again.step == stop
+    records = list(again.fit(stream(again.step)))
+    told = [(one.step, one.loss, one.grad_norm, one.learning_rate) for one in records]
+    assert told == [
+        (one.step, one.loss, one.grad_norm, one.learning_rate) for one in expected[stop:]
+    ]
+    other = weights(again)
+    for name, value in weights(whole).items():
+        assert torch.equal(value, other[name]), name
+
+
+def test_a_run_that_has_not_begun_is_saved_too(tmp_path: Path) -> None:
+    save_state(begun(), tmp_path / "state")
+    run = begun()
+    load_state(run, tmp_path / "state")
+    assert run.step == 0
+    assert len(list(run.fit(stream()))) == CONFIG.n_steps
+
+
+@pytest.mark.parametrize(
+    ("config", "model", "facts", "told"),
+    [
+        (replace(CONFIG, learning_rate=1.0), MODEL, {}, "learning_rate=0.003, not 1.0"),
+        (CONFIG, replace(MODEL, d_ff=64), {}, "d_ff=32, not 64"),
+        (CONFIG, MODEL, {"vocabulary": "other"}, "vocabulary='one', not 'other'"),
+    ],
+)
+def test_what_differs_is_named_and_nothing_is_lost(
+    tmp_path: Path, config: TrainConfig, model: ModelConfig, facts: dict[str, str], told: str
+) -> None:
+    save_state(begun(), tmp_path / "state", {"vocabulary": "one"})
+    run = begun(config, model)
+    before = weights(run)
+    with pytest.raises(UserError, match=told):
+        load_state(run, tmp_path / "state", {"vocabulary": "one", **facts})
+    assert run.step == 0
+    assert all(torch.equal(value, before[name]) for name, value in weights(run).items())
+
+
+@pytest.mark.parametrize("damage", [lambda whole: b"", lambda whole: whole[:-9], lambda _: b"{}"])
+def test_a_damaged_file_is_refused_in_a_line(tmp_path: Path, damage) -> None:
+    path = save_state(begun(), tmp_path / "state")
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(FileError, match=r"no training to go on with.*leave out --resume"):
+        load_state(begun(), path)
+    with pytest.raises(FileError, match="no training to go on with"):
+        load_state(begun(), tmp_path / "nothing")
+
+
+def test_on_a_full_disk_the_file_that_was_there_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begun()
+    path = save_state(run, tmp_path / "state")
+    before = path.read_bytes()
+    list(islice(run.fit(stream()), 1))
+
+    def full(tensors, part, notes):
+        Path(part).write_bytes(b"half of it")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(state_module, "save_file", full)
+    with pytest.raises(FileError, match="No space left on device"):
+        save_state(run, path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["state"]
+
+
+def test_accumulated_batches_give_the_step_of_one_large_batch() -> None:
+    """Each token weighs the same, in whichever batch it stands."""
+    whole = Run(make_model(replace(MODEL, dropout=0.0), 0), TrainConfig(n_steps=1, batch_size=6))
+    (large,) = islice(batches(SIX_PAIRS, VOCABULARY, 6, 0), 1)
+    (one,) = whole.fit([large])
+    parts = Run(make_model(replace(MODEL, dropout=0.0), 0), TrainConfig(n_steps=1, accumulate=3))
+    (other,) = parts.fit(Batch(large.source[i : i + 2], large.target[i : i + 2]) for i in (0, 2, 4))
+    assert other.loss == pytest.approx(one.loss, abs=1e-6)
+    assert other.token_accuracy == pytest.approx(one.token_accuracy)
+    assert other.grad_norm == pytest.approx(one.grad_norm, rel=1e-5)
+    # Not the weights: Adam's first step is the gradient's sign, even of one that is all rounding.
+    for mine, theirs in zip(parts.model.parameters(), whole.model.parameters(), strict=True):
+        moment, expected = parts.optimiser.state[mine], whole.optimiser.state[theirs]
+        torch.testing.assert_close(moment["exp_avg"], expected["exp_avg"], atol=1e-6, rtol=1e-4)
+
+
+def test_in_bfloat16_the_six_pairs_are_learned_too() -> None:
+    config = TrainConfig(n_steps=60, batch_size=6, warmup_steps=10, precision="bfloat16")
+    run = Run(make_model(MODEL, 0), config)
+    records = list(run.fit(batches(SIX_PAIRS, VOCABULARY, 6, 0)))
+    assert records[-1].loss < 0.6 * records[0].loss
+    assert all(value.dtype == torch.float32 for value in weights(run).values())
+
+
+def test_a_device_that_is_not_here_is_refused() -> None:
+    with pytest.raises(UserError, match=r"device='cuda:9'.*choose 'cpu'"):
+        Run(make_model(MODEL, 0), CONFIG, device="cuda:9")
+    with pytest.raises(UserError, match="choose 'cpu'"):
+        Run(make_model(MODEL, 0), CONFIG, device="gpu")
