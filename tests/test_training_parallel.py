@@ -18,6 +18,7 @@ from viz_transformer.training import fit, make_model
 from viz_transformer.training.parallel import own_share
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+#: Without the keys' biases: their gradient is nothing but rounding, and Adam would scale it up.
 MODEL = ModelConfig(
     vocab_size=len(VOCABULARY),
     d_model=16,
@@ -27,6 +28,7 @@ MODEL = ModelConfig(
     d_ff=32,
     max_length=20,
     dropout=0.0,
+    bias=False,
 )
 CONFIG = TrainConfig(n_steps=5, batch_size=5, accumulate=2, warmup_steps=2)
 
