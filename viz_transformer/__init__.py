@@ -30,6 +30,7 @@ _PUBLIC = {
     "Interventions": "model",
     "MaskLab": "widgets.mask_lab",
     "PositionLab": "widgets.position_lab",
+    "TrainingTrace": "trace",
     "TranslationLab": "labs",
     "Translator": "translator",
     "UserError": "errors",

@@ -18,6 +18,7 @@ from viz_transformer.trace.decode import (
 from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, ForwardTrace
 from viz_transformer.trace.lines import code_lines
 from viz_transformer.trace.steps import STEPS, AttentionSteps, WorkedHead, work_through
+from viz_transformer.trace.training import Moment, TrainingTrace
 
 __all__ = [
     "ATTENTION_KINDS",
@@ -29,7 +30,9 @@ __all__ = [
     "FloatArray",
     "ForwardTrace",
     "Hypothesis",
+    "Moment",
     "Probable",
+    "TrainingTrace",
     "WorkedHead",
     "code_lines",
     "work_through",

@@ -1,0 +1,187 @@
+"""What a model learned, moment by moment: its heads, its translations and its losses."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from viz_transformer._files import written_whole
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, ForwardTrace
+
+_FORMAT = "viz_transformer.TrainingTrace/1"
+_TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "target_words")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """The model as it was after some step.
+
+    Attributes:
+        step: optimiser steps done; 0 is before the first.
+        translations: what the model wrote for each sentence, unaided.
+        losses: for each sentence the cross-entropy of its reference, in nats a token, teacher
+            forced.
+        traces: for each sentence the attention while its reference is read, so that the tokens
+            are the same at every moment.
+    """
+
+    step: int
+    translations: tuple[str, ...]
+    losses: tuple[float, ...]
+    traces: tuple[ForwardTrace, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrainingTrace:
+    """A training, at chosen moments and on chosen sentences.
+
+    Attributes:
+        name: what tells this run from another, such as ``"seed 1"``.
+        sources: the sentences.
+        references: their right translations.
+        moments: in the order of their steps.
+        steps: int64 ``[record]``, the optimiser steps of the loss curve.
+        losses: float32 ``[record]``, the training loss of each, in nats a token.
+        accuracies: float32 ``[record]``, the share of tokens predicted right, 0 to 1.
+
+    Raises:
+        UserError: if the parts do not fit each other.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    references: tuple[str, ...]
+    moments: tuple[Moment, ...]
+    steps: np.ndarray
+    losses: FloatArray
+    accuracies: FloatArray
+
+    def __post_init__(self) -> None:
+        """Convert to read-only arrays, and check that all lengths agree."""
+        for name, dtype in (
+            ("steps", np.int64),
+            ("losses", np.float32),
+            ("accuracies", np.float32),
+        ):
+            array = np.array(getattr(self, name), dtype=dtype)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        n_sentences = len(self.sources)
+        if not self.moments or not n_sentences:
+            raise UserError("a training trace needs at least one moment and one sentence")
+        for what, length in (
+            ("references", len(self.references)),
+            *(
+                (f"{part} at step {moment.step}", len(getattr(moment, part)))
+                for moment in self.moments
+                for part in ("translations", "losses", "traces")
+            ),
+        ):
+            if length != n_sentences:
+                raise UserError(f"{what} has {length} entries for {n_sentences} sentences")
+        order = [moment.step for moment in self.moments]
+        if order != sorted(set(order)):
+            raise UserError(f"the moments' steps {order!r:.60} must rise; give them in order")
+        if not len(self.steps) == len(self.losses) == len(self.accuracies):
+            raise UserError(
+                f"the curve has {len(self.steps)} steps, {len(self.losses)} losses and "
+                f"{len(self.accuracies)} accuracies; give as many of each"
+            )
+        for sentence in range(n_sentences):
+            shapes = {_shape(moment.traces[sentence]) for moment in self.moments}
+            if len(shapes) > 1:
+                raise UserError(
+                    f"the traces of sentence {sentence} differ in tokens or heads from moment to "
+                    "moment; trace the same reference with the same model"
+                )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the trace as one ``.npz`` file (no pickle), whole or not at all.
+
+        Weights are kept as float16, off by 0.00025 at most.
+
+        Raises:
+            FileError: if the file cannot be written.
+        """
+        plain: dict[str, Any] = {
+            "format": _FORMAT,
+            "name": self.name,
+            "sources": self.sources,
+            "references": self.references,
+            "moments": [[one.step, one.translations, one.losses] for one in self.moments],
+            "tokens": [
+                {name: getattr(trace, name) for name in _TOKENS} for trace in self.moments[0].traces
+            ],
+        }
+        arrays = {"steps": self.steps, "losses": self.losses, "accuracies": self.accuracies}
+        for sentence, first in enumerate(self.moments[0].traces):
+            for kind in first.kinds:
+                weights = [one.traces[sentence].attention(kind) for one in self.moments]
+                # [moment, layer, head, query, key]
+                arrays[f"{kind}.{sentence}"] = np.stack(weights).astype(np.float16)
+        text = json.dumps(plain).encode("ascii")
+        arrays["trace"] = np.frombuffer(text, dtype=np.uint8)
+        with written_whole(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> TrainingTrace:
+        """Read a trace that `save` wrote; needs no torch and no model.
+
+        Raises:
+            FileError: if the file is missing, damaged or not a saved TrainingTrace.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            plain = json.loads(arrays.pop("trace").tobytes())
+            if plain["format"] != _FORMAT:
+                raise ValueError("another format")
+            curve = {name: arrays.pop(name) for name in ("steps", "losses", "accuracies")}
+            moments = [
+                Moment(
+                    step=step,
+                    translations=tuple(translations),
+                    losses=tuple(losses),
+                    traces=tuple(
+                        ForwardTrace(**tokens, **_attention_of(arrays, sentence, number))
+                        for sentence, tokens in enumerate(plain["tokens"])
+                    ),
+                )
+                for number, (step, translations, losses) in enumerate(plain["moments"])
+            ]
+            return cls(
+                name=plain["name"],
+                sources=tuple(plain["sources"]),
+                references=tuple(plain["references"]),
+                moments=tuple(moments),
+                **curve,
+            )
+        except FileNotFoundError as error:
+            raise FileError(f"no trace at {str(path)!r}; check the path") from error
+        except Exception as error:  # a damaged zip raises any of a dozen types
+            raise FileError(
+                f"{str(path)!r} is not a trace that TrainingTrace.save wrote, or it is damaged "
+                f"({error}); save the trace again"
+            ) from error
+
+
+def _attention_of(arrays: dict[str, np.ndarray], sentence: int, number: int) -> dict[str, Any]:
+    return {
+        f"{kind}_attention": arrays[f"{kind}.{sentence}"][number].astype(np.float32)
+        for kind in ATTENTION_KINDS
+        if f"{kind}.{sentence}" in arrays
+    }
+
+
+def _shape(trace: ForwardTrace) -> tuple[Any, ...]:
+    """Return what must be alike at every moment."""
+    tokens = tuple(getattr(trace, name) for name in _TOKENS)
+    return (*tokens, *((kind, trace.attention(kind).shape) for kind in trace.kinds))
