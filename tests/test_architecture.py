@@ -44,7 +44,16 @@ ALLOWED: dict[str, set[str] | None] = {
     "export": {"widgets"},
     "bertviz_views": {"trace"},
     "translator": {"checkpoint", "decoding", "model", "vocabulary", "config", "trace"},
-    "recipes": {"config", "corpus", "vocabulary", "training", "checkpoint", "translator"},
+    "recipes": {
+        "config",
+        "corpus",
+        "vocabulary",
+        "model",
+        "training",
+        "checkpoint",
+        "translator",
+        "trace",
+    },
     "labs": {
         "translator",
         "widgets",

@@ -1,7 +1,4 @@
-"""Recipes: how the bundled translator and the learned positions are made, and how good they are.
-
-The one place where corpus, training, checkpoint and translator come together.
-"""
+"""How the bundled English→Spanish translator is made, and how good it is."""
 
 from __future__ import annotations
 
@@ -12,13 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from viz_transformer._files import written_whole
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint, check_writable
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
-from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.errors import FileError
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
 
@@ -38,22 +32,6 @@ MODEL = ModelConfig(
 TRAINING = TrainConfig(
     n_steps=5000, batch_size=128, learning_rate=3e-3, warmup_steps=200, fused=False, seed=0
 )
-#: The model of the six pairs: two layers, four heads, learned in about a second.
-SIX_PAIRS_MODEL = ModelConfig(
-    vocab_size=1,  # replaced by the size of the pairs' vocabulary
-    d_model=32,
-    n_heads=4,
-    n_encoder_layers=2,
-    n_decoder_layers=2,
-    d_ff=64,
-    max_length=20,
-    dropout=0.1,
-    bias=False,
-)
-#: A minute's training: enough for neighbouring positions to grow alike.
-POSITIONS_TRAINING = replace(TRAINING, n_steps=1000)
-#: The file of `train_learned_positions`.
-POSITIONS = "learned.safetensors"
 
 
 @dataclass(frozen=True)
@@ -134,70 +112,6 @@ def _sha256_of_weights(checkpoint: Checkpoint) -> str:
     return hashlib.sha256(save(checkpoint.model.state_dict())).hexdigest()
 
 
-def train_learned_positions(
-    folder: str | os.PathLike[str],
-    training: TrainConfig = POSITIONS_TRAINING,
-    *,
-    n_train: int = 20_000,
-) -> Path:
-    """Train the translator's model with learned positions, and save the encoder's table of them.
-
-    On one thread: the same arguments give the same file on one machine.
-
-    Args:
-        folder: where ``learned.safetensors`` goes, with how it was made beside it. The file holds
-            ``start``, the random table before training, and ``table``, the one after; both
-            float32 [position, d_model], as they are added to the words. Positions that no
-            sentence reached are equal in both.
-        training: steps, rate and seed.
-        n_train: number of different training pairs.
-
-    Raises:
-        FileError: if the folder cannot be written.
-    """
-    import torch
-    from safetensors.torch import save
-
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)  # before the training, lest its minute be lost
-    except OSError as error:
-        raise FileError(
-            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another"
-        ) from error
-    corpus = english_spanish(n_train)
-    vocabulary = vocabulary_of(corpus.train)
-    model = make_model(
-        replace(MODEL, vocab_size=len(vocabulary), positional="learned"), training.seed
-    )
-    places = model.source_positions
-    start = places(MODEL.max_length).detach().clone()  # [position, d_model]
-    stream = batches(corpus.train, vocabulary, training.batch_size, training.seed)
-    threads_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        for record in fit(model, stream, training):
-            last = record
-    finally:
-        torch.set_num_threads(threads_before)
-    table = places(MODEL.max_length).detach()  # [position, d_model]
-    data = save({"start": start, "table": table})
-    made_by = {
-        "command": 'python -c "from viz_transformer.recipes import train_learned_positions; '
-        f"train_learned_positions('{folder.name}')\"",
-        "training": asdict(training),
-        "n_train": len(corpus.train),
-        "torch": torch.__version__,
-        "last_loss": last.loss,
-        "sha256": {POSITIONS: hashlib.sha256(data).hexdigest()},
-    }
-    with written_whole(folder / POSITIONS) as part:
-        part.write_bytes(data)
-    with written_whole(folder / "made_by.json") as part:
-        part.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
-    return folder
-
-
 def evaluate_english_spanish(translator: Translator, beam_width: int = 4) -> list[Score]:
     """Translate both held-out sets by free beam decoding and count exact matches."""
     corpus = english_spanish(n_train=0)
@@ -226,21 +140,3 @@ def exact_match(
             if translation.tokens != pair.target
         ]
     return Score(name, len(pairs) - len(wrong), len(pairs), tuple(wrong))
-
-
-def six_pairs_translator(n_steps: int = 300, seed: int = 0) -> Translator:
-    """Train a tiny translator on the six sentence pairs, here and now.
-
-    300 steps take about a second, and it knows all six. After 70 steps with seed 7 it is half
-    trained: without length normalisation *buenos* beats *buenos dias*, and with it loses.
-
-    Args:
-        n_steps: how long to train.
-        seed: of the weights, the order and the dropout.
-    """
-    vocabulary = vocabulary_of(SIX_PAIRS)
-    model = make_model(replace(SIX_PAIRS_MODEL, vocab_size=len(vocabulary)), seed)
-    config = TrainConfig(n_steps=n_steps, batch_size=6, warmup_steps=10, fused=False, seed=seed)
-    for _ in fit(model, batches(SIX_PAIRS, vocabulary, 6, seed), config):
-        pass
-    return Translator(model.eval(), vocabulary)
