@@ -11,6 +11,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from viz_transformer._files import written_whole
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import Transformer
@@ -60,6 +61,20 @@ class Checkpoint:
             shutil.rmtree(part, ignore_errors=True)
             raise _cannot_write(folder, error) from error
         return folder
+
+    def save_weights(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the weights alone into a folder that `save` wrote: a later state of its model.
+
+        Raises:
+            FileError: if they cannot be written; those that were there stay.
+        """
+        path = Path(folder) / WEIGHTS
+        try:
+            with written_whole(path) as part:
+                save_file(self.model.state_dict(), part)
+        except SafetensorError as error:
+            raise _cannot_write(Path(folder), error) from error
+        return path
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Checkpoint:

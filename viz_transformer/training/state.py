@@ -12,18 +12,25 @@ from safetensors.torch import save_file
 
 from viz_transformer._files import written_whole
 from viz_transformer.errors import FileError, UserError
+from viz_transformer.training.averaging import WeightAverage
 from viz_transformer.training.run import Run
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
-def save_state(run: Run, path: str | os.PathLike[str], facts: dict[str, str] | None = None) -> Path:
+def save_state(
+    run: Run,
+    path: str | os.PathLike[str],
+    facts: dict[str, str] | None = None,
+    average: WeightAverage | None = None,
+) -> Path:
     """Write all that the next step depends on; the file that was there stands until then.
 
     Args:
         run: between two steps.
         path: one safetensors file.
         facts: what else must be the same when the training goes on, such as the data's digest.
+        average: the moving average of the weights, where one is kept.
 
     Raises:
         FileError: if it cannot be written; the file that was there stays.
@@ -34,6 +41,8 @@ def save_state(run: Run, path: str | os.PathLike[str], facts: dict[str, str] | N
         for moment in _MOMENTS:
             if parameter in run.optimiser.state:
                 tensors[f"{moment}.{name}"] = run.optimiser.state[parameter][moment]
+    if average is not None:
+        tensors |= {f"average.{name}": value for name, value in average.weights.items()}
     tensors |= {f"random.{name}": state for name, state in run.random_states.items()}
     notes = {"step": str(run.step), "settings": json.dumps(_settings(run, facts or {}))}
     try:
@@ -46,7 +55,12 @@ def save_state(run: Run, path: str | os.PathLike[str], facts: dict[str, str] | N
     return path
 
 
-def load_state(run: Run, path: str | os.PathLike[str], facts: dict[str, str] | None = None) -> None:
+def load_state(
+    run: Run,
+    path: str | os.PathLike[str],
+    facts: dict[str, str] | None = None,
+    average: WeightAverage | None = None,
+) -> None:
     """Put a run where it was when `save_state` wrote the file.
 
     Raises:
@@ -82,6 +96,8 @@ def load_state(run: Run, path: str | os.PathLike[str], facts: dict[str, str] | N
             state["step"] = state["step"].cpu()
         for moment in _MOMENTS:
             state[moment] = moments[moment][name]
+    if average is not None:
+        average.weights = _part(tensors, "average")
     run.random_states = {name: state.cpu() for name, state in _part(tensors, "random").items()}
     run.step = step
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from viz_transformer import __version__
+from viz_transformer.cli.training import add_training
 from viz_transformer.errors import UserError
 
 FIRST_LESSON = "01_which_head_attends_where.ipynb"
@@ -49,19 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     translate.add_argument("--length-penalty", type=float, default=0.6, metavar="X")
     translate.set_defaults(run=_translate)
 
-    train = commands.add_parser("train", help="train a model from its corpus")
-    train.add_argument("corpus", choices=["en-es"], help="the generated English-Spanish corpus")
-    train.add_argument("--out", default="en-es", metavar="DIR", help="checkpoint (default: en-es)")
-    train.add_argument("--steps", type=int, metavar="N", help="optimiser steps")
-    train.add_argument("--seed", type=int, default=0, metavar="N")
-    train.set_defaults(run=_train)
-
-    evaluate = commands.add_parser(
-        "evaluate", help="count exact translations of the held-out sentences"
-    )
-    evaluate.add_argument("--model", metavar="DIR", help="a checkpoint folder (default: bundled)")
-    evaluate.add_argument("--beam-width", type=int, default=4, metavar="N")
-    evaluate.set_defaults(run=_evaluate)
+    add_training(commands)
 
     page = commands.add_parser(
         "html", help="write a notebook as one offline HTML page in which its views are alive"
@@ -102,37 +91,6 @@ def _translate(options: argparse.Namespace) -> int:
     return 0
 
 
-def _train(options: argparse.Namespace) -> int:
-    from dataclasses import replace
-
-    from tqdm import tqdm
-
-    from viz_transformer.recipes import TRAINING, train_english_spanish
-
-    steps = TRAINING.n_steps if options.steps is None else options.steps
-    training = replace(TRAINING, n_steps=steps, seed=options.seed)
-
-    def progress(records, total):
-        with tqdm(records, total=total, unit="step") as bar:
-            for record in bar:
-                bar.set_postfix(loss=f"{record.loss:.4f}", accuracy=f"{record.token_accuracy:.1%}")
-                yield record
-
-    print(f"wrote {train_english_spanish(options.out, training, progress=progress)}")
-    return 0
-
-
-def _evaluate(options: argparse.Namespace) -> int:
-    from viz_transformer import load_translator
-    from viz_transformer.recipes import evaluate_english_spanish
-
-    for score in evaluate_english_spanish(load_translator(options.model), options.beam_width):
-        print(f"{score.name}: {score.n_right} of {score.n} exact ({score.share:.2%})")
-        for source, translation, reference in score.wrong:
-            print(f"  {source}\n    wrote    {translation}\n    expected {reference}")
-    return 0
-
-
 def _html(options: argparse.Namespace) -> int:
     from viz_transformer.export.notebook import notebook_html
 
@@ -167,7 +125,7 @@ def lab_environment() -> dict[str, str]:
     It then asks the internet for nothing, neither news nor updates nor extensions, and saves the
     views with a notebook, so that a lesson that is opened again shows them before it is run.
     """
-    ours = str(Path(__file__).parent / "jupyter")
+    ours = str(Path(__file__).parents[1] / "jupyter")
     others = os.environ.get("JUPYTER_CONFIG_PATH")
     path = ours if others is None else os.pathsep.join([ours, others])
     return {**os.environ, "JUPYTER_CONFIG_PATH": path}
@@ -194,7 +152,3 @@ def copy_lessons(folder: Path) -> Path:
             with written_whole(folder / lesson.name) as part:
                 shutil.copyfile(lesson, part)
     return folder
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,209 @@
+"""The commands that train and judge: `train` and `evaluate`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_training(commands: Any) -> None:
+    """Add the commands to a parser's."""
+    train = commands.add_parser(
+        "train",
+        help="train a translator, on the generated corpus or on your own sentence pairs",
+        description="Give en-es for the generated English-Spanish corpus, or your own pairs: two "
+        "files with a sentence a line (--source and --target), or one with a tab between the "
+        "sentence and its translation (--pairs). Plain or gzip, UTF-8.",
+    )
+    train.add_argument("corpus", nargs="?", choices=["en-es"], help="the generated corpus")
+    _add_pairs(train, "to learn from")
+    train.add_argument("--out", metavar="DIR", help="the checkpoint (default: en-es for en-es)")
+    train.add_argument("--steps", type=int, metavar="N", help="optimiser steps")
+    train.add_argument("--seed", type=int, default=0, metavar="N")
+    own = train.add_argument_group("with your own pairs")
+    _add_pairs(own, "to measure with (default: held out by rule)", "validation-")
+    own.add_argument("--tokens", type=int, default=8000, metavar="N", help="pieces of words")
+    own.add_argument("--words", action="store_true", help="learn whole words, however many")
+    own.add_argument("--minutes", type=float, metavar="X", help="stop after so long")
+    own.add_argument("--look-every", type=int, default=500, metavar="N", help="steps between looks")
+    own.add_argument("--resume", action="store_true", help="go on where --out was stopped")
+    own.add_argument("--drop-long", action="store_true", help="leave out pairs that are too long")
+    own.add_argument(
+        "--drop-leaks", action="store_true", help="leave out pairs that are held out, too"
+    )
+    own.add_argument("--device", default="cpu", help="cpu, cuda or mps (default: cpu)")
+    own.add_argument("--bfloat16", action="store_true", help="faster, where the hardware has it")
+    own.add_argument("--threads", type=int, metavar="N", help="threads of the processor")
+    for name, kind in _SIZES.items():
+        own.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="X")
+    train.set_defaults(run=_train)
+
+    evaluate = commands.add_parser(
+        "evaluate", help="translate held-out sentences, and compare with their translations"
+    )
+    evaluate.add_argument("model", nargs="?", metavar="DIR", help="a checkpoint (default: bundled)")
+    _add_pairs(evaluate, "to translate (default: those held out when DIR was trained)")
+    evaluate.add_argument("--beam-width", type=int, default=4, metavar="N")
+    evaluate.add_argument("--length-penalty", type=float, default=0.6, metavar="X")
+    evaluate.add_argument("--output", metavar="FILE", help="write the translations, one a line")
+    evaluate.set_defaults(run=_evaluate)
+
+
+#: What may be set of the model and its training, with the type of its value.
+_SIZES = {
+    "d_model": int,
+    "n_heads": int,
+    "n_layers": int,
+    "d_ff": int,
+    "dropout": float,
+    "max_length": int,
+    "batch_tokens": int,
+    "learning_rate": float,
+    "warmup_steps": int,
+    "label_smoothing": float,
+}
+
+
+def _add_pairs(parser: Any, what: str, prefix: str = "") -> None:
+    parser.add_argument(f"--{prefix}source", metavar="FILE", help=f"sentences {what}")
+    parser.add_argument(f"--{prefix}target", metavar="FILE", help="their translations")
+    parser.add_argument(f"--{prefix}pairs", metavar="FILE", help="both, with a tab between them")
+
+
+def _pairs(options: argparse.Namespace, prefix: str = "") -> list | None:
+    """Return the pairs that the options name, or None if they name none."""
+    from viz_transformer.corpus.files import read_pairs, read_table
+    from viz_transformer.errors import UserError
+
+    source, target, table = (
+        getattr(options, f"{prefix}{name}") for name in ("source", "target", "pairs")
+    )
+    dashed = prefix.replace("_", "-")
+    if table and not (source or target):
+        return read_table(table)
+    if source and target and not table:
+        return read_pairs(source, target)
+    if source or target or table:
+        raise UserError(
+            f"give --{dashed}source with --{dashed}target, or --{dashed}pairs without them"
+        )
+    return None
+
+
+def _train(options: argparse.Namespace) -> int:
+    from viz_transformer.errors import UserError
+
+    pairs = _pairs(options)
+    if (pairs is None) == (options.corpus is None):
+        raise UserError("give either en-es or your own pairs (--source and --target, or --pairs)")
+    if pairs is None:
+        return _train_bundled(options)
+    if not options.out:
+        raise UserError("give --out DIR, the folder that the translator is to be kept in")
+    return _train_files(options, pairs)
+
+
+def _train_bundled(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from viz_transformer.recipes import TRAINING, train_english_spanish
+    from viz_transformer.training.progress import with_bar
+
+    steps = TRAINING.n_steps if options.steps is None else options.steps
+    training = replace(TRAINING, n_steps=steps, seed=options.seed)
+    folder = train_english_spanish(
+        options.out or "en-es",
+        training,
+        progress=lambda records, total: with_bar(records, 0, total),
+    )
+    print(f"wrote {folder}")
+    return 0
+
+
+def _train_files(options: argparse.Namespace, pairs: list) -> int:
+    from dataclasses import replace
+
+    from viz_transformer.corpus.split import split, without_leaks
+    from viz_transformer.recipes import files
+    from viz_transformer.training.progress import with_bar
+
+    validation = _pairs(options, "validation_")
+    test = None
+    if validation is None:
+        # A twentieth each, and no more than a thousand.
+        size = max(1, min(1000, len(pairs) // 20))
+        parts = split(pairs, size, size)
+        pairs, validation, test = parts.train, parts.validation, parts.test
+    elif options.drop_leaks:
+        pairs, n_dropped = without_leaks(pairs, {"validation": validation})
+        print(f"left out {n_dropped} pairs that the validation holds, too")
+    sizes = {name: getattr(options, name) for name in _SIZES}
+    sizes["n_encoder_layers"] = sizes["n_decoder_layers"] = sizes.pop("n_layers")
+    given = {name: value for name, value in sizes.items() if value is not None}
+    training = {
+        "n_steps": options.steps or files.TRAINING.n_steps,
+        "precision": "bfloat16" if options.bfloat16 else "float32",
+        "seed": options.seed,
+    }
+    for name in ("batch_tokens", "learning_rate", "warmup_steps", "label_smoothing"):
+        if name in given:
+            training[name] = given.pop(name)
+    if options.threads:
+        import torch
+
+        torch.set_num_threads(options.threads)
+    vocabulary = None
+    if not options.resume:
+        vocabulary = files.vocabulary_for(pairs, options.tokens, words=options.words or None)
+    done = files.train_files(
+        pairs,
+        validation,
+        options.out,
+        test=test,
+        vocabulary=vocabulary,
+        model=replace(files.MODEL, **given),
+        training=replace(files.TRAINING, **training),
+        look_every=options.look_every,
+        minutes=options.minutes,
+        drop_long=options.drop_long,
+        resume=options.resume,
+        device=options.device,
+        progress=with_bar,
+    )
+    for look in done.looks:
+        print(f"step {look.step}: validation loss {look.validation_loss:.4f} nats a token")
+    if done.stopped:
+        print(f"stopped {done.stopped} at step {done.step}; go on with --resume")
+    print(f"wrote {done.folder}")
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from viz_transformer._files import written_whole
+    from viz_transformer.corpus.files import read_table
+    from viz_transformer.recipes import evaluate_english_spanish
+    from viz_transformer.recipes.files import TEST
+    from viz_transformer.recipes.judging import judge
+    from viz_transformer.translator import load_translator
+
+    pairs = _pairs(options)
+    translator = load_translator(options.model)
+    if pairs is None and options.model and (Path(options.model) / TEST).exists():
+        pairs = read_table(Path(options.model) / TEST)
+    if pairs is None:
+        for score in evaluate_english_spanish(translator, options.beam_width):
+            print(f"{score.name}: {score.n_right} of {score.n} exact ({score.share:.2%})")
+            for source, translation, reference in score.wrong:
+                print(f"  {source}\n    wrote    {translation}\n    expected {reference}")
+        return 0
+    found = judge(translator, pairs, options.beam_width, options.length_penalty)
+    print(f"BLEU {found.bleu:.2f} ({found.signatures[0]})")
+    print(f"chrF2 {found.chrf:.2f} ({found.signatures[1]})")
+    print(f"exact {found.n_exact} of {found.n} ({found.n_exact / found.n:.2%})")
+    if options.output:
+        with written_whole(options.output) as part:
+            part.write_text("".join(f"{one}\n" for one in found.translations), encoding="utf-8")
+        print(f"wrote {options.output}")
+    return 0

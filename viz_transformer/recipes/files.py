@@ -1,0 +1,291 @@
+"""How a translator is trained on anybody's sentence pairs, and goes on where it was stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import torch
+
+from viz_transformer._files import written_whole
+from viz_transformer.checkpoint import WEIGHTS, Checkpoint
+from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.corpus.batches import batches
+from viz_transformer.corpus.files import TextPair
+from viz_transformer.corpus.split import refuse_leaks, too_long
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.recipes.judging import validation_loss
+from viz_transformer.training import (
+    Run,
+    StepRecord,
+    WeightAverage,
+    load_state,
+    make_model,
+    save_state,
+)
+from viz_transformer.training.parallel import own_share, process_number
+from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, tokenize
+
+#: Where a training that was stopped goes on from, what it measured on the way, and the pairs that
+#: it has never seen.
+STATE, CURVE, TEST = "training.safetensors", "curve.jsonl", "test.tsv"
+#: Below so many pairs, whole words are learned; above, pieces of words.
+FEW_PAIRS = 5_000
+
+#: For real text.
+MODEL = ModelConfig(
+    vocab_size=1,  # replaced by the size of the vocabulary
+    d_model=256,
+    n_heads=4,
+    n_encoder_layers=3,
+    n_decoder_layers=3,
+    d_ff=1024,
+    max_length=128,
+    dropout=0.2,
+    norm="pre",
+)
+TRAINING = TrainConfig(
+    n_steps=10_000,
+    batch_tokens=4_096,
+    learning_rate=2e-3,
+    warmup_steps=1_000,
+    schedule="inverse_sqrt",
+    label_smoothing=0.1,
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was measured when the training was looked at.
+
+    Attributes:
+        step: optimiser steps done.
+        loss: the training loss of that step, in nats a token, label smoothing included.
+        validation_loss: that of the averaged weights on the validation pairs, in nats a token,
+            without label smoothing.
+        minutes: since this call of the training began.
+    """
+
+    step: int
+    loss: float
+    validation_loss: float
+    minutes: float
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A training that has ended, or was stopped.
+
+    Attributes:
+        folder: the checkpoint, with the weights that were best on the validation pairs.
+        looks: what was measured on the way.
+        step: optimiser steps done.
+        stopped: why it ended before its last step, or "".
+    """
+
+    folder: Path
+    looks: tuple[Look, ...]
+    step: int
+    stopped: str
+
+
+def vocabulary_for(
+    pairs: Sequence[TextPair], n_tokens: int = 8_000, *, words: bool | None = None
+) -> Tokeniser:
+    """Return the words of a small corpus, or the byte-pair pieces of a large one.
+
+    Args:
+        pairs: the pairs to learn from.
+        n_tokens: how many pieces, special tokens included.
+        words: whether to take words; None: where there are fewer than `FEW_PAIRS` pairs.
+
+    Raises:
+        UserError: if there are no pairs.
+    """
+    if not pairs:
+        raise UserError("there are no sentence pairs to learn a vocabulary from; give some")
+    if words or (words is None and len(pairs) < FEW_PAIRS):
+        source = {word for pair in pairs for word in tokenize(pair.source)}
+        target = {word for pair in pairs for word in tokenize(pair.target)}
+        return Vocabulary(source, target, languages=("source", "target"))
+    texts = [text for pair in pairs for text in (pair.source, pair.target)]
+    return Subwords.train(texts, n_tokens)
+
+
+def train_files(
+    train: Sequence[TextPair],
+    validation: Sequence[TextPair],
+    folder: str | os.PathLike[str],
+    *,
+    test: Sequence[TextPair] | None = None,
+    vocabulary: Tokeniser | None = None,
+    model: ModelConfig = MODEL,
+    training: TrainConfig = TRAINING,
+    look_every: int = 500,
+    minutes: float | None = None,
+    drop_long: bool = False,
+    resume: bool = False,
+    device: str = "cpu",
+    progress: Callable[[Iterator[StepRecord], int, int], Iterable[StepRecord]] | None = None,
+) -> Trained:
+    """Train a translator, and keep at every look the weights that are best so far.
+
+    The folder is a checkpoint from the first look on, usable in every view. It also holds the
+    state that a stopped training goes on from, bit for bit on the same machine, and the curve.
+    Ctrl-C stops after the step under way, and keeps what was learned.
+
+    Args:
+        train: the pairs to learn from.
+        validation: pairs to measure with; none of them may stand in `train`.
+        folder: where the checkpoint goes.
+        test: pairs that are only kept beside the checkpoint, for `viz-transformer evaluate`.
+        vocabulary: by default `vocabulary_for(train)`.
+        model: sizes and choices; the vocabulary's size is put in.
+        training: steps, batches, rate and seed.
+        look_every: steps from one look to the next.
+        minutes: stop after so many of this call.
+        drop_long: leave out training pairs that are longer than the model reads.
+        resume: go on with the training in `folder`.
+        device: ``"cpu"``, ``"cuda"`` or ``"mps"``.
+        progress: wraps the records, given the steps done and those in all.
+
+    Raises:
+        FileError: if the folder cannot be read or written.
+        UserError: if validation pairs stand in training, pairs are too long, settings were
+            others before, or the loss is no number
+            any more; the checkpoint of the last look stands.
+    """
+    folder = Path(folder)
+    refuse_leaks(train, {"validation": validation, "test": test or ()})
+    if resume:
+        vocabulary = Checkpoint.load(folder).vocabulary
+    elif vocabulary is None:
+        vocabulary = vocabulary_for(train)
+    model = replace(model, vocab_size=len(vocabulary))
+    train = _short_enough(train, vocabulary, model.max_length, drop_long)
+    facts = {"data": _digest(train), "vocabulary": _sha256(vocabulary.to_json())}
+    run = Run(make_model(model, training.seed), training, device)
+    average = WeightAverage(run.model)
+    checkpoint = Checkpoint(run.model, vocabulary)
+    is_first = process_number() == 0  # of processes that train together, one writes
+    looks: list[Look] = []
+    if resume:
+        load_state(run, folder / STATE, facts, average)
+        looks = [look for look in read_curve(folder) if look.step <= run.step]
+    elif is_first:
+        notes = {"made_by.json": _made_by(training, train, validation)}
+        if test:
+            notes[TEST] = "".join(f"{pair.source}\t{pair.target}\n" for pair in test)
+        checkpoint.save(folder, notes)
+    start, stopped = time.monotonic(), ""
+
+    def look(record: StepRecord) -> None:
+        with average.inside(run.model):
+            found = Look(
+                record.step,
+                record.loss,
+                validation_loss(run.model, validation, vocabulary, run.device),
+                (time.monotonic() - start) / 60,
+            )
+            if is_first and all(found.validation_loss <= one.validation_loss for one in looks):
+                checkpoint.save_weights(folder)
+        looks.append(found)
+        if is_first:
+            _write_curve(folder, looks)
+            save_state(run, folder / STATE, facts, average)
+
+    stream = batches(
+        train,
+        vocabulary,
+        training.batch_size,
+        training.seed,
+        batch_tokens=training.batch_tokens,
+        start=run.step * training.accumulate,
+    )
+    records = run.fit(map(own_share, stream))
+    record = None
+    try:
+        for record in (
+            records if progress is None else progress(records, run.step, training.n_steps)
+        ):
+            average.add(run.model, record.step)
+            if record.step % look_every == 0 or record.step == training.n_steps:
+                look(record)
+            if minutes is not None and time.monotonic() - start >= 60 * minutes:
+                stopped = f"after {minutes:g} minutes"
+                break
+    except KeyboardInterrupt:
+        stopped = "by hand"
+    except UserError as error:
+        last = f"the checkpoint of step {looks[-1].step} stands" if looks else "nothing was kept"
+        raise UserError(f"{error}; {last} in {str(folder)!r}") from error
+    finally:
+        records.close()
+    if stopped and record is not None and (not looks or looks[-1].step != record.step):
+        look(record)
+    return Trained(folder, tuple(looks), run.step, stopped)
+
+
+def _short_enough(
+    pairs: Sequence[TextPair], vocabulary: Tokeniser, max_length: int, drop: bool
+) -> Sequence[TextPair]:
+    long = too_long(pairs, vocabulary, max_length)
+    if not long:
+        return pairs
+    if not drop:
+        number, n_tokens = long[0]
+        raise UserError(
+            f"{len(long)} of {len(pairs)} pairs are longer than the {max_length} tokens that the "
+            f"model reads, the first is pair {number + 1} with {n_tokens}; leave them out with "
+            "drop_long (--drop-long), or give a larger max_length"
+        )
+    numbers = {number for number, _ in long}
+    return [pair for number, pair in enumerate(pairs) if number not in numbers]
+
+
+def read_curve(folder: str | os.PathLike[str]) -> list[Look]:
+    """Return what a training measured, look by look.
+
+    Raises:
+        FileError: if its file is damaged.
+    """
+    path = Path(folder) / CURVE
+    if not path.exists():
+        return []
+    try:
+        return [Look(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+    except (OSError, ValueError, TypeError) as error:
+        raise FileError(
+            f"{str(path)!r} is damaged ({error}); begin the training anew in another folder"
+        ) from error
+
+
+def _write_curve(folder: Path, looks: Sequence[Look]) -> None:
+    with written_whole(folder / CURVE) as part:
+        part.write_text("".join(json.dumps(asdict(one)) + "\n" for one in looks), "utf-8")
+
+
+def _made_by(
+    training: TrainConfig, train: Sequence[TextPair], validation: Sequence[TextPair]
+) -> str:
+    facts = {
+        "training": asdict(training),
+        "n_train": len(train),
+        "n_validation": len(validation),
+        "torch": torch.__version__,
+        "weights": f"{WEIGHTS}: moving average, at the look with the least validation loss",
+    }
+    return json.dumps(facts, indent=2) + "\n"
+
+
+def _digest(pairs: Sequence[TextPair]) -> str:
+    return _sha256("\n".join(f"{pair.source}\t{pair.target}" for pair in pairs))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,112 @@
+"""How good a translator is: its loss, and its translations beside the references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from viz_transformer.corpus.batches import Batch, batches
+from viz_transformer.corpus.files import TextPair
+from viz_transformer.errors import UserError
+from viz_transformer.training import token_loss
+from viz_transformer.translator import Translator
+from viz_transformer.vocabulary import Tokeniser
+
+_BATCH_TOKENS = 8_000  # that are read at once
+_SENTENCES = 32  # that are translated at once
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Translations beside their references.
+
+    Attributes:
+        bleu: BLEU of the whole (Papineni et al. 2002), 0 to 100, by sacrebleu.
+        chrf: chrF2 (Popović 2015), 0 to 100, by sacrebleu.
+        signatures: how sacrebleu computed both, to be told with the numbers (Post 2018).
+        n_exact: translations equal to their reference.
+        n: sentences.
+        translations: in the order of the pairs.
+    """
+
+    bleu: float
+    chrf: float
+    signatures: tuple[str, str]
+    n_exact: int
+    n: int
+    translations: tuple[str, ...]
+
+
+def judge(
+    translator: Translator,
+    pairs: Sequence[TextPair],
+    beam_width: int = 4,
+    length_penalty: float = 0.6,
+) -> Judgement:
+    """Translate the sources by beam search and compare with the targets, as plain text.
+
+    Raises:
+        UserError: if there are no pairs, sacrebleu is not installed, or a sentence cannot be
+            translated.
+    """
+    if not pairs:
+        raise UserError("there are no sentence pairs to judge with; give some")
+    try:
+        from sacrebleu.metrics import BLEU, CHRF
+    except ImportError as error:
+        raise UserError(
+            "sacrebleu is not installed; install it with pip install 'viz_transformer[train]'"
+        ) from error
+    # Sentences of like length together, so that little is padding.
+    order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].source))
+    found = [""] * len(pairs)
+    for start in range(0, len(order), _SENTENCES):
+        some = order[start : start + _SENTENCES]
+        sources = [pairs[index].source for index in some]
+        translations = translator.translate_all(sources, beam_width, length_penalty)
+        for index, translation in zip(some, translations, strict=True):
+            found[index] = translation.text
+    references = [pair.target for pair in pairs]
+    bleu, chrf = BLEU(), CHRF()
+    scores = bleu.corpus_score(found, [references]), chrf.corpus_score(found, [references])
+    return Judgement(
+        bleu=scores[0].score,
+        chrf=scores[1].score,
+        signatures=(str(bleu.get_signature()), str(chrf.get_signature())),
+        n_exact=sum(one == other for one, other in zip(found, references, strict=True)),
+        n=len(pairs),
+        translations=tuple(found),
+    )
+
+
+@torch.no_grad()
+def validation_loss(
+    model: torch.nn.Module,
+    pairs: Sequence[TextPair],
+    vocabulary: Tokeniser,
+    device: torch.device | str = "cpu",
+) -> float:
+    """Return the cross-entropy a real token over some pairs, in nats; the model's mode stays."""
+    was_training = model.training
+    model.eval()
+    total, n_tokens = 0.0, 0
+    for batch in _once(pairs, vocabulary):
+        source = torch.from_numpy(batch.source).to(device)  # [batch, source]
+        target = torch.from_numpy(batch.target).to(device)  # [batch, target]
+        loss, _ = token_loss(model(source, target[:, :-1]), target[:, 1:], vocabulary.pad_id)
+        n_real = int((target[:, 1:] != vocabulary.pad_id).sum())
+        total, n_tokens = total + loss.item() * n_real, n_tokens + n_real
+    model.train(was_training)
+    return total / n_tokens
+
+
+def _once(pairs: Sequence[TextPair], vocabulary: Tokeniser) -> Iterator[Batch]:
+    """Yield batches until every pair was in one."""
+    n_read = 0
+    for batch in batches(pairs, vocabulary, 1, 0, batch_tokens=_BATCH_TOKENS):
+        yield batch
+        n_read += len(batch.source)
+        if n_read >= len(pairs):
+            return

@@ -1,0 +1,53 @@
+"""Weights averaged over the last steps: better than those of any one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from viz_transformer.model import Transformer
+
+
+class WeightAverage:
+    """The exponential moving average of a model's weights (Polyak and Juditsky 1992).
+
+    Late in a training the weights swing around a good place, and their mean is nearer to it. The
+    paper averages its last checkpoints for the same reason (Vaswani et al. 2017, section 6.1).
+
+    Attributes:
+        weights: by name.
+        decay: how much of the average a step leaves, 0 to 1: about 1 / (1 - decay) steps count.
+    """
+
+    def __init__(self, model: Transformer, decay: float = 0.999) -> None:
+        """Begin with the weights as they are."""
+        self.decay = decay
+        self.weights = {name: one.detach().clone() for name, one in model.named_parameters()}
+
+    @torch.no_grad()
+    def add(self, model: Transformer, step: int) -> None:
+        """Let the weights after a step, counted from 1, into the average."""
+        # In the beginning the average is over the few steps that there are.
+        share = max(1 - self.decay, 1 / (step + 1))
+        averages = list(self.weights.values())
+        now: list[Tensor] = list(model.parameters())
+        torch._foreach_lerp_(averages, now, share)
+
+    @contextmanager
+    def inside(self, model: Transformer) -> Iterator[None]:
+        """Put the average into the model, and afterwards its own weights back."""
+        own = {name: one.detach().clone() for name, one in model.named_parameters()}
+        self._set(model, self.weights)
+        try:
+            yield
+        finally:
+            self._set(model, own)
+
+    @staticmethod
+    @torch.no_grad()
+    def _set(model: Transformer, weights: dict[str, Tensor]) -> None:
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
