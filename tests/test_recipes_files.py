@@ -1,0 +1,236 @@
+"""A translator from anybody's pairs: learned, judged, stopped, killed and gone on with."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from viz_transformer import cli, explore, load_translator
+from viz_transformer.corpus import english_spanish
+from viz_transformer.corpus.files import TextPair
+from viz_transformer.errors import UserError
+from viz_transformer.recipes import files
+from viz_transformer.recipes.judging import judge, validation_loss
+
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+
+PAIRS = [
+    TextPair(" ".join(pair.source), " ".join(pair.target))
+    for pair in {pair.source: pair for pair in english_spanish(n_train=400).train}.values()
+]
+TRAIN, VALIDATION = PAIRS[:-40], PAIRS[-40:]
+MODEL = replace(files.MODEL, d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=32)
+TRAINING = replace(files.TRAINING, n_steps=12, batch_tokens=256, warmup_steps=4)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{one.source}\t{one.target}\n" for one in PAIRS), "utf-8")
+    return path
+
+
+def train(folder: Path, **changes) -> files.Trained:
+    given = {"model": MODEL, "training": TRAINING, "look_every": 5, **changes}
+    return files.train_files(TRAIN, VALIDATION, folder, **given)
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_it_learns_and_the_folder_is_a_translator(tmp_path: Path) -> None:
+    done = train(tmp_path / "own", training=replace(TRAINING, n_steps=60), look_every=20)
+    assert [look.step for look in done.looks] == [20, 40, 60]
+    assert done.looks[-1].validation_loss < 0.8 * done.looks[0].validation_loss
+    assert (done.step, done.stopped) == (60, "")
+    translator = load_translator(done.folder)
+    # What is kept is the moving average, at the look where it was best.
+    best = min(look.validation_loss for look in done.looks)
+    assert validation_loss(translator.model, VALIDATION, translator.vocabulary) == best
+    trace = translator.trace(VALIDATION[0].source, VALIDATION[0].target)
+    assert explore(trace).trace.cross_attention.shape[:2] == (1, 2)
+
+
+def test_stopped_and_resumed_it_ends_as_if_it_never_was(tmp_path: Path) -> None:
+    whole = train(tmp_path / "whole")
+
+    def until_seven(records, done, total):
+        for record in records:
+            yield record
+            if record.step == 7:
+                raise KeyboardInterrupt
+
+    half = train(tmp_path / "half", progress=until_seven)
+    assert (half.step, half.stopped) == (7, "by hand")
+    rest = train(tmp_path / "half", resume=True)
+    assert (rest.step, rest.stopped) == (12, "")
+    assert [look.step for look in rest.looks] == [5, 7, 10, 12]
+    assert rest.looks[-1].validation_loss == whole.looks[-1].validation_loss
+    assert weights(rest.folder) == weights(whole.folder)
+
+
+def test_it_stops_when_its_minutes_are_over_and_keeps_what_was_learned(tmp_path: Path) -> None:
+    done = train(tmp_path / "own", minutes=0)
+    assert (done.step, done.stopped) == (1, "after 0 minutes")
+    assert [look.step for look in done.looks] == [1]
+    assert train(tmp_path / "own", resume=True).step == 12
+
+
+def test_other_settings_or_other_pairs_are_not_gone_on_with(tmp_path: Path) -> None:
+    train(tmp_path / "own", minutes=0)
+    before = weights(tmp_path / "own")
+    with pytest.raises(UserError, match="learning_rate=0.002, not 0.1"):
+        train(tmp_path / "own", resume=True, training=replace(TRAINING, learning_rate=0.1))
+    with pytest.raises(UserError, match="begun with data="):
+        files.train_files(
+            TRAIN[1:], VALIDATION, tmp_path / "own", model=MODEL, training=TRAINING, resume=True
+        )
+    assert weights(tmp_path / "own") == before
+
+
+def test_a_loss_that_is_no_number_leaves_the_last_good_checkpoint(tmp_path: Path) -> None:
+    def spoiled(records, done, total):
+        for record in records:
+            if record.step == 6:
+                model = records.gi_frame.f_locals["self"].model
+                with torch.no_grad():
+                    model.source_embedding.weight[:] = torch.nan
+            yield record
+
+    with pytest.raises(UserError, match=r"at step 7; lower.*the checkpoint of step 5 stands"):
+        train(tmp_path / "own", progress=spoiled)
+    translator = load_translator(tmp_path / "own")
+    loss = validation_loss(translator.model, VALIDATION, translator.vocabulary)
+    assert loss == files.read_curve(tmp_path / "own")[0].validation_loss
+
+
+def test_pairs_that_are_too_long_are_told_and_left_out_when_asked(tmp_path: Path) -> None:
+    short = replace(MODEL, max_length=9)
+    with pytest.raises(UserError, match=r"of \d+ pairs are longer than the 9 tokens.*--drop-long"):
+        train(tmp_path / "own", model=short)
+    assert not (tmp_path / "own").exists()
+    few = [pair for pair in VALIDATION if len(pair.source.split()) < 7]
+    done = files.train_files(
+        TRAIN, few, tmp_path / "own", model=short, training=TRAINING, drop_long=True
+    )
+    assert done.step == 12
+
+
+def test_validation_pairs_may_not_stand_in_training(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="validation"):
+        files.train_files(PAIRS, VALIDATION, tmp_path / "own", model=MODEL, training=TRAINING)
+    assert not (tmp_path / "own").exists()
+
+
+def test_translations_are_judged_as_sacrebleu_does(tmp_path: Path) -> None:
+    translator = load_translator()
+    pairs = VALIDATION[:6]
+    found = judge(translator, pairs)
+    assert (found.n, found.n_exact) == (6, 6)
+    assert found.bleu == pytest.approx(100)
+    assert found.chrf == pytest.approx(100)
+    wrong = [*pairs[:-1], TextPair(pairs[-1].source, "otra cosa es esto")]
+    other = judge(translator, wrong)
+    assert other.n_exact == 5
+    assert other.bleu < 100
+    assert "version" in other.signatures[0]
+    with pytest.raises(UserError, match="no sentence pairs"):
+        judge(translator, [])
+
+
+ARGUMENTS = [
+    *("--steps", "14", "--look-every", "2", "--d-model", "16", "--n-heads", "2"),
+    *("--n-layers", "1", "--d-ff", "32", "--batch-tokens", "256", "--threads", "1"),
+]
+
+
+def test_the_commands_train_judge_and_translate(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "own"
+    assert cli.main(["train", "--pairs", str(table), "--out", str(folder), *ARGUMENTS]) == 0
+    out = capsys.readouterr().out
+    assert "step 14: validation loss" in out
+    assert f"wrote {folder}" in out
+    made_by = json.loads((folder / "made_by.json").read_text())
+    assert made_by["n_train"] == len(PAIRS) - 2 * (len(PAIRS) // 20)
+    output = tmp_path / "written.txt"
+    assert cli.main(["evaluate", str(folder), "--output", str(output)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^BLEU \d+\.\d\d \(", out)
+    assert f"of {len(PAIRS) // 20} " in out
+    assert len(output.read_text("utf-8").splitlines()) == len(PAIRS) // 20
+    assert cli.main(["translate", "the cat sleeps", "--model", str(folder)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["train"], "give either en-es or your own pairs"),
+        (["train", "en-es", "--pairs", "{table}"], "give either en-es or your own pairs"),
+        (["train", "--pairs", "{table}"], "give --out DIR"),
+        (["train", "--source", "{table}"], "give --source with --target"),
+        (["train", "--pairs", "{tmp}/none", "--out", "{tmp}/own"], "none"),
+        (["train", "--pairs", "{table}", "--out", "{tmp}/own", "--resume"], "no checkpoint folder"),
+        (["train", "--pairs", "{table}", "--out", "{tmp}/own", "--d-model", "7"], "n_heads=4"),
+        (["train", "--pairs", "{table}", "--out", "{tmp}/own", "--device", "abacus"], "device="),
+        (["evaluate", "{tmp}/none"], "no checkpoint folder"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_line(
+    arguments: list[str],
+    told: str,
+    table: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = [
+        one.replace("{tmp}", str(tmp_path)).replace("{table}", str(table)) for one in arguments
+    ]
+    assert cli.main(given) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "own").exists()
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_weights(
+    table: Path, tmp_path: Path
+) -> None:
+    """Kill -9, three times, wherever it happens to be."""
+    command = [sys.executable, "-m", "viz_transformer", "train", "--pairs", str(table), *ARGUMENTS]
+    command += ["--steps", "40", "--out"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run([*command, str(whole)], check=True, capture_output=True)
+    rng = random.Random(0)
+    for _ in range(3):
+        resume = ["--resume"] if (killed / files.STATE).exists() else []
+        if not resume:
+            shutil.rmtree(killed, ignore_errors=True)
+        process = subprocess.Popen(
+            [*command, str(killed), *resume], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        seen = (killed / files.STATE).stat().st_mtime_ns if resume else 0
+        while process.poll() is None:  # until it has kept something new, and a little longer
+            path = killed / files.STATE
+            if path.exists() and path.stat().st_mtime_ns != seen:
+                time.sleep(rng.random() / 10)
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+        if process.returncode == 0:
+            break
+        load_translator(killed)  # a whole checkpoint stands at every moment
+    subprocess.run([*command, str(killed), "--resume"], check=True, capture_output=True)
+    assert weights(killed) == weights(whole)
