@@ -132,6 +132,14 @@ class LabServer:
         raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text()[-3000:]}")
 
 
+def errors_of(page: Page) -> list[str]:
+    """Return a list that fills with what goes wrong in the page: exceptions and console errors."""
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda told: errors.append(told.text) if told.type == "error" else None)
+    return errors
+
+
 def guard(context: BrowserContext) -> list[str]:
     """Fail every request that would leave this machine; return the list that their URLs go to."""
     left: list[str] = []

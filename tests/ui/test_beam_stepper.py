@@ -14,7 +14,7 @@ import viz_transformer as vt
 from tests.hand_made import HOSTILE
 from tests.test_beam_stepper import hand_made
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage
+from tests.ui.lab_page import LabPage, errors_of
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
 from viz_transformer.widgets.beam_pack import texts_of
@@ -46,9 +46,7 @@ def drawn(root: Locator) -> Locator:
 
 def open_page(page: Page, path: Path) -> Locator:
     """Open an exported page and return its beam stepper, drawn."""
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) * (message.type == "error"))
+    errors = errors_of(page)
     page.goto(path.as_uri())
     root = drawn(page.locator(".vt-beam-stepper"))
     assert errors == []

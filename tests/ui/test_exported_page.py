@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.hand_made import HOSTILE, hostile_trace, make_trace
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.ui.lab_page import errors_of
 from viz_transformer.export import export_html
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
@@ -18,9 +19,7 @@ from viz_transformer.widgets.explorer import explore
 
 def open_page(page: Page, path: Path) -> Locator:
     """Open a page from disk and return its first explorer, drawn."""
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) * (message.type == "error"))
+    errors = errors_of(page)
     page.goto(path.as_uri())
     root = page.locator(".vt-explorer").first
     expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))

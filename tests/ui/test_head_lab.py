@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.hand_made import HOSTILE, hostile_trace
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage
+from tests.ui.lab_page import LabPage, errors_of
 from viz_transformer.export import export_html
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.widgets.head_lab import HeadLab
@@ -48,9 +48,7 @@ def drawn(root: Locator) -> Locator:
 
 def open_page(page: Page, path: Path) -> Locator:
     """Open an exported page and return its head lab, drawn."""
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) * (message.type == "error"))
+    errors = errors_of(page)
     page.goto(path.as_uri())
     root = drawn(page.locator(".vt-head-lab"))
     assert errors == []

@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.hand_made import HOSTILE
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage
+from tests.ui.lab_page import LabPage, errors_of
 from viz_transformer.analysis.positions import look_alikes, rms, wavelength
 from viz_transformer.export import export_html
 from viz_transformer.labs.positions import position_lab
@@ -38,9 +38,7 @@ def made(translator: vt.Translator) -> PositionLab:
 
 def open_page(page: Page, view: PositionLab, folder: Path) -> Locator:
     """Export a view, open the page from disk and return the view's root, drawn."""
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    errors = errors_of(page)
     page.goto(export_html(view, folder / "positions.html", title="Positions").as_uri())
     root = page.locator(".vt-position-lab")
     drawn(root)

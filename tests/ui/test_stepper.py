@@ -14,7 +14,7 @@ import viz_transformer as vt
 from tests.hand_made import HOSTILE
 from tests.stepper_parts import barred_steps, random_steps
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage
+from tests.ui.lab_page import LabPage, errors_of
 from viz_transformer.widgets.stepper import AttentionStepper
 
 TEXT = "the black cat sleeps"
@@ -27,9 +27,7 @@ def translator():
 
 def open_page(page: Page, view: AttentionStepper, folder: Path) -> Locator:
     """Export a view, open the page from disk and return the view, drawn."""
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) * (message.type == "error"))
+    errors = errors_of(page)
     page.goto(vt.export_html(view, folder / "page.html", title="Steps").as_uri())
     root = page.locator(".vt-stepper").first
     expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
