@@ -1,8 +1,22 @@
-"""Sentence pairs from anybody's files."""
+"""Sentence pairs from anybody's files: two files line by line, or one table."""
 
 from __future__ import annotations
 
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from viz_transformer.errors import FileError, UserError
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
+#: What may not stand in a sentence: tabs and line ends of other systems among them, so that each
+#: pair can be written as a line of a table again.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 @dataclass(frozen=True)
@@ -16,3 +30,133 @@ class TextPair:
 
     source: str
     target: str
+
+
+def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> list[TextPair]:
+    """Read two files whose lines translate each other, plain or ``.gz``, in UTF-8.
+
+    A line ends at ``\\n`` and nowhere else. White space around a sentence is dropped; control
+    characters within it become a space.
+
+    Raises:
+        FileError: if a file is missing or cannot be read.
+        UserError: if the files have unequal numbers of lines, or a line is empty or not UTF-8.
+    """
+    first, second = _lines(Path(source)), _lines(Path(target))
+    if len(first) != len(second):
+        raise UserError(
+            f"{str(source)!r} has {_count(len(first), 'line')} and {str(target)!r} has "
+            f"{_count(len(second), 'line')}; line by line they must translate each other"
+        )
+    pairs = [TextPair(_clean(one), _clean(other)) for one, other in zip(first, second, strict=True)]
+    _refuse_empty(pairs, (repr(str(source)), repr(str(target))), "fill in or delete both lines")
+    return pairs
+
+
+def read_table(path: str | os.PathLike[str], columns: tuple[int, int] = (0, 1)) -> list[TextPair]:
+    """Read a table of pairs, one a line, its columns separated by tabs, plain or ``.gz``, in UTF-8.
+
+    So do Tatoeba and Anki write them; what stands in other columns is not looked at.
+
+    Args:
+        path: the file.
+        columns: which column holds the sentence and which its translation, from 0.
+
+    Raises:
+        FileError: if the file is missing or cannot be read.
+        UserError: if a line has too few columns, or a sentence is empty or not UTF-8.
+    """
+    source, target = _two_columns(columns)
+    rows = [line.split("\t") for line in _lines(Path(path))]
+    for number, row in enumerate(rows, 1):
+        if len(row) <= max(source, target):
+            raise UserError(
+                f"{str(path)!r} line {number} has {_count(len(row), 'column')}, but columns "
+                f"{source} and {target} (from 0) are wanted; separate sentence and translation by "
+                "a tab"
+            )
+    pairs = [TextPair(_clean(row[source]), _clean(row[target])) for row in rows]
+    names = (f"column {source} of {str(path)!r}", f"column {target} of {str(path)!r}")
+    _refuse_empty(pairs, names, "fill in or delete the line")
+    return pairs
+
+
+def _two_columns(columns: tuple[int, int]) -> tuple[int, int]:
+    numbers = tuple(columns)
+    fit = len(set(numbers)) == len(numbers) == 2
+    if not fit or not all(type(number) is int and number >= 0 for number in numbers):
+        raise UserError(f"columns={columns!r:.40} are not two columns; give such as (0, 1)")
+    return numbers[0], numbers[1]
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file, without the empty one after its last line end."""
+    data = _read(path)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"{str(path)!r} line {number} is not UTF-8 (byte {data[error.start]:#04x}); save the "
+            "file as UTF-8"
+        ) from error
+    if "\0" in text:  # what UTF-16 looks like when it is read as UTF-8
+        number = text.count("\n", 0, text.index("\0")) + 1
+        raise UserError(
+            f"{str(path)!r} line {number} holds a NUL character, as UTF-16 does; save the file as "
+            "UTF-8"
+        )
+    # Not splitlines(): it also splits at U+2028 and its like, and the two files would no longer
+    # stand line by line.
+    lines = text.removeprefix(_BYTE_ORDER_MARK).split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if not lines:
+        raise UserError(f"{str(path)!r} is empty; give a file of sentences, one a line")
+    return lines
+
+
+def _read(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise FileError(f"no file at {str(path)!r}; check the path") from error
+    except OSError as error:
+        raise FileError(
+            f"cannot read {str(path)!r}: {error.strerror or error}; give a file that you may read"
+        ) from error
+    named_so, is_so = path.suffix.lower() == ".gz", data.startswith(_GZIP_MAGIC)
+    if named_so != is_so:
+        raise FileError(
+            f"{str(path)!r} is no gzip file; compress it, or drop .gz from its name"
+            if named_so
+            else f"{str(path)!r} is a gzip file; let its name end in .gz, or unpack it"
+        )
+    try:
+        return gzip.decompress(data) if is_so else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileError(
+            f"{str(path)!r} is truncated or damaged ({error}); copy or compress it again"
+        ) from error
+
+
+def _clean(sentence: str) -> str:
+    return _CONTROLS.sub(" ", sentence).strip()
+
+
+def _refuse_empty(pairs: Sequence[TextPair], names: tuple[str, str], mend: str) -> None:
+    empty = [number for number, pair in enumerate(pairs, 1) if not (pair.source and pair.target)]
+    if not empty:
+        return
+    first = pairs[empty[0] - 1]
+    if first == TextPair("", ""):
+        found = f"of {names[0]} and of {names[1]} is empty"
+    else:
+        bare, full = names[::-1] if first.source else names
+        found = f"of {bare} is empty, but not that of {full}"
+    others = f" (the first of {len(empty):,} such lines)" if len(empty) > 1 else ""
+    raise UserError(f"line {empty[0]} {found}{others}; {mend}")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
