@@ -1,30 +1,60 @@
 """Recipes: how models are made, and how good they are.
 
 The one place where corpus, training, checkpoint, translator and traces come together. `bundled` is
-the English→Spanish translator, `six_pairs` the tiny one, `positions` the learned positions.
+the English→Spanish translator, `six_pairs` the tiny one, `positions` the learned positions, and
+`recording` watches any of them while it learns.
 """
 
 from viz_transformer.recipes.bundled import (
     MODEL,
     TRAINING,
+    WATCHED,
     Score,
     evaluate_english_spanish,
     exact_match,
     train_english_spanish,
 )
 from viz_transformer.recipes.positions import POSITIONS, POSITIONS_TRAINING, train_learned_positions
-from viz_transformer.recipes.six_pairs import SIX_PAIRS_MODEL, six_pairs_translator
+from viz_transformer.recipes.recording import (
+    BUNDLED_TRAININGS,
+    TRAINING_TRACE,
+    Recorder,
+    load_training,
+    moments_for,
+    recorded,
+)
+from viz_transformer.recipes.six_pairs import (
+    LARGE_SIX_PAIRS_MODEL,
+    LARGE_SIX_PAIRS_TRAINING,
+    SIX_PAIRS_MODEL,
+    SIX_PAIRS_TRAINING,
+    six_pairs_training,
+    six_pairs_translator,
+    train_six_pairs,
+)
 
 __all__ = [
+    "BUNDLED_TRAININGS",
+    "LARGE_SIX_PAIRS_MODEL",
+    "LARGE_SIX_PAIRS_TRAINING",
     "MODEL",
     "POSITIONS",
     "POSITIONS_TRAINING",
     "SIX_PAIRS_MODEL",
+    "SIX_PAIRS_TRAINING",
     "TRAINING",
+    "TRAINING_TRACE",
+    "WATCHED",
+    "Recorder",
     "Score",
     "evaluate_english_spanish",
     "exact_match",
+    "load_training",
+    "moments_for",
+    "recorded",
+    "six_pairs_training",
     "six_pairs_translator",
     "train_english_spanish",
     "train_learned_positions",
+    "train_six_pairs",
 ]

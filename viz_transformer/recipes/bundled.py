@@ -13,6 +13,8 @@ from viz_transformer.checkpoint import WEIGHTS, Checkpoint, check_writable
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
+from viz_transformer.corpus.files import TextPair
+from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, moments_for, recorded
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
 
@@ -31,6 +33,24 @@ MODEL = ModelConfig(
 #: Not fused: the bundled weights were made before Adam was, and stay the same to the last bit.
 TRAINING = TrainConfig(
     n_steps=5000, batch_size=128, learning_rate=3e-3, warmup_steps=200, fused=False, seed=0
+)
+#: What is watched while it is trained: an adjective that changes places with its noun, agreement
+#: over a distance, and *it*, whose adjective takes the gender of what it stands for. All four are
+#: held out: each joins words that training never joins.
+WATCHED = (
+    TextPair("the black cat sleeps", "el gato negro duerme"),
+    TextPair(
+        "the tickets from beijing to lisbon are cheap",
+        "los billetes de pekin a lisboa son baratos",
+    ),
+    TextPair(
+        "the animal did not cross the square because it was too tired",
+        "el animal no cruzo la plaza porque estaba demasiado cansado",
+    ),
+    TextPair(
+        "the animal did not cross the square because it was too wide",
+        "el animal no cruzo la plaza porque era demasiado ancha",
+    ),
 )
 
 
@@ -65,7 +85,8 @@ def train_english_spanish(
 ) -> Path:
     """Generate the corpus, train the bundled translator's model on it and save the checkpoint.
 
-    The same arguments give the same weights on one machine.
+    Beside the weights goes ``training.npz``, the `TrainingTrace` of how it learned the sentences
+    `WATCHED`. The same arguments give the same weights and the same trace on one machine.
 
     Args:
         folder: where the checkpoint goes.
@@ -83,10 +104,13 @@ def train_english_spanish(
     vocabulary = vocabulary_of(corpus.train)
     model = make_model(replace(MODEL, vocab_size=len(vocabulary)), training.seed)
     stream = batches(corpus.train, vocabulary, training.batch_size, training.seed)
+    recorder = Recorder(
+        model, vocabulary, WATCHED, f"seed {training.seed}", moments_for(training.n_steps, 20)
+    )
     threads_before = torch.get_num_threads()
     torch.set_num_threads(n_threads)
     try:
-        records = fit(model, stream, training)
+        records = recorded(fit(model, stream, training), recorder)
         for record in records if progress is None else progress(records, training.n_steps):
             last = record
     finally:
@@ -103,7 +127,9 @@ def train_english_spanish(
         "sha256": {WEIGHTS: _sha256_of_weights(checkpoint)},
     }
     notes = {"made_by.json": json.dumps(made_by, indent=2) + "\n"}
-    return checkpoint.save(folder, notes)
+    saved = checkpoint.save(folder, notes)
+    recorder.trace().save(saved / TRAINING_TRACE)
+    return saved
 
 
 def _sha256_of_weights(checkpoint: Checkpoint) -> str:
