@@ -15,7 +15,7 @@ from viz_transformer._files import written_whole
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import Transformer
-from viz_transformer.vocabulary import Vocabulary
+from viz_transformer.vocabulary import Tokeniser, from_json
 
 WEIGHTS, CONFIG, VOCABULARY = "model.safetensors", "config.json", "vocabulary.json"
 
@@ -25,7 +25,7 @@ class Checkpoint:
     """A trained model, in evaluation mode, with its vocabulary."""
 
     model: Transformer
-    vocabulary: Vocabulary
+    vocabulary: Tokeniser
 
     def save(self, folder: str | os.PathLike[str], notes: dict[str, str] | None = None) -> Path:
         """Write the checkpoint; a folder that was there is replaced only when all is written.
@@ -91,7 +91,7 @@ class Checkpoint:
                 f"`viz-transformer train en-es --out {folder}`"
             )
         config = ModelConfig.from_json(_read_text(folder / CONFIG))
-        vocabulary = Vocabulary.from_json(_read_text(folder / VOCABULARY))
+        vocabulary = from_json(_read_text(folder / VOCABULARY))
         if len(vocabulary) != config.vocab_size:
             raise UserError(
                 f"{str(folder)!r} has a vocabulary of {len(vocabulary)} tokens for a model of "

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +16,9 @@ from viz_transformer.decoding import beam_search, sample
 from viz_transformer.errors import UserError
 from viz_transformer.model import TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
+from viz_transformer.model.threads import threads_for
 from viz_transformer.trace import DecodeTrace, ForwardTrace
-from viz_transformer.vocabulary import Vocabulary
+from viz_transformer.vocabulary import Tokeniser
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Translation:
 
     Attributes:
         text: the translation.
-        tokens: its words.
+        tokens: its words, or pieces of words.
         score: its log-probability in nats, divided by the length penalty.
     """
 
@@ -41,10 +41,10 @@ class Translator:
 
     Attributes:
         model: the `Transformer`, in evaluation mode.
-        vocabulary: its `Vocabulary`.
+        vocabulary: its `Vocabulary` of words, or its `Subwords`.
     """
 
-    def __init__(self, model: Transformer, vocabulary: Vocabulary) -> None:
+    def __init__(self, model: Transformer, vocabulary: Tokeniser) -> None:
         """Join a model and its vocabulary."""
         self.model = model
         self.vocabulary = vocabulary
@@ -93,7 +93,9 @@ class Translator:
         translations = []
         for decoded in self._decode(texts, beam_width, length_penalty, interventions):
             best = decoded.hypotheses[0]
-            translations.append(Translation(" ".join(best.tokens), best.tokens, best.score))
+            translations.append(
+                Translation(self.vocabulary.decode(best.ids), best.tokens, best.score)
+            )
         return translations
 
     def decode(
@@ -126,7 +128,7 @@ class Translator:
         Raises:
             UserError: as `translate` and `decoding.sample`.
         """
-        with _threads_for(self.config):
+        with threads_for(self.config):
             return sample(
                 self.model,
                 [self._source_ids(text)],
@@ -146,7 +148,7 @@ class Translator:
         attention: bool = False,
     ) -> list[DecodeTrace]:
         sources = [self._source_ids(text) for text in texts]
-        with _threads_for(self.config):
+        with threads_for(self.config):
             return beam_search(
                 self.model,
                 sources,
@@ -175,12 +177,14 @@ class Translator:
             UserError: as `translate`, also for words of `target`.
         """
         source, read, written = self._teacher_forced(text, target, interventions)
-        with _threads_for(self.config):
+        with threads_for(self.config):
             output = self._traced(torch.tensor([source]), torch.tensor([read]), interventions)
         return ForwardTrace(
             source_tokens=self.vocabulary.tokens_of(source),
             target_tokens=self.vocabulary.tokens_of(read),
             output_tokens=self.vocabulary.tokens_of(written),
+            source_words=self.vocabulary.word_numbers(source),
+            target_words=self.vocabulary.word_numbers(read),
             encoder_attention=_stack(output.encoder_attention),
             decoder_attention=_stack(output.decoder_attention),
             cross_attention=_stack(output.cross_attention),
@@ -203,7 +207,7 @@ class Translator:
             UserError: as `translate`.
         """
         source = torch.tensor([self._source_ids(text)])  # [1, source]
-        with _threads_for(self.config):
+        with threads_for(self.config):
             return self.model.encode(source, interventions)[0].numpy()  # [source, d_model]
 
     @torch.no_grad()
@@ -228,7 +232,7 @@ class Translator:
             UserError: as `trace`.
         """
         source, read, written = self._teacher_forced(text, target, interventions)
-        with _threads_for(self.config):
+        with threads_for(self.config):
             output = self._traced(torch.tensor([source]), torch.tensor([read]), interventions)
         # In float64, a word that is all but certain still shows how certain: -1e-9 and not 0.
         log_probs = output.logits[0].double().log_softmax(-1)  # [position, vocab]
@@ -256,27 +260,13 @@ class Translator:
         return ids
 
     def _check_length(self, ids: Sequence[int], what: str) -> None:
-        n_words = len(ids) - 1  # beside the words there is one special token
         if len(ids) > self.config.max_length:
+            unit = "words" if self.vocabulary.word_numbers(ids) is None else "pieces of words"
+            n_words = len(ids) - 1  # beside the words there is one special token
             raise UserError(
-                f"the {what} has {n_words} words, and this model reads at most "
+                f"the {what} has {n_words} {unit}, and this model reads at most "
                 f"{self.config.max_length - 1}; shorten it, or split it in two"
             )
-
-
-@contextmanager
-def _threads_for(config: ModelConfig) -> Iterator[None]:
-    """Run a small model on one thread.
-
-    Its matrices are too small to share out: on a machine with other work to do, threads that wait
-    for each other made one translation take 5.7 s in place of 0.06 s.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if config.d_model <= 128 else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _stack(layers: Sequence[torch.Tensor]) -> np.ndarray:

@@ -13,7 +13,8 @@ from viz_transformer.errors import UserError
 from viz_transformer.labs.mask_libraries import EAGER, LIBRARIES, Heads, ask_library
 from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.masks import causal_mask, padding_mask
-from viz_transformer.translator import Translator, _threads_for, load_translator
+from viz_transformer.model.threads import threads_for
+from viz_transformer.translator import Translator, load_translator
 from viz_transformer.vocabulary import Side
 from viz_transformer.widgets.mask_lab import MaskLab
 from viz_transformer.widgets.mask_state import MaskedBatch, MaskState, Words, compose
@@ -84,7 +85,7 @@ class MaskTester:
         """
         state, asked = MaskState.of(request), request.get("ask")
         batch = compose(self.words, state)
-        with torch.no_grad(), _threads_for(self.model.config):
+        with torch.no_grad(), threads_for(self.model.config):
             if asked == "leaks":
                 return self._leaks(state, batch)
             if asked in ("libraries", "eager"):

@@ -1,5 +1,9 @@
 """Tokens and ids: `words` for small corpora, `subwords` for real text, `tokeniser` what both do."""
 
+import json
+
+from viz_transformer.errors import UserError
+from viz_transformer.vocabulary.subwords import Subwords
 from viz_transformer.vocabulary.tokeniser import Tokeniser
 from viz_transformer.vocabulary.words import (
     EOS,
@@ -18,8 +22,32 @@ __all__ = [
     "SOS",
     "SPECIAL_TOKENS",
     "Side",
+    "Subwords",
     "Tokeniser",
     "UnknownWordError",
     "Vocabulary",
+    "from_json",
     "tokenize",
 ]
+
+
+def from_json(text: str) -> Vocabulary | Subwords:
+    """Read the vocabulary that `Vocabulary.to_json` or `Subwords.to_json` wrote.
+
+    Raises:
+        UserError: if the text is neither.
+    """
+    try:
+        read = json.loads(text)
+    except ValueError as error:
+        raise UserError(
+            f"the vocabulary is no JSON ({error}); copy its file again, or write it again"
+        ) from error
+    if isinstance(read, dict) and "merges" in read:
+        return Subwords.from_json(text)
+    if isinstance(read, dict) and "source_words" in read:
+        return Vocabulary.from_json(text)
+    raise UserError(
+        "the vocabulary holds neither source_words nor merges, so neither Vocabulary.to_json nor "
+        "Subwords.to_json wrote it; write it again"
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+from viz_transformer.vocabulary.words import Side
+
 
 class Tokeniser(Protocol):
     """Text to ids and back: `Vocabulary` by words, `Subwords` by pieces of words.
@@ -23,6 +25,15 @@ class Tokeniser(Protocol):
 
     def __len__(self) -> int:
         """Return the number of tokens, special ones included."""
+
+    def words(self, side: Side = "source") -> tuple[str, ...]:
+        """Return the tokens that may stand in a sentence of one side."""
+
+    def words_of(self, text: str) -> list[str]:
+        """Return the words that a text is made of; joined by spaces they are the same text."""
+
+    def encode(self, text: str, side: Side = "source") -> list[int]:
+        """Turn text into ids, without ``<sos>`` and ``<eos>``."""
 
     def source_ids(self, text: str) -> list[int]:
         """Turn text into what the encoder reads: its ids, then ``<eos>``."""

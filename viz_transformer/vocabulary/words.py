@@ -134,6 +134,10 @@ class Vocabulary:
         """Return one side's words, sorted."""
         return tuple(sorted(self._words[side]))
 
+    def words_of(self, text: str) -> list[str]:
+        """Return the words that a text is made of, as `tokenize` writes them."""
+        return tokenize(text)
+
     def encode(self, text: str, side: Side = "source") -> list[int]:
         """Turn text into ids, without ``<sos>`` and ``<eos>``.
 

@@ -1,0 +1,25 @@
+"""How many threads a model is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from viz_transformer.config import ModelConfig
+
+
+@contextmanager
+def threads_for(config: ModelConfig) -> Iterator[None]:
+    """Run a small model on one thread.
+
+    Its matrices are too small to share out: on a machine with other work to do, threads that wait
+    for each other made one translation take 5.7 s in place of 0.06 s.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if config.d_model <= 128 else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

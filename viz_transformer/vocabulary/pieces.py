@@ -1,0 +1,114 @@
+"""Where text may be cut into pieces, and which cuts a corpus teaches."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from viz_transformer.errors import UserError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+#: Stands before the first piece of a word.
+MARK = "\N{LOWER ONE EIGHTH BLOCK}"
+#: No piece reaches over the border of letters, digits and other signs: *street.* is not a word of
+#: its own, and no piece can be spelled like ``<eos>`` or ``<0xC3>``. An apostrophe after one or two
+#: letters stays with them: *l'*, *d'*, *qu'*.
+_RUNS = (
+    f"{MARK}?(?:"
+    r"\p{L}\p{M}*(?:\p{L}\p{M}*)?['’](?=\p{L})|"
+    r"\p{L}[\p{L}\p{M}]*|\p{N}+|"
+    rf"[^\p{{L}}\p{{N}}{MARK}]+)|{MARK}"
+)
+#: A pair of pieces, or a character, that occurs less often gets no piece of its own.
+_LEAST = 2
+
+
+def normalised(text: str) -> str:
+    """Return text as it is encoded: composed characters (NFC), one space between words.
+
+    Case is kept. The mark of a word's beginning becomes ``_``, and half a character ``�``.
+    """
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return " ".join(unicodedata.normalize("NFC", text).replace(MARK, "_").split())
+
+
+def learn(texts: Iterable[str], n_pieces: int) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the single characters and the merges of some texts, the same for the same texts.
+
+    Args:
+        texts: sentences.
+        n_pieces: how many pieces to make, characters and `MARK` included; fewer if the texts have
+            not as many that occur twice. At most half of them are single characters.
+
+    Raises:
+        UserError: if there is no text, or the library is missing.
+    """
+    texts = [text for text in map(normalised, texts) if text]
+    if not texts:
+        raise UserError("there is no text to learn pieces from; give some sentences")
+    characters = _frequent_characters(texts, n_pieces // 2)
+    rare = re.compile(f"[^{re.escape(''.join(characters))} ]+")
+    library = _library()
+    learner = library.Tokenizer(library.models.BPE())
+    _set_borders(learner)
+    trainer = library.trainers.BpeTrainer(
+        vocab_size=n_pieces, min_frequency=_LEAST, show_progress=False, initial_alphabet=[MARK]
+    )
+    learner.train_from_iterator((rare.sub(" ", text) for text in texts), trainer)
+    merges = json.loads(learner.to_str())["model"]["merges"]
+    return characters, [(first, second) for first, second in merges]
+
+
+def make_encoder(ids: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> Tokenizer:
+    """Return what cuts text into pieces and bytes: ``make_encoder(…).encode(text).ids``.
+
+    It knows the tokens of `ids` and finds no others in a text.
+
+    Raises:
+        UserError: if the library is missing.
+    """
+    library = _library()
+    encoder = library.Tokenizer(library.models.BPE(dict(ids), list(merges), byte_fallback=True))
+    _set_borders(encoder)
+    return encoder
+
+
+def _frequent_characters(texts: Iterable[str], most: int) -> list[str]:
+    """Return the characters that occur often enough, at most so many, sorted."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(text)
+    del counts[" "]
+    ranked = sorted(counts, key=lambda character: (-counts[character], character))
+    return sorted(each for each in ranked[:most] if counts[each] >= _LEAST)
+
+
+def _set_borders(tokenizer: Tokenizer) -> None:
+    cut = _library().pre_tokenizers
+    runs = cut.Split(_library().Regex(_RUNS), "isolated")
+    tokenizer.pre_tokenizer = cut.Sequence([cut.Metaspace(MARK), runs])
+
+
+def _library() -> Any:
+    """Import tokenizers, which only this vocabulary needs.
+
+    Raises:
+        UserError: if it is not installed.
+    """
+    try:
+        import tokenizers
+        import tokenizers.models
+        import tokenizers.pre_tokenizers
+        import tokenizers.trainers
+    except ImportError as error:
+        raise UserError(
+            "pieces of words need the tokenizers library, which is not installed; install it with "
+            '`pip install "viz-transformer[train]"`'
+        ) from error
+    return tokenizers
