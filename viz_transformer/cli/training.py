@@ -154,7 +154,10 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
         torch.set_num_threads(options.threads)
     vocabulary = None
     if not options.resume:
-        vocabulary = files.vocabulary_for(pairs, options.tokens, words=options.words or None)
+        others = (*validation, *(test or ()))
+        vocabulary = files.vocabulary_for(
+            pairs, others, n_tokens=options.tokens, words=options.words or None
+        )
     done = files.train_files(
         pairs,
         validation,

@@ -29,7 +29,8 @@ from viz_transformer.training import (
     save_state,
 )
 from viz_transformer.training.parallel import own_share, process_number
-from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, tokenize
+from viz_transformer.vocabulary import Tokeniser, Vocabulary, tokenize
+from viz_transformer.vocabulary.subwords import Subwords
 
 #: Where a training that was stopped goes on from, what it measured on the way, and the pairs that
 #: it has never seen.
@@ -95,12 +96,17 @@ class Trained:
 
 
 def vocabulary_for(
-    pairs: Sequence[TextPair], n_tokens: int = 8_000, *, words: bool | None = None
+    pairs: Sequence[TextPair],
+    others: Sequence[TextPair] = (),
+    *,
+    n_tokens: int = 8_000,
+    words: bool | None = None,
 ) -> Tokeniser:
     """Return the words of a small corpus, or the byte-pair pieces of a large one.
 
     Args:
         pairs: the pairs to learn from.
+        others: held-out pairs, whose words must be known, too, where they are learned as words.
         n_tokens: how many pieces, special tokens included.
         words: whether to take words; None: where there are fewer than `FEW_PAIRS` pairs.
 
@@ -110,8 +116,8 @@ def vocabulary_for(
     if not pairs:
         raise UserError("there are no sentence pairs to learn a vocabulary from; give some")
     if words or (words is None and len(pairs) < FEW_PAIRS):
-        source = {word for pair in pairs for word in tokenize(pair.source)}
-        target = {word for pair in pairs for word in tokenize(pair.target)}
+        source = {word for pair in (*pairs, *others) for word in tokenize(pair.source)}
+        target = {word for pair in (*pairs, *others) for word in tokenize(pair.target)}
         return Vocabulary(source, target, languages=("source", "target"))
     texts = [text for pair in pairs for text in (pair.source, pair.target)]
     return Subwords.train(texts, n_tokens)
@@ -144,12 +150,12 @@ def train_files(
         validation: pairs to measure with; none of them may stand in `train`.
         folder: where the checkpoint goes.
         test: pairs that are only kept beside the checkpoint, for `viz-transformer evaluate`.
-        vocabulary: by default `vocabulary_for(train)`.
+        vocabulary: by default that of `vocabulary_for`.
         model: sizes and choices; the vocabulary's size is put in.
         training: steps, batches, rate and seed.
         look_every: steps from one look to the next.
         minutes: stop after so many of this call.
-        drop_long: leave out training pairs that are longer than the model reads.
+        drop_long: leave out pairs that are longer than the model reads.
         resume: go on with the training in `folder`.
         device: ``"cpu"``, ``"cuda"`` or ``"mps"``.
         progress: wraps the records, given the steps done and those in all.
@@ -165,9 +171,10 @@ def train_files(
     if resume:
         vocabulary = Checkpoint.load(folder).vocabulary
     elif vocabulary is None:
-        vocabulary = vocabulary_for(train)
+        vocabulary = vocabulary_for(train, (*validation, *(test or ())))
     model = replace(model, vocab_size=len(vocabulary))
     train = _short_enough(train, vocabulary, model.max_length, drop_long)
+    validation = _short_enough(validation, vocabulary, model.max_length, drop_long)
     facts = {"data": _digest(train), "vocabulary": _sha256(vocabulary.to_json())}
     run = Run(make_model(model, training.seed), training, device)
     average = WeightAverage(run.model)

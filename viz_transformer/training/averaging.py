@@ -30,8 +30,8 @@ class WeightAverage:
     @torch.no_grad()
     def add(self, model: Transformer, step: int) -> None:
         """Let the weights after a step, counted from 1, into the average."""
-        # In the beginning the average is over the few steps that there are.
-        share = max(1 - self.decay, 1 / (step + 1))
+        # In the beginning over few steps: the weights soon leave where they began.
+        share = max(1 - self.decay, 9 / (9 + step))
         averages = list(self.weights.values())
         now: list[Tensor] = list(model.parameters())
         torch._foreach_lerp_(averages, now, share)

@@ -97,7 +97,8 @@ def load_state(
         for moment in _MOMENTS:
             state[moment] = moments[moment][name]
     if average is not None:
-        average.weights = _part(tensors, "average")
+        kept = _part(tensors, "average")
+        average.weights = {name: kept[name] for name in average.weights}  # in the model's order
     run.random_states = {name: state.cpu() for name, state in _part(tensors, "random").items()}
     run.step = step
 
