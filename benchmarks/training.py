@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -19,6 +22,7 @@ from viz_transformer.training import StepRecord, fit, make_model
 #: d_model and number of heads; d_ff is four times d_model.
 SIZES = ((32, 4), (128, 4), (512, 8))
 N_LAYERS, DROPOUT, BATCH_SIZE = 2, 0.1, 32
+MOST_MEMORY = 1.1
 #: Steps that are not counted, and steps that are.
 WARM_UP, STEPS = 3, 24
 
@@ -54,37 +58,72 @@ def times_ms(
     return durations
 
 
+def config_of(vocab_size: int, d_model: int, n_heads: int) -> ModelConfig:
+    """Return the model of one row."""
+    return ModelConfig(
+        vocab_size=vocab_size,
+        d_model=d_model,
+        n_heads=n_heads,
+        n_encoder_layers=N_LAYERS,
+        n_decoder_layers=N_LAYERS,
+        d_ff=4 * d_model,
+        max_length=64,
+        dropout=DROPOUT,
+    )
+
+
+def peak_mb(side: str, d_model: int, n_heads: int) -> float:
+    """Return the memory that training takes at its peak, in a process of its own, in MB."""
+    command = [sys.executable, "-m", "benchmarks.training", side, str(d_model), str(n_heads)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+def print_peak(side: str, d_model: int, n_heads: int) -> None:
+    """Train, and print by how many MB the process grew at its peak since all was imported."""
+    torch.set_num_threads(1)
+    vocab_size, data = fixed_batches()
+    training = TrainConfig(n_steps=WARM_UP + STEPS, batch_size=BATCH_SIZE)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    model = make_model(config_of(vocab_size, d_model, n_heads), seed=0)
+    for _ in fit(model if side == "ours" else TorchModel(model), data, training):
+        pass
+    # Linux counts in KiB, macOS in bytes.
+    unit = 1e6 if sys.platform == "darwin" else 1e6 / 1024
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / unit)
+
+
 def run() -> Table:
     """Train both at every size."""
     torch.set_num_threads(1)
     vocab_size, data = fixed_batches()
     training = TrainConfig(n_steps=WARM_UP + STEPS, batch_size=BATCH_SIZE)
-    rows, ratios = [], []
+    rows, ratios, memory = [], [], []
     for d_model, n_heads in SIZES:
-        config = ModelConfig(
-            vocab_size=vocab_size,
-            d_model=d_model,
-            n_heads=n_heads,
-            n_encoder_layers=N_LAYERS,
-            n_decoder_layers=N_LAYERS,
-            d_ff=4 * d_model,
-            max_length=64,
-            dropout=DROPOUT,
-        )
+        config = config_of(vocab_size, d_model, n_heads)
         ours, other = make_model(config, seed=0), TorchModel(make_model(config, seed=0))
         check_equal(ours, other, data[0])
         ours_ms, other_ms = times_ms((fit(ours, data, training), fit(other, data, training)))
         ratios.append(median_ratio(other_ms, ours_ms))
         speeds = (f"{1000 / statistics.median(ms):.1f} steps/s" for ms in (ours_ms, other_ms))
-        rows.append((str(d_model), *speeds, f"{ratios[-1]:.2f}×"))
+        peaks = [peak_mb(side, d_model, n_heads) for side in ("ours", "nn.Transformer")]
+        memory.append(peaks[0] / peaks[1])
+        rows.append(
+            (str(d_model), *speeds, f"{ratios[-1]:.2f}×", *(f"{peak:.0f} MB" for peak in peaks))
+        )
     return Table(
         title="Training",
         text=f"The package's own loop (`fit`: Adam, clipped gradients) on batches of {BATCH_SIZE} "
         f"sentence pairs of the bundled corpus, {N_LAYERS} + {N_LAYERS} layers, d_ff four times "
         f"d_model, dropout {DROPOUT}, one thread; both models begin with the same weights and "
         "see the same batches, and `nn.Transformer` has our embeddings and logits at its ends. "
-        f"Medians of {STEPS} steps by turns; the last column is the median of the turns' ratios.",
-        columns=("d_model", "ours", "nn.Transformer", "faster by"),
+        f"Medians of {STEPS} steps by turns; *faster by* is the median of the turns' ratios. "
+        "Memory is by how much a process of its own grows at its peak, weights and Adam's "
+        "moments included.",
+        columns=(
+            *("d_model", "ours", "nn.Transformer", "faster by"),
+            *("peak memory, ours", "peak memory, nn.Transformer"),
+        ),
         rows=tuple(rows),
         goals=(
             Goal(
@@ -93,6 +132,15 @@ def run() -> Table:
                 reached=f"{min(ratios):.2f}× at the least",
                 met=min(ratios) >= WANTED_RATIO,
             ),
+            Goal(
+                text=f"no more memory at the peak ({MOST_MEMORY}× at the most)",
+                reached=f"{max(memory):.2f}× at the most",
+                met=max(memory) <= MOST_MEMORY,
+            ),
         ),
         versions=(("torch", torch.__version__),),
     )
+
+
+if __name__ == "__main__":
+    print_peak(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -73,6 +73,42 @@ def test_a_failed_save_leaves_the_old_one(folder: Path, monkeypatch: pytest.Monk
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_save_cut_short_between_its_steps_leaves_a_checkpoint(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """As by kill -9: nothing is put right afterwards."""
+    replace, n_done = Path.replace, 0
+
+    def cut_short(self: Path, target: Path) -> Path:
+        nonlocal n_done
+        if n_done == step - 1:
+            raise KeyboardInterrupt
+        n_done += 1
+        return replace(self, target)
+
+    other = Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY)
+    monkeypatch.setattr(Path, "replace", cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        other.save(folder)
+    monkeypatch.undo()
+    assert folder.exists() == (step == 1)
+    name, expected = next(iter(make_model(CONFIG, 0).state_dict().items()))
+    assert torch.equal(Checkpoint.load(folder).model.state_dict()[name], expected)
+    other.save(folder)
+    loaded = Checkpoint.load(folder).model.state_dict()[name]
+    assert torch.equal(loaded, other.model.state_dict()[name])
+
+
+def test_saved_weights_take_the_place_of_those_before(folder: Path) -> None:
+    other = Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY)
+    before = {path.name for path in folder.iterdir()}
+    other.save_weights(folder)
+    assert {path.name for path in folder.iterdir()} == before
+    name, expected = next(iter(other.model.state_dict().items()))
+    assert torch.equal(Checkpoint.load(folder).model.state_dict()[name], expected)
+
+
 def test_someones_other_work_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(FileError, match="not a checkpoint"):

@@ -39,7 +39,7 @@ class Checkpoint:
         """
         folder = Path(folder)
         part = folder.with_name(folder.name + ".part")
-        old = folder.with_name(folder.name + ".old")
+        old = _before(folder)
         texts = {
             CONFIG: self.model.config.to_json() + "\n",
             VOCABULARY: self.vocabulary.to_json() + "\n",
@@ -52,8 +52,8 @@ class Checkpoint:
             save_file(self.model.state_dict(), part / WEIGHTS)
             for name, text in texts.items():
                 (part / name).write_text(text, encoding="utf-8")
-            shutil.rmtree(old, ignore_errors=True)
             if folder.exists():
+                shutil.rmtree(old, ignore_errors=True)
                 folder.replace(old)
             part.replace(folder)
             shutil.rmtree(old, ignore_errors=True)
@@ -85,6 +85,9 @@ class Checkpoint:
             UserError: if its parts do not fit each other.
         """
         folder = Path(folder)
+        before = _before(folder)
+        if before.is_dir() and not folder.exists():
+            folder = before  # a save was cut short between its two last steps
         if not folder.is_dir():
             raise FileError(
                 f"no checkpoint folder at {str(folder)!r}; check the path, or train one with "
@@ -102,6 +105,11 @@ class Checkpoint:
         _check_shapes(folder, weights, model.state_dict())
         model.load_state_dict(weights)
         return cls(model.eval(), vocabulary)
+
+
+def _before(folder: Path) -> Path:
+    """Return where the checkpoint before stands while a new one takes its place."""
+    return folder.with_name(folder.name + ".old")
 
 
 def check_writable(folder: str | os.PathLike[str]) -> None:
