@@ -32,7 +32,7 @@ def test_a_sentence_set_changes_translation_and_picture(lab: TranslationLab) -> 
     assert lab.explorer.trace is lab.trace
     assert lab.trace.source_tokens[:3] == ("the", "white", "cow")
     assert lab._field.value == lab.sentence
-    assert "la vaca blanca no duerme" in lab._spanish.value
+    assert "la vaca blanca no duerme" in lab._translated.value
     assert lab.explorer.head == 2
 
 

@@ -16,7 +16,7 @@ from viz_transformer.model import Interventions
 from viz_transformer.model.experiments import random_head
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import Translator, load_translator
-from viz_transformer.vocabulary import tokenize
+from viz_transformer.vocabulary import language_tag
 from viz_transformer.widgets.position_lab import PositionLab
 
 
@@ -40,7 +40,7 @@ def position_lab(
         UserError: if the sentence cannot be translated, the table is none, or the encoding unknown.
     """
     translator = load_translator() if translator is None else translator
-    words = tokenize(sentence)
+    words = translator.vocabulary.words_of(sentence)
     table, trained = _bundled_table() if learned is None else (as_table(learned, "learned"), None)
     n_positions, d_model = table.shape
     n_words = min(12, n_positions)
@@ -96,14 +96,27 @@ class _Shuffled:
         order = [int(index) for index in request["order"]]
         changes = Interventions(positions=bool(request["positions_on"]))
         written, new = " ".join(self._words), " ".join(self._words[index] for index in order)
-        before = self._translator.encode(written, changes)  # [source, d_model]
-        after = np.empty_like(before[: len(order)])
+        before = self._vectors(written, changes)  # [word, d_model]
+        after = np.empty_like(before)
         # Each word's vector, wherever the word now stands, back at the place where it stood.
-        after[order] = self._translator.encode(new, changes)[: len(order)]
-        before = before[: len(order)]
+        after[order] = self._vectors(new, changes)
         moved = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
+        language = self._translator.vocabulary.languages[1]
+        tag = language_tag(language)
         return {
+            "language": language if tag else "",
+            "language_tag": tag,
             "moved": [float(share) for share in moved],
             "translation": self._translator.translate(new, interventions=changes).text,
             "as_written": self._translator.translate(written, interventions=changes).text,
         }
+
+    def _vectors(self, text: str, changes: Interventions) -> np.ndarray:
+        """Return the encoder's vector of each word [word, d_model]: the mean over its pieces."""
+        vectors = self._translator.encode(text, changes)  # [source, d_model]
+        vocabulary = self._translator.vocabulary
+        numbers = vocabulary.word_numbers(vocabulary.source_ids(text))  # [source]
+        if numbers is None:
+            return vectors[:-1]  # without that of <eos>
+        of_word = np.array([-1 if number is None else number for number in numbers])
+        return np.stack([vectors[of_word == word].mean(0) for word in range(max(of_word) + 1)])

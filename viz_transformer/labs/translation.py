@@ -10,7 +10,7 @@ import traitlets
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translation, Translator
-from viz_transformer.vocabulary import UnknownWordError, tokenize
+from viz_transformer.vocabulary import UnknownWordError, language_tag, tokenize
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.still import WithStill
 
@@ -23,8 +23,9 @@ class TranslationLab(WithStill, ipywidgets.VBox):
     A sentence that cannot be translated is explained in place, and the last picture stays.
 
     Attributes:
-        sentence: the English sentence shown. Set it, or type it and press Enter; a sentence that
-            cannot be translated raises a UserError when set and leaves everything as it was.
+        sentence: the sentence shown, in the source language. Set it, or type it and press Enter; a
+            sentence that cannot be translated raises a UserError when set and leaves everything as
+            it was.
         translation: the `Translation` of it.
         trace: its `ForwardTrace`.
         explorer: the view of that trace; `lab.explorer.head` reads the head that was clicked.
@@ -39,16 +40,17 @@ class TranslationLab(WithStill, ipywidgets.VBox):
             UserError: if it cannot be translated.
         """
         self._translator = translator
+        source, target = translator.vocabulary.languages
         self._load(sentence)
         self.explorer = explore(self.trace)
         self._field = ipywidgets.Text(
             value=sentence,
-            description="English",
+            description=_capital(source),
             placeholder="type a sentence and press Enter",
             continuous_update=False,
             layout=ipywidgets.Layout(width="min(100%, 44rem)"),
         )
-        self._spanish = ipywidgets.HTML(description="Spanish")
+        self._translated = ipywidgets.HTML(description=_capital(target))
         self._problem = ipywidgets.HTML()
         self._suggestions = [
             ipywidgets.Button(
@@ -63,7 +65,7 @@ class TranslationLab(WithStill, ipywidgets.VBox):
             [self._problem, *self._suggestions],
             layout=ipywidgets.Layout(flex_flow="row wrap", min_height="2.2rem"),
         )
-        super().__init__([self._field, self._spanish, hint, self.explorer], sentence=sentence)
+        super().__init__([self._field, self._translated, hint, self.explorer], sentence=sentence)
         self._field.observe(self._on_typed, "value")
         self._show_translation()
 
@@ -95,8 +97,10 @@ class TranslationLab(WithStill, ipywidgets.VBox):
             self._show_translation()
 
     def _show_translation(self) -> None:
-        self._spanish.value = (
-            f'<span style="font-size: 1.6em" lang="es">{html.escape(self.translation.text)}</span>'
+        tag = language_tag(self._translator.vocabulary.languages[1])
+        self._translated.value = (
+            f'<span style="font-size: 1.6em" lang="{tag}" dir="auto">'
+            f"{html.escape(self.translation.text)}</span>"
         )
         self._problem.value = ""
         self._offer([])
@@ -121,6 +125,10 @@ class TranslationLab(WithStill, ipywidgets.VBox):
         words = tokenize(self._field.value)
         unknown = next(index for index, word in enumerate(words) if word not in known)
         self._field.value = " ".join([*words[:unknown], button.description, *words[unknown + 1 :]])
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
 
 
 def translation_lab(translator: Translator, sentence: str) -> TranslationLab:

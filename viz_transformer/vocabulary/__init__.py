@@ -3,6 +3,7 @@
 import json
 
 from viz_transformer.errors import UserError
+from viz_transformer.vocabulary.languages import language_tag
 from viz_transformer.vocabulary.subwords import Subwords
 from viz_transformer.vocabulary.tokeniser import Tokeniser
 from viz_transformer.vocabulary.words import (
@@ -27,6 +28,7 @@ __all__ = [
     "UnknownWordError",
     "Vocabulary",
     "from_json",
+    "language_tag",
     "tokenize",
 ]
 

@@ -61,7 +61,7 @@ export function openShuffle(parent, { model, view, kernel }) {
   note.hidden = !fixed;
   note.textContent = "This page knows the orders in the list; any other needs the running notebook.";
   const bars = element(parent, "div", "vt-moved", { role: "list", "aria-label": "How far each word's vector moved" });
-  const spanish = element(parent, "p", "vt-spanish");
+  const translation = element(parent, "p", "vt-spanish");
   const told = element(parent, "p", "", { role: "status", "aria-live": "polite" });
 
   let asked = "";
@@ -75,7 +75,11 @@ export function openShuffle(parent, { model, view, kernel }) {
       element(track, "span", "vt-fill").style.width = `${Math.min(100, (100 * reply.moved[word]) / FARTHEST)}%`;
       element(row, "span", "vt-amount").textContent = twoDecimals(reply.moved[word]);
     }
-    spanish.replaceChildren("In Spanish: ", translated(reply.translation), " (as written: ", translated(reply.as_written), ")");
+    const tag = reply.language_tag || "";
+    translation.replaceChildren(
+      reply.language ? `In ${reply.language}: ` : "Translation: ",
+      translated(reply.translation, tag), " (as written: ", translated(reply.as_written, tag), ")",
+    );
     told.className = "";
     told.textContent = shuffleSentence(sentence, { order: request.order, on }, reply);
     parent.dataset.shown = JSON.stringify([request.order, on]);
@@ -83,7 +87,7 @@ export function openShuffle(parent, { model, view, kernel }) {
 
   function showProblem(request, error) {
     bars.replaceChildren();
-    spanish.replaceChildren();
+    translation.replaceChildren();
     told.className = "vt-problem";
     told.textContent = error.message;
     parent.dataset.shown = JSON.stringify([request.order, request.positions_on]);
@@ -109,9 +113,9 @@ export function openShuffle(parent, { model, view, kernel }) {
   return { draw };
 }
 
-function translated(words) {
+function translated(words, tag) {
   const node = document.createElement("b");
-  node.lang = "es";
+  node.lang = tag;
   node.textContent = words;
   return node;
 }
