@@ -30,6 +30,7 @@ _PUBLIC = {
     "Interventions": "model",
     "MaskLab": "widgets.mask_lab",
     "PositionLab": "widgets.position_lab",
+    "TrainingScrubber": "widgets.training_scrubber",
     "TrainingTrace": "trace",
     "TranslationLab": "labs",
     "Translator": "translator",
@@ -53,6 +54,7 @@ _PUBLIC = {
     "thinking_machines": "labs",
     "trace_switch": "labs",
     "translation_lab": "labs",
+    "watch_training": "widgets.training_scrubber",
 }
 
 __all__ = sorted(_PUBLIC)

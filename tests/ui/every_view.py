@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tests.hand_made import hostile_trace, make_trace
+from tests.hand_made_training import make_training
 from viz_transformer import labs
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.beam_stepper import BeamStepper
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.training_scrubber import watch_training
 from viz_transformer.widgets.view import View
 
 SENTENCE = "the black cat sleeps"
@@ -24,6 +26,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab": lambda: labs.head_lab(load_translator(), SENTENCE),
     "beam stepper": lambda: labs.beam_stepper(load_translator()),
     "beam stepper of draws": lambda: BeamStepper(load_translator().sample(SENTENCE, 2.0)),
+    "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
 
 

@@ -25,6 +25,7 @@ from viz_transformer.analysis.effects import (
 )
 from viz_transformer.analysis.flow import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.labels import HeadLabel, label_heads
+from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
 from viz_transformer.analysis.lookup import weights_between, word_index
 from viz_transformer.analysis.masked import masked_cells
 from viz_transformer.analysis.measures import (
@@ -48,6 +49,7 @@ __all__ = [
     "effect_correlation",
     "effects_in_words",
     "entropy_bits",
+    "entropy_share_over_training",
     "head_alignment_error_rate",
     "head_confidence",
     "head_effects",
@@ -57,6 +59,7 @@ __all__ = [
     "label_heads",
     "masked_cells",
     "mean_distance",
+    "most_sharpened",
     "norm_weighted",
     "output_rollout",
     "rank_correlation",

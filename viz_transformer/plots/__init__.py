@@ -15,11 +15,13 @@ from viz_transformer.plots.positions import (
 )
 from viz_transformer.plots.save import save_figure
 from viz_transformer.plots.stepper import describe_steps, plot_attention_steps
+from viz_transformer.plots.training import describe_training, plot_training
 
 __all__ = [
     "describe_head",
     "describe_mask",
     "describe_steps",
+    "describe_training",
     "plot_aggregate",
     "plot_attention_steps",
     "plot_beam",
@@ -37,6 +39,7 @@ __all__ = [
     "plot_positions",
     "plot_shift",
     "plot_similarity",
+    "plot_training",
     "plot_wavelength",
     "save_figure",
     "set_alt_text",

@@ -1,0 +1,294 @@
+"""A training on paper: its curve, what it translated, and a head growing sharp moment by moment."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.colour import weight_colormap
+from viz_transformer.plots.heads import KIND_NAMES, weights_of
+from viz_transformer.plots.labels import label, label_font, visible
+from viz_transformer.trace import Moment, TrainingTrace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+#: A curve that spans more than this factor is drawn on a logarithmic axis.
+LOG_FACTOR = 20
+_MOST_MOMENTS = 6  # in the strip
+_MOST_NAMES = 12  # tokens on an axis of the strip
+_LINES = ({"color": "#264cb3"}, {"color": "#8a5a00", "linestyle": (0, (5, 2))})
+_MARK = "#c2410c"
+_STRIP = (
+    "columns: keys, looked at; rows: queries, which look; after the step, the entropy as a share "
+    "of the most there can be"
+)
+
+
+def plot_training(
+    trace: TrainingTrace,
+    other: TrainingTrace | None = None,
+    moment: int = -1,
+    sentence: int = 0,
+    kind: str = "cross",
+    layer: int | None = None,
+    head: int | None = None,
+    other_layer: int | None = None,
+    other_head: int | None = None,
+) -> Figure:
+    """Draw a training, or two: curve with the moment marked, translations, one head at six moments.
+
+    Args:
+        trace: the training.
+        other: another on the same sentences, or None; of it, the moment of the nearest step counts.
+        moment: index of the moment, from 0; negative ones count from the end.
+        sentence: index of the sentence.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: index of the layer; that of the head that sharpened most if None.
+        head: the same for the head.
+        other_layer: the same for the second run.
+        other_head: the same.
+
+    Returns:
+        The figure, with its alternative text.
+
+    Raises:
+        UserError: if a training has not what is asked for.
+    """
+    import matplotlib.pyplot as plt
+
+    sides = _sides(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
+    heights = [2.6, *([2.5] * len(sides))]
+    figure = plt.figure(figsize=(12, sum(heights)), layout="constrained")
+    # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
+    plt.close(figure)
+    top, *strips = figure.subfigures(len(heights), 1, height_ratios=heights).flat
+    curve, words = top.subplots(1, 2, width_ratios=[1, 1.1])
+    _draw_curve(curve, sides)
+    _write(words, sides, sentence)
+    for side, strip in zip(sides, strips, strict=True):
+        _draw_strip(strip, side, sentence, kind, named=len(sides) > 1)
+    strip.supxlabel(_STRIP, x=0.01, ha="left", size=8, color="0.35")
+    set_alt_text(figure, _described(sides, sentence, kind))
+    return figure
+
+
+def describe_training(
+    trace: TrainingTrace,
+    other: TrainingTrace | None = None,
+    moment: int = -1,
+    sentence: int = 0,
+    kind: str = "cross",
+    layer: int | None = None,
+    head: int | None = None,
+    other_layer: int | None = None,
+    other_head: int | None = None,
+) -> str:
+    """Return what `plot_training` draws in words; its arguments and its errors are the same."""
+    sides = _sides(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
+    return _described(sides, sentence, kind)
+
+
+def nearest_moment(trace: TrainingTrace, step: int) -> int:
+    """Return the index of the moment whose step is nearest; of two alike, the earlier."""
+    return int(np.abs(np.array([moment.step for moment in trace.moments]) - step).argmin())
+
+
+class _Side:
+    """One run and what is chosen of it."""
+
+    def __init__(
+        self,
+        run: TrainingTrace,
+        index: int,
+        sentence: int,
+        kind: str,
+        chosen: tuple[int | None, int | None],
+    ) -> None:
+        if not 0 <= sentence < len(run.sources):
+            raise UserError(
+                f"sentence={sentence}, but the training was watched on {len(run.sources)}; "
+                f"choose 0 to {len(run.sources) - 1}"
+            )
+        shape = weights_of(run.moments[0].traces[sentence], kind).shape
+        place = [
+            sharpest if given is None else given
+            for given, sharpest in zip(chosen, most_sharpened(run, sentence, kind), strict=True)
+        ]
+        for name, value, size in zip(("layer", "head"), place, shape[:2], strict=True):
+            if not 0 <= value < size:
+                raise UserError(
+                    f"{name}={value}, but the {kind} attention of {run.name!r:.40} has {size}; "
+                    f"choose 0 to {size - 1}"
+                )
+        self.run, self.index = run, index
+        self.layer, self.head = place
+        self.entropies = entropy_share_over_training(run, sentence, kind)[:, *place]  # [moment]
+
+    @property
+    def moment(self) -> Moment:
+        return self.run.moments[self.index]
+
+
+def _sides(
+    trace: TrainingTrace,
+    other: TrainingTrace | None,
+    moment: int,
+    sentence: int,
+    kind: str,
+    *chosen: tuple[int | None, int | None],
+) -> list[_Side]:
+    for run in (trace, other):
+        if not isinstance(run, TrainingTrace) and (run is trace or run is not None):
+            raise UserError(
+                f"plot_training draws a TrainingTrace, not {type(run).__name__}; "
+                "TrainingTrace.load(path) reads one"
+            )
+    count = len(trace.moments)
+    if not -count <= moment < count:
+        raise UserError(f"moment={moment}, but there are {count}; choose 0 to {count - 1}")
+    sides = [_Side(trace, moment % count, sentence, kind, chosen[0])]
+    if other is not None:
+        index = nearest_moment(other, sides[0].moment.step)
+        sides.append(_Side(other, index, sentence, kind, chosen[1]))
+    return sides
+
+
+def _draw_curve(ax: Axes, sides: list[_Side]) -> None:
+    every = np.concatenate([side.run.losses for side in sides])
+    finite = every[np.isfinite(every)]
+    logarithmic = finite.size and finite.min() > 0 and finite.max() > LOG_FACTOR * finite.min()
+    if logarithmic:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
+    for side, line in zip(sides, _LINES, strict=False):
+        ax.plot(side.run.steps, side.run.losses, linewidth=1.6, label=_name(side), **line)
+        if len(side.run.steps):
+            at = int(np.abs(side.run.steps - side.moment.step).argmin())
+            ax.plot(side.run.steps[at], side.run.losses[at], "o", color=line["color"])
+    ax.axvline(sides[0].moment.step, color=_MARK, linewidth=1.4)
+    ax.set_xlabel("optimiser step")
+    ax.set_ylabel("loss (nats a token)" + (", log scale" if logarithmic else ""))
+    ax.set_title(f"Step {sides[0].moment.step}", loc="left", weight="bold", color=_MARK, size=11)
+    ax.spines[["top", "right"]].set_visible(False)
+    if len(sides) > 1:
+        legend = ax.legend(frameon=False, fontsize=9, prop=label_font(9))
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+
+def _write(ax: Axes, sides: list[_Side], sentence: int) -> None:
+    """Write the sentence, its reference and what each run makes of it at its moment."""
+    ax.axis("off")
+    run = sides[0].run
+    lines = [("sentence", run.sources[sentence]), ("reference", run.references[sentence])]
+    for side in sides:
+        said = f"step {side.moment.step}, {_verdict(side, sentence)}"
+        name = f"{_name(side)}, {said}" if len(sides) > 1 else said
+        lines.append((name, side.moment.translations[sentence]))
+    y = 1.0
+    for name, text in lines:
+        ax.text(0, y, visible(name), size=9, color="0.4", va="top", parse_math=False)
+        wrapped = textwrap.wrap(visible(text), 62)[:2] or ["∅"]
+        font = {"fontproperties": label_font(11), "parse_math": False}
+        ax.text(0, y - 0.075, _shown("\n".join(wrapped)), va="top", **font)
+        y -= 0.17 + 0.08 * len(wrapped)
+
+
+def _draw_strip(
+    figure: SubFigure | Figure, side: _Side, sentence: int, kind: str, *, named: bool
+) -> None:
+    """Draw the chosen head at up to six moments, the one that is marked among them."""
+    shown = strip_moments(len(side.run.moments), side.index)
+    trace = side.run.moments[0].traces[sentence]
+    title = f"{KIND_NAMES[kind]} · layer {side.layer} · head {side.head}"
+    figure.suptitle(
+        f"{_name(side)}: {title}" if named else title,
+        x=0.01, ha="left", size=11, weight="bold", parse_math=False,
+    )  # fmt: skip
+    for place, (ax, index) in enumerate(
+        zip(figure.subplots(1, len(shown), squeeze=False).flat, shown, strict=True)
+    ):
+        moment = side.run.moments[index]
+        weights = moment.traces[sentence].attention(kind)[side.layer, side.head]
+        ax.imshow(weights, cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
+        mark = {"color": _MARK, "weight": "bold"} if index == side.index else {}
+        share = "" if np.isnan(side.entropies[index]) else f" · {side.entropies[index]:.2f}"
+        ax.set_title(f"step {moment.step}{share}", size=9, **mark)
+        ax.spines[:].set_visible(index == side.index)
+        ax.spines[:].set(color=_MARK, linewidth=2)
+        ax.tick_params(length=0)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        _name_tokens(ax, trace.query_tokens(kind), trace.key_tokens(kind), first=place == 0)
+
+
+def _name_tokens(ax: Axes, queries: tuple[str, ...], keys: tuple[str, ...], *, first: bool) -> None:
+    font = {"fontproperties": label_font(7), "parse_math": False}
+    if len(keys) <= _MOST_NAMES:
+        turn = {"rotation": 90} if len(keys) > 4 else {}
+        ax.set_xticks(range(len(keys)), [label(key)[:12] for key in keys], **font, **turn)
+    if first and len(queries) <= _MOST_NAMES - 2:  # a strip is wider than it is high
+        ax.set_yticks(range(len(queries)), [label(query)[:12] for query in queries], **font)
+
+
+def strip_moments(count: int, chosen: int) -> list[int]:
+    """Return up to six moments spread over `count`, the chosen one among them."""
+    spread = np.unique(np.linspace(0, count - 1, min(count, _MOST_MOMENTS)).round().astype(int))
+    if chosen not in spread:
+        # Instead of its neighbour, unless that is the first or the last.
+        inner = spread[1:-1] if len(spread) > 2 else spread
+        spread[np.flatnonzero(spread == inner[np.abs(inner - chosen).argmin()])[0]] = chosen
+    return sorted(int(each) for each in spread)
+
+
+def _described(sides: list[_Side], sentence: int, kind: str) -> str:
+    told = []
+    for side in sides:
+        run, moment = side.run, side.moment
+        told.append(f"Training of {_name(side)}, at step {moment.step} of {run.moments[-1].step}.")
+        if len(run.losses):
+            told.append(
+                f"The loss goes from {run.losses[0]:.2f} to {run.losses[-1]:.2f} nats a token."
+            )
+        told.append(
+            f"{_quoted(run.sources[sentence])} is translated as "
+            f"{_quoted(moment.translations[sentence])}: {_verdict(side, sentence)}."
+        )
+        if not np.isnan(side.entropies[[0, side.index]]).any():
+            told.append(
+                f"{kind.capitalize()} attention, layer {side.layer}, head {side.head}: entropy "
+                f"{side.entropies[0]:.2f} of the most there can be at step {run.moments[0].step}, "
+                f"{side.entropies[side.index]:.2f} at step {moment.step}."
+            )
+    return _shown(" ".join(told))
+
+
+def is_right(translation: str, reference: str) -> bool:
+    """Return whether a translation is its reference, but for white space."""
+    return translation.split() == reference.split()
+
+
+def _verdict(side: _Side, sentence: int) -> str:
+    right = is_right(side.moment.translations[sentence], side.run.references[sentence])
+    return "right" if right else "not yet right"
+
+
+def _quoted(text: str) -> str:
+    """Return a text in a sentence, isolated: one that runs leftwards leaves the rest in order."""
+    return f"“\u2068{visible(text)}\u2069”"
+
+
+def _name(side: _Side) -> str:
+    return label(side.run.name)
+
+
+def _shown(text: str) -> str:
+    """Text that a font and a file can hold: half of a surrogate pair is no character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
