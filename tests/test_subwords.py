@@ -248,7 +248,9 @@ def test_a_translation_is_text_and_its_trace_knows_the_words(translator: Transla
     assert trace.source_words[-1] is trace.target_words[0] is None
     assert trace.target_words.count(1) > 1
     words = word_axis(trace.source_tokens, trace.source_words)
-    assert words.names == ("▁The", "dragon", "sleeps.", "<eos>")
+    assert words.names == ("The", "dragon", "sleeps.", "<eos>")
+    pieces = word_axis(trace.source_tokens, trace.source_words, merge_words=False)
+    assert pieces.names == trace.source_tokens
     assert len(query_words(trace, "cross")) == len(trace.target_tokens)
 
 

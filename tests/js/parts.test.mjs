@@ -143,4 +143,7 @@ test("pieces become a word without their tokenizer's marks", () => {
   assert.equal(joinPieces(["▁vaca", "s"]), "vacas");
   assert.equal(joinPieces(["Ġcat", "s"]), "cats");
   assert.equal(joinPieces(["##ing"]), "##ing"); // alone it is shown as it is
+  assert.equal(joinPieces(["▁the"]), "▁the");
+  assert.equal(joinPieces(["▁the"], true), "the"); // unless it is known to be a word
+  assert.equal(joinPieces(["▁"], true), "▁");
 });

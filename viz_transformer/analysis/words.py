@@ -69,7 +69,13 @@ def word_axis(
             groups[-1].append(place)
         else:
             groups.append([place])
-    names = tuple(_join([tokens[place] for place in group]) for group in groups)
+    names = tuple(
+        _join(
+            [tokens[place] for place in group],
+            merge_words and words is not None and words[group[0]] is not None,
+        )
+        for group in groups
+    )
     return WordAxis(tuple(map(tuple, groups)), names, len(tokens))
 
 
@@ -115,9 +121,12 @@ def _averaging(axis: WordAxis) -> NDArray[np.float32]:
     return member / member.sum(axis=1, keepdims=True)
 
 
-def _join(pieces: list[str]) -> str:
-    """One word of its pieces, without the marks that tokenizers put on them."""
-    if len(pieces) == 1:
+def _join(pieces: list[str], is_word: bool) -> str:
+    """One word of its pieces, without the marks that tokenizers put on them.
+
+    A piece alone keeps its marks, unless it is known to be a word.
+    """
+    if len(pieces) == 1 and not is_word:
         return pieces[0]
     word = pieces[0] + "".join(piece.removeprefix("##") for piece in pieces[1:])
-    return (word[1:] if word[:1] in ("▁", "Ġ") else word).removesuffix("</w>")
+    return (word[1:] if word[:1] in ("▁", "Ġ") else word).removesuffix("</w>") or word

@@ -22,7 +22,10 @@ export function axisOf(tokens, special, words, { hideSpecial, mergeWords }) {
   if (!groups.length) return axisOf(tokens, special, words, { hideSpecial: false, mergeWords });
   const at = new Int32Array(tokens.length).fill(-1);
   groups.forEach((group, place) => group.forEach((index) => { at[index] = place; }));
-  const names = groups.map((group) => joinPieces(group.map((index) => tokens[index])));
+  const names = groups.map((group) => {
+    const isWord = mergeWords && (words?.[group[0]] ?? null) !== null;
+    return joinPieces(group.map((index) => tokens[index]), isWord);
+  });
   return { groups, names, at, same: groups.length === tokens.length };
 }
 

@@ -41,9 +41,12 @@ export function quoted(token) {
   return `“\u2068${visible(token)}\u2069”`;
 }
 
-/** One word of its pieces, without the marks that tokenizers put on them (##ing, ▁the, Ġthe, the</w>). */
-export function joinPieces(pieces) {
-  if (pieces.length === 1) return pieces[0];
+/**
+ * One word of its pieces, without the marks that tokenizers put on them (##ing, ▁the, Ġthe, the</w>).
+ * A piece alone keeps its marks, unless it is known to be a word.
+ */
+export function joinPieces(pieces, isWord = false) {
+  if (pieces.length === 1 && !isWord) return pieces[0];
   const word = pieces.map((piece, i) => (i ? piece.replace(/^##/, "") : piece)).join("");
-  return word.replace(/^[▁Ġ]/, "").replace(/<\/w>$/, "");
+  return word.replace(/^[▁Ġ]/, "").replace(/<\/w>$/, "") || word;
 }
