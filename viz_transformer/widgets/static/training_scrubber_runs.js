@@ -73,7 +73,7 @@ export function factsOf({ moments, steps, losses, momentLosses, sources }, momen
     const where = steps[record] === moments[moment] ? "" : ` (recorded at step ${steps[record]})`;
     told.push(`training loss ${shownLoss(losses[record])}${where}`);
   }
-  told.push(`loss of this sentence ${shownLoss(momentLosses[moment * sources.length + sentence])} nats a token`);
+  told.push(`this sentence’s ${shownLoss(momentLosses[moment * sources.length + sentence])} nats a token`);
   return told.join(" · ");
 }
 

@@ -1,0 +1,247 @@
+"""The training scrubber's Python: its traits, the bytes it sends, and its picture on paper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import traitlets
+
+import viz_transformer as vt
+from tests.hand_made_training import PAIRS, STEPS, hostile_training, make_training
+from viz_transformer.analysis import entropy_share_over_training, most_sharpened
+from viz_transformer.export import export_html
+from viz_transformer.plots.training import nearest_moment, plot_training, strip_moments
+from viz_transformer.widgets import training_pack
+from viz_transformer.widgets.still import still
+from viz_transformer.widgets.training_scrubber import TrainingScrubber, watch_training
+
+LARGE = {"n_layers": 6, "n_heads": 8, "seed": 5, "sharpest": 0.6}
+
+
+@pytest.fixture
+def view() -> TrainingScrubber:
+    return watch_training(make_training())
+
+
+@pytest.fixture
+def two() -> TrainingScrubber:
+    steps = (0, 10, 60, 200)
+    return watch_training(make_training(), make_training("large", steps=steps, **LARGE))
+
+
+def test_it_opens_at_the_beginning_on_the_head_that_sharpens_most(view: TrainingScrubber) -> None:
+    assert (view.moment, view.sentence, view.kind) == (0, 0, "cross")
+    assert view.other is None
+    assert (view.other_layer, view.other_head) == (None, None)
+    share = entropy_share_over_training(view.trace, 0, "cross")
+    assert share.shape == (len(STEPS), 2, 4)
+    assert share[0] == pytest.approx(np.ones((2, 4)), abs=1e-6)
+    fall = share[0] - share[-1]
+    assert fall[view.layer, view.head] == fall.max()
+    assert most_sharpened(view.trace, 0, "cross") == (view.layer, view.head)
+
+
+def test_each_side_has_a_head_of_its_own(two: TrainingScrubber) -> None:
+    assert (two.other_layer, two.other_head) == most_sharpened(two.other, 0, "cross")
+    two.other_layer, two.other_head = 5, 7
+    with pytest.raises(traitlets.TraitError, match=r"layer=5, but here there are 2"):
+        two.layer = 5
+    assert two.other_layer == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("moment", len(STEPS), "moment=8, but here there are 8; choose 0 to 7"),
+        ("moment", -1, "moment=-1"),
+        ("sentence", 3, "sentence=3, but here there are 3"),
+        ("kind", "both", r"kind='both', but this training holds \['encoder', 'decoder', 'cross'\]"),
+        ("layer", 2, "layer=2, but here there are 2"),
+        ("head", 4, "head=4"),
+        ("other_head", 0, "no second run"),
+        ("text_size", 9, "text_size=9; give 0.5 to 4"),
+    ],
+)
+def test_what_is_not_there_is_refused_and_changes_nothing(
+    view: TrainingScrubber, name: str, value: object, told: str
+) -> None:
+    before = getattr(view, name)
+    with pytest.raises(traitlets.TraitError, match=told) as caught:
+        setattr(view, name, value)
+    assert isinstance(caught.value, vt.UserError)
+    assert "\n" not in str(caught.value)
+    assert getattr(view, name) == before
+
+
+def test_numpy_indices_and_first_choices_are_taken() -> None:
+    view = watch_training(make_training(), moment=3, sentence=1, kind="encoder", layer=1, head=2)
+    assert (view.moment, view.sentence, view.kind, view.layer, view.head) == (3, 1, "encoder", 1, 2)
+    view.moment = np.int64(5)
+    assert view.moment == 5
+    with pytest.raises(vt.UserError, match="moment=99"):
+        watch_training(make_training(), moment=99)
+    with pytest.raises(vt.UserError, match="kind='all'"):
+        watch_training(make_training(), kind="all")
+
+
+@pytest.mark.parametrize("given", [None, "run.npz", make_training().moments[0].traces[0], 3])
+def test_another_type_gets_one_line(given: object) -> None:
+    for runs in [(given,), (make_training(), given)]:
+        if runs[-1] is None and len(runs) == 2:
+            continue
+        with pytest.raises(vt.UserError, match=r"shows a TrainingTrace, not \w+") as caught:
+            watch_training(*runs)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(vt.UserError, match="draws a TrainingTrace"):
+        plot_training(given)
+
+
+def test_runs_on_different_sentences_do_not_stand_side_by_side() -> None:
+    with pytest.raises(vt.UserError, match=r"3 sentences, 'the black cat sleeps' first and 1 sen"):
+        watch_training(make_training(), make_training(pairs=PAIRS[:1]))
+
+
+def test_the_bytes_are_the_traces(two: TrainingScrubber) -> None:
+    for run, sent in zip((two.trace, two.other), two.data["runs"], strict=True):
+        losses = np.frombuffer(sent["losses"], "<f4")
+        assert (losses == run.losses).all()
+        assert (np.frombuffer(sent["steps"], "<f8") == run.steps).all()
+        assert sent["moments"] == [moment.step for moment in run.moments]
+        assert sent["translations"] == [list(moment.translations) for moment in run.moments]
+    for side, run in enumerate((two.trace, two.other)):
+        for sentence in range(3):
+            kinds = two.data["sentences"][str(sentence)]["runs"][side]
+            for kind, sent in kinds.items():
+                true = np.stack([each.traces[sentence].attention(kind) for each in run.moments])
+                weights = np.frombuffer(sent["weights"], "<f2").reshape(true.shape)
+                assert np.abs(weights - true).max() <= 0.00025
+                entropies = np.frombuffer(sent["entropies"], "<f4").reshape(true.shape[:3])
+                share = entropy_share_over_training(run, sentence, kind)
+                assert entropies == pytest.approx(share, abs=1e-6, nan_ok=True)
+                masked = np.frombuffer(sent["masked"], np.uint8).reshape(true.shape[-2:])
+                future = np.triu(np.ones(true.shape[-2:], dtype=bool), 1)
+                assert (masked.astype(bool) == (future & (kind == "decoder"))).all()
+
+
+def test_of_a_large_training_one_sentence_goes_and_the_others_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(training_pack, "WHOLE_BYTES", 1000)
+    view = watch_training(make_training(), sentence=1)
+    assert list(view.data["sentences"]) == ["1"]
+    assert view.questions() == [{"sentence": 0}, {"sentence": 2}]
+    whole = sum(training_pack.sentence_bytes((view.trace,), each) for each in (0, 2))
+    assert view.export_bytes() == whole * 4 // 3
+    assert view.answer({"sentence": 2}) == training_pack.pack_sentence((view.trace,), 2)
+    for wrong in (3, -1, None, "0"):
+        with pytest.raises(vt.UserError, match="choose 0 to 2"):
+            view.answer({"sentence": wrong})
+
+
+def test_too_much_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    monkeypatch.setattr(training_pack, "MOST_SENTENCE_BYTES", 10_000)
+    with pytest.raises(vt.UserError, match=r"takes 0 MB, and a view holds up to 0; record fewer"):
+        watch_training(make_training(**LARGE))
+    monkeypatch.setattr(training_pack, "MOST_SENTENCE_BYTES", 10**9)
+    monkeypatch.setattr(training_pack, "WHOLE_BYTES", 1000)
+    view = watch_training(make_training())
+    with pytest.raises(vt.UserError, match="MB"):
+        export_html(view, tmp_path / "page.html", max_megabytes=0.01)
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_another_kind_keeps_the_head_that_fits() -> None:
+    trace = make_training()
+    view = watch_training(trace, make_training("b", seed=4), layer=1, head=3)
+    view.other_head = 3
+    view.kind = "decoder"
+    assert (view.layer, view.head, view.other_head) == (1, 3, 3)
+
+
+def test_the_picture_on_paper_has_the_numbers(two: TrainingScrubber) -> None:
+    two.moment, two.sentence, two.kind = 5, 1, "decoder"
+    two.layer, two.head, two.other_layer, two.other_head = 1, 0, 4, 2
+    figure = two.figure()
+    top, *strips = figure.subfigs
+    curve = top.axes[0]
+    assert curve.get_yscale() == "log"
+    assert (curve.get_xlabel(), curve.get_ylabel()) == (
+        "optimiser step",
+        "loss (nats a token), log scale",
+    )
+    lines = {line.get_label(): line for line in curve.lines}
+    for run in (two.trace, two.other):
+        assert (lines[run.name].get_ydata() == run.losses).all()
+    for strip, run, index, (layer, head) in zip(
+        strips, (two.trace, two.other), (5, 2), ((1, 0), (4, 2)), strict=True
+    ):
+        shown = strip_moments(len(run.moments), index)
+        assert index in shown
+        assert len(strip.axes) == len(shown) == min(6, len(run.moments))
+        for ax, moment in zip(strip.axes, shown, strict=True):
+            true = run.moments[moment].traces[1].decoder_attention[layer, head]
+            assert (ax.images[0].get_array() == true).all()
+            assert f"step {run.moments[moment].step}" in ax.get_title()
+    texts = [text.get_text() for text in top.axes[1].texts]
+    assert two.trace.moments[5].translations[1] in texts
+    assert "large, step 60, not yet right" in texts
+    assert figure.alt_text == two.alt_text()
+
+
+def test_the_alternative_text_tells_what_is_shown(view: TrainingScrubber) -> None:
+    view.moment = 7
+    share = entropy_share_over_training(view.trace, 0, "cross")[:, view.layer, view.head]
+    text = view.alt_text()
+    assert "at step 300 of 300" in text
+    assert "“\u2068el gato negro duerme\u2069”: right." in text
+    assert f"entropy {share[0]:.2f} of the most there can be at step 0, {share[7]:.2f}" in text
+    view.moment = 1
+    assert "not yet right" in view.alt_text()
+    assert "moment=1" in repr(view)
+
+
+def test_an_even_loss_has_an_even_axis_and_none_is_no_fault() -> None:
+    trace = make_training(steps=(0, 2))
+    assert plot_training(trace).subfigs[0].axes[0].get_yscale() == "linear"
+    bare = vt.TrainingTrace(
+        **{**vars(trace), "steps": [], "losses": [], "accuracies": []},
+    )
+    assert "loss goes" not in plot_training(bare).alt_text
+    assert watch_training(bare).data["runs"][0]["losses"] == b""
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"moment": 8}, "moment=8, but there are 8"),
+        ({"sentence": 5}, "sentence=5"),
+        ({"kind": "self"}, "unknown attention kind 'self'"),
+        ({"layer": 2}, "layer=2, but the cross attention of 'seed 0' has 2"),
+        ({"head": -1}, "head=-1"),
+    ],
+)
+def test_the_picture_refuses_what_is_not_there(given: dict, told: str) -> None:
+    with pytest.raises(vt.UserError, match=told):
+        plot_training(make_training(), **given)
+
+
+def test_which_moments_stand_in_the_strip() -> None:
+    assert strip_moments(3, 1) == [0, 1, 2]
+    for count in range(1, 30):
+        for chosen in range(count):
+            shown = strip_moments(count, chosen)
+            assert chosen in shown
+            assert shown == sorted(set(shown))
+            assert len(shown) == min(6, count)
+            assert {0, count - 1} <= set(shown)
+    assert nearest_moment(make_training(), 4) == 2
+
+
+def test_hostile_texts_make_a_view_a_picture_and_a_still(tmp_path) -> None:
+    view = watch_training(hostile_training(), hostile_training(), sentence=1, moment=2)
+    told, _ = still(view)
+    assert "<script" not in told
+    view.sentence = 0
+    view.figure().savefig(tmp_path / "hostile.png", dpi=40)
+    page = export_html(view, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "window.pwned=1</script>" not in page
