@@ -17,10 +17,33 @@ from itertools import product
 
 from viz_transformer.vocabulary import Vocabulary
 
-ANIMALS = tuple(
-    "animal badger beaver camel donkey fox goat hedgehog lizard otter tortoise weasel".split()
+ANIMALS = (
+    "animal",
+    "badger",
+    "beaver",
+    "camel",
+    "donkey",
+    "fox",
+    "goat",
+    "hedgehog",
+    "lizard",
+    "otter",
+    "tortoise",
+    "weasel",
 )
-PLACES = tuple("street river bridge canal canyon valley railway path tunnel alley beach".split())
+PLACES = (
+    "street",
+    "river",
+    "bridge",
+    "canal",
+    "canyon",
+    "valley",
+    "railway",
+    "path",
+    "tunnel",
+    "alley",
+    "beach",
+)
 VERBS = ("cross", "enter", "follow")
 #: What can be too much of an animal, and of no place.
 ANIMAL_ADJECTIVES = ("tired", "hungry", "scared", "sick", "lazy")

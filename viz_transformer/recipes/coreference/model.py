@@ -1,30 +1,10 @@
-"""The coreference study: several seeds, equally right, that look at different words.
-
-*the animal did not cross the street because it was too tired*: a small encoder names the noun that
-*it* stands for, on combinations of animal and place that it has never read. Which road the noun's
-name takes is left to the training, and each seed finds its own.
-
-The answer is scored from the vector at the first position, ``<sos>``, as BERT scores a class, or
-(`read_at="it"`) from the vector at *it*. That choice decides what a map of attention can tell:
-
-- Read at the start, the last layer's row of *it* is part of no answer: nobody reads its result.
-  It shows what a head does for other positions, done once more for *it*. Still one seed looks
-  from *it* straight at the animal, and is no righter than a seed that looks nowhere.
-- Read at *it*, the noun must come to *it*, and the seeds look at it far more alike. They need not:
-  in layer 0 other words take the noun's name up, and *it* can have it from them.
-
-So two columns are no pictures but experiments: how many answers stay right without the head that
-looks most at the noun meant, and how many when *it* can see neither noun, in any layer.
-
-The task names one of 23 nouns. Asked only whether *it* is an animal or a place, the model needs
-nothing but the adjective, and no seed looks at the nouns.
-"""
+"""The models of the study: a small encoder that names the noun that *it* stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -40,8 +20,7 @@ from viz_transformer.corpus.coreference import (
     pronoun_vocabulary,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.model import HeadChange, Interventions, TracedEncoderOnly
-from viz_transformer.model.attention import attend_fused
+from viz_transformer.model import TracedEncoderOnly
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.training import learning_rate
 from viz_transformer.vocabulary import Vocabulary
@@ -106,7 +85,6 @@ class CoreferenceModel:
         ids = self._ids(sentence)
         with torch.no_grad():
             output = self.model(ids)
-        assert output.encoder_attention is not None and output.source_positions is not None
         return ForwardTrace(
             source_tokens=self.vocabulary.tokens_of(ids[0].tolist()),
             encoder_attention=torch.cat(output.encoder_attention).numpy(),
@@ -135,77 +113,6 @@ class CoreferenceModel:
         return torch.tensor([[self.vocabulary.sos_id, *ids]])
 
 
-@dataclass(frozen=True)
-class ItAttention:
-    """What *it* looks at, averaged over the held-out sentences of one reading.
-
-    Attributes:
-        to_animal: weight on the animal, [layer][head], 0 to 1; 1/13 is an even look.
-        to_place: weight on the place, likewise.
-    """
-
-    to_animal: tuple[tuple[float, ...], ...]
-    to_place: tuple[tuple[float, ...], ...]
-
-
-@dataclass(frozen=True)
-class StudyRow:
-    """One seed of the study; every number is over the held-out sentences.
-
-    Attributes:
-        seed: of the weights and of the order of the sentences.
-        read_at: the vector that the answer is scored from.
-        n_held_out: sentences.
-        accuracy: share of them answered with the right noun, 0 to 1.
-        tired: what *it* looks at where it is the animal.
-        wide: what *it* looks at where it is the place.
-        head: (layer, head) that looks from *it* most at the noun meant.
-        weight: that head's mean weight on the noun meant.
-        accuracy_without_head: the accuracy with that head switched off.
-        accuracy_blind: the accuracy when *it* can see neither noun, in any layer.
-    """
-
-    seed: int
-    read_at: ReadAt
-    n_held_out: int
-    accuracy: float
-    tired: ItAttention
-    wide: ItAttention
-    head: tuple[int, int]
-    weight: float
-    accuracy_without_head: float
-    accuracy_blind: float
-
-
-def coreference_study(
-    seeds: Sequence[int] = (0, 1, 2, 3),
-    *,
-    read_at: ReadAt = "start",
-    training: TrainConfig = COREFERENCE_TRAINING,
-    progress: Callable[[Sequence[int]], Iterable[int]] | None = None,
-) -> list[StudyRow]:
-    """Train a model for each seed, and measure it on sentences whose pair of nouns is new to it.
-
-    Args:
-        seeds: of the weights and of the order of the sentences.
-        read_at: ``"start"`` scores the answer from the first position, ``"it"`` from *it*.
-        training: steps and rate; its seed is replaced.
-        progress: wraps the seeds, to show how far the study is.
-
-    Raises:
-        UserError: if a seed is no whole number of at least 0, there is none, or `read_at` is
-            another word.
-    """
-    seeds = tuple(seeds)
-    if not seeds:
-        raise UserError("the study was given no seed; give at least one, such as seeds=(0, 1)")
-    trainings = {seed: replace(training, seed=seed) for seed in seeds}  # all checked beforehand
-    return [
-        study_row(coreference_model(seed, read_at=read_at, training=trainings[seed]))
-        for seed in (seeds if progress is None else progress(seeds))
-    ]
-
-
 def coreference_trace(seed: int, sentence: str, *, read_at: ReadAt = "start") -> ForwardTrace:
     """Train the model of a seed, and return what its heads look at in a sentence.
 
@@ -232,8 +139,7 @@ def coreference_model(
     Raises:
         UserError: if the seed is no whole number of at least 0, or `read_at` is another word.
     """
-    if read_at not in ("start", "it"):
-        raise UserError(f"read_at={read_at!r} is unknown; choose 'start' or 'it'")
+    checked_read_at(read_at)
     training = replace(training, seed=seed)
     sentences = pronoun_sentences().train
     vocabulary = pronoun_vocabulary(sentences)
@@ -250,9 +156,15 @@ def coreference_model(
     return made
 
 
+def checked_read_at(read_at: str) -> None:
+    """Raise a UserError unless the word says where an answer can be read."""
+    if read_at not in get_args(ReadAt):
+        raise UserError(f"read_at={read_at!r} is unknown; choose one of {list(get_args(ReadAt))}")
+
+
 def _train(made: CoreferenceModel, sentences: Sequence[PronounSentence], to: TrainConfig) -> None:
     """Train in place: cross-entropy of the noun, Adam, clipped gradients."""
-    model, ids, nouns = made.model.train(), made.ids(sentences), _nouns(sentences)
+    model, ids, nouns = made.model.train(), made.ids(sentences), nouns_of(sentences)
     optimiser = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=to.fused)
     stream = _rows(len(sentences), to.batch_size, to.seed)
     for step in range(1, to.n_steps + 1):
@@ -276,46 +188,6 @@ def _rows(n: int, batch_size: int, seed: int) -> Iterator[Tensor]:
         yield from order.split(batch_size)
 
 
-def _nouns(sentences: Iterable[PronounSentence]) -> Tensor:
+def nouns_of(sentences: Iterable[PronounSentence]) -> Tensor:
+    """Return the number of the noun that each sentence's *it* stands for, in `NOUNS`."""
     return torch.tensor([NOUNS.index(sentence.referent) for sentence in sentences])
-
-
-@torch.no_grad()
-def study_row(made: CoreferenceModel) -> StudyRow:
-    """Measure a trained model on the held-out sentences."""
-    model, sentences = made.model, pronoun_sentences().held_out
-    ids, nouns = made.ids(sentences), _nouns(sentences)
-
-    def accuracy(vectors: Tensor) -> float:
-        return (made.logits(vectors).argmax(-1) == nouns).float().mean().item()
-
-    output = model(ids)
-    assert output.encoder_attention is not None
-    looks = torch.stack(output.encoder_attention, 1)[:, :, :, IT]  # [sentence, layer, head, key]
-    tired = torch.tensor([sentence.means_animal for sentence in sentences])
-    meant = torch.where(tired[:, None, None], looks[..., ANIMAL], looks[..., PLACE]).mean(0)
-    layer, head = divmod(int(meant.argmax()), meant.shape[1])  # of [layer, head]
-    without = Interventions(heads=[HeadChange("encoder", layer, head, factor=0)])
-    sees = model.padding_mask(ids).repeat(1, 1, ids.shape[1], 1)  # [sentence, 1, query, key]
-    sees[:, :, IT, [ANIMAL, PLACE]] = False
-    blind, _ = model.encoder(model.embed(ids), sees, attend_fused)
-    return StudyRow(
-        seed=made.seed,
-        read_at=made.read_at,
-        n_held_out=len(sentences),
-        accuracy=accuracy(output.last_hidden_state),
-        tired=_it_attention(looks[tired].mean(0)),
-        wide=_it_attention(looks[~tired].mean(0)),
-        head=(layer, head),
-        weight=meant[layer, head].item(),
-        accuracy_without_head=accuracy(model(ids, interventions=without).last_hidden_state),
-        accuracy_blind=accuracy(blind),
-    )
-
-
-def _it_attention(weights: Tensor) -> ItAttention:
-    """Keep the nouns' part of mean weights [layer, head, key]."""
-    animal, place = (
-        tuple(tuple(heads) for heads in weights[..., key].tolist()) for key in (ANIMAL, PLACE)
-    )
-    return ItAttention(animal, place)

@@ -1,0 +1,193 @@
+"""What is measured of each seed, and the table of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from viz_transformer.config import TrainConfig
+from viz_transformer.corpus.coreference import pronoun_sentences
+from viz_transformer.errors import UserError
+from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.model.attention import attend_fused
+from viz_transformer.recipes.coreference.model import (
+    ANIMAL,
+    COREFERENCE_TRAINING,
+    IT,
+    PLACE,
+    CoreferenceModel,
+    ReadAt,
+    checked_read_at,
+    coreference_model,
+    nouns_of,
+)
+
+Noun = Literal["animal", "place"]
+
+_LEGEND = (
+    "Right: share of held-out sentences whose noun was named. Weights: from *it*, in the last "
+    "layer, of the head\nthat looks there most, and the mean over its heads; an even look is 1/13 "
+    "= 0.08. The experiments: that head\nswitched off; both nouns hidden from *it*, in every layer."
+)
+
+
+@dataclass(frozen=True)
+class ItAttention:
+    """What *it* looks at, averaged over the held-out sentences of one reading.
+
+    Attributes:
+        to_animal: weight on the animal, [layer][head], 0 to 1; 1/13 is an even look.
+        to_place: weight on the place, likewise.
+    """
+
+    to_animal: tuple[tuple[float, ...], ...]
+    to_place: tuple[tuple[float, ...], ...]
+
+    def most(self, noun: Noun, layer: int = -1) -> float:
+        """Return the weight on ``"animal"`` or ``"place"`` of the head that looks there most."""
+        return max(self._heads(noun, layer))
+
+    def mean(self, noun: Noun, layer: int = -1) -> float:
+        """Return the weight on ``"animal"`` or ``"place"``, the mean over a layer's heads."""
+        heads = self._heads(noun, layer)
+        return sum(heads) / len(heads)
+
+    def _heads(self, noun: Noun, layer: int) -> tuple[float, ...]:
+        return (self.to_animal if noun == "animal" else self.to_place)[layer]
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """One seed of the study; every number is over the held-out sentences.
+
+    Attributes:
+        seed: of the weights and of the order of the sentences.
+        read_at: the vector that the answer is scored from.
+        n_held_out: sentences.
+        accuracy: share of them answered with the right noun, 0 to 1.
+        tired: what *it* looks at where it is the animal.
+        wide: what *it* looks at where it is the place.
+        head: (layer, head) that looks from *it* most at the noun meant.
+        weight: that head's mean weight on the noun meant.
+        accuracy_without_head: the accuracy with that head switched off.
+        accuracy_blind: the accuracy when *it* can see neither noun, in any layer.
+    """
+
+    seed: int
+    read_at: ReadAt
+    n_held_out: int
+    accuracy: float
+    tired: ItAttention
+    wide: ItAttention
+    head: tuple[int, int]
+    weight: float
+    accuracy_without_head: float
+    accuracy_blind: float
+
+
+def coreference_study(
+    seeds: Sequence[int] = (0, 1, 2, 3),
+    *,
+    read_at: ReadAt = "start",
+    training: TrainConfig = COREFERENCE_TRAINING,
+    progress: Callable[[Sequence[int]], Iterable[int]] | None = None,
+) -> list[StudyRow]:
+    """Train a model for each seed, and measure it on sentences whose pair of nouns is new to it.
+
+    Args:
+        seeds: of the weights and of the order of the sentences.
+        read_at: ``"start"`` scores the answer from the first position, ``"it"`` from *it*.
+        training: steps and rate; its seed is replaced.
+        progress: wraps the seeds, to show how far the study is.
+
+    Raises:
+        UserError: if a seed is no whole number of at least 0, there is none, or `read_at` is
+            another word.
+    """
+    checked_read_at(read_at)
+    seeds = tuple(seeds)
+    if not seeds:
+        raise UserError("the study was given no seed; give at least one, such as seeds=(0, 1)")
+    trainings = {seed: replace(training, seed=seed) for seed in seeds}  # all checked beforehand
+    return [
+        study_row(coreference_model(seed, read_at=read_at, training=trainings[seed]))
+        for seed in (seeds if progress is None else progress(seeds))
+    ]
+
+
+@torch.no_grad()
+def study_row(made: CoreferenceModel) -> StudyRow:
+    """Measure a trained model on the held-out sentences."""
+    model, sentences = made.model, pronoun_sentences().held_out
+    ids, nouns = made.ids(sentences), nouns_of(sentences)
+
+    def accuracy(vectors: Tensor) -> float:
+        return (made.logits(vectors).argmax(-1) == nouns).float().mean().item()
+
+    output = model(ids)
+    looks = torch.stack(output.encoder_attention, 1)[:, :, :, IT]  # [sentence, layer, head, key]
+    tired = torch.tensor([sentence.means_animal for sentence in sentences])
+    meant = torch.where(tired[:, None, None], looks[..., ANIMAL], looks[..., PLACE]).mean(0)
+    layer, head = divmod(int(meant.argmax()), meant.shape[1])  # of [layer, head]
+    without = Interventions(heads=[HeadChange("encoder", layer, head, factor=0)])
+    sees = model.padding_mask(ids).repeat(1, 1, ids.shape[1], 1)  # [sentence, 1, query, key]
+    sees[:, :, IT, [ANIMAL, PLACE]] = False
+    blind, _ = model.encoder(model.embed(ids), sees, attend_fused)
+    return StudyRow(
+        seed=made.seed,
+        read_at=made.read_at,
+        n_held_out=len(sentences),
+        accuracy=accuracy(output.last_hidden_state),
+        tired=_it_attention(looks[tired].mean(0)),
+        wide=_it_attention(looks[~tired].mean(0)),
+        head=(layer, head),
+        weight=meant[layer, head].item(),
+        accuracy_without_head=accuracy(model(ids, interventions=without).last_hidden_state),
+        accuracy_blind=accuracy(blind),
+    )
+
+
+def _it_attention(weights: Tensor) -> ItAttention:
+    """Keep the nouns' part of mean weights [layer, head, key]."""
+    animal, place = (
+        tuple(tuple(heads) for heads in weights[..., key].tolist()) for key in (ANIMAL, PLACE)
+    )
+    return ItAttention(animal, place)
+
+
+def study_table(rows: Sequence[StudyRow]) -> str:
+    """Return the study as a Markdown table, with a line below that says how to read it."""
+    head = (
+        "seed",
+        "read at",
+        "right",
+        "tired: it > animal",
+        "wide: it > place",
+        "head with most weight on the noun meant",
+        "right without it",
+        "right if it sees no noun",
+    )
+    body = [
+        (
+            str(row.seed),
+            "it" if row.read_at == "it" else "<sos>",
+            f"{row.accuracy:.1%}",
+            f"{row.tired.most('animal'):.2f} (mean {row.tired.mean('animal'):.2f})",
+            f"{row.wide.most('place'):.2f} (mean {row.wide.mean('place'):.2f})",
+            f"layer {row.head[0]} head {row.head[1]}: {row.weight:.2f}",
+            f"{row.accuracy_without_head:.1%}",
+            f"{row.accuracy_blind:.1%}",
+        )
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+    lines = [head, tuple("-" * width for width in widths), *body]
+    table = [
+        f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |"
+        for line in lines
+    ]
+    return "\n".join([*table, "", _LEGEND])
