@@ -65,7 +65,7 @@ def test_a_failed_save_leaves_the_old_one(folder: Path, monkeypatch: pytest.Monk
     def full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("viz_transformer.checkpoint.save_file", full_disk)
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
     with pytest.raises(FileError, match="No space left"):
         Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY).save(folder)
     weight = Checkpoint.load(folder).model.source_embedding.weight

@@ -15,7 +15,6 @@ from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.training import Run, load_state, make_model, save_state
-from viz_transformer.training import state as state_module
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 MODEL = ModelConfig(
@@ -112,11 +111,12 @@ def test_on_a_full_disk_the_file_that_was_there_stands(
     before = path.read_bytes()
     list(islice(run.fit(stream()), 1))
 
-    def full(tensors, part, notes):
-        Path(part).write_bytes(b"half of it")
+    def full(self: Path, data: bytes) -> None:
+        with self.open("wb") as file:
+            file.write(data[: len(data) // 2])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(state_module, "save_file", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(FileError, match="No space left on device"):
         save_state(run, path)
     assert path.read_bytes() == before

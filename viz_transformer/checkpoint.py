@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from viz_transformer._files import written_whole
 from viz_transformer.config import ModelConfig
@@ -49,7 +49,7 @@ class Checkpoint:
         try:
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir()
-            save_file(self.model.state_dict(), part / WEIGHTS)
+            (part / WEIGHTS).write_bytes(save(self.model.state_dict()))
             for name, text in texts.items():
                 (part / name).write_text(text, encoding="utf-8")
             if folder.exists():
@@ -57,7 +57,7 @@ class Checkpoint:
                 folder.replace(old)
             part.replace(folder)
             shutil.rmtree(old, ignore_errors=True)
-        except (OSError, SafetensorError) as error:
+        except OSError as error:
             shutil.rmtree(part, ignore_errors=True)
             raise _cannot_write(folder, error) from error
         return folder
@@ -69,11 +69,8 @@ class Checkpoint:
             FileError: if they cannot be written; those that were there stay.
         """
         path = Path(folder) / WEIGHTS
-        try:
-            with written_whole(path) as part:
-                save_file(self.model.state_dict(), part)
-        except SafetensorError as error:
-            raise _cannot_write(Path(folder), error) from error
+        with written_whole(path) as part:
+            part.write_bytes(save(self.model.state_dict()))
         return path
 
     @classmethod

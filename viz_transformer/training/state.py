@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from viz_transformer._files import written_whole
 from viz_transformer.errors import FileError, UserError
@@ -45,13 +45,9 @@ def save_state(
         tensors |= {f"average.{name}": value for name, value in average.weights.items()}
     tensors |= {f"random.{name}": state for name, state in run.random_states.items()}
     notes = {"step": str(run.step), "settings": json.dumps(_settings(run, facts or {}))}
-    try:
-        with written_whole(path) as part:
-            save_file({name: value.contiguous() for name, value in tensors.items()}, part, notes)
-    except SafetensorError as error:
-        raise FileError(
-            f"cannot write {str(path)!r}: {error}; make room on the disk, then go on with --resume"
-        ) from error
+    data = save({name: value.contiguous() for name, value in tensors.items()}, notes)
+    with written_whole(path) as part:
+        part.write_bytes(data)
     return path
 
 
