@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from viz_transformer import __version__
+from viz_transformer.cli.coreference import add_coreference
 from viz_transformer.cli.training import add_training
 from viz_transformer.errors import UserError
 
@@ -51,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     translate.set_defaults(run=_translate)
 
     add_training(commands)
+    add_coreference(commands)
 
     page = commands.add_parser(
         "html", help="write a notebook as one offline HTML page in which its views are alive"

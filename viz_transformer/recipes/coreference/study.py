@@ -28,11 +28,11 @@ from viz_transformer.recipes.coreference.model import (
 
 Noun = Literal["animal", "place"]
 
-_LEGEND = (
-    "Right: share of held-out sentences whose noun was named. Weights: from *it*, in the last "
-    "layer, of the head\nthat looks there most, and the mean over its heads; an even look is 1/13 "
-    "= 0.08. The experiments: that head\nswitched off; both nouns hidden from *it*, in every layer."
-)
+_LEGEND = """\
+right: held-out sentences whose noun was named. tired: animal, wide: place: the weight from "it" on
+the noun meant, of the head of the last layer that looks there most, and the mean over its heads; an
+even look is 1/13 = 0.08. surest head: layer and head with the largest such weight over both, and
+what is right without that head. blind: what is right when "it" can see neither noun, in any layer."""
 
 
 @dataclass(frozen=True)
@@ -162,14 +162,8 @@ def _it_attention(weights: Tensor) -> ItAttention:
 def study_table(rows: Sequence[StudyRow]) -> str:
     """Return the study as a Markdown table, with a line below that says how to read it."""
     head = (
-        "seed",
-        "read at",
-        "right",
-        "tired: it > animal",
-        "wide: it > place",
-        "head with most weight on the noun meant",
-        "right without it",
-        "right if it sees no noun",
+        *("seed", "read at", "right", "tired: animal", "wide: place"),
+        *("surest head", "without it", "blind"),
     )
     body = [
         (
@@ -178,7 +172,7 @@ def study_table(rows: Sequence[StudyRow]) -> str:
             f"{row.accuracy:.1%}",
             f"{row.tired.most('animal'):.2f} (mean {row.tired.mean('animal'):.2f})",
             f"{row.wide.most('place'):.2f} (mean {row.wide.mean('place'):.2f})",
-            f"layer {row.head[0]} head {row.head[1]}: {row.weight:.2f}",
+            f"L{row.head[0]} H{row.head[1]}: {row.weight:.2f}",
             f"{row.accuracy_without_head:.1%}",
             f"{row.accuracy_blind:.1%}",
         )

@@ -1,0 +1,38 @@
+"""The command that runs the coreference study."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_coreference(commands: Any) -> None:
+    """Add the command to a parser's."""
+    study = commands.add_parser(
+        "coreference",
+        help="train several seeds on what 'it' means: equally right, differently attentive",
+        description="Train a small encoder once a seed to name the noun that 'it' stands for, and "
+        "print how many held-out sentences each has right and where its heads look from 'it'.",
+    )
+    study.add_argument("--seeds", type=int, default=4, metavar="N", help="how many (default: 4)")
+    study.add_argument(
+        "--read-at",
+        choices=["start", "it"],
+        default="start",
+        help="the position whose vector the answer is read from (default: start)",
+    )
+    study.set_defaults(run=_coreference)
+
+
+def _coreference(options: argparse.Namespace) -> int:
+    from tqdm.auto import tqdm
+
+    from viz_transformer.recipes.coreference import coreference_study, study_table
+
+    rows = coreference_study(
+        range(options.seeds),
+        read_at=options.read_at,
+        progress=lambda seeds: tqdm(seeds, unit="seed"),
+    )
+    print(study_table(rows))
+    return 0
