@@ -19,6 +19,7 @@ from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.recipes import files
+from viz_transformer.recipes.curve import read_curve
 from viz_transformer.recipes.judging import judge, validation_loss
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
@@ -112,7 +113,7 @@ def test_a_loss_that_is_no_number_leaves_the_last_good_checkpoint(tmp_path: Path
         train(tmp_path / "own", progress=spoiled)
     translator = load_translator(tmp_path / "own")
     loss = validation_loss(translator.model, VALIDATION, translator.vocabulary)
-    assert loss == files.read_curve(tmp_path / "own")[0].validation_loss
+    assert loss == read_curve(tmp_path / "own")[0].validation_loss
 
 
 def test_pairs_that_are_too_long_are_told_and_left_out_when_asked(tmp_path: Path) -> None:

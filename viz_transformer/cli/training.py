@@ -125,6 +125,7 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
 
     from viz_transformer.corpus.split import split, without_leaks
     from viz_transformer.recipes import files
+    from viz_transformer.training.parallel import joined, process_number
     from viz_transformer.training.progress import with_bar
 
     validation = _pairs(options, "validation_")
@@ -158,21 +159,25 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
         vocabulary = files.vocabulary_for(
             pairs, others, n_tokens=options.tokens, words=options.words or None
         )
-    done = files.train_files(
-        pairs,
-        validation,
-        options.out,
-        test=test,
-        vocabulary=vocabulary,
-        model=replace(files.MODEL, **given),
-        training=replace(files.TRAINING, **training),
-        look_every=options.look_every,
-        minutes=options.minutes,
-        drop_long=options.drop_long,
-        resume=options.resume,
-        device=options.device,
-        progress=with_bar,
-    )
+    with joined(options.device) as device:
+        is_first = process_number() == 0
+        done = files.train_files(
+            pairs,
+            validation,
+            options.out,
+            test=test,
+            vocabulary=vocabulary,
+            model=replace(files.MODEL, **given),
+            training=replace(files.TRAINING, **training),
+            look_every=options.look_every,
+            minutes=options.minutes,
+            drop_long=options.drop_long,
+            resume=options.resume,
+            device=device,
+            progress=with_bar if is_first else None,
+        )
+    if not is_first:
+        return 0
     for look in done.looks:
         print(f"step {look.step}: validation loss {look.validation_loss:.4f} nats a token")
     if done.stopped:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import torch
 
-from viz_transformer._files import written_whole
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.split import refuse_leaks, too_long
-from viz_transformer.errors import FileError, UserError
+from viz_transformer.errors import UserError
+from viz_transformer.recipes.curve import Look, read_curve, write_curve
 from viz_transformer.recipes.judging import validation_loss
 from viz_transformer.training import (
     Run,
@@ -28,13 +28,12 @@ from viz_transformer.training import (
     make_model,
     save_state,
 )
-from viz_transformer.training.parallel import own_share, process_number
+from viz_transformer.training.parallel import own_share, process_number, sum_of
 from viz_transformer.vocabulary import Tokeniser, Vocabulary, tokenize
 from viz_transformer.vocabulary.subwords import Subwords
 
-#: Where a training that was stopped goes on from, what it measured on the way, and the pairs that
-#: it has never seen.
-STATE, CURVE, TEST = "training.safetensors", "curve.jsonl", "test.tsv"
+#: Where a training that was stopped goes on from, and the pairs that it has never seen.
+STATE, TEST = "training.safetensors", "test.tsv"
 #: Below so many pairs, whole words are learned; above, pieces of words.
 FEW_PAIRS = 5_000
 
@@ -58,24 +57,6 @@ TRAINING = TrainConfig(
     schedule="inverse_sqrt",
     label_smoothing=0.1,
 )
-
-
-@dataclass(frozen=True)
-class Look:
-    """What was measured when the training was looked at.
-
-    Attributes:
-        step: optimiser steps done.
-        loss: the training loss of that step, in nats a token, label smoothing included.
-        validation_loss: that of the averaged weights on the validation pairs, in nats a token,
-            without label smoothing.
-        minutes: since this call of the training began.
-    """
-
-    step: int
-    loss: float
-    validation_loss: float
-    minutes: float
 
 
 @dataclass(frozen=True)
@@ -203,7 +184,7 @@ def train_files(
                 checkpoint.save_weights(folder)
         looks.append(found)
         if is_first:
-            _write_curve(folder, looks)
+            write_curve(folder, looks)
             save_state(run, folder / STATE, facts, average)
 
     stream = batches(
@@ -223,9 +204,11 @@ def train_files(
             average.add(run.model, record.step)
             if record.step % look_every == 0 or record.step == training.n_steps:
                 look(record)
-            if minutes is not None and time.monotonic() - start >= 60 * minutes:
-                stopped = f"after {minutes:g} minutes"
-                break
+            if minutes is not None:
+                is_over = float(time.monotonic() - start >= 60 * minutes)
+                if sum_of(is_over, run.device):  # for one process is for all
+                    stopped = f"after {minutes:g} minutes"
+                    break
     except KeyboardInterrupt:
         stopped = "by hand"
     except UserError as error:
@@ -253,28 +236,6 @@ def _short_enough(
         )
     numbers = {number for number, _ in long}
     return [pair for number, pair in enumerate(pairs) if number not in numbers]
-
-
-def read_curve(folder: str | os.PathLike[str]) -> list[Look]:
-    """Return what a training measured, look by look.
-
-    Raises:
-        FileError: if its file is damaged.
-    """
-    path = Path(folder) / CURVE
-    if not path.exists():
-        return []
-    try:
-        return [Look(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
-    except (OSError, ValueError, TypeError) as error:
-        raise FileError(
-            f"{str(path)!r} is damaged ({error}); begin the training anew in another folder"
-        ) from error
-
-
-def _write_curve(folder: Path, looks: Sequence[Look]) -> None:
-    with written_whole(folder / CURVE) as part:
-        part.write_text("".join(json.dumps(asdict(one)) + "\n" for one in looks), "utf-8")
 
 
 def _made_by(

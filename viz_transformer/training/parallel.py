@@ -7,6 +7,10 @@ share of the step's real tokens, the step is the one that a single process would
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -14,6 +18,19 @@ from torch.nn.parallel import DistributedDataParallel
 
 from viz_transformer.corpus.batches import Batch
 from viz_transformer.errors import UserError
+
+
+@contextmanager
+def joined(device: str) -> Iterator[str]:
+    """Join the processes that `torchrun` started, if it did; yields this process's device."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield device
+        return
+    dist.init_process_group("nccl" if device == "cuda" else "gloo")
+    try:
+        yield f"cuda:{os.environ['LOCAL_RANK']}" if device == "cuda" else device
+    finally:
+        dist.destroy_process_group()
 
 
 def n_processes() -> int:
