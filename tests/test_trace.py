@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, running_text
 
 SOURCE = ("the", "cat", "<eos>")
 TARGET = ("<sos>", "el")
@@ -159,3 +159,17 @@ def test_another_npz_is_not_taken_for_a_trace(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="no trace at"):
         ForwardTrace.load(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        ("el gato <eos>", "el gato <eos>"),
+        ("▁Ein ▁Lie ge . <eos>", "Ein Liege. <eos>"),
+        ("The Ġcat s <0xC3>", "The cats<0xC3>"),
+        ("▁ z oo", "zoo"),
+        ("", ""),
+    ],
+)
+def test_pieces_are_read_as_a_text_and_words_stay_as_they_are(tokens: str, text: str) -> None:
+    assert running_text(tokens.split()) == text

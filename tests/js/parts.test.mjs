@@ -6,7 +6,7 @@ import { test } from "node:test";
 const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
 const { decodeWeights, halfTable, paintMatrix, spans } = await import(new URL("weights.js", STATIC));
 const { colourOf, inkOn, rampOf, STOPS } = await import(new URL("colour.js", STATIC));
-const { elide, joinPieces, shownWeight, visible } = await import(new URL("text.js", STATIC));
+const { elide, joinPieces, runningText, shownWeight, visible } = await import(new URL("text.js", STATIC));
 const { paintThumbnail, paintWeights } = await import(new URL("paint.js", STATIC));
 const { pageModel, revive } = await import(new URL("page.js", STATIC));
 
@@ -146,4 +146,12 @@ test("pieces become a word without their tokenizer's marks", () => {
   assert.equal(joinPieces(["▁the"]), "▁the");
   assert.equal(joinPieces(["▁the"], true), "the"); // unless it is known to be a word
   assert.equal(joinPieces(["▁"], true), "▁");
+});
+
+test("pieces are read as a text, and words stay as they are", () => {
+  assert.equal(runningText(["el", "gato", "<eos>"]), "el gato <eos>");
+  assert.equal(runningText(["▁Ein", "▁Lie", "ge", ".", "<eos>"]), "Ein Liege. <eos>");
+  assert.equal(runningText(["The", "Ġcat", "s", "<0xC3>"]), "The cats<0xC3>");
+  assert.equal(runningText(["▁", "z", "oo"]), "zoo");
+  assert.equal(runningText([]), "");
 });

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viz_transformer.decoding.rules import Rules
 from viz_transformer.decoding.steps import Looks
-from viz_transformer.trace import Candidate, DecodeStep, Probable
+from viz_transformer.trace import Candidate, DecodeStep, Probable, running_text
 
 _N_PROBABLE = 8  # how much of each distribution's top is kept
 
@@ -140,7 +140,7 @@ class Recorder:
                 winner = found[beaten_by]
                 margin = winner.log_prob - one.log_prob
                 ids = (*texts[winner.parent], winner.token)
-                text = " ".join(words.tokens[i] for i in ids)
+                text = running_text([words.tokens[i] for i in ids])
                 last = "the last that may end here" if ends else "the last that is kept"
                 reason = f"{margin:.2f} nats behind {text!r}, {last}"
             told.append(

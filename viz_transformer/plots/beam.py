@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt import set_alt_text
 from viz_transformer.plots.labels import label, label_font
+from viz_transformer.trace import running_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,7 +184,8 @@ def _tree_in_words(search: DecodeTrace, step: int) -> str:
     if not search.hypotheses:
         return told
     best = search.hypotheses[0]
-    return f"{told} The best text is {' '.join(map(label, best.tokens))}, score {best.score:.3f}."
+    text = running_text([label(token) for token in best.tokens])
+    return f"{told} The best text is {text}, score {best.score:.3f}."
 
 
 def _checked(search: DecodeTrace, step: int | None) -> int:

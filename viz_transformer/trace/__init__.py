@@ -18,6 +18,7 @@ from viz_transformer.trace.decode import (
 from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, ForwardTrace
 from viz_transformer.trace.lines import code_lines
 from viz_transformer.trace.steps import STEPS, AttentionSteps, WorkedHead, work_through
+from viz_transformer.trace.text import running_text
 from viz_transformer.trace.training import Moment, TrainingTrace
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "TrainingTrace",
     "WorkedHead",
     "code_lines",
+    "running_text",
     "work_through",
 ]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import DecodeStep, DecodeTrace, FloatArray, Hypothesis
+from viz_transformer.trace import DecodeStep, DecodeTrace, FloatArray, Hypothesis, running_text
 from viz_transformer.widgets.view import sendable
 
 #: What a step's attention may be recorded of, the source first.
@@ -91,7 +90,7 @@ def in_words(found: Found) -> str:
     best, greedy = found.search.hypotheses[0], found.greedy
     way = "Sampling drew" if found.sampled else "Beam search found"
     worth = "log-probability" if found.sampled else "score"
-    here = f"{way} {_text(best.tokens)} ({worth} {_number(best.score)})"
+    here = f"{way} {_text(running_text(best.tokens))} ({worth} {_number(best.score)})"
     if greedy is None:
         return f"{here}."
     if greedy.tokens == best.tokens:
@@ -99,15 +98,16 @@ def in_words(found: Found) -> str:
     value = greedy.log_prob if found.sampled else greedy.score
     end = found.search.end_token
     one, other = (*best.tokens, end), (*greedy.tokens, end)
-    told = f"Greedy search would have written {_text(greedy.tokens)} ({worth} {_number(value)}). "
+    written = _text(running_text(greedy.tokens))
+    told = f"Greedy search would have written {written} ({worth} {_number(value)}). "
     pairs = enumerate(zip(one, other, strict=False), start=1)
     parting = next(((step, *pair) for step, pair in pairs if pair[0] != pair[1]), None)
     if parting is None:  # one of them holds the end token as a word
         return f"{told}{here}."
     step, own, its = parting
     return (
-        f"{told}{here}. They part at step {step}: greedy search writes {_text([its])}, and this "
-        f"text has {_text([own])}."
+        f"{told}{here}. They part at step {step}: greedy search writes {_text(its)}, and this "
+        f"text has {_text(own)}."
     )
 
 
@@ -181,9 +181,9 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _text(tokens: Sequence[str]) -> str:
+def _text(text: str) -> str:
     # Isolated, so that a right-to-left word leaves the sentence in its order.
-    return f"“\u2068{' '.join(tokens) if tokens else '(nothing)'}\u2069”"
+    return f"“\u2068{text or '(nothing)'}\u2069”"
 
 
 def _number(value: float) -> str:

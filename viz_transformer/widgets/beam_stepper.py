@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import DecodeTrace
+from viz_transformer.trace import DecodeTrace, running_text
 from viz_transformer.widgets.beam_pack import (
     Found,
     attention_of,
@@ -104,7 +104,7 @@ class BeamStepper(BeamTraits):
         if sentence is None:
             read = first.source_tokens or first.prompt_tokens
             read = read[:-1] if read[-1:] == (first.end_token,) else read
-            sentence = " ".join(sendable(read))
+            sentence = running_text(sendable(read))
         beside = greedy if isinstance(greedy, Mapping) else dict.fromkeys(named, greedy)
         looks = attention_of(first, 0)
         self._known: dict[str, Found] = {}
@@ -197,7 +197,7 @@ class BeamStepper(BeamTraits):
         )
         if self.chosen is not None and self.chosen < len(candidates):
             one, text = candidates[self.chosen], texts_of(search)[step][self.chosen]
-            said += f" Chosen: {' '.join(text)}, {one.status}: {one.reason}."
+            said += f" Chosen: {running_text(text)}, {one.status}: {one.reason}."
         return f"{said} {in_words(found)}"
 
     def __repr__(self) -> str:

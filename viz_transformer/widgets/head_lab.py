@@ -10,7 +10,7 @@ import traitlets
 
 from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, running_text
 from viz_transformer.widgets.bundle import bundle
 from viz_transformer.widgets.view import Answer, Index, SelectionError, View, sendable, styles
 
@@ -127,7 +127,7 @@ class HeadLab(View):
     def alt_text(self) -> str:
         """Return what the view shows now in words."""
         before, after = self._before_and_after()
-        said = f"“{self.sentence}” is translated as “{' '.join(before['translation'])}”"
+        said = f"“{self.sentence}” is translated as “{running_text(before['translation'])}”"
         if not self.factors:
             return f"{said} with every head as it is. {effects_in_words(self.effects())}"
         changed = ", ".join(
@@ -138,9 +138,9 @@ class HeadLab(View):
         most = int(np.abs(change).argmax())
         signed = f"{change[most]:+.3f}".replace("-", "−")
         return (
-            f"{said}, and with {changed} as “{' '.join(after['translation'])}”. The loss goes from "
-            f"{before['loss']:.3f} to {after['loss']:.3f} nats per token; the log-probability of "
-            f"“{before['output'][most]}” changes most, by {signed}."
+            f"{said}, and with {changed} as “{running_text(after['translation'])}”. "
+            f"The loss goes from {before['loss']:.3f} to {after['loss']:.3f} nats per token; "
+            f"the log-probability of “{before['output'][most]}” changes most, by {signed}."
         )
 
     def __repr__(self) -> str:

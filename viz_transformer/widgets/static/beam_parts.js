@@ -1,7 +1,7 @@
 // What the beam stepper computes: where a candidate stands, what became of it, where it looked.
 
 import { plainNumber } from "./head_lab_parts.js";
-import { quoted, visible } from "./text.js";
+import { quoted, runningText, visible } from "./text.js";
 import { decodeWeights } from "./weights.js";
 
 /** The mark and the word for each fate, so that none is told by its colour alone. */
@@ -81,7 +81,7 @@ export function nats(value, digits = 3) {
 
 /** A candidate in words: its text, what became of it and why, and what it is worth. */
 export function fateInWords(candidate, text) {
-  return `${quoted(text.map(visible).join(" "))}: ${FATES[candidate.status][1]}, ${visible(candidate.reason)}. ` +
+  return `${quoted(runningText(text))}: ${FATES[candidate.status][1]}, ${visible(candidate.reason)}. ` +
     `Log-probability ${nats(candidate.log_prob)}, score ${nats(candidate.score)}.`;
 }
 

@@ -7,7 +7,7 @@ import { beamBar, stepBar } from "./beam_bar.js";
 import { beamTexts, carriedInWords, fateInWords, filtersInWords, headInWords, keysOf, looksOf, nats, searchRequest, settingsInWords, shownIn } from "./beam_parts.js";
 import { candidateTable, distributionTable } from "./beam_tables.js";
 import { beamTree } from "./beam_tree.js";
-import { choice, element } from "./controls.js";
+import { choice, element, markedText } from "./controls.js";
 import { openView } from "./frame.js";
 import { differences } from "./head_lab_parts.js";
 import { canonical, NEEDS_KERNEL, openKernel } from "./kernel.js";
@@ -171,11 +171,7 @@ function render({ model, el }) {
       const told = JSON.stringify([tokens, marks[which]]);
       if (text.dataset.told === told) return;
       text.dataset.told = told;
-      text.replaceChildren(...(tokens.length ? tokens : ["(nothing)"]).flatMap((token, i) => {
-        const word = document.createElement(marks[which][i] ? "mark" : "bdi");
-        word.textContent = visible(token);
-        return i ? [" ", word] : [word];
-      }));
+      text.replaceChildren(...markedText(tokens.length ? tokens : ["(nothing)"], marks[which]));
     });
   }
 

@@ -2,7 +2,7 @@
 
 import { chanceOf, FATES, nats } from "./beam_parts.js";
 import { element } from "./controls.js";
-import { visible } from "./text.js";
+import { runningText, visible } from "./text.js";
 
 /** A table with a caption that can be scrolled: {box, caption, body}. */
 function tableIn(parent, name, columns) {
@@ -40,7 +40,7 @@ export function candidateTable(parent, { onChoose }) {
       candidates.forEach((candidate, index) => {
         const line = element(body, "tr", `vt-${candidate.status}${index === best ? " vt-best" : ""}`);
         const link = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", { type: "button", "data-lm-suppress-shortcuts": "true" });
-        element(link, "bdi").textContent = texts[index].map(visible).join(" ");
+        element(link, "bdi").textContent = runningText(texts[index]);
         link.addEventListener("click", () => onChoose(index));
         element(line, "td").textContent = nats(candidate.log_prob);
         element(line, "td").textContent = nats(candidate.score);

@@ -1,5 +1,7 @@
 // The controls that views share: native elements, so that keyboards and screen readers know them.
 
+import { runningPieces } from "./text.js";
+
 let nextId = 0;
 
 /** A new element inside `parent`. */
@@ -74,6 +76,15 @@ export function choice(parent, label, options, onChange) {
   for (const [value, text] of options) element(select, "option", "", { value }).textContent = text;
   select.addEventListener("change", () => onChange(select.value));
   return { node, set: (value) => { select.value = value; } };
+}
+
+/** Tokens as a text to read: a node for each, those that are marked as such. */
+export function markedText(tokens, marked) {
+  return runningPieces(tokens).flatMap(({ text, spaced }, i) => {
+    const node = document.createElement(marked[i] ? "mark" : "bdi");
+    node.textContent = text;
+    return spaced ? [" ", node] : [node];
+  });
 }
 
 /** A name that no other element of the page has. */

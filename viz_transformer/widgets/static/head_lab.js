@@ -3,7 +3,7 @@
 // State lives in the model's traits. What the function behind the view has answered is kept here,
 // under what was asked; a frame shows what is known and asks for the next thing that is not.
 
-import { button, element, slider } from "./controls.js";
+import { button, element, markedText, slider } from "./controls.js";
 import { openView } from "./frame.js";
 import { KIND_NAMES } from "./heads.js";
 import { headGrid } from "./head_lab_grid.js";
@@ -223,11 +223,7 @@ function render({ model, el }) {
       const told = JSON.stringify([translation, marks[which]]);
       if (lines[which].dataset.told === told) return;
       lines[which].dataset.told = told;
-      lines[which].replaceChildren(...translation.flatMap((word, i) => {
-        const node = document.createElement(marks[which][i] ? "mark" : "bdi");
-        node.textContent = visible(word);
-        return i ? [" ", node] : [node];
-      }));
+      lines[which].replaceChildren(...markedText(translation, marks[which]));
     });
   }
 

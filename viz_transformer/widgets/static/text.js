@@ -42,6 +42,26 @@ export function quoted(token) {
 }
 
 /**
+ * Tokens as a text to read: for each what to write for it, and whether a space goes before it.
+ * Pieces are joined where some token is marked as the beginning of a word (▁the, Ġthe); trace/text.py
+ * does the same.
+ */
+export function runningPieces(tokens) {
+  const marked = tokens.some((token) => /^[▁Ġ]/.test(token));
+  return tokens.map((token, i) => {
+    const begins = marked && /^[▁Ġ]/.test(token);
+    const apart = !marked || begins || /^<(?!0x).*>$/s.test(token);
+    const text = begins ? token.slice(1) : token;
+    return { text: text || !begins ? visible(text) : "", spaced: i > 0 && apart };
+  });
+}
+
+/** Tokens as one text to read. */
+export function runningText(tokens) {
+  return runningPieces(tokens).map(({ text, spaced }) => (spaced ? ` ${text}` : text)).join("");
+}
+
+/**
  * One word of its pieces, without the marks that tokenizers put on them (##ing, ▁the, Ġthe, the</w>).
  * A piece alone keeps its marks, unless it is known to be a word.
  */

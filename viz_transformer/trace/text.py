@@ -1,0 +1,29 @@
+"""Tokens as running text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+#: What tokenizers put before a piece that begins a word: SentencePiece's mark, and GPT-2's.
+_MARKS = ("▁", "Ġ")
+
+
+def running_text(tokens: Sequence[str]) -> str:
+    """Return tokens as a text to read: pieces of words joined, words with a space between them.
+
+    Which tokens are pieces is known by the marks before those that begin a word; where there is
+    no such mark, every token is a word. A mark of the model's own, ``<eos>``, stands apart.
+
+    >>> running_text(("▁Ein", "▁Lie", "ge", "stuhl", "<eos>"))
+    'Ein Liegestuhl <eos>'
+
+    The views do the same in widgets/static/text.js.
+    """
+    if not any(token.startswith(_MARKS) for token in tokens):
+        return " ".join(tokens)
+    text = ""
+    for token in tokens:
+        begins = token.startswith(_MARKS)
+        apart = begins or (token.startswith("<") and token.endswith(">") and token[1:3] != "0x")
+        text += (" " if text and apart else "") + (token[1:] if begins else token)
+    return text
