@@ -26,7 +26,7 @@ def test_it_gives_the_same_file_twice_and_says_how_it_was_made(
     small_corpus: None, tmp_path: Path
 ) -> None:
     training = replace(recipes.TRAINING, n_steps=12, batch_size=16)
-    digests = []
+    digests, traces = [], []
     for name in ("first", "again"):
         seen: list[int] = []
 
@@ -43,7 +43,12 @@ def test_it_gives_the_same_file_twice_and_says_how_it_was_made(
         assert made_by["sha256"]["model.safetensors"] == digest
         assert made_by["training"]["n_steps"] == 12
         digests.append(digest)
+        traces.append((folder / recipes.TRAINING_TRACE).read_bytes())
     assert digests[0] == digests[1]
+    assert traces[0] == traces[1]
+    seen = recipes.load_training(tmp_path / "first")
+    assert (seen.moments[0].step, seen.moments[-1].step) == (0, 12)
+    assert seen.steps.tolist() == list(range(1, 13))
     assert load_translator(tmp_path / "first").config.d_model == recipes.MODEL.d_model
 
 

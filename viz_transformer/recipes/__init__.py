@@ -24,24 +24,27 @@ from viz_transformer.recipes.recording import (
     recorded,
 )
 from viz_transformer.recipes.six_pairs import (
-    LARGE_SIX_PAIRS_MODEL,
-    LARGE_SIX_PAIRS_TRAINING,
+    LARGE_MODEL,
+    LARGE_TRAINING,
     SIX_PAIRS_MODEL,
-    SIX_PAIRS_TRAINING,
+    SMALL_MODEL,
+    SMALL_TRAINING,
     six_pairs_training,
     six_pairs_translator,
     train_six_pairs,
+    write_six_pairs_trainings,
 )
 
 __all__ = [
     "BUNDLED_TRAININGS",
-    "LARGE_SIX_PAIRS_MODEL",
-    "LARGE_SIX_PAIRS_TRAINING",
+    "LARGE_MODEL",
+    "LARGE_TRAINING",
     "MODEL",
     "POSITIONS",
     "POSITIONS_TRAINING",
     "SIX_PAIRS_MODEL",
-    "SIX_PAIRS_TRAINING",
+    "SMALL_MODEL",
+    "SMALL_TRAINING",
     "TRAINING",
     "TRAINING_TRACE",
     "WATCHED",
@@ -57,4 +60,5 @@ __all__ = [
     "train_english_spanish",
     "train_learned_positions",
     "train_six_pairs",
+    "write_six_pairs_trainings",
 ]
