@@ -8,7 +8,11 @@ import traitlets
 
 import viz_transformer as vt
 from tests.hand_made_training import PAIRS, STEPS, hostile_training, make_training
-from viz_transformer.analysis import entropy_share_over_training, most_sharpened
+from viz_transformer.analysis import (
+    entropy_share_over_training,
+    head_entropy_share,
+    most_sharpened,
+)
 from viz_transformer.export import export_html
 from viz_transformer.plots.training import nearest_moment, plot_training, strip_moments
 from viz_transformer.widgets import training_pack
@@ -47,6 +51,17 @@ def test_each_side_has_a_head_of_its_own(two: TrainingScrubber) -> None:
     with pytest.raises(traitlets.TraitError, match=r"layer=5, but here there are 2"):
         two.layer = 5
     assert two.other_layer == 5
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_entropy_over_training_is_that_of_each_trace(kind: str) -> None:
+    trace = make_training()
+    for sentence in range(3):
+        each = [head_entropy_share(one.traces[sentence], kind) for one in trace.moments]
+        over = entropy_share_over_training(trace, sentence, kind)
+        assert over == pytest.approx(np.stack(each), abs=1e-12)
+    with pytest.raises(vt.UserError, match="choose 0 to 2"):
+        most_sharpened(trace, 3, kind)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from viz_transformer.analysis.measures import Float64, head_entropy_share
+from viz_transformer.analysis.lookup import attention_of
+from viz_transformer.analysis.measures import (
+    Float64,
+    attending,
+    entropy_bits,
+    mean_over,
+    reachable_keys,
+)
 from viz_transformer.errors import UserError
-from viz_transformer.trace import TrainingTrace
+from viz_transformer.trace import Moment, TrainingTrace
 
 
 def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) -> Float64:
@@ -22,14 +31,7 @@ def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) 
     Raises:
         UserError: if there is no such sentence or attention.
     """
-    if not 0 <= sentence < len(trace.sources):
-        raise UserError(
-            f"sentence={sentence}, but the training was watched on {len(trace.sources)}; "
-            f"choose 0 to {len(trace.sources) - 1}"
-        )
-    return np.stack(
-        [head_entropy_share(moment.traces[sentence], kind) for moment in trace.moments]
-    )  # [moment, layer, head]
+    return _shares(trace, trace.moments, sentence, kind)
 
 
 def most_sharpened(trace: TrainingTrace, sentence: int, kind: str) -> tuple[int, int]:
@@ -43,7 +45,25 @@ def most_sharpened(trace: TrainingTrace, sentence: int, kind: str) -> tuple[int,
     Raises:
         UserError: if there is no such sentence or attention.
     """
-    share = entropy_share_over_training(trace, sentence, kind)
-    fall = np.nan_to_num(share[0] - share[-1], nan=-np.inf)  # [layer, head]
+    first, last = _shares(trace, (trace.moments[0], trace.moments[-1]), sentence, kind)
+    fall = np.nan_to_num(first - last, nan=-np.inf)  # [layer, head]
     layer, head = np.unravel_index(int(fall.argmax()), fall.shape)
     return int(layer), int(head)
+
+
+def _shares(trace: TrainingTrace, moments: Sequence[Moment], sentence: int, kind: str) -> Float64:
+    if not 0 <= sentence < len(trace.sources):
+        raise UserError(
+            f"sentence={sentence}, but the training was watched on {len(trace.sources)}; "
+            f"choose 0 to {len(trace.sources) - 1}"
+        )
+    # All heads of a moment at once: one by one, as of a long text, a small training took seconds.
+    return np.stack(
+        [_share(attention_of(moment.traces[sentence], kind), kind) for moment in moments]
+    )  # [moment, layer, head]
+
+
+def _share(weights: np.ndarray, kind: str) -> Float64:
+    reachable = reachable_keys(weights, kind)  # [query]
+    most = np.log2(np.maximum(reachable, 2))  # [query], in bits
+    return mean_over(entropy_bits(weights) / most, attending(weights) & (reachable > 1))
