@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import viz_transformer.recipes as recipes
+from viz_transformer.cli import main
 from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.translator import load_translator
@@ -50,6 +51,16 @@ def test_it_gives_the_same_file_twice_and_says_how_it_was_made(
     assert (seen.moments[0].step, seen.moments[-1].step) == (0, 12)
     assert seen.steps.tolist() == list(range(1, 13))
     assert load_translator(tmp_path / "first").config.d_model == recipes.MODEL.d_model
+
+
+def test_the_command_names_the_trace_beside_the_checkpoint(
+    small_corpus: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "en-es", "--steps", "2", "--out", str(tmp_path / "new")]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"wrote {tmp_path / 'new'}, ")
+    assert out.endswith(f"{tmp_path / 'new' / 'training.npz'}\n")
+    assert len(recipes.load_training(tmp_path / "new").moments) == 3
 
 
 def test_evaluation_names_both_held_out_sets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,7 @@ def _train(options: argparse.Namespace) -> int:
 def _train_bundled(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
-    from viz_transformer.recipes import TRAINING, train_english_spanish
+    from viz_transformer.recipes import TRAINING, TRAINING_TRACE, train_english_spanish
     from viz_transformer.training.progress import with_bar
 
     steps = TRAINING.n_steps if options.steps is None else options.steps
@@ -116,7 +116,7 @@ def _train_bundled(options: argparse.Namespace) -> int:
         training,
         progress=lambda records, total: with_bar(records, 0, total),
     )
-    print(f"wrote {folder}")
+    print(f"wrote {folder}, and what was seen of the training: {folder / TRAINING_TRACE}")
     return 0
 
 
