@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -21,6 +22,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.recipes import files
 from viz_transformer.recipes.curve import read_curve
 from viz_transformer.recipes.judging import judge, validation_loss
+from viz_transformer.recipes.recording import load_training
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
@@ -79,6 +81,11 @@ def test_stopped_and_resumed_it_ends_as_if_it_never_was(tmp_path: Path) -> None:
     assert [look.step for look in rest.looks] == [5, 7, 10, 12]
     assert rest.looks[-1].validation_loss == whole.looks[-1].validation_loss
     assert weights(rest.folder) == weights(whole.folder)
+    seen, expected = load_training(rest.folder), load_training(whole.folder)
+    assert [moment.step for moment in seen.moments] == [0, 5, 10, 12]
+    assert seen.moments[-1].translations == expected.moments[-1].translations
+    assert seen.moments[-1].losses == expected.moments[-1].losses
+    np.testing.assert_array_equal(seen.losses, expected.losses)
 
 
 def test_it_stops_when_its_minutes_are_over_and_keeps_what_was_learned(tmp_path: Path) -> None:

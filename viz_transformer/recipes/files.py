@@ -20,6 +20,7 @@ from viz_transformer.corpus.split import refuse_leaks, too_long
 from viz_transformer.errors import UserError
 from viz_transformer.recipes.curve import Look, read_curve, write_curve
 from viz_transformer.recipes.judging import validation_loss
+from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, load_training
 from viz_transformer.training import (
     Run,
     StepRecord,
@@ -36,6 +37,8 @@ from viz_transformer.vocabulary.subwords import Subwords
 STATE, TEST = "training.safetensors", "test.tsv"
 #: Below so many pairs, whole words are learned; above, pieces of words.
 FEW_PAIRS = 5_000
+#: Validation sentences, of middling length, whose heads are recorded at every look.
+WATCHED = 3
 
 #: For real text.
 MODEL = ModelConfig(
@@ -123,7 +126,8 @@ def train_files(
     """Train a translator, and keep at every look the weights that are best so far.
 
     The folder is a checkpoint from the first look on, usable in every view. It also holds the
-    state that a stopped training goes on from, bit for bit on the same machine, and the curve.
+    state that a stopped training goes on from, bit for bit on the same machine, the curve, and the
+    recorded heads of a few sentences (`load_training(folder)`).
     Ctrl-C stops after the step under way, and keeps what was learned.
 
     Args:
@@ -157,19 +161,27 @@ def train_files(
     train = _short_enough(train, vocabulary, model.max_length, drop_long)
     validation = _short_enough(validation, vocabulary, model.max_length, drop_long)
     facts = {"data": _digest(train), "vocabulary": _sha256(vocabulary.to_json())}
+    watched = sorted(validation, key=lambda pair: len(pair.source))[len(validation) // 2 :][
+        :WATCHED
+    ]
     run = Run(make_model(model, training.seed), training, device)
     average = WeightAverage(run.model)
+    moments = sorted({*range(0, training.n_steps, look_every), training.n_steps})
+    recorder = Recorder(run.model, vocabulary, watched, folder.name, moments)
     checkpoint = Checkpoint(run.model, vocabulary)
     is_first = process_number() == 0  # of processes that train together, one writes
     looks: list[Look] = []
     if resume:
         load_state(run, folder / STATE, facts, average)
         looks = [look for look in read_curve(folder) if look.step <= run.step]
+        recorder.take_up(load_training(folder), run.step)
     elif is_first:
         notes = {"made_by.json": _made_by(training, train, validation)}
         if test:
             notes[TEST] = "".join(f"{pair.source}\t{pair.target}\n" for pair in test)
         checkpoint.save(folder, notes)
+    if not resume:
+        recorder.look(0)
     start, stopped = time.monotonic(), ""
 
     def look(record: StepRecord) -> None:
@@ -182,9 +194,11 @@ def train_files(
             )
             if is_first and all(found.validation_loss <= one.validation_loss for one in looks):
                 checkpoint.save_weights(folder)
+            recorder.look(record.step)
         looks.append(found)
         if is_first:
             write_curve(folder, looks)
+            recorder.trace().save(folder / TRAINING_TRACE)
             save_state(run, folder / STATE, facts, average)
 
     stream = batches(
@@ -202,6 +216,7 @@ def train_files(
             records if progress is None else progress(records, run.step, training.n_steps)
         ):
             average.add(run.model, record.step)
+            recorder.hear(record)
             if record.step % look_every == 0 or record.step == training.n_steps:
                 look(record)
             if minutes is not None:

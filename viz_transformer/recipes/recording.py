@@ -143,6 +143,14 @@ class Recorder:
             traces=traces,
         )
 
+    def take_up(self, trace: TrainingTrace, step: int) -> None:
+        """Keep what was recorded of the training's beginning, up to the step it goes on from."""
+        self._taken |= {one.step: one for one in trace.moments if one.step <= step}
+        curve = zip(
+            trace.steps.tolist(), trace.losses.tolist(), trace.accuracies.tolist(), strict=True
+        )
+        self._curve += [point for point in curve if point[0] <= step]
+
     def hear(self, record: StepRecord) -> None:
         """Keep a point of the loss curve."""
         self._curve.append((record.step, record.loss, record.token_accuracy))
