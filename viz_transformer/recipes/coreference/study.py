@@ -29,10 +29,11 @@ from viz_transformer.recipes.coreference.model import (
 Noun = Literal["animal", "place"]
 
 _LEGEND = """\
-right: held-out sentences whose noun was named. tired: animal, wide: place: the weight from "it" on
-the noun meant, of the head of the last layer that looks there most, and the mean over its heads; an
-even look is 1/13 = 0.08. surest head: layer and head with the largest such weight over both, and
-what is right without that head. blind: what is right when "it" can see neither noun, in any layer."""
+right: held-out sentences whose noun was named. tired: animal, wide: place: the weight from "it"
+on the noun meant, of the head of the last layer that looks there most, and the mean over its
+heads; an even look is 1/13 = 0.08. surest head: layer and head with the largest such weight over
+both, and what is right without that head. blind: what is right when "it" can see neither noun, in
+any layer. Read at <sos>, the last layer's look from "it" is part of no answer."""
 
 
 @dataclass(frozen=True)
