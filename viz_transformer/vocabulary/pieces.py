@@ -6,7 +6,8 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from viz_transformer.errors import UserError
@@ -65,10 +66,12 @@ def learn(texts: Iterable[str], n_pieces: int) -> tuple[list[str], list[tuple[st
     return characters, [(first, second) for first, second in merges]
 
 
-def make_encoder(ids: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> Tokenizer:
-    """Return what cuts text into pieces and bytes: ``make_encoder(…).encode(text).ids``.
+def make_cutter(
+    ids: Mapping[str, int], merges: Sequence[tuple[str, str]]
+) -> Callable[[str], tuple[int, ...]]:
+    """Return a function that cuts a word, which holds no white space, into ids.
 
-    It knows the tokens of `ids` and finds no others in a text.
+    It knows the tokens of `ids` and finds no others in a word.
 
     Raises:
         UserError: if the library is missing.
@@ -76,7 +79,13 @@ def make_encoder(ids: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> T
     library = _library()
     encoder = library.Tokenizer(library.models.BPE(dict(ids), list(merges), byte_fallback=True))
     _set_borders(encoder)
-    return encoder
+
+    # Text repeats its words, and to look one up takes a tenth of the time that cutting it takes.
+    @lru_cache(maxsize=2**16)
+    def cut(word: str) -> tuple[int, ...]:
+        return tuple(encoder.encode(word).ids)
+
+    return cut
 
 
 def _frequent_characters(texts: Iterable[str], most: int) -> list[str]:

@@ -11,15 +11,11 @@ Units"; the mark and the bytes are those of SentencePiece (Kudo and Richardson 2
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 from viz_transformer.errors import UserError
-from viz_transformer.vocabulary.pieces import MARK, learn, make_encoder, normalised
+from viz_transformer.vocabulary.pieces import MARK, learn, make_cutter, normalised
 from viz_transformer.vocabulary.words import SPECIAL_TOKENS, Side
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 _BYTES = tuple(f"<0x{value:02X}>" for value in range(256))
 _N_FIXED = len(SPECIAL_TOKENS) + len(_BYTES)
@@ -67,7 +63,7 @@ class Subwords:
             raise UserError("a merge spells a special token or a byte; leave it out")
         self.languages = languages
         self._characters, self._merges = tuple(characters), tuple(map(tuple, merges))
-        self._encoder: Tokenizer | None = None
+        self._cut: Callable[[str], tuple[int, ...]] | None = None
 
     @classmethod
     def train(
@@ -127,12 +123,12 @@ class Subwords:
         text = normalised(text)
         if not text:
             raise UserError("the text holds no word; type a sentence")
-        if self._encoder is None:
+        if self._cut is None:
             # Without the special tokens: what it does not know it cannot find in a text.
             n_special = len(SPECIAL_TOKENS)
             ids = {token: index for token, index in self._ids.items() if index >= n_special}
-            self._encoder = make_encoder(ids, self._merges)
-        return self._encoder.encode(text).ids
+            self._cut = make_cutter(ids, self._merges)
+        return [index for word in text.split(" ") for index in self._cut(word)]
 
     def source_ids(self, text: str) -> list[int]:
         """Return what the encoder reads: the pieces' ids, then ``<eos>``.
