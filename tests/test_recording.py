@@ -1,0 +1,294 @@
+"""Recorded trainings: nothing is disturbed, what is seen is right, and what they show."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import viz_transformer.recipes as recipes
+from viz_transformer._files import bundled
+from viz_transformer.analysis import head_entropy_share
+from viz_transformer.config import TrainConfig, count_parameters
+from viz_transformer.corpus import english_spanish, is_held_out, vocabulary_of
+from viz_transformer.corpus.batches import batches
+from viz_transformer.corpus.files import TextPair
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.model import Transformer
+from viz_transformer.recipes.recording import Recorder, moments_for, recorded
+from viz_transformer.trace import TrainingTrace
+from viz_transformer.training import StepRecord, fit, make_model
+from viz_transformer.translator import Translator, load_translator
+from viz_transformer.vocabulary import UnknownWordError
+
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+
+VOCABULARY = vocabulary_of(SIX_PAIRS)
+CONFIG = replace(recipes.SIX_PAIRS_MODEL, vocab_size=len(VOCABULARY), n_encoder_layers=1)
+
+
+def new_model(**changes: object) -> Transformer:
+    return make_model(replace(CONFIG, **changes), 0)
+
+
+def recorder_of(model: Transformer, moments: object = (0, 2), **changes: object) -> Recorder:
+    values = {"pairs": SIX_PAIRS[:3], "name": "seed 0", **changes}
+    return Recorder(model, VOCABULARY, moments=moments, **values)
+
+
+def steps(model: Transformer, n_steps: int = 6) -> Iterator[StepRecord]:
+    training = TrainConfig(n_steps=n_steps, batch_size=2, warmup_steps=2)
+    return fit(model, batches(SIX_PAIRS, VOCABULARY, 2, 0), training)
+
+
+@pytest.mark.parametrize("positional", ["sinusoidal", "learned", "rotary"])
+def test_a_watched_training_gives_the_same_weights_to_the_last_bit(positional: str) -> None:
+    watched, alone = new_model(positional=positional), new_model(positional=positional)
+    recorder = recorder_of(watched, range(7))
+    before = torch.get_rng_state()
+    losses = [record.loss for record in recorded(steps(watched), recorder)]
+    assert torch.equal(torch.get_rng_state(), before)
+    assert losses == [record.loss for record in steps(alone)]
+    assert len(recorder.trace().moments) == 7
+    for name, weights in alone.state_dict().items():
+        assert torch.equal(weights, watched.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_look_leaves_the_model_as_it_was(training: bool) -> None:
+    model = new_model(dropout=0.5).train(training)
+    before = torch.get_rng_state()
+    recorder = recorder_of(model)
+    recorder.look(0)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(module.training is training for module in model.modules())
+    assert all(weights.grad is None and weights.requires_grad for weights in model.parameters())
+    assert [*map(id, model.parameters())] == [*map(id, recorder._traced.parameters())]
+
+
+def test_a_moment_holds_what_the_translator_says_of_the_same_weights() -> None:
+    model = new_model()
+    recorder = recorder_of(model, (0, 4), pairs=SIX_PAIRS)
+    for _ in recorded(steps(model, 4), recorder):
+        pass
+    seen = recorder.trace()
+    assert [moment.step for moment in seen.moments] == [0, 4]
+    for moment, weights in zip(seen.moments, (new_model(), model), strict=True):
+        translator = Translator(weights.eval(), VOCABULARY)
+        for number, (source, target) in enumerate(zip(seen.sources, seen.references, strict=True)):
+            greedy = translator.decode(source, beam_width=1).hypotheses[0]
+            assert moment.translations[number] == " ".join(greedy.tokens)
+            loss = -translator.log_probs(source, target).mean()
+            assert moment.losses[number] == pytest.approx(loss, abs=1e-9)
+            wanted, held = translator.trace(source, target), moment.traces[number]
+            assert held.source_tokens == wanted.source_tokens
+            assert held.target_tokens == wanted.target_tokens
+            assert held.output_tokens == wanted.output_tokens
+            for kind in ("encoder", "decoder", "cross"):
+                np.testing.assert_array_equal(held.attention(kind), wanted.attention(kind))
+
+
+def test_it_looks_only_at_its_moments_and_keeps_the_curve() -> None:
+    model = new_model()
+    recorder = recorder_of(model, [2, 5, 9])
+    records = list(recorded(steps(model), recorder))
+    seen = recorder.trace()
+    assert [moment.step for moment in seen.moments] == [2, 5]
+    assert seen.name == "seed 0"
+    assert seen.steps.tolist() == [1, 2, 3, 4, 5, 6]
+    np.testing.assert_allclose(seen.losses, [record.loss for record in records], rtol=1e-6)
+    assert seen.accuracies.max() <= 1
+
+
+def test_text_pairs_are_watched_like_pairs_of_words() -> None:
+    texts = [TextPair(" ".join(pair.source), " ".join(pair.target)) for pair in SIX_PAIRS[:3]]
+    one, other = recorder_of(new_model()), recorder_of(new_model(), pairs=texts)
+    for recorder in (one, other):
+        recorder.look(0)
+    assert (
+        one.trace().references
+        == other.trace().references
+        == ("hola mundo", "te amo", *(("el gato es negro",)))
+    )
+    assert one.trace().moments[0].losses == other.trace().moments[0].losses
+
+
+@pytest.mark.parametrize("n", [1, 499, 500, 501, 5000])
+def test_a_long_curve_is_thinned_and_keeps_its_ends(n: int) -> None:
+    recorder = recorder_of(new_model())
+    recorder.look(0)
+    for step in range(1, n + 1):
+        recorder.hear(StepRecord(step, 1 / step, 0.5, 1e-3, 1.0, 1e4))
+    curve = recorder.trace()
+    assert len(curve.steps) <= 500
+    assert len(curve.steps) >= min(n, 300)
+    assert (curve.steps[0], curve.steps[-1]) == (1, n)
+    assert (np.diff(curve.steps) > 0).all()
+    np.testing.assert_allclose(curve.losses, 1 / curve.steps, rtol=1e-6)
+    if n > 500:  # where most happens, every step
+        assert curve.steps[:20].tolist() == list(range(1, 21))
+        assert np.diff(curve.steps).max() <= 2 * n / 249
+
+
+@pytest.mark.parametrize("n_steps", [1, 2, 10, 100, 300, 5000, 100_000])
+def test_moments_start_at_0_end_at_the_end_and_move_apart(n_steps: int) -> None:
+    moments = moments_for(n_steps)
+    assert (moments[0], moments[-1]) == (0, n_steps)
+    assert len(moments) <= 24
+    apart = np.diff(moments)
+    assert (apart > 0).all()
+    assert (np.diff(apart) >= -1).all()  # but for rounding
+    if n_steps >= 300:
+        assert len(moments) >= 22
+        assert apart[-1] > 20 * apart[0]
+
+
+def test_a_trained_folder_and_a_file_load_like_the_bundled_ones(tmp_path: Path) -> None:
+    recorder = recorder_of(new_model())
+    recorder.look(0)
+    path = recorder.trace().save(tmp_path / recipes.TRAINING_TRACE)
+    assert recipes.load_training(tmp_path).sources == recipes.load_training(path).sources
+    with pytest.raises(UserError, match=r"no recorded training 'six-pairs-2'; choose one of"):
+        recipes.load_training("six-pairs-2")
+    path.write_bytes(b"x")
+    with pytest.raises(FileError, match="damaged"):
+        recipes.load_training(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"moments": ()}, r"moments=\(\) must be steps that rise"),
+        ({"moments": (3, 1)}, "must be steps that rise"),
+        ({"moments": (1, 1)}, "must be steps that rise"),
+        ({"moments": (-1, 1)}, "must be steps that rise"),
+        ({"pairs": ()}, "give at least one pair"),
+        ({"pairs": (TextPair("hello world " * 10, "hola"),)}, "21 tokens.*reads at most 20"),
+        ({"pairs": (TextPair("hello", "hola " * 20),)}, "21 tokens.*reads at most 20"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused_before_the_training(changes: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        recorder_of(new_model(), **changes)
+
+
+def test_an_unknown_word_is_refused_before_the_training() -> None:
+    with pytest.raises(UnknownWordError, match="'dragon'"):
+        recorder_of(new_model(), pairs=[TextPair("hello dragon", "hola")])
+
+
+def test_there_is_no_trace_before_the_first_look() -> None:
+    with pytest.raises(UserError, match="at least one moment"):
+        recorder_of(new_model()).trace()
+
+
+@pytest.mark.parametrize(("n_steps", "n_moments"), [(0, 5), (10, 1)])
+def test_a_training_has_a_beginning_and_an_end(n_steps: int, n_moments: int) -> None:
+    with pytest.raises(UserError, match="at least 2 moments"):
+        moments_for(n_steps, n_moments)
+
+
+def test_what_is_watched_of_the_translator_is_new_to_it_and_translated_by_the_grammar() -> None:
+    seen = {pair.source for pair in english_spanish(n_train=20_000).train}
+    combinations = ("black cat", "beijing lisbon", "animal … square", "animal … square")
+    for pair, combination in zip(recipes.WATCHED, combinations, strict=True):
+        assert is_held_out(combination)
+        assert tuple(pair.source.split()) not in seen
+
+
+def test_the_bundled_training_ends_in_the_bundled_translator() -> None:
+    seen, translator = recipes.load_training("en-es"), load_translator()
+    assert seen.sources == tuple(pair.source for pair in recipes.WATCHED)
+    assert seen.moments[0].step == 0
+    last = seen.moments[-1]
+    assert last.step == seen.steps[-1] == recipes.TRAINING.n_steps
+    assert last.translations == seen.references
+    for number, (source, target) in enumerate(zip(seen.sources, seen.references, strict=True)):
+        loss = -translator.log_probs(source, target).mean()
+        assert last.losses[number] == pytest.approx(loss, rel=0.01)
+        fresh, held = translator.trace(source, target), last.traces[number]
+        assert held.output_tokens == fresh.output_tokens
+        for kind in ("encoder", "decoder", "cross"):
+            # Rounded to float16, and computed anew on another machine.
+            assert abs(held.attention(kind) - fresh.attention(kind)).max() < 0.0005
+    made_by = json.loads(bundled("data/en-es/made_by.json").read_text())
+    assert seen.losses[-1] == pytest.approx(made_by["last_loss"], rel=1e-6)
+
+
+def entropy_shares(seen: TrainingTrace, moment: int, kind: str) -> np.ndarray:
+    """Return the mean over the sentences, [layer, head]."""
+    return np.mean([head_entropy_share(one, kind) for one in seen.moments[moment].traces], axis=0)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_small_model_learns_the_six_pairs_and_its_heads_form(seed: int) -> None:
+    assert count_parameters(replace(recipes.SMALL_MODEL, vocab_size=len(VOCABULARY))) == 43_104
+    seen = recipes.six_pairs_training(seed)
+    assert seen.name == f"small, seed {seed}"
+    assert seen.moments[-1].translations == seen.references
+    assert seen.moments[0].translations != seen.references
+    for kind in ("encoder", "decoder", "cross"):
+        by_layer = entropy_shares(seen, -1, kind).mean(axis=1)  # [layer]
+        assert (by_layer < 0.8).all(), (kind, by_layer)
+    assert entropy_shares(seen, 0, "cross").mean() > 0.9  # before, they were all but blank
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_bundled_small_models_are_those_made_live(seed: int) -> None:
+    seen = recipes.load_training(f"six-pairs-{seed}")
+    live = recipes.six_pairs_training(seed, n_epochs=1)
+    assert (seen.name, seen.sources) == (live.name, live.sources)
+    for one, other in zip(seen.moments[0].traces, live.moments[0].traces, strict=True):
+        for kind in ("encoder", "decoder", "cross"):
+            assert abs(one.attention(kind) - other.attention(kind)).max() < 0.0005
+    assert seen.moments[-1].translations == seen.references
+    assert entropy_shares(seen, -1, "cross").mean() < 0.75
+
+
+def test_the_large_model_learns_all_six_and_its_cross_heads_stay_blank() -> None:
+    seen = recipes.load_training("six-pairs-large")
+    assert seen.moments[-1].translations == seen.references
+    assert seen.moments[-1].step == 100
+    assert seen.moments[-1].traces[0].cross_attention.shape[:2] == (6, 8)
+    assert entropy_shares(seen, -1, "cross").min() >= 0.99
+    assert seen.sources == recipes.load_training("six-pairs-0").sources
+
+
+def test_bundled_trainings_are_small_and_say_how_they_were_made() -> None:
+    for path in recipes.BUNDLED_TRAININGS.values():
+        assert bundled(path).stat().st_size < 320_000
+    made_by = json.loads(bundled("data/six-pairs/made_by.json").read_text())
+    readme = bundled("data/README.md").read_text(encoding="utf-8")
+    for name, digest in made_by["sha256"].items():
+        assert hashlib.sha256(bundled(f"data/six-pairs/{name}").read_bytes()).hexdigest() == digest
+        assert digest in readme
+    trace = bundled("data/en-es/training.npz").read_bytes()
+    assert hashlib.sha256(trace).hexdigest() in readme
+
+
+def test_the_six_pairs_trainings_are_written_alike_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = replace(recipes.SMALL_TRAINING, n_steps=3)
+    monkeypatch.setattr(recipes.six_pairs, "SMALL_TRAINING", few)
+    monkeypatch.setattr(recipes.six_pairs, "LARGE_TRAINING", few)
+    monkeypatch.setattr(recipes.six_pairs, "LARGE_MODEL", recipes.SMALL_MODEL)
+    monkeypatch.setattr(
+        recipes.six_pairs, "six_pairs_training", lambda seed: recipes.six_pairs_training(seed, 3)
+    )
+    one, other = (recipes.write_six_pairs_trainings(tmp_path / name) for name in ("a", "b"))
+    names = {"seed-0.npz", "seed-1.npz", "large.npz", "made_by.json"}
+    assert {path.name for path in one.iterdir()} == names
+    for name in names - {"made_by.json"}:
+        assert (one / name).read_bytes() == (other / name).read_bytes()
+    assert recipes.load_training(one / "large.npz").name == "large, seed 0"
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FileError, match="cannot make the folder"):
+        recipes.write_six_pairs_trainings(tmp_path / "file" / "folder")
