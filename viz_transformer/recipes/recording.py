@@ -14,11 +14,11 @@ from viz_transformer._files import bundled
 from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.batches import text
 from viz_transformer.corpus.files import TextPair
-from viz_transformer.decoding import greedy
 from viz_transformer.errors import UserError
-from viz_transformer.model import TracedTransformer, Transformer
+from viz_transformer.model import Transformer
 from viz_transformer.trace import ForwardTrace, Moment, TrainingTrace
 from viz_transformer.training import StepRecord
+from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Tokeniser
 
 #: What a recorded training is called, beside the checkpoint that came of it.
@@ -115,11 +115,10 @@ class Recorder:
                     f"the pair {text(pair.source)!r:.40} has {longest} tokens with the special "
                     f"ones, and this model reads at most {most}; watch a shorter one"
                 )
-        # A second model, whose parameters are the first one's: it shows what they make of a
-        # sentence at any time. Its own first weights are drawn, so torch's generator is put back.
+        # Its traced model, whose parameters are this model's, shows what they make of a sentence
+        # at any time. It draws weights that nobody wants, so torch's generator is put back.
         with torch.random.fork_rng(devices=[]):
-            self._traced = TracedTransformer(model.config).eval()
-        self._traced.load_state_dict(model.state_dict(keep_vars=True), assign=True)
+            self._translator = Translator(model, vocabulary)
         self._taken: dict[int, Moment] = {}
         self._curve: list[tuple[int, float, float]] = []
 
@@ -134,11 +133,11 @@ class Recorder:
         """
         if step not in self.moments:
             return
-        written = greedy(self._model, [source for source, _ in self._ids], self._vocabulary)
+        written = self._translator.translate_all(self._sources, beam_width=1)  # greedy
         losses, traces = zip(*(self._read(*ids) for ids in self._ids), strict=True)
         self._taken[step] = Moment(
             step=step,
-            translations=tuple(self._vocabulary.decode(ids) for ids in written),
+            translations=tuple(translation.text for translation in written),
             losses=losses,
             traces=traces,
         )
@@ -177,7 +176,7 @@ class Recorder:
     def _read(self, source: list[int], target: list[int]) -> tuple[float, ForwardTrace]:
         """Read a reference, teacher forced; return its loss in nats a token, and the heads."""
         device = next(self._model.parameters()).device
-        traced = self._traced.to(device)  # the model may have been moved since
+        traced = self._translator.traced_model.to(device)  # the model may have been moved since
         read, written = target[:-1], target[1:]
         output = traced(torch.tensor([source], device=device), torch.tensor([read], device=device))
         # In float64 a word that is all but certain still shows how certain.
