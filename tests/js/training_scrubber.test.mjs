@@ -83,7 +83,7 @@ test("words that have no partner are marked on both sides, and the verdict says 
 test("entropy is told beside how it began", () => {
   const entry = readKind(SENT); // [moment, layer, head]: 1, 0.75; 0.5, NaN
   assert.equal(entropyInWords(entry, [0, 30], 1, 0, 0), "Entropy 1.00 of the most there can be at step 0, 0.50 now.");
-  assert.match(entropyInWords(entry, [0, 30], 0, 0, 1), /^Entropy 0\.75 of the most there can be, at step 0\./);
+  assert.match(entropyInWords(entry, [0, 30], 0, 0, 1), /^Entropy 0\.75 of the most there can be: 1 looks/);
   assert.match(entropyInWords(entry, [0, 30], 1, 0, 1), /no entropy/);
   assert.equal(strongestInWords(entry, headAtMoment(entry, 0, 0, 1), (text) => `<${text}>`), "Strongest weight: <gato> to <the>, 1.00.");
 });

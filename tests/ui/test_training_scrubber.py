@@ -57,6 +57,21 @@ def go_to(root: Locator, moment: int) -> None:
     drawn(root)
 
 
+def drag(root: Locator) -> int:
+    """Drag the slider to and fro thirty times, faster than frames come; return where it ends."""
+    slider(root).evaluate(
+        """async input => {
+            for (let i = 0; i < 30; i++) {
+                input.value = String((i * 5) % 8);
+                input.dispatchEvent(new Event("input", { bubbles: true }));
+                if (i % 3 === 2) await new Promise(requestAnimationFrame);
+            }
+        }"""
+    )
+    drawn(root)
+    return 29 * 5 % 8
+
+
 def check_words(side: Locator, run: TrainingTrace, moment: int, sentence: int) -> None:
     """Compare step, losses, translation and verdict with the trace."""
     shown = run.moments[moment]
@@ -164,16 +179,7 @@ def test_the_slider_takes_the_keyboard_and_the_curve_a_click(page: Page, exporte
 
 def test_thirty_fast_drags_end_on_the_last(page: Page, exported: Path) -> None:
     root = open_page(page, exported)
-    slider(root).evaluate(
-        """input => {
-            for (let i = 0; i < 30; i++) {
-                input.value = String((i * 5) % 8);
-                input.dispatchEvent(new Event("input", { bubbles: true }));
-            }
-        }"""
-    )
-    drawn(root)
-    last = 29 * 5 % 8
+    last = drag(root)
     expect(root.locator(".vt-step-now")).to_have_text(f"step {STEPS[last]}")
     check_words(root.locator(".vt-run").first, ONE, last, 0)
     chosen = watch_training(ONE)
@@ -270,6 +276,9 @@ def test_in_jupyterlab_traits_go_both_ways(lab: LabPage, lab_server: LabServer) 
     lab.wait_for_value("view.moment", LAST)
     moment.press("ArrowLeft")
     lab.wait_for_value("view.moment", LAST - 1)
+    last = drag(root)
+    lab.wait_for_value("view.moment", last)
+    expect(root.locator(".vt-step-now")).to_have_text(f"step {STEPS[last]}")
     root.get_by_label("Sentence").select_option("2")
     lab.wait_for_value("view.sentence", 2)
     drawn(root)
@@ -284,5 +293,6 @@ def test_in_jupyterlab_traits_go_both_ways(lab: LabPage, lab_server: LabServer) 
         "try:\n    view.moment = 99\nexcept vt.UserError as error:\n    print(error)\nview.moment"
     )
     assert "moment=99, but here there are 8" in told
+    lab.select_cell(0)
     lab.screenshot("training-scrubber-jupyterlab")
     assert lab.errors == []

@@ -42,8 +42,8 @@ def check_runs(trace: Any, other: Any) -> tuple[TrainingTrace, ...]:
     for run in runs:
         if not isinstance(run, TrainingTrace):
             raise UserError(
-                f"watch_training shows a TrainingTrace, not {type(run).__name__}; take one that "
-                "came with the package or record your own: TrainingTrace.load(path)"
+                f"watch_training shows a TrainingTrace, not {type(run).__name__}; give "
+                "viz_transformer.recipes.load_training('six-pairs-0'), or TrainingTrace.load(path)"
             )
     if len({run.sources for run in runs}) > 1:
         raise UserError(

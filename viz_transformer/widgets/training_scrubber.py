@@ -89,11 +89,11 @@ class TrainingScrubber(View):
         chosen = dict(traits or {})
         kinds = kinds_of(runs)
         kind = chosen.setdefault("kind", kinds[-1])  # cross is last, where present
-        if kind in kinds:  # else the validator says so
-            chosen = {**self._sharpest(kind), **chosen}
         sentence = chosen.get("sentence", 0)
-        known = isinstance(sentence, int) and 0 <= sentence < len(trace.sources)
-        self._first = sentence if known else 0
+        # What does not fit is refused by the validators.
+        self._first = sentence if sentence in range(len(trace.sources)) else 0
+        if kind in kinds:
+            chosen = {**self._sharpest(kind), **chosen}
         super().__init__(
             answer=self._reply,
             traits={
@@ -148,7 +148,7 @@ class TrainingScrubber(View):
     def _sharpest(self, kind: str) -> dict[str, int]:
         chosen = {}
         for run, before in zip(self._runs, ("", "other_"), strict=False):
-            layer, head = most_sharpened(run, 0, kind)
+            layer, head = most_sharpened(run, self._first, kind)
             chosen |= {f"{before}layer": layer, f"{before}head": head}
         return chosen
 

@@ -170,6 +170,7 @@ function render({ model, el }) {
   function drawSides(places, sentence, kind, width) {
     const found = headsOf(sentence);
     const beside = runs.length > 1 && width >= 760;
+    const longest = Math.max(...runs.flatMap((run) => run.translations.map((each) => state.theme.measure(each[sentence], 15, true))));
     root.dataset.layout = beside ? "beside" : "below";
     root.dataset.waiting = String(!found);
     trouble.hidden = Boolean(found) || !problem;
@@ -178,7 +179,7 @@ function render({ model, el }) {
       const entry = found?.[index][kind] ?? null;
       const [layer, head] = SIDE_TRAITS[index].map((trait) => get(trait) ?? 0);
       side.draw({
-        run: runs[index], moment: places[index], sentence, entry, named: runs.length > 1, theme: state.theme,
+        run: runs[index], moment: places[index], sentence, entry, named: runs.length > 1, longest, theme: state.theme,
         chosen: { kind, layer: Math.min(layer, (entry?.layers ?? 1) - 1), head: Math.min(head, (entry?.heads ?? 1) - 1) },
         width: beside ? (width - 28) / 2 : width, height: 320,
       });

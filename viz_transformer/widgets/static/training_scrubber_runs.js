@@ -102,7 +102,7 @@ export function entropyInWords({ entropies, layers, heads }, moments, moment, la
   const at = (index) => entropies[(index * layers + layer) * heads + head];
   const [first, now] = [at(0), at(moment)];
   if (Number.isNaN(now)) return "No query of this head has a choice, so it has no entropy.";
-  if (moment === 0) return `Entropy ${now.toFixed(2)} of the most there can be, at step ${moments[0]}. 1 looks everywhere alike, 0 at one word.`;
+  if (moment === 0) return `Entropy ${now.toFixed(2)} of the most there can be: 1 looks everywhere alike, 0 at one word.`;
   return `Entropy ${first.toFixed(2)} of the most there can be at step ${moments[0]}, ${now.toFixed(2)} now.`;
 }
 

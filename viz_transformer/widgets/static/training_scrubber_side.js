@@ -96,12 +96,12 @@ export function openSide(view, parent, { scale, onHead }) {
     if (!words.length) element(line, "span", "vt-nothing").textContent = "no word";
   }
 
-  function tellWords({ run, moment, sentence, named, width, theme }) {
+  function tellWords({ run, moment, sentence, named, width, longest, theme }) {
     name.hidden = !named;
     retext(name, visible(run.name));
     retext(facts, factsOf(run, moment, sentence));
     const [translation, reference] = [run.translations[moment][sentence], run.references[sentence]];
-    const wantedTexts = JSON.stringify([translation, reference, width, theme.scale]);
+    const wantedTexts = JSON.stringify([translation, reference, width, longest, theme.scale]);
     if (wantedTexts === texts) return;
     texts = wantedTexts;
     const compared = compareWords(translation, reference);
@@ -109,12 +109,15 @@ export function openSide(view, parent, { scale, onHead }) {
     writeWords(wanted, compared.wanted);
     retext(verdict, compared.verdict);
     verdict.classList.toggle("vt-right", compared.right);
+    said.title = visible(translation); // a beginner's may be longer than the two lines it has
     // As high as the longest translation of all moments: what stands below it keeps its place.
-    const longest = Math.max(...run.translations.map((each) => theme.measure(each[sentence], 15, true)));
-    said.style.minHeight = `${1.45 * Math.min(3, Math.max(1, Math.ceil(longest / Math.max(80, width - 140))))}em`;
+    said.style.minHeight = `${1.45 * Math.min(2, Math.max(1, Math.ceil(longest / Math.max(80, width - 140))))}em`;
   }
 
-  /** `shown`: {run, moment, sentence, entry or null, chosen {kind, layer, head}, named, width, height, theme, waiting}. */
+  /**
+   * `shown`: {run, moment, sentence, entry or null, chosen {kind, layer, head}, named, width, height, longest, theme};
+   * `longest` is the width of the longest translation of the sentence in any run, in pixels.
+   */
   function draw(shown) {
     if (shown.entry !== now?.entry) cell = NOWHERE;
     now = shown;
