@@ -27,7 +27,7 @@ from viz_transformer.recipes.recording import Recorder, moments_for, recorded
 from viz_transformer.trace import TrainingTrace
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator, load_translator
-from viz_transformer.vocabulary import UnknownWordError
+from viz_transformer.vocabulary import Subwords, UnknownWordError
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
@@ -118,6 +118,19 @@ def test_text_pairs_are_watched_like_pairs_of_words() -> None:
         == ("hola mundo", "te amo", *(("el gato es negro",)))
     )
     assert one.trace().moments[0].losses == other.trace().moments[0].losses
+
+
+def test_pieces_of_words_are_watched_with_the_words_they_make() -> None:
+    pairs = [TextPair("The animals slept.", "Los animales durmieron.")]
+    pieces = Subwords.train([pairs[0].source, pairs[0].target], n_tokens=300)
+    model = make_model(replace(CONFIG, vocab_size=len(pieces), max_length=60), 0)
+    recorder = Recorder(model, pieces, pairs, "pieces", [0])
+    recorder.look(0)
+    (moment,) = recorder.trace().moments
+    ids = pieces.source_ids(pairs[0].source)
+    assert len(ids) > 5
+    assert moment.traces[0].source_tokens == pieces.tokens_of(ids)
+    assert moment.traces[0].source_words == pieces.word_numbers(ids)
 
 
 @pytest.mark.parametrize("n", [1, 499, 500, 501, 5000])
