@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 
@@ -21,6 +22,7 @@ from viz_transformer.corpus.coreference import (
 )
 from viz_transformer.errors import UserError
 from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.plots import plot_study
 from viz_transformer.recipes import coreference
 from viz_transformer.recipes.coreference import (
     COREFERENCE_TRAINING,
@@ -215,6 +217,24 @@ def test_the_table_has_a_line_for_every_seed(rows: dict[tuple[int, str], StudyRo
     ]
     assert f"{rows[0, 'start'].tired.most('animal'):.2f} (mean " in lines[2]
     assert len({len(line) for line in lines[:5]}) == 1
+
+
+def test_the_picture_shows_the_numbers_of_the_rows(rows: dict[tuple[int, str], StudyRow]) -> None:
+    drawn = list(rows.values())
+    ax = plot_study(drawn)
+    heights = [[bar.get_height() for bar in bars] for bars in ax.containers]
+    assert heights == [
+        [row.accuracy for row in drawn],
+        [row.accuracy_blind for row in drawn],
+        [row.tired.most("animal") for row in drawn],
+        [row.wide.most("place") for row in drawn],
+    ]
+    assert ax.get_xticklabels()[2].get_text() == "seed 0\nread at it"
+    assert f"{drawn[0].tired.most('animal'):.2f} on the animal" in ax.figure.alt_text
+    assert plot_study(drawn, ax=ax) is ax
+    plt.close(ax.figure)
+    with pytest.raises(UserError, match="given no row"):
+        plot_study([])
 
 
 def test_the_command_prints_the_table(

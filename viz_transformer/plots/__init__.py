@@ -2,6 +2,7 @@
 
 from viz_transformer.plots.alt import describe_head, set_alt_text
 from viz_transformer.plots.beam import plot_beam, plot_distribution
+from viz_transformer.plots.coreference import describe_study, plot_study
 from viz_transformer.plots.head_lab import plot_head_effects, plot_head_lab, plot_log_probs
 from viz_transformer.plots.heads import plot_aggregate, plot_difference, plot_head
 from viz_transformer.plots.masks import describe_mask, plot_leaks, plot_mask, plot_mask_lab
@@ -21,6 +22,7 @@ __all__ = [
     "describe_head",
     "describe_mask",
     "describe_steps",
+    "describe_study",
     "describe_training",
     "plot_aggregate",
     "plot_attention_steps",
@@ -39,6 +41,7 @@ __all__ = [
     "plot_positions",
     "plot_shift",
     "plot_similarity",
+    "plot_study",
     "plot_training",
     "plot_wavelength",
     "save_figure",

@@ -2,7 +2,7 @@
 
 The one place where corpus, training, checkpoint, translator and traces come together. `bundled` is
 the English→Spanish translator, `six_pairs` the tiny one, `positions` the learned positions, and
-`recording` watches any of them while it learns.
+`recording` watches any of them while it learns. `coreference` is the study of what *it* looks at.
 """
 
 from viz_transformer.recipes.bundled import (
@@ -13,6 +13,13 @@ from viz_transformer.recipes.bundled import (
     evaluate_english_spanish,
     exact_match,
     train_english_spanish,
+)
+from viz_transformer.recipes.coreference import (
+    StudyRow,
+    coreference_model,
+    coreference_study,
+    coreference_trace,
+    study_table,
 )
 from viz_transformer.recipes.positions import POSITIONS, POSITIONS_TRAINING, train_learned_positions
 from viz_transformer.recipes.recording import (
@@ -50,6 +57,10 @@ __all__ = [
     "WATCHED",
     "Recorder",
     "Score",
+    "StudyRow",
+    "coreference_model",
+    "coreference_study",
+    "coreference_trace",
     "evaluate_english_spanish",
     "exact_match",
     "load_training",
@@ -57,6 +68,7 @@ __all__ = [
     "recorded",
     "six_pairs_training",
     "six_pairs_translator",
+    "study_table",
     "train_english_spanish",
     "train_learned_positions",
     "train_six_pairs",

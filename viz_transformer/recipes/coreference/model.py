@@ -45,9 +45,7 @@ COREFERENCE_MODEL = ModelConfig(
     n_classes=len(NOUNS),
 )
 #: A few seconds.
-COREFERENCE_TRAINING = TrainConfig(
-    n_steps=500, batch_size=32, learning_rate=8e-3, warmup_steps=50, fused=False
-)
+COREFERENCE_TRAINING = TrainConfig(n_steps=500, batch_size=32, learning_rate=8e-3, warmup_steps=50)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,108 @@
+"""The coreference study in one picture: what is right beside what is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt import set_alt_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Look(Protocol):
+    """What *it* looks at in one reading; `recipes.coreference.ItAttention` is one."""
+
+    def most(self, noun: Literal["animal", "place"], layer: int = -1) -> float:
+        """Return the weight on a noun of the head that looks there most."""
+
+
+class Row(Protocol):
+    """What is drawn of a seed; `recipes.coreference.StudyRow` is one."""
+
+    @property
+    def seed(self) -> int:
+        """Of the weights."""
+
+    @property
+    def read_at(self) -> str:
+        """Where the answer is read: ``"start"`` or ``"it"``."""
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right answers, 0 to 1."""
+
+    @property
+    def accuracy_blind(self) -> float:
+        """The same when *it* can see neither noun."""
+
+    @property
+    def tired(self) -> Look:
+        """What *it* looks at where it is the animal."""
+
+    @property
+    def wide(self) -> Look:
+        """What *it* looks at where it is the place."""
+
+
+_BARS: tuple[tuple[str, str, str, Callable[[Row], float]], ...] = (
+    ("right", "#8a93a3", "", lambda row: row.accuracy),
+    ("right, it sees no noun", "#d5dae2", "//", lambda row: row.accuracy_blind),
+    ("tired: weight on the animal", "#264cb3", "", lambda row: row.tired.most("animal")),
+    ("wide: weight on the place", "#c2410c", "..", lambda row: row.wide.most("place")),
+)
+_WIDTH = 0.2
+
+
+def plot_study(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
+    """Draw each seed's right answers beside its weights from *it* to the noun meant.
+
+    Args:
+        rows: what `recipes.coreference.coreference_study` returned, of any seeds. The weights are
+            those of the head of the last layer that looks there most.
+        ax: where to draw; a new figure if None.
+
+    Raises:
+        UserError: if there is no row.
+    """
+    if not rows:
+        raise UserError("plot_study was given no row; give coreference_study()")
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        width = 1.6 + 1.4 * len(rows)
+        figure, ax = plt.subplots(figsize=(max(6.4, width), 4.2), layout="constrained")
+        set_alt_text(figure, describe_study(rows))
+    for place, (name, colour, hatch, value) in enumerate(_BARS):
+        where = [number + (place - 1.5) * _WIDTH for number in range(len(rows))]
+        heights = [value(row) for row in rows]
+        bars = ax.bar(
+            where, heights, 0.9 * _WIDTH, color=colour, hatch=hatch, edgecolor="white", label=name
+        )
+        ax.bar_label(bars, [f"{height:.2f}" for height in heights], fontsize=8, padding=2)
+    ax.set_xticks(range(len(rows)), [_name(row) for row in rows])
+    ax.tick_params(axis="x", length=0)
+    ax.set_ylim(0, 1.12)
+    ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    ax.set_ylabel("share of answers, weight from it")
+    ax.set_title("What is right, and where it looks", loc="left", weight="bold", size=11)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.12))
+    return ax
+
+
+def describe_study(rows: Sequence[Row]) -> str:
+    """Return the picture in words."""
+    said = [
+        f"{_name(row).replace(chr(10), ', ')}: {row.accuracy:.1%} right and "
+        f"{row.accuracy_blind:.1%} if it sees no noun; weight {row.tired.most('animal'):.2f} on "
+        f"the animal for tired, {row.wide.most('place'):.2f} on the place for wide"
+        for row in rows
+    ]
+    return f"Bar chart of {len(rows)} seeds of the coreference study. {'. '.join(said)}."
+
+
+def _name(row: Row) -> str:
+    return f"seed {row.seed}\nread at {'it' if row.read_at == 'it' else '<sos>'}"
