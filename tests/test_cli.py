@@ -45,7 +45,7 @@ def test_translate_writes_a_page_and_a_picture(
         (["translate", "a cat", "--png", "{tmp}/none/heads.png"], "cannot write"),
         (["translate", "a cat", "--png", "{tmp}/heads.gif"], "must end in one of .png"),
         (["translate", "a cat", "--html", "{tmp}"], "cannot write"),
-        (["evaluate", "--model", "{tmp}/none"], "no checkpoint folder at"),
+        (["evaluate", "{tmp}/none"], "no checkpoint folder at"),
         (["train", "en-es", "--steps", "0"], "n_steps=0 must be"),
         (["train", "en-es", "--steps", "1", "--out", "{tmp}/file"], "is not a checkpoint"),
         (["lab", "--folder", "{tmp}/file/lessons"], "cannot make the folder"),
