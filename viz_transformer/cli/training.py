@@ -157,7 +157,11 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
     if not options.resume:
         others = (*validation, *(test or ()))
         vocabulary = files.vocabulary_for(
-            pairs, others, n_tokens=options.tokens, words=options.words or None
+            pairs,
+            others,
+            n_tokens=options.tokens,
+            words=options.words or None,
+            languages=(_language(options.source, "source"), _language(options.target, "target")),
         )
     with joined(options.device) as device:
         is_first = process_number() == 0
@@ -184,6 +188,12 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
         print(f"stopped {done.stopped} at step {done.step}; go on with --resume")
     print(f"wrote {done.folder}")
     return 0
+
+
+def _language(path: str | None, otherwise: str) -> str:
+    """Return the language that a file's name ends in, as ``train.de.gz`` does."""
+    ending = (path or "").removesuffix(".gz").rpartition(".")[2]
+    return ending if ending.isalpha() and len(ending) in (2, 3) and ending != "txt" else otherwise
 
 
 def _evaluate(options: argparse.Namespace) -> int:

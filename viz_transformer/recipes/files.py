@@ -85,6 +85,7 @@ def vocabulary_for(
     *,
     n_tokens: int = 8_000,
     words: bool | None = None,
+    languages: tuple[str, str] = ("source", "target"),
 ) -> Tokeniser:
     """Return the words of a small corpus, or the byte-pair pieces of a large one.
 
@@ -93,6 +94,7 @@ def vocabulary_for(
         others: held-out pairs, whose words must be known, too, where they are learned as words.
         n_tokens: how many pieces, special tokens included.
         words: whether to take words; None: where there are fewer than `FEW_PAIRS` pairs.
+        languages: their names, or tags such as ``"de"``: what the views call the two sides.
 
     Raises:
         UserError: if there are no pairs.
@@ -102,9 +104,9 @@ def vocabulary_for(
     if words or (words is None and len(pairs) < FEW_PAIRS):
         source = {word for pair in (*pairs, *others) for word in tokenize(pair.source)}
         target = {word for pair in (*pairs, *others) for word in tokenize(pair.target)}
-        return Vocabulary(source, target, languages=("source", "target"))
+        return Vocabulary(source, target, languages=languages)
     texts = [text for pair in pairs for text in (pair.source, pair.target)]
-    return Subwords.train(texts, n_tokens)
+    return Subwords.train(texts, n_tokens, languages)
 
 
 def train_files(
