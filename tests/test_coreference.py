@@ -259,10 +259,16 @@ def test_the_command_prints_the_table(
         (lambda: coreference_study((0, -1)), "seed=-1"),
         (lambda: coreference_study((0, 0.5)), "seed=0.5"),
         (lambda: coreference_study((0,), read_at="end"), "read_at='end'"),
+        (
+            lambda: coreference_study(
+                (0,), training=replace(SHORT, learning_rate=1e38, warmup_steps=0)
+            ),
+            "the loss is",
+        ),
         (lambda: coreference_trace(0, TIRED, read_at="end"), "read_at='end'"),
     ],
 )
-def test_what_cannot_be_studied_is_refused_before_training(wrong, message) -> None:
+def test_what_cannot_be_studied_is_refused(wrong, message) -> None:
     with pytest.raises(UserError, match=message):
         wrong()
 

@@ -10,8 +10,9 @@ The answer is scored from the vector at the first position, ``<sos>``, as BERT s
 
 - Read at the start, the last layer's row of *it* is part of no answer, because nobody reads its
   result: it shows what the heads do for ``<sos>``, done once more for *it*. Seed 0 looks from *it*
-  straight at the animal, as if it found the word meant; seed 1 looks about evenly, and is as right.
-  Both stay right when *it* can see neither noun in any layer.
+  straight at the animal, as if it found the word meant; seed 1's heads together give the animal
+  hardly more than an even share, and it is as right. Both stay right when *it* can see neither
+  noun in any layer.
 - Read at *it*, the noun has to come to *it*. Each of the seeds 0 to 3 looks at it, and most of the
   answers are lost when *it* cannot.
 

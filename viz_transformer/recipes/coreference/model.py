@@ -132,10 +132,12 @@ def coreference_model(
     Args:
         seed: of the weights and of the order of the sentences.
         read_at: ``"start"`` scores the answer from the first position, ``"it"`` from *it*.
-        training: steps and rate; its seed is replaced.
+        training: steps, batch size, rate, smoothing and clipping; its seed is replaced, and it is
+            always float32, a batch a step.
 
     Raises:
-        UserError: if the seed is no whole number of at least 0, or `read_at` is another word.
+        UserError: if the seed is no whole number of at least 0, `read_at` is another word, or the
+            loss is no longer a number.
     """
     checked_read_at(read_at)
     training = replace(training, seed=seed)
@@ -169,6 +171,11 @@ def _train(made: CoreferenceModel, sentences: Sequence[PronounSentence], to: Tra
         rows = next(stream)
         logits = made.logits(model.encode(ids[rows]))  # [batch, noun]
         loss = F.cross_entropy(logits, nouns[rows], label_smoothing=to.label_smoothing)
+        if not loss.isfinite():
+            raise UserError(
+                f"the loss is {loss.item()} at step {step}; lower "
+                f"learning_rate={to.learning_rate} or raise warmup_steps={to.warmup_steps}"
+            )
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), to.max_grad_norm)

@@ -102,12 +102,12 @@ def coreference_study(
     Args:
         seeds: of the weights and of the order of the sentences.
         read_at: ``"start"`` scores the answer from the first position, ``"it"`` from *it*.
-        training: steps and rate; its seed is replaced.
+        training: as in `coreference_model`.
         progress: wraps the seeds, to show how far the study is.
 
     Raises:
-        UserError: if a seed is no whole number of at least 0, there is none, or `read_at` is
-            another word.
+        UserError: if a seed is no whole number of at least 0, there is none, `read_at` is
+            another word, or the loss is no longer a number.
     """
     checked_read_at(read_at)
     seeds = tuple(seeds)
