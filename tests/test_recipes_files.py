@@ -149,6 +149,8 @@ def test_translations_are_judged_as_sacrebleu_does(tmp_path: Path) -> None:
     assert other.n_exact == 5
     assert other.bleu < 100
     assert "version" in other.signatures[0]
+    loud = [TextPair(pair.source, f"¡{pair.target.capitalize()}!") for pair in pairs]
+    assert judge(translator, loud).n_exact == 6, "its words know neither capitals nor signs"
     with pytest.raises(UserError, match="no sentence pairs"):
         judge(translator, [])
 

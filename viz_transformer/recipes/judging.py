@@ -12,7 +12,7 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.training import token_loss
 from viz_transformer.translator import Translator
-from viz_transformer.vocabulary import Tokeniser
+from viz_transformer.vocabulary import Tokeniser, Vocabulary, tokenize
 
 _BATCH_TOKENS = 8_000  # that are read at once
 _SENTENCES = 32  # that are translated at once
@@ -47,6 +47,9 @@ def judge(
 ) -> Judgement:
     """Translate the sources by beam search and compare with the targets, as plain text.
 
+    A vocabulary of words knows neither capitals nor signs nor accents, so there the references are
+    written as it writes.
+
     Raises:
         UserError: if there are no pairs, sacrebleu is not installed, or a sentence cannot be
             translated.
@@ -69,6 +72,8 @@ def judge(
         for index, translation in zip(some, translations, strict=True):
             found[index] = translation.text
     references = [pair.target for pair in pairs]
+    if isinstance(translator.vocabulary, Vocabulary):  # it writes neither capitals nor signs
+        references = [" ".join(tokenize(reference)) for reference in references]
     bleu, chrf = BLEU(), CHRF()
     scores = bleu.corpus_score(found, [references]), chrf.corpus_score(found, [references])
     return Judgement(
