@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { fitHeads, paceOf } from "../../viz_transformer/widgets/static/training_scrubber.js";
 import {
-  curveAxes, curveInWords, evenTicks, isCrowded, logTicks, momentAt,
+  curveAxes, curveInWords, evenTicks, isCrowded, logTicks, momentAt, tickText,
 } from "../../viz_transformer/widgets/static/training_scrubber_curve.js";
 import {
   compareWords, entropyInWords, factsOf, headAtMoment, nearestTo, numbersIn, overviewAtMoment, readKind, readRun,
@@ -64,7 +64,7 @@ test("the other run is shown at the moment of the nearest step", () => {
 
 test("a moment is told by its step and its losses, and says which record it has", () => {
   assert.equal(factsOf(RUN, 1, 0), "Step 10 of 40 · training loss 2.00 · this sentence’s 1.00 nats a token");
-  assert.equal(factsOf(RUN, 0, 1), "Step 0 of 40 · training loss 4.00 (recorded at step 1) · this sentence’s 2.50 nats a token");
+  assert.equal(factsOf(RUN, 0, 1), "Step 0 of 40 · training loss 4.00 (at step 1) · this sentence’s 2.50 nats a token");
   const bare = { ...RUN, losses: new Float32Array(), steps: new Float64Array() };
   assert.equal(factsOf(bare, 2, 1), "Step 40 of 40 · this sentence’s 0.06 nats a token");
   assert.deepEqual([0, 0.25, 0.004, 12.345, NaN].map(shownLoss), ["0.00", "0.25", "0.004", "12.35", "not a number"]);
@@ -92,7 +92,10 @@ test("ticks are round numbers inside the axis", () => {
   assert.deepEqual(evenTicks(0, 10, 5), [0, 2, 4, 6, 8, 10]);
   assert.deepEqual(evenTicks(0, 0.3, 5), [0, 0.1, 0.2, 0.3]);
   assert.deepEqual(logTicks(0.04, 3.2), [0.05, 0.1, 0.2, 0.5, 1, 2]);
-  assert.deepEqual(logTicks(0.04, 3.2, [1]), [0.1, 1]);
+  assert.deepEqual(logTicks(0.04, 3.2, 45), [0.1, 0.3, 1, 3]);
+  assert.deepEqual(logTicks(0.04, 3.2, 20), [0.1, 1]);
+  assert.deepEqual(logTicks(1e-7, 3.2, 10), [1e-6, 1e-4, 1e-2, 1]);
+  assert.deepEqual([0, 0.003, 0.0001, 20].map(tickText), ["0", "0.003", "1e−4", "20"]);
 });
 
 test("an axis is logarithmic where the loss spans much, and steps where moments crowd", () => {

@@ -254,9 +254,8 @@ def _described(sides: list[_Side], sentence: int, kind: str) -> str:
         run, moment = side.run, side.moment
         told.append(f"Training of {_name(side)}, at step {moment.step} of {run.moments[-1].step}.")
         if len(run.losses):
-            told.append(
-                f"The loss goes from {run.losses[0]:.2f} to {run.losses[-1]:.2f} nats a token."
-            )
+            first, last = (_loss(run.losses[at]) for at in (0, -1))
+            told.append(f"The loss goes from {first} to {last} nats a token.")
         told.append(
             f"{_quoted(run.sources[sentence])} is translated as "
             f"{_quoted(moment.translations[sentence])}: {_verdict(side, sentence)}."
@@ -283,6 +282,10 @@ def _verdict(side: _Side, sentence: int) -> str:
 def _quoted(text: str) -> str:
     """Return a text in a sentence, isolated: one that runs leftwards leaves the rest in order."""
     return f"“\u2068{visible(text)}\u2069”"
+
+
+def _loss(loss: float) -> str:
+    return f"{loss:.2f}" if not 0 < loss < 0.01 else f"{loss:.1g}"
 
 
 def _name(side: _Side) -> str:

@@ -5,7 +5,7 @@ import { nearestTo, shownLoss } from "./training_scrubber_runs.js";
 import { elide, visible } from "./text.js";
 
 export const LOG_FACTOR = 20; // a curve that spans more is drawn on a logarithmic axis
-const [CURVE_LEFT, CURVE_RIGHT, CURVE_TOP, CURVE_BOTTOM] = [52, 16, 24, 38];
+const [CURVE_LEFT, CURVE_RIGHT, CURVE_TOP, CURVE_BOTTOM] = [52, 20, 24, 38];
 const DASHES = [[], [6, 4]];
 
 /** Ticks at 1, 2 or 5 times a power of ten from `low` to `high`: evenly apart, `most` of them at most. */
@@ -18,13 +18,18 @@ export function evenTicks(low, high, most) {
   return Array.from({ length: Math.max(0, count) }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-/** Powers of ten, times each of `times`, from `low` to `high`. */
-export function logTicks(low, high, times = [1, 2, 5]) {
+/**
+ * Ticks of a logarithmic axis from `low` to `high`, where a power of ten takes `decade` pixels: 1, 2
+ * and 5 times the powers where that leaves `room` pixels between them, else fewer, and even ones.
+ */
+export function logTicks(low, high, decade = Infinity, room = 18) {
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const times = 0.3 * decade >= room ? [1, 2, 5] : 0.47 * decade >= room ? [1, 3] : [1];
+  const every = Math.ceil(room / decade) || 1;
   const ticks = [];
-  for (let power = first; power <= last; power++) {
+  for (let power = Math.ceil(first / every) * every; power <= last; power += every) {
     for (const one of times) {
-      const tick = Number((one * 10 ** power).toPrecision(1));
+      const tick = Number(`${one}e${power}`); // 3 · 10⁻¹ is not 0.3 to a computer
       if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
     }
   }
@@ -58,13 +63,19 @@ export function curveAxes(runs, width, height) {
   const x = (step) => CURVE_LEFT + across(step) * (right - CURVE_LEFT);
   const y = (loss) => bottom - down(loss) * (bottom - CURVE_TOP);
   const xTicks = apart(logX ? [0, ...logTicks(1, last)] : evenTicks(0, last, 8), x, 44);
-  const many = logY && Math.abs(y(2 * low) - y(low)) >= 18; // else 1 and 3, which are as evenly apart
-  const yTicks = apart(logY ? logTicks(low, high, many ? [1, 2, 5] : [1, 3]) : evenTicks(low, high, 5), y, 18);
+  const yTicks = logY
+    ? logTicks(low, high, (bottom - CURVE_TOP) / Math.log10(high / low))
+    : apart(evenTicks(low, high, 5), y, 18);
   return {
     x, y, xTicks, yTicks, logX, logY, left: CURVE_LEFT, right, top: CURVE_TOP, bottom, width, height,
     xName: `optimiser step${logX ? " (log scale)" : ""}`,
     yName: `loss (nats a token${logY ? ", log scale" : ""})`,
   };
+}
+
+/** A tick in few digits: 0.001, 1e−5. */
+export function tickText(tick) {
+  return tick !== 0 && Math.abs(tick) < 0.001 ? tick.toExponential(0).replace("-", "−") : String(tick);
 }
 
 /** Those ticks that stand at least so many pixels from the one before. */
@@ -99,7 +110,7 @@ export function paintCurves(runs, axes, theme) {
   };
   for (const tick of axes.yTicks) {
     rule(axes.left, axes.y(tick) - 0.5, axes.right - axes.left, 1, 0.22);
-    write(context, String(tick), axes.left - 7, axes.y(tick), { ...quiet, align: "right" });
+    write(context, tickText(tick), axes.left - 7, axes.y(tick), { ...quiet, align: "right" });
   }
   rule(axes.left, axes.bottom, axes.right - axes.left, 1, 0.8);
   for (const tick of axes.xTicks) write(context, String(tick), axes.x(tick), axes.bottom + 14, { ...quiet, align: "center" });

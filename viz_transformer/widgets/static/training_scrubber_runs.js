@@ -70,7 +70,7 @@ export function factsOf({ moments, steps, losses, momentLosses, sources }, momen
   const told = [`Step ${moments[moment]} of ${moments.at(-1)}`];
   if (losses.length) {
     const record = nearestTo(steps, moments[moment]);
-    const where = steps[record] === moments[moment] ? "" : ` (recorded at step ${steps[record]})`;
+    const where = steps[record] === moments[moment] ? "" : ` (at step ${steps[record]})`;
     told.push(`training loss ${shownLoss(losses[record])}${where}`);
   }
   told.push(`this sentence’s ${shownLoss(momentLosses[moment * sources.length + sentence])} nats a token`);
