@@ -46,6 +46,7 @@ _PUBLIC = {
     "from_huggingface": "model",
     "head_lab": "labs",
     "labs": None,
+    "load_training": "recipes",
     "load_translator": "translator",
     "mask_lab": "labs",
     "plots": None,
