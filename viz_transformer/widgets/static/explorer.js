@@ -9,7 +9,7 @@ import { openChoosing } from "./choosing.js";
 import { element, picture, retext } from "./controls.js";
 import { openView } from "./frame.js";
 import { drawHeads, headsLayout, paintStandIn, paintThumbnails, sortedHeads } from "./heads.js";
-import { drawMatrix, matrixLayout, paintCells, WHOLE } from "./matrix.js";
+import { drawMatrix, matrixLayout, openSheet, paintCells, WHOLE } from "./matrix.js";
 import { lookAt } from "./now.js";
 import { openPanel } from "./panel.js";
 import { isMany, pathsOf } from "./paths.js";
@@ -62,6 +62,7 @@ export function render({ model, el }) {
     table: (open) => { twin.node.hidden = !open; redraw(); },
     next: () => choosing.findNext(),
   });
+  const sheet = openSheet(); // of the large head
   const lastHeads = new Map(); // of each kind, for the linked picture
   const kept = new Map(); // what was worked out for a name: {name, value} by what it is
   const tell = openTelling({ store, title, says, spoken: [spokenGrid(matrixCanvas), spokenGrid(wordsCanvas)], twin, once, redraw });
@@ -162,7 +163,7 @@ export function render({ model, el }) {
     });
     const { cell, x, y, boxWidth, boxHeight } = layout;
     const cells = once("cells", JSON.stringify([shown.name, cell, x, y, boxWidth, boxHeight, least]), () => {
-      if (shown.weights) return paintCells(shown, layout, least, theme);
+      if (shown.weights) return paintCells(shown, layout, least, theme, sheet);
       const [layer, head] = shown.heads[0];
       return paintStandIn(store.overview(entry.kind), layer * entry.heads + head, entry.signed, shown.limit, theme);
     });

@@ -95,16 +95,25 @@ export function moveCell({ query, key }, rows, cols, arrow) {
   };
 }
 
-/** The cells in view on a canvas of their own, at the screen's pixels; weaker ones than `least` blank. */
-export function paintCells(shown, layout, least, theme) {
+/** A canvas of their own for the cells, painted over as long as it has the size. */
+export function openSheet() {
+  const canvas = document.createElement("canvas");
+  return { canvas, context: canvas.getContext("2d"), image: null };
+}
+
+/** The cells in view on a `sheet`, at the screen's pixels; weaker ones than `least` blank. */
+export function paintCells(shown, layout, least, theme, sheet = openSheet()) {
   const ratio = pixelRatio() * theme.scale;
-  const sheet = document.createElement("canvas");
   const pixelsOf = (length) => Math.max(1, Math.round(length * ratio));
-  [sheet.width, sheet.height] = [pixelsOf(layout.boxWidth), pixelsOf(layout.boxHeight)];
-  const context = sheet.getContext("2d");
-  const image = context.createImageData(sheet.width, sheet.height);
-  paintWeights(shown, new Uint32Array(image.data.buffer), sheet.width, {
-    width: sheet.width, height: sheet.height,
+  const { canvas, context } = sheet;
+  const [width, height] = [pixelsOf(layout.boxWidth), pixelsOf(layout.boxHeight)];
+  if (sheet.image?.width !== width || sheet.image.height !== height) {
+    [canvas.width, canvas.height] = [width, height];
+    sheet.image = context.createImageData(width, height);
+  }
+  const { image } = sheet;
+  paintWeights(shown, new Uint32Array(image.data.buffer), width, {
+    width, height,
     across: pixelsOf(layout.cols * layout.cell), down: pixelsOf(layout.rows * layout.cell),
     x: Math.round(layout.x * ratio), y: Math.round(layout.y * ratio),
   }, {
@@ -113,7 +122,7 @@ export function paintCells(shown, layout, least, theme) {
     period: Math.round(7 * ratio), least,
   });
   context.putImageData(image, 0, 0);
-  return sheet;
+  return canvas;
 }
 
 /** Draw the head: cells, labels, and the marks of the pinned and the active cell. */
