@@ -18,7 +18,7 @@ N_LAYERS, N_HEADS = 12, 12
 TOKEN_COUNTS = (16, 64, 128, 256, 512, 1024)
 #: The largest that is held to the goal, and one frame at 60 Hz.
 GOAL_TOKENS, FRAME_MS = 512, 1000 / 60
-PAINTS, ACTIONS, ARRIVALS = 3, 10, 3
+PAINTS, ACTIONS, ARRIVALS = 3, 21, 3
 ACTION_NAMES = {"hover": "hover", "head": "change of head", "layer": "change of layer"}
 
 

@@ -51,9 +51,10 @@ class View:
     actions: dict[str, str]
 
 
-def _key(name: str) -> str:
-    return f"""(output) => output.querySelector('.vt-heads canvas').dispatchEvent(
-        new KeyboardEvent('keydown', {{key: '{name}', bubbles: true}}))"""
+def _key(forth: str, back: str) -> str:
+    """Return the action that presses one key eleven times, then the other: to and fro over 12."""
+    return f"""(output, i) => output.querySelector('.vt-heads canvas').dispatchEvent(
+        new KeyboardEvent('keydown', {{key: i % 22 < 11 ? '{forth}' : '{back}', bubbles: true}}))"""
 
 
 EXPLORER = View(
@@ -65,14 +66,14 @@ EXPLORER = View(
     show="vt.explore(ready)",
     painted="[data-vt-drawn]",
     actions={
-        "layer": _key("ArrowDown"),
-        "head": _key("ArrowRight"),
+        "layer": _key("ArrowDown", "ArrowUp"),
+        "head": _key("ArrowRight", "ArrowLeft"),
         "hover": """(output, i) => {
             const canvas = output.querySelector('.vt-head canvas');
             const box = canvas.getBoundingClientRect();
             canvas.dispatchEvent(new PointerEvent('pointermove', {
-                clientX: box.x + box.width * (0.3 + 0.05 * i),
-                clientY: box.y + box.height * (0.3 + 0.05 * i), bubbles: true}));
+                clientX: box.x + box.width * (0.3 + 0.05 * (i % 8)),
+                clientY: box.y + box.height * (0.3 + 0.05 * (i % 8)), bubbles: true}));
         }""",
     },
 )
