@@ -23,6 +23,7 @@ from viz_transformer.recipes import files
 from viz_transformer.recipes.curve import read_curve
 from viz_transformer.recipes.judging import judge, validation_loss
 from viz_transformer.recipes.recording import load_training
+from viz_transformer.training import Run
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
@@ -65,16 +66,32 @@ def test_it_learns_and_the_folder_is_a_translator(tmp_path: Path) -> None:
     assert explore(trace).trace.cross_attention.shape[:2] == (1, 2)
 
 
-def test_stopped_and_resumed_it_ends_as_if_it_never_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["between two steps", "in the middle of a step"])
+def test_stopped_and_resumed_it_ends_as_if_it_never_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
     whole = train(tmp_path / "whole")
 
-    def until_seven(records, done, total):
-        for record in records:
-            yield record
-            if record.step == 7:
-                raise KeyboardInterrupt
+    def ctrl_c() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
 
-    half = train(tmp_path / "half", progress=until_seven)
+    def at_seven(records, done, total):
+        for record in records:
+            if record.step == 7:
+                ctrl_c()
+            yield record
+
+    def in_the_seventh(model, *args, losses=Run._losses):
+        if model.step == 6:
+            ctrl_c()
+        return losses(model, *args)
+
+    if where == "between two steps":
+        half = train(tmp_path / "half", progress=at_seven)
+    else:
+        monkeypatch.setattr(Run, "_losses", in_the_seventh)
+        half = train(tmp_path / "half")
+        monkeypatch.undo()
     assert (half.step, half.stopped) == (7, "by hand")
     rest = train(tmp_path / "half", resume=True)
     assert (rest.step, rest.stopped) == (12, "")
@@ -86,6 +103,22 @@ def test_stopped_and_resumed_it_ends_as_if_it_never_was(tmp_path: Path) -> None:
     assert seen.moments[-1].translations == expected.moments[-1].translations
     assert seen.moments[-1].losses == expected.moments[-1].losses
     np.testing.assert_array_equal(seen.losses, expected.losses)
+
+
+def test_a_second_ctrl_c_stops_at_once_and_the_last_look_stands(tmp_path: Path) -> None:
+    def twice(records, done, total):
+        for record in records:
+            if record.step == 7:
+                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), signal.SIGINT)
+            yield record
+
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "own", progress=twice)
+    assert [look.step for look in read_curve(tmp_path / "own")] == [5]
+    train(tmp_path / "own", resume=True)
+    train(tmp_path / "whole")
+    assert weights(tmp_path / "own") == weights(tmp_path / "whole")
 
 
 def test_it_stops_when_its_minutes_are_over_and_keeps_what_was_learned(tmp_path: Path) -> None:

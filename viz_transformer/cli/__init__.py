@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"viz-transformer: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130  # as a shell tells of Ctrl-C
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -29,9 +29,9 @@ from viz_transformer.training import (
     make_model,
     save_state,
 )
+from viz_transformer.training.interruption import interruption
 from viz_transformer.training.parallel import own_share, process_number, sum_of
-from viz_transformer.vocabulary import Tokeniser, Vocabulary, tokenize
-from viz_transformer.vocabulary.subwords import Subwords
+from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, tokenize
 
 #: Where a training that was stopped goes on from, and the pairs that it has never seen.
 STATE, TEST = "training.safetensors", "test.tsv"
@@ -129,8 +129,8 @@ def train_files(
 
     The folder is a checkpoint from the first look on, usable in every view. It also holds the
     state that a stopped training goes on from, bit for bit on the same machine, the curve, and the
-    recorded heads of a few sentences (`load_training(folder)`).
-    Ctrl-C stops after the step under way, and keeps what was learned.
+    recorded heads of a few sentences (`load_training(folder)`). Ctrl-C stops after the step under
+    way, and keeps what was learned; a second one stops at once, and the last look stands.
 
     Args:
         train: the pairs to learn from.
@@ -150,8 +150,8 @@ def train_files(
     Raises:
         FileError: if the folder cannot be read or written.
         UserError: if validation pairs stand in training, pairs are too long, settings were
-            others before, or the loss is no number
-            any more; the checkpoint of the last look stands.
+            others before, or the loss is no number any more; the checkpoint of the last look
+            stands.
     """
     folder = Path(folder)
     refuse_leaks(train, {"validation": validation, "test": test or ()})
@@ -212,29 +212,26 @@ def train_files(
         start=run.step * training.accumulate,
     )
     records = run.fit(map(own_share, stream))
-    record = None
+    shown = records if progress is None else progress(records, run.step, training.n_steps)
     try:
-        for record in (
-            records if progress is None else progress(records, run.step, training.n_steps)
-        ):
-            average.add(run.model, record.step)
-            recorder.hear(record)
-            if record.step % look_every == 0 or record.step == training.n_steps:
-                look(record)
-            if minutes is not None:
-                is_over = float(time.monotonic() - start >= 60 * minutes)
-                if sum_of(is_over, run.device):  # for one process is for all
-                    stopped = f"after {minutes:g} minutes"
+        with interruption() as ctrl_c:
+            for record in shown:
+                average.add(run.model, record.step)
+                recorder.hear(record)
+                wish = "by hand" if ctrl_c.is_set() else ""
+                if minutes is not None and time.monotonic() - start >= 60 * minutes:
+                    wish = f"after {minutes:g} minutes"
+                if sum_of(float(bool(wish)), run.device):  # one process's wish is all processes'
+                    stopped = wish or "by another process"
+                if stopped or record.step % look_every == 0 or record.step == training.n_steps:
+                    look(record)
+                if stopped:
                     break
-    except KeyboardInterrupt:
-        stopped = "by hand"
     except UserError as error:
         last = f"the checkpoint of step {looks[-1].step} stands" if looks else "nothing was kept"
         raise UserError(f"{error}; {last} in {str(folder)!r}") from error
     finally:
         records.close()
-    if stopped and record is not None and (not looks or looks[-1].step != record.step):
-        look(record)
     return Trained(folder, tuple(looks), run.step, stopped)
 
 
