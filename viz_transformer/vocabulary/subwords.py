@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary.pieces import MARK, learn, make_cutter, normalised
-from viz_transformer.vocabulary.words import SPECIAL_TOKENS, Side
+from viz_transformer.vocabulary.tokeniser import SPECIAL_TOKENS, Side, Tokeniser
 
 _BYTES = tuple(f"<0x{value:02X}>" for value in range(256))
 _N_FIXED = len(SPECIAL_TOKENS) + len(_BYTES)
 _FORMAT = "viz_transformer.Subwords/1"
 
 
-class Subwords:
+class Subwords(Tokeniser):
     """A joint vocabulary of pieces of words, which knows every text.
 
     ``<pad> <sos> <eos>`` are ids 0 1 2; then come 256 bytes, single characters, and longer pieces
@@ -32,8 +32,6 @@ class Subwords:
         tokens: all tokens, as they are shown, by id.
         languages: the names of the source's and the target's language.
     """
-
-    pad_id, sos_id, eos_id = 0, 1, 2
 
     def __init__(
         self,
@@ -92,10 +90,6 @@ class Subwords:
         characters, merges = learn(texts, n_tokens - _N_FIXED)
         return cls(characters, merges, languages=languages)
 
-    def __len__(self) -> int:
-        """Return the number of tokens, special ones included."""
-        return len(self.tokens)
-
     def __eq__(self, other: object) -> bool:
         """Equal vocabularies cut every text into the same ids."""
         return (
@@ -103,8 +97,6 @@ class Subwords:
             and self.tokens == other.tokens
             and self._merges == other._merges
         )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def words(self, side: Side = "source") -> tuple[str, ...]:
         """Return what may stand in a sentence of either side: all pieces, without the bytes."""
@@ -130,22 +122,6 @@ class Subwords:
             self._cut = make_cutter(ids, self._merges)
         return [index for word in text.split(" ") for index in self._cut(word)]
 
-    def source_ids(self, text: str) -> list[int]:
-        """Return what the encoder reads: the pieces' ids, then ``<eos>``.
-
-        Raises:
-            UserError: as `encode`.
-        """
-        return [*self.encode(text), self.eos_id]
-
-    def target_ids(self, text: str) -> list[int]:
-        """Return a whole translation: ``<sos>``, the pieces' ids, ``<eos>``.
-
-        Raises:
-            UserError: as `encode`.
-        """
-        return [self.sos_id, *self.encode(text, "target"), self.eos_id]
-
     def decode(self, ids: Iterable[int]) -> str:
         """Turn ids into text; special tokens are left out, and broken characters become ``�``."""
         written = bytearray()
@@ -155,22 +131,6 @@ class Subwords:
             elif index >= len(SPECIAL_TOKENS):
                 written.append(index - len(SPECIAL_TOKENS))
         return written.decode("utf-8", "replace").removeprefix(" ")
-
-    def ids_of(self, tokens: Iterable[str]) -> list[int]:
-        """Turn token strings into ids.
-
-        Raises:
-            UserError: if one is not in the vocabulary.
-        """
-        tokens = list(tokens)
-        for token in tokens:
-            if token not in self._ids:
-                raise UserError(f"{token!r} is no token of this vocabulary; give its tokens")
-        return [self._ids[token] for token in tokens]
-
-    def tokens_of(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Turn ids into token strings, special ones included."""
-        return tuple(self.tokens[index] for index in ids)
 
     def word_numbers(self, ids: Iterable[int]) -> tuple[int | None, ...]:
         """Return which word each token is a piece of, from 0; None for a special token."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
-from viz_transformer.vocabulary.words import Side
+from viz_transformer.errors import UserError
+
+PAD, SOS, EOS = "<pad>", "<sos>", "<eos>"
+SPECIAL_TOKENS = (PAD, SOS, EOS)
+
+Side = Literal["source", "target"]
 
 
-class Tokeniser(Protocol):
+class Tokeniser(ABC):
     """Text to ids and back: `Vocabulary` by words, `Subwords` by pieces of words.
 
     Attributes:
@@ -17,41 +23,69 @@ class Tokeniser(Protocol):
         languages: the names of the source's and the target's language.
     """
 
-    pad_id: int
-    sos_id: int
-    eos_id: int
+    pad_id, sos_id, eos_id = 0, 1, 2
     tokens: tuple[str, ...]
     languages: tuple[str, str]
+    _ids: Mapping[str, int]  # of the tokens
 
     def __len__(self) -> int:
         """Return the number of tokens, special ones included."""
+        return len(self.tokens)
 
+    @abstractmethod
     def words(self, side: Side = "source") -> tuple[str, ...]:
         """Return the tokens that may stand in a sentence of one side."""
 
+    @abstractmethod
     def words_of(self, text: str) -> list[str]:
         """Return the words that a text is made of; joined by spaces they are the same text."""
 
+    @abstractmethod
     def encode(self, text: str, side: Side = "source") -> list[int]:
         """Turn text into ids, without ``<sos>`` and ``<eos>``."""
 
     def source_ids(self, text: str) -> list[int]:
-        """Turn text into what the encoder reads: its ids, then ``<eos>``."""
+        """Return what the encoder reads: the text's ids, then ``<eos>``.
+
+        Raises:
+            UserError: as `encode`.
+        """
+        return [*self.encode(text), self.eos_id]
 
     def target_ids(self, text: str) -> list[int]:
-        """Turn text into a whole translation: ``<sos>``, its ids, ``<eos>``."""
+        """Return a whole translation: ``<sos>``, the text's ids, ``<eos>``.
 
+        The decoder reads it without its last id and writes it without its first.
+
+        Raises:
+            UserError: as `encode`.
+        """
+        return [self.sos_id, *self.encode(text, "target"), self.eos_id]
+
+    @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
         """Turn ids into text; special tokens are left out."""
 
     def ids_of(self, tokens: Iterable[str]) -> list[int]:
-        """Turn token strings into ids."""
+        """Turn token strings into ids.
+
+        Raises:
+            UserError: if one is not in the vocabulary.
+        """
+        tokens = list(tokens)
+        for token in tokens:
+            if token not in self._ids:
+                raise UserError(f"{token!r} is no token of this vocabulary; give its tokens")
+        return [self._ids[token] for token in tokens]
 
     def tokens_of(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Turn ids into token strings, special ones included."""
+        return tuple(self.tokens[index] for index in ids)
 
+    @abstractmethod
     def word_numbers(self, ids: Iterable[int]) -> tuple[int | None, ...] | None:
         """Return which word each token is a piece of; None where every token is a word."""
 
+    @abstractmethod
     def to_json(self) -> str:
         """Return the vocabulary as JSON."""

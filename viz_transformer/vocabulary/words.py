@@ -11,14 +11,9 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from viz_transformer.errors import UserError
-
-PAD, SOS, EOS = "<pad>", "<sos>", "<eos>"
-SPECIAL_TOKENS = (PAD, SOS, EOS)
-
-Side = Literal["source", "target"]
+from viz_transformer.vocabulary.tokeniser import SPECIAL_TOKENS, Side, Tokeniser
 
 _CONTRACTIONS = (
     (r"\bwon't\b", "will not"),
@@ -87,14 +82,12 @@ def _either(words: Sequence[str]) -> str:
     return f"{', '.join(firsts)} or {last}" if firsts else last
 
 
-class Vocabulary:
+class Vocabulary(Tokeniser):
     """A joint vocabulary: ``<pad> <sos> <eos>`` are ids 0 1 2, then all words, sorted.
 
     A word that both languages spell alike (*animal*, *no*) has one id; each side still knows only
     its own words, so a Spanish word typed as English is reported and not translated into noise.
     """
-
-    pad_id, sos_id, eos_id = 0, 1, 2
 
     def __init__(
         self,
@@ -120,15 +113,9 @@ class Vocabulary:
         self.tokens: tuple[str, ...] = (*SPECIAL_TOKENS, *sorted(words))
         self._ids = {token: index for index, token in enumerate(self.tokens)}
 
-    def __len__(self) -> int:
-        """Return the number of tokens, special ones included."""
-        return len(self.tokens)
-
     def __eq__(self, other: object) -> bool:
         """Equal vocabularies give equal ids and know the same words on each side."""
         return isinstance(other, Vocabulary) and self._words == other._words
-
-    __hash__ = None  # type: ignore[assignment]
 
     def words(self, side: Side = "source") -> tuple[str, ...]:
         """Return one side's words, sorted."""
@@ -154,43 +141,9 @@ class Vocabulary:
             raise UnknownWordError({word: self.nearest(word, side) for word in unknown}, language)
         return [self._ids[word] for word in words]
 
-    def source_ids(self, text: str) -> list[int]:
-        """Return what the encoder reads: the words' ids, then ``<eos>``.
-
-        Raises:
-            UserError: as `encode`.
-        """
-        return [*self.encode(text), self.eos_id]
-
-    def target_ids(self, text: str) -> list[int]:
-        """Return a whole translation: ``<sos>``, the words' ids, ``<eos>``.
-
-        The decoder reads it without its last id and writes it without its first.
-
-        Raises:
-            UserError: as `encode`.
-        """
-        return [self.sos_id, *self.encode(text, "target"), self.eos_id]
-
     def decode(self, ids: Iterable[int]) -> str:
         """Turn ids into text; special tokens are left out."""
         return " ".join(token for token in self.tokens_of(ids) if token not in SPECIAL_TOKENS)
-
-    def ids_of(self, tokens: Iterable[str]) -> list[int]:
-        """Turn token strings into ids.
-
-        Raises:
-            UserError: if one is not in the vocabulary.
-        """
-        tokens = list(tokens)
-        for token in tokens:
-            if token not in self._ids:
-                raise UserError(f"{token!r} is no token of this vocabulary; give its tokens")
-        return [self._ids[token] for token in tokens]
-
-    def tokens_of(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Turn ids into token strings, special ones included."""
-        return tuple(self.tokens[index] for index in ids)
 
     def word_numbers(self, ids: Iterable[int]) -> None:
         """Return None: every token is a word."""
