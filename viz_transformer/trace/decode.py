@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer._files import written_whole
-from viz_transformer.errors import FileError, UserError
+from viz_transformer.errors import UserError
+from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace
 
-_FORMAT = "viz_transformer.DecodeTrace/1"
 _LOOKS = ("decoder_attention", "cross_attention")
 
 
@@ -161,12 +159,7 @@ class DecodeTrace:
         Raises:
             FileError: if the file cannot be written.
         """
-        plain, arrays = _pack(self)
-        text = json.dumps({"format": _FORMAT, **plain}).encode("ascii")
-        arrays["trace"] = np.frombuffer(text, dtype=np.uint8)
-        with written_whole(path) as part, part.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        return Path(path)
+        return save_trace(path, "DecodeTrace", *_pack(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DecodeTrace:
@@ -175,20 +168,7 @@ class DecodeTrace:
         Raises:
             FileError: if the file is missing, damaged or not a saved DecodeTrace.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                plain = json.loads(file["trace"].tobytes())
-                arrays = {name: file[name] for name in file.files if name != "trace"}
-            if plain.pop("format") != _FORMAT:
-                raise ValueError("another format")
-            return _unpack(plain, arrays)
-        except FileNotFoundError as error:
-            raise FileError(f"no trace at {str(path)!r}; check the path") from error
-        except Exception as error:  # a damaged zip raises any of a dozen types
-            raise FileError(
-                f"{str(path)!r} is not a trace that DecodeTrace.save wrote, or it is damaged "
-                f"({error}); save the trace again"
-            ) from error
+        return load_trace(path, "DecodeTrace", _unpack)
 
 
 def _pack(trace: DecodeTrace) -> tuple[dict[str, Any], dict[str, FloatArray]]:

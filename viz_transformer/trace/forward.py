@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -12,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer._files import written_whole
-from viz_transformer.errors import FileError, UserError
+from viz_transformer.errors import UserError
+from viz_transformer.trace.files import load_trace, save_trace
 
 FloatArray = NDArray[np.float32]
 
@@ -23,8 +22,6 @@ ATTENTION_KINDS = {
     "decoder": ("target", "target"),
     "cross": ("target", "source"),
 }
-
-_FORMAT = "viz_transformer.ForwardTrace/1"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,20 +148,15 @@ class ForwardTrace:
         Raises:
             FileError: if the file cannot be written.
         """
-        path = Path(path)
         arrays: dict[str, Any] = {}
-        tokens: dict[str, Any] = {"format": _FORMAT}
+        tokens: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
                 arrays[field.name] = value
             elif value is not None:
                 tokens[field.name] = value
-        # ASCII JSON as bytes: numpy's own string arrays would drop trailing NULs of a token.
-        arrays["tokens"] = np.frombuffer(json.dumps(tokens).encode("ascii"), dtype=np.uint8)
-        with written_whole(path) as part, part.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        return path
+        return save_trace(path, "ForwardTrace", tokens, arrays, name="tokens")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ForwardTrace:
@@ -173,20 +165,9 @@ class ForwardTrace:
         Raises:
             FileError: if the file is missing, damaged or not a saved ForwardTrace.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                tokens = json.loads(file["tokens"].tobytes())
-                arrays = {name: file[name] for name in file.files if name != "tokens"}
-            if tokens.pop("format") != _FORMAT:
-                raise ValueError("another format")
-            return cls(**tokens, **arrays)
-        except FileNotFoundError as error:
-            raise FileError(f"no trace at {str(path)!r}; check the path") from error
-        except Exception as error:  # a damaged zip raises any of a dozen types
-            raise FileError(
-                f"{str(path)!r} is not a trace that ForwardTrace.save wrote, or it is damaged "
-                f"({error}); save the trace again"
-            ) from error
+        return load_trace(
+            path, "ForwardTrace", lambda tokens, arrays: cls(**tokens, **arrays), name="tokens"
+        )
 
 
 def _as_tokens(name: str, tokens: Sequence[str]) -> tuple[str, ...]:

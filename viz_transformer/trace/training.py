@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer._files import written_whole
-from viz_transformer.errors import FileError, UserError
+from viz_transformer.errors import UserError
+from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, ForwardTrace
 
-_FORMAT = "viz_transformer.TrainingTrace/1"
 _TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "target_words")
 
 
@@ -110,7 +108,6 @@ class TrainingTrace:
             FileError: if the file cannot be written.
         """
         plain: dict[str, Any] = {
-            "format": _FORMAT,
             "name": self.name,
             "sources": self.sources,
             "references": self.references,
@@ -125,11 +122,7 @@ class TrainingTrace:
                 weights = [one.traces[sentence].attention(kind) for one in self.moments]
                 # [moment, layer, head, query, key]
                 arrays[f"{kind}.{sentence}"] = np.stack(weights).astype(np.float16)
-        text = json.dumps(plain).encode("ascii")
-        arrays["trace"] = np.frombuffer(text, dtype=np.uint8)
-        with written_whole(path) as part, part.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        return Path(path)
+        return save_trace(path, "TrainingTrace", plain, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TrainingTrace:
@@ -138,39 +131,29 @@ class TrainingTrace:
         Raises:
             FileError: if the file is missing, damaged or not a saved TrainingTrace.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            plain = json.loads(arrays.pop("trace").tobytes())
-            if plain["format"] != _FORMAT:
-                raise ValueError("another format")
-            curve = {name: arrays.pop(name) for name in ("steps", "losses", "accuracies")}
-            moments = [
-                Moment(
-                    step=step,
-                    translations=tuple(translations),
-                    losses=tuple(losses),
-                    traces=tuple(
-                        ForwardTrace(**tokens, **_attention_of(arrays, sentence, number))
-                        for sentence, tokens in enumerate(plain["tokens"])
-                    ),
-                )
-                for number, (step, translations, losses) in enumerate(plain["moments"])
-            ]
-            return cls(
-                name=plain["name"],
-                sources=tuple(plain["sources"]),
-                references=tuple(plain["references"]),
-                moments=tuple(moments),
-                **curve,
-            )
-        except FileNotFoundError as error:
-            raise FileError(f"no trace at {str(path)!r}; check the path") from error
-        except Exception as error:  # a damaged zip raises any of a dozen types
-            raise FileError(
-                f"{str(path)!r} is not a trace that TrainingTrace.save wrote, or it is damaged "
-                f"({error}); save the trace again"
-            ) from error
+        return load_trace(path, "TrainingTrace", _unpacked)
+
+
+def _unpacked(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrainingTrace:
+    moments = [
+        Moment(
+            step=step,
+            translations=tuple(translations),
+            losses=tuple(losses),
+            traces=tuple(
+                ForwardTrace(**tokens, **_attention_of(arrays, sentence, number))
+                for sentence, tokens in enumerate(plain["tokens"])
+            ),
+        )
+        for number, (step, translations, losses) in enumerate(plain["moments"])
+    ]
+    return TrainingTrace(
+        name=plain["name"],
+        sources=tuple(plain["sources"]),
+        references=tuple(plain["references"]),
+        moments=tuple(moments),
+        **{name: arrays[name] for name in ("steps", "losses", "accuracies")},
+    )
 
 
 def _attention_of(arrays: dict[str, np.ndarray], sentence: int, number: int) -> dict[str, Any]:
