@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import repeat
 
 import pytest
 import torch
 
 from tests.six_pairs import SIX_PAIRS, VOCABULARY
-from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.config import TrainConfig
 from viz_transformer.corpus.batches import batches
 from viz_transformer.decoding import greedy
 from viz_transformer.errors import UserError
+from viz_transformer.recipes.six_pairs import SIX_PAIRS_MODEL
 from viz_transformer.training import fit, learning_rate, make_model, token_loss
 
 # Checking every shape makes a step several times slower; the model's own tests do that.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
-CONFIG = ModelConfig(
-    vocab_size=len(VOCABULARY),
-    d_model=32,
-    n_heads=4,
-    n_encoder_layers=2,
-    n_decoder_layers=2,
-    d_ff=64,
-    max_length=20,
-    dropout=0.1,
-    bias=False,
-)
+CONFIG = replace(SIX_PAIRS_MODEL, vocab_size=len(VOCABULARY))
 
 
 def trained(n_steps: int, seed: int = 0):

@@ -140,6 +140,13 @@ def errors_of(page: Page) -> list[str]:
     return errors
 
 
+def next_frames(root: Locator) -> None:
+    """Wait two frames: what was just clicked has then asked for what it needs, and is drawn."""
+    root.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
 def guard(context: BrowserContext) -> list[str]:
     """Fail every request that would leave this machine; return the list that their URLs go to."""
     left: list[str] = []

@@ -14,7 +14,7 @@ import viz_transformer as vt
 from tests.hand_made import HOSTILE
 from tests.test_beam_stepper import hand_made
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage, errors_of
+from tests.ui.lab_page import LabPage, errors_of, next_frames
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
 from viz_transformer.widgets.beam_pack import texts_of
@@ -37,9 +37,7 @@ def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory
 
 def drawn(root: Locator) -> Locator:
     """Wait until the view shows what is asked of it, and return it."""
-    root.evaluate(
-        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
+    next_frames(root)
     expect(root).to_have_attribute("data-stale", "false")
     return root
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.hand_made import HOSTILE, hostile_trace, make_trace
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import errors_of
+from tests.ui.lab_page import errors_of, next_frames
 from viz_transformer.export import export_html
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
@@ -37,9 +37,7 @@ def weight_in_words(trace: ForwardTrace, layer: int, head: int, query: int, key:
 
 def settled(root: Locator) -> None:
     """Wait until two frames have passed, so that all that was asked for is drawn."""
-    root.evaluate(
-        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
+    next_frames(root)
 
 
 def picture(canvas: Locator) -> str:

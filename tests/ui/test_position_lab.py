@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.hand_made import HOSTILE
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage, errors_of
+from tests.ui.lab_page import LabPage, errors_of, next_frames
 from viz_transformer.analysis.positions import look_alikes, rms, wavelength
 from viz_transformer.export import export_html
 from viz_transformer.labs.positions import position_lab
@@ -49,9 +49,7 @@ def open_page(page: Page, view: PositionLab, folder: Path) -> Locator:
 def drawn(root: Locator) -> None:
     """Wait until the view was drawn, and then two frames more."""
     expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-    root.evaluate(
-        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
+    next_frames(root)
 
 
 def answered(root: Locator, order: list[int], on: bool) -> None:

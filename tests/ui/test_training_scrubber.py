@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.hand_made import HOSTILE
 from tests.hand_made_training import STEPS, hostile_training, make_training
 from tests.ui.conftest import ARTIFACTS, LAPTOP, LOOKS, SMALL
-from tests.ui.lab_page import LabPage, LabServer, errors_of
+from tests.ui.lab_page import LabPage, LabServer, errors_of, next_frames
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
 from viz_transformer.trace import TrainingTrace
@@ -33,9 +33,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def drawn(root: Locator) -> Locator:
     """Wait until what was just asked for is on the screen."""
-    root.evaluate(
-        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
+    next_frames(root)
     expect(root).to_have_attribute("data-waiting", "false")
     return root
 

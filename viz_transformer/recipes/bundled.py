@@ -14,6 +14,7 @@ from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.files import TextPair
+from viz_transformer.model.threads import threads
 from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, moments_for, recorded
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
@@ -107,14 +108,10 @@ def train_english_spanish(
     recorder = Recorder(
         model, vocabulary, WATCHED, f"seed {training.seed}", moments_for(training.n_steps, 20)
     )
-    threads_before = torch.get_num_threads()
-    torch.set_num_threads(n_threads)
-    try:
+    with threads(n_threads):
         records = recorded(fit(model, stream, training), recorder)
         for record in records if progress is None else progress(records, training.n_steps):
             last = record
-    finally:
-        torch.set_num_threads(threads_before)
     checkpoint = Checkpoint(model.eval(), vocabulary)
     made_by = {
         "command": f"viz-transformer train en-es --out {Path(folder).name} "

@@ -13,6 +13,7 @@ from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.errors import FileError
+from viz_transformer.model.threads import threads
 from viz_transformer.recipes.bundled import MODEL, TRAINING
 from viz_transformer.training import fit, make_model
 
@@ -61,13 +62,9 @@ def train_learned_positions(
     places = model.source_positions
     start = places(MODEL.max_length).detach().clone()  # [position, d_model]
     stream = batches(corpus.train, vocabulary, training.batch_size, training.seed)
-    threads_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with threads(1):
         for record in fit(model, stream, training):
             last = record
-    finally:
-        torch.set_num_threads(threads_before)
     table = places(MODEL.max_length).detach()  # [position, d_model]
     data = save({"start": start, "table": table})
     made_by = {

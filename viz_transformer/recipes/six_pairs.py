@@ -18,6 +18,7 @@ from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.errors import FileError
 from viz_transformer.model import Transformer
+from viz_transformer.model.threads import threads
 from viz_transformer.recipes.recording import Recorder, moments_for, recorded
 from viz_transformer.trace import TrainingTrace
 from viz_transformer.training import StepRecord, fit, make_model
@@ -125,14 +126,10 @@ def write_six_pairs_trainings(folder: str | os.PathLike[str]) -> Path:
         raise FileError(
             f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another"
         ) from error
-    threads_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with threads(1):
         seen = {f"seed-{seed}.npz": six_pairs_training(seed) for seed in (0, 1)}
         # Ten moments of 144 heads are as many bytes as a file beside a lesson should have.
         seen["large.npz"] = train_six_pairs(LARGE_MODEL, LARGE_TRAINING, "large, seed 0", 10)
-    finally:
-        torch.set_num_threads(threads_before)
     for name, trace in seen.items():
         trace.save(folder / name)
     made_by = {
