@@ -34,6 +34,12 @@ def add_training(commands: Any) -> None:
     own.add_argument("--device", default="cpu", help="cpu, cuda or mps (default: cpu)")
     own.add_argument("--bfloat16", action="store_true", help="faster, where the hardware has it")
     own.add_argument("--threads", type=int, metavar="N", help="threads of the processor")
+    own.add_argument(
+        "--schedule",
+        choices=["cosine", "inverse_sqrt", "constant"],
+        help="how the learning rate goes on after the warm-up; cosine falls to zero at the last "
+        "step (default: inverse_sqrt, which may be stopped anywhere)",
+    )
     for name, kind in _SIZES.items():
         own.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="X")
     train.set_defaults(run=_train)
@@ -146,6 +152,8 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
         "precision": "bfloat16" if options.bfloat16 else "float32",
         "seed": options.seed,
     }
+    if options.schedule:
+        training["schedule"] = options.schedule
     for name in ("batch_tokens", "learning_rate", "warmup_steps", "label_smoothing"):
         if name in given:
             training[name] = given.pop(name)
