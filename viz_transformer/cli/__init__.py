@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,10 +11,9 @@ from pathlib import Path
 
 from viz_transformer import __version__
 from viz_transformer.cli.coreference import add_coreference
+from viz_transformer.cli.lessons import FIRST_LESSON, FOLDER, add_lessons, copy_lessons
 from viz_transformer.cli.training import add_training
 from viz_transformer.errors import UserError
-
-FIRST_LESSON = "01_which_head_attends_where.ipynb"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,8 +69,10 @@ def _parser() -> argparse.ArgumentParser:
         description="Copy the lessons into a folder, leaving those that are there already as they "
         "are, and open JupyterLab on the first. Other options go to JupyterLab.",
     )
-    lab.add_argument("--folder", default="lessons", metavar="DIR", help="default: lessons")
+    lab.add_argument("--folder", default=FOLDER, metavar="DIR", help=f"default: {FOLDER}")
     lab.set_defaults(run=_lab)
+
+    add_lessons(commands)
     return parser
 
 
@@ -133,26 +133,3 @@ def lab_environment() -> dict[str, str]:
     others = os.environ.get("JUPYTER_CONFIG_PATH")
     path = ours if others is None else os.pathsep.join([ours, others])
     return {**os.environ, "JUPYTER_CONFIG_PATH": path}
-
-
-def copy_lessons(folder: Path) -> Path:
-    """Copy the lessons that `folder` does not have yet; what a student has done there stays.
-
-    Raises:
-        FileError: if the folder cannot be written.
-    """
-    from viz_transformer._files import bundled, written_whole
-    from viz_transformer.errors import FileError
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another with "
-            "--folder"
-        ) from error
-    for lesson in sorted(bundled("notebooks").glob("*.ipynb")):
-        if not (folder / lesson.name).exists():
-            with written_whole(folder / lesson.name) as part:
-                shutil.copyfile(lesson, part)
-    return folder

@@ -1,0 +1,170 @@
+"""The lessons in a student's folder: what is listed, put back and kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from viz_transformer._files import bundled
+from viz_transformer.cli import main
+from viz_transformer.cli.lessons import (
+    FIRST_LESSON,
+    copy_lessons,
+    course,
+    find_lesson,
+    reset_lesson,
+    state_of,
+)
+
+TODAY = date.today().isoformat()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of fresh lessons and a student's progress."""
+    folder = copy_lessons(tmp_path / "lessons")
+    (folder / "progress.json").write_text('{"1.1": true}')
+    return folder
+
+
+def change(path: Path, text: str) -> None:
+    """Write an answer into the first code cell of a notebook."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cell = next(each for each in notebook["cells"] if each["cell_type"] == "code")
+    cell["source"] = [text]
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def run(path: Path) -> None:
+    """Leave in a notebook what running it leaves."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = 3
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["3"]}]
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def states(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """What the command tells of each lesson."""
+    assert main(["lessons", "list", "--folder", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(course())
+    told = (re.split(r"\s{2,}", line.strip()) for line in lines)
+    return {key: state for key, _, state in told}
+
+
+def test_the_course_is_every_notebook_in_order() -> None:
+    lessons = course()
+    assert [each.path.name for each in lessons] == sorted(
+        path.name for path in bundled("notebooks").glob("*.ipynb")
+    )
+    assert lessons[0].key == "1"
+    assert lessons[0].path.name == FIRST_LESSON
+    assert lessons[0].title == "Which head attends where"
+
+
+@pytest.mark.parametrize("name", ["1", "01", " 1 ", "01_which_head_attends_where"])
+def test_a_lesson_is_found_by_its_number(name: str) -> None:
+    assert find_lesson(name).path.name == FIRST_LESSON
+
+
+def test_the_list_tells_what_was_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(states(folder, capsys).values()) == {"as it came"}
+    lesson = folder / FIRST_LESSON
+    run(lesson)
+    assert states(folder, capsys)["1"] == "as it came"
+    change(lesson, "my answer")
+    assert states(folder, capsys)["1"] == "changed"
+    lesson.write_text("{ half of a notebook")
+    assert states(folder, capsys)["1"] == "not a notebook any more"
+    lesson.unlink()
+    assert states(folder, capsys)["1"] == "missing"
+
+
+def test_reset_keeps_the_students_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lesson, fresh = folder / FIRST_LESSON, find_lesson("1")
+    for number in (1, 2, 3):
+        change(lesson, f"answer {number}")
+        mine = lesson.read_bytes()
+        assert main(["lessons", "reset", "1", "--folder", str(folder)]) == 0
+        again = "" if number == 1 else f"-{number}"
+        kept = folder / f"{lesson.stem}.mine-{TODAY}{again}.ipynb"
+        assert capsys.readouterr().out == f"kept yours as {kept}\n{lesson} is as it came\n"
+        assert kept.read_bytes() == mine
+        assert lesson.read_bytes() == fresh.path.read_bytes()
+    assert "answer 1" in (folder / f"{lesson.stem}.mine-{TODAY}.ipynb").read_text(encoding="utf-8")
+    assert (folder / "progress.json").read_text() == '{"1.1": true}'
+    assert states(folder, capsys)["1"] == "as it came"
+
+
+def test_reset_of_a_fresh_or_missing_lesson_keeps_nothing(folder: Path) -> None:
+    fresh = find_lesson("1")
+    before = sorted(folder.iterdir())
+    assert reset_lesson(fresh, folder) is None
+    (folder / FIRST_LESSON).unlink()
+    assert reset_lesson(fresh, folder) is None
+    assert sorted(folder.iterdir()) == before
+    assert state_of(fresh, folder) == "as it came"
+
+
+def test_a_damaged_lesson_is_kept_byte_for_byte(folder: Path) -> None:
+    lesson = folder / FIRST_LESSON
+    lesson.write_bytes(b"\xff\x00 not even text")
+    kept = reset_lesson(find_lesson("1"), folder)
+    assert kept is not None
+    assert kept.read_bytes() == b"\xff\x00 not even text"
+
+
+def test_what_cannot_be_kept_is_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lesson = folder / FIRST_LESSON
+    change(lesson, "my answer")
+    mine, before = lesson.read_bytes(), sorted(folder.iterdir())
+    real = Path.open
+
+    def full(path: Path, mode: str = "r", *rest: object, **named: object) -> object:
+        if ".mine-" in path.name:
+            raise OSError(28, "No space left on device")
+        return real(path, mode, *rest, **named)
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(Exception, match="not replaced: No space left on device"):
+        reset_lesson(find_lesson("1"), folder)
+    monkeypatch.undo()
+    assert lesson.read_bytes() == mine
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reset", "99"], "there is no lesson '99'; choose one of 1"),
+        (["reset", "-1"], "there is no lesson '-1'; choose one of 1"),
+        (["reset", "clinics"], "there is no lesson 'clinics'; choose one of 1"),
+        (["reset", ""], "there is no lesson ''; choose one of 1"),
+        (["reset", "1", "--folder", "{tmp}/none"], "make it with `viz-transformer lab`"),
+        (["list", "--folder", "{tmp}/none"], "make it with `viz-transformer lab`"),
+        (["list", "--folder", "{tmp}/file"], "there is no folder"),
+    ],
+)
+def test_bad_input_gets_one_line_and_changes_nothing(
+    arguments: list[str],
+    message: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.chdir(tmp_path)  # where lessons/ is
+    before = sorted(tmp_path.rglob("*"))
+    given = ["lessons", *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments)]
+    assert main(given) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before

@@ -1,0 +1,221 @@
+"""The lessons in a student's folder: copied there, listed, and put back as they came.
+
+Nothing here overwrites what a student wrote: a lesson is copied where there is none, and before one
+is put back the student's own is kept beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from viz_transformer._files import bundled, written_whole
+from viz_transformer.errors import FileError, UserError
+
+FIRST_LESSON = "01_which_head_attends_where.ipynb"
+FOLDER = "lessons"
+
+_NAME = re.compile(r"(?:0*(\d+)_.*|(clinic))\.ipynb")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One of the course's notebooks, as it came.
+
+    Attributes:
+        key: what it is asked for by: ``"7"`` or ``"clinic"``.
+        path: the notebook's file.
+    """
+
+    key: str
+    path: Path
+
+    @property
+    def title(self) -> str:
+        """The first heading, without its number."""
+        cells = _read(self.path)["cells"]
+        text = "".join(cells[0]["source"]) if cells else ""
+        heading = text.partition("\n")[0].lstrip("# ")
+        return re.sub(r"^\d+ · ", "", heading)
+
+
+def add_lessons(commands: Any) -> None:
+    """Add the command and its own commands to a parser's."""
+    lessons = commands.add_parser(
+        "lessons",
+        help="list the lessons in a folder, or put one back as it came",
+        description="The lessons in a folder. What a student wrote is never overwritten.",
+    )
+    inner = lessons.add_subparsers(dest="what", required=True, metavar="COMMAND")
+
+    listed = inner.add_parser("list", help="tell which lessons there are, and which were changed")
+    _add_folder(listed)
+    listed.set_defaults(run=_list)
+
+    reset = inner.add_parser(
+        "reset",
+        help="put a fresh lesson in the place of one that was changed, which is kept beside it",
+    )
+    reset.add_argument("lesson", metavar="LESSON", help="its number, or clinic")
+    _add_folder(reset)
+    reset.set_defaults(run=_reset)
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--folder", default=FOLDER, metavar="DIR", help=f"where they are (default: {FOLDER})"
+    )
+
+
+def _list(options: argparse.Namespace) -> int:
+    folder = _existing(Path(options.folder))
+    for lesson in course():
+        print(f"{lesson.key:>6}  {lesson.title:<36}  {state_of(lesson, folder)}")
+    return 0
+
+
+def _reset(options: argparse.Namespace) -> int:
+    lesson = find_lesson(options.lesson)
+    kept = reset_lesson(lesson, _existing(Path(options.folder)))
+    if kept is not None:
+        print(f"kept yours as {kept}")
+    print(f"{Path(options.folder) / lesson.path.name} is as it came")
+    return 0
+
+
+def course() -> list[Lesson]:
+    """Return the course's lessons in their order, the clinic last."""
+    return sorted(_lessons(bundled("notebooks")), key=lambda each: each.path.name)
+
+
+def _lessons(folder: Path) -> Iterator[Lesson]:
+    for path in folder.glob("*.ipynb"):
+        if found := _NAME.fullmatch(path.name):
+            yield Lesson(found[1] or found[2], path)
+
+
+def find_lesson(name: str) -> Lesson:
+    """Return the lesson of a number, such as ``7`` or ``07``, or ``clinic``.
+
+    Raises:
+        UserError: if there is none.
+    """
+    lessons = course()
+    wanted = name.strip().lower()
+    wanted = wanted.lstrip("0") if wanted.isdigit() else wanted
+    for lesson in lessons:
+        if wanted in (lesson.key, lesson.path.stem):
+            return lesson
+    keys = ", ".join(lesson.key for lesson in lessons)
+    raise UserError(f"there is no lesson {name!r}; choose one of {keys}")
+
+
+def copy_lessons(folder: Path) -> Path:
+    """Copy the lessons that `folder` does not have yet; what a student has done there stays.
+
+    Raises:
+        FileError: if the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another with "
+            "--folder"
+        ) from error
+    for lesson in sorted(bundled("notebooks").glob("*.ipynb")):
+        if not (folder / lesson.name).exists():
+            with written_whole(folder / lesson.name) as part:
+                shutil.copyfile(lesson, part)
+    return folder
+
+
+def state_of(lesson: Lesson, folder: Path) -> str:
+    """Tell whether a folder's lesson is ``"as it came"``, ``"changed"``, ``"missing"`` or damaged.
+
+    Running a lesson does not change it; its cells' texts do.
+    """
+    path = folder / lesson.path.name
+    if not path.exists():
+        return "missing"
+    try:
+        same = _texts(path) == _texts(lesson.path)
+    except UserError:
+        return "not a notebook any more"
+    return "as it came" if same else "changed"
+
+
+def reset_lesson(lesson: Lesson, folder: Path) -> Path | None:
+    """Put a fresh lesson into a folder; returns where the student's own is kept, if there was one.
+
+    Its name tells the day: ``07_masks.mine-2026-11-21.ipynb``, and with ``-2`` for the second.
+
+    Raises:
+        FileError: if a file cannot be read or written; the student's own is there then as it was.
+    """
+    path, kept = folder / lesson.path.name, None
+    try:
+        content = path.read_bytes() if path.exists() else None
+    except OSError as error:
+        raise FileError(
+            f"cannot read {str(path)!r}, so it was not replaced: {error.strerror or error}"
+        ) from error
+    if content == lesson.path.read_bytes():
+        return None
+    if content is not None:
+        kept = _keep(path, content)
+    with written_whole(path) as part:
+        shutil.copyfile(lesson.path, part)
+    return kept
+
+
+def _keep(path: Path, content: bytes) -> Path:
+    """Write what a file held under a name beside it that was not taken; returns that path."""
+    for number in itertools.count(1):
+        again = "" if number == 1 else f"-{number}"
+        copy = path.with_name(f"{path.stem}.mine-{date.today().isoformat()}{again}.ipynb")
+        try:
+            with copy.open("xb") as file:  # x: never over another file
+                file.write(content)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise FileError(
+                f"cannot keep {str(path)!r} as {copy.name!r}, so it was not replaced: "
+                f"{error.strerror or error}"
+            ) from error
+        return copy
+    raise AssertionError("numbers do not end")
+
+
+def _existing(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise FileError(
+            f"there is no folder {str(folder)!r} here; make it with `viz-transformer lab`, or name "
+            "another with --folder"
+        )
+    return folder
+
+
+def _texts(path: Path) -> list[tuple[str, str]]:
+    """The kind and the text of each cell that holds any."""
+    cells = ((cell["cell_type"], "".join(cell["source"])) for cell in _read(path)["cells"])
+    return [(kind, text) for kind, text in cells if text.strip()]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            _ = cell["cell_type"], "".join(cell["source"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{str(path)!r} cannot be read as a notebook: {error}") from error
+    return notebook
