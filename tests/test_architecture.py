@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "cli": None,
     "errors": set(),
     "_files": set(),
+    "progress": set(),
     "config": set(),
     "vocabulary": set(),
     "trace": set(),
@@ -63,8 +64,22 @@ ALLOWED: dict[str, set[str] | None] = {
         "model",
         "config",
         "plots",
+        "progress",
     },
-    "exercises": {"trace", "analysis"},
+    "exercises": {
+        "trace",
+        "analysis",
+        "config",
+        "vocabulary",
+        "corpus",
+        "model",
+        "decoding",
+        "translator",
+        "training",
+        "recipes",
+        "capture",
+        "progress",
+    },
 }
 #: Rooms that draw or compute from a trace alone, and so must never load a model's libraries.
 MODEL_FREE = ("trace", "plots", "widgets", "analysis", "export", "bertviz_views")

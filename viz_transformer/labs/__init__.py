@@ -4,6 +4,7 @@ from viz_transformer.labs.beam import beam_stepper
 from viz_transformer.labs.head_lab import head_lab, interventions_of
 from viz_transformer.labs.masks import MaskTester, mask_lab
 from viz_transformer.labs.positions import position_lab
+from viz_transformer.labs.predict import predict_choice, predict_number, predict_row
 from viz_transformer.labs.prediction import Prediction, prediction
 from viz_transformer.labs.stepper import attention_stepper, attention_steps, thinking_machines
 from viz_transformer.labs.switch import TraceSwitch, trace_switch
@@ -21,6 +22,9 @@ __all__ = [
     "interventions_of",
     "mask_lab",
     "position_lab",
+    "predict_choice",
+    "predict_number",
+    "predict_row",
     "prediction",
     "thinking_machines",
     "trace_switch",

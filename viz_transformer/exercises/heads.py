@@ -1,39 +1,15 @@
-"""Checks for the lessons' exercises: each likely mistake gets a message of its own."""
+"""Exercises whose answer is a head: found by clicking, judged by where it looks."""
 
 from __future__ import annotations
 
-import html
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.analysis import weights_between, word_index
+from viz_transformer.exercises.verdict import Check
 from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
-
-
-@dataclass(frozen=True)
-class Check:
-    """The answer to an answer: whether it is right, and why."""
-
-    passed: bool
-    message: str
-
-    def __bool__(self) -> bool:
-        """Return whether the answer is right."""
-        return self.passed
-
-    def __str__(self) -> str:
-        """Return the verdict as text."""
-        return f"{'Right.' if self.passed else 'Not yet.'} {self.message}"
-
-    def _repr_html_(self) -> str:
-        colour = "--jp-success-color1, #388e3c" if self.passed else "--jp-warn-color1, #e65100"
-        verdict, _, reason = str(self).partition(". ")
-        return (
-            f'<div role="status" style="border-left: 4px solid var({colour}); padding: 4px 12px">'
-            f"<b>{verdict}.</b> {html.escape(reason)}</div>"
-        )
 
 
 @dataclass(frozen=True)

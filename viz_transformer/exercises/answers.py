@@ -1,0 +1,176 @@
+"""A learner's answer, whatever they gave: read as numbers, called as a function, never trusted."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import threading
+from collections.abc import Callable, Mapping
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: How long a learner's function may take, all its calls together.
+LIMIT_S = 10.0
+
+
+class UnusableError(Exception):
+    """An answer that cannot be compared with anything; the message says why."""
+
+
+class _OutOfTime(BaseException):
+    """Ends a learner's function; no `except Exception` of theirs catches it."""
+
+
+def as_array(answer: Any) -> NDArray[Any]:
+    """Return an answer as an array: numbers, lists of them, arrays and tensors.
+
+    Raises:
+        UnusableError: if it is none of these.
+    """
+    if hasattr(answer, "detach"):  # a tensor
+        answer = answer.detach().cpu()
+        answer = (answer.float() if answer.is_floating_point() else answer).numpy()
+    if not isinstance(answer, np.ndarray | np.generic | Number | list | tuple):
+        raise UnusableError(f"Give numbers, a list, an array or a tensor; this is {named(answer)}.")
+    try:
+        array = np.asarray(answer)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise UnusableError(
+            f"This cannot be read as a table of numbers ({one_line(error)}); are all its rows "
+            "equally long?"
+        ) from error
+    if array.dtype.kind in "US":
+        raise UnusableError("This is text; write numbers without quotation marks.")
+    if array.dtype.kind not in "biuf":
+        raise UnusableError(f"Give numbers only; this holds {named(first_odd(array))}.")
+    return array
+
+
+def first_odd(array: NDArray[Any]) -> Any:
+    """Return the first thing in an array of objects that is no number."""
+    return next((one for one in array.ravel() if not isinstance(one, Number)), array)
+
+
+def as_number(answer: Any) -> float:
+    """Return an answer as one number.
+
+    Raises:
+        UnusableError: if it is no number, or several.
+    """
+    array = as_array(answer)
+    if array.dtype.kind == "b":
+        raise UnusableError("Give a number; this is True or False.")
+    if array.size != 1:
+        raise UnusableError(f"Give one number; this has the shape {array.shape}.")
+    return float(array.ravel()[0])
+
+
+def outcome(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[Any]:
+    """Call a function with each of the draws, copied, and return what came out.
+
+    What a call raises stands in the place of its value. After `LIMIT_S` the function is ended, and
+    the last value is a `TimeoutError`.
+    """
+    found: list[Any] = []
+
+    def call() -> None:
+        try:
+            for arguments in draws:
+                try:
+                    found.append(answer(*copy.deepcopy(arguments)))
+                except Exception as error:
+                    found.append(error)
+        except _OutOfTime:
+            pass
+
+    worker = threading.Thread(target=call, daemon=True)
+    worker.start()
+    worker.join(LIMIT_S)
+    if worker.is_alive():
+        # Raised between two of its instructions: Python has no kinder way to end a thread.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(worker.ident or 0), ctypes.py_object(_OutOfTime)
+        )
+        worker.join(1)
+        found.append(TimeoutError())
+    return found
+
+
+def same(found: Any, wanted: Any, tolerance: float) -> bool:
+    """Whether two values agree: numbers to the tolerance, everything else exactly.
+
+    Errors agree if they are of one kind.
+    """
+    if isinstance(found, BaseException) or isinstance(wanted, BaseException):
+        return type(found) is type(wanted)
+    if isinstance(wanted, Mapping):
+        return (
+            isinstance(found, Mapping)
+            and found.keys() == wanted.keys()
+            and all(same(found[key], wanted[key], tolerance) for key in wanted)
+        )
+    if isinstance(wanted, str) or wanted is None:
+        return isinstance(found, type(wanted)) and found == wanted
+    if isinstance(wanted, list | tuple) and not is_table(wanted):
+        return (
+            isinstance(found, list | tuple)
+            and len(found) == len(wanted)
+            and all(same(*both, tolerance) for both in zip(found, wanted, strict=True))
+        )
+    try:
+        one, other = as_array(found), as_array(wanted)
+    except UnusableError:
+        return False
+    if one.shape != other.shape or (one.dtype.kind == "b") != (other.dtype.kind == "b"):
+        return False
+    return bool(np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True))
+
+
+def is_table(values: Any) -> bool:
+    """Whether a list or tuple is a table of plain numbers."""
+    try:
+        return all(isinstance(one, Number | list | tuple) for one in values) and bool(
+            as_array(values).size
+        )
+    except UnusableError:
+        return False
+
+
+def shown(value: Any) -> str:
+    """Return a value in few characters, for a message."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    if isinstance(value, np.ndarray | np.generic):
+        if value.size > 12:
+            return f"an array of shape {value.shape}"
+        value = value.tolist()
+    text = str(_rounded(value))
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.4g}")
+    if isinstance(value, list | tuple):
+        return type(value)(map(_rounded, value))
+    return value
+
+
+def named(value: Any) -> str:
+    """Return what kind of thing a value is, in words."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    kind = type(value).__name__
+    known = {"str": "text", "generator": "a generator", "NoneType": "None", "dict": "a dict"}
+    if kind == "function":
+        return f"the function {value.__name__} itself; did you mean to call it?"
+    return known.get(kind, f"of the type {kind}")
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error's message in one short line."""
+    lines = str(error).strip().splitlines()
+    return f"{lines[0]:.120}" if lines else type(error).__name__

@@ -1,0 +1,148 @@
+"""The course's exercises by their names: checked, hinted at, and how far one has come."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+from viz_transformer import progress as kept
+from viz_transformer.errors import UserError
+from viz_transformer.exercises.kinds import Exercise
+from viz_transformer.exercises.verdict import Check, unanswered
+
+_NUMBERED = "lesson_"
+_modules = sorted(one.name for one in iter_modules([str(Path(__file__).parent)]))
+#: The lessons that have exercises, by the part of an exercise's name before the dot.
+LESSONS = (
+    *(str(int(name.removeprefix(_NUMBERED))) for name in _modules if name.startswith(_NUMBERED)),
+    *(name for name in _modules if name == "clinic"),
+)
+#: Set in the environment, it makes a wrong answer an error, which is what autograding counts.
+GRADING = "VIZ_TRANSFORMER_GRADING"
+
+_hints_given: Counter[str] = Counter()
+
+
+def exercises_of(lesson: int | str) -> tuple[Exercise, ...]:
+    """Return the exercises of a lesson.
+
+    Args:
+        lesson: its number, or ``"clinic"``.
+
+    Raises:
+        UserError: if there is no such lesson.
+    """
+    lesson = str(lesson)
+    if lesson not in LESSONS:
+        raise UserError(f"there is no lesson {lesson!r}; the lessons are {', '.join(LESSONS)}")
+    module = f"{_NUMBERED}{int(lesson):02}" if lesson.isdigit() else lesson
+    return import_module(f"{__package__}.{module}").EXERCISES
+
+
+def exercise(name: str) -> Exercise:
+    """Return the exercise of that name, such as ``"3.1"``.
+
+    Raises:
+        UserError: if there is none.
+    """
+    of_lesson = exercises_of(str(name).partition(".")[0])
+    for one in of_lesson:
+        if one.name == str(name):
+            return one
+    names = ", ".join(one.name for one in of_lesson)
+    raise UserError(f"there is no exercise {name!r}; this lesson has {names}")
+
+
+def check(name: str, answer: Any = ...) -> Check:
+    """Judge an answer, and remember in ``progress.json`` beside the lesson that it was right.
+
+    Args:
+        name: the exercise, such as ``"3.1"``.
+        answer: whatever the learner gives; ``...`` is no answer yet.
+
+    Raises:
+        UserError: if there is no such exercise.
+        AssertionError: if the answer is wrong and the environment asks for grading.
+    """
+    found = exercise(name).check(answer)
+    if found.answered:
+        kept.remember_try(name, found.passed)
+    if os.environ.get(GRADING) and not found.passed:
+        raise AssertionError(str(found))
+    return found
+
+
+def hint(name: str) -> Check:
+    """Return the next hint to an exercise; after the last one the last again.
+
+    Raises:
+        UserError: if there is no such exercise.
+    """
+    hints = exercise(name).hints
+    if not hints:
+        return unanswered("There is no hint to this one.")
+    _hints_given[name] += 1
+    number = min(_hints_given[name], len(hints))
+    return _Hint(False, f"Hint {number} of {len(hints)}: {hints[number - 1]}", answered=False)
+
+
+class _Hint(Check):
+    """A hint, which is no verdict."""
+
+    @property
+    def verdict(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a learner has come.
+
+    Attributes:
+        rows: each lesson or exercise with what was done and what there is to do.
+    """
+
+    rows: Sequence[tuple[str, int, int]]
+
+    def __str__(self) -> str:
+        """Return a line for each lesson or exercise."""
+        return "\n".join(
+            f"{'✓' if done == of else '○'} {name}" + (f"  {done} of {of}" if of > 1 else "")
+            for name, done, of in self.rows
+        )
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in str(self).splitlines())
+        return f'<ul style="list-style: none; padding-left: 0">{lines}</ul>'
+
+
+def progress(lesson: int | str | None = None) -> Progress:
+    """Return which exercises are solved: those of one lesson, or how many of each.
+
+    Args:
+        lesson: its number, or ``"clinic"``; None: all of them.
+
+    Raises:
+        UserError: if there is no such lesson.
+    """
+    solved = kept.solved()
+    if lesson is not None:
+        return Progress(
+            [
+                (f"{one.name} {one.title}", int(one.name in solved), 1)
+                for one in exercises_of(lesson)
+            ]
+        )
+    rows = []
+    for each in LESSONS:
+        names = [one.name for one in exercises_of(each)]
+        called = f"Lesson {each}" if each.isdigit() else each.capitalize()
+        rows.append((called, sum(name in solved for name in names), len(names)))
+    return Progress(rows)
