@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import viz_transformer as vt
-from viz_transformer.labs.predict import Guess
+from viz_transformer.labs.guesses import Guess
 
 
 @pytest.fixture(autouse=True)

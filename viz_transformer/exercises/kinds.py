@@ -124,13 +124,13 @@ class Array:
                 return Check(False, mistake.message)
         if found.shape != wanted.shape:
             return Check(False, f"It has the shape {found.shape}, and {wanted.shape} is asked for.")
-        if wanted.dtype.kind == "b" and found.dtype.kind != "b":
-            return Check(False, "Give True and False, not numbers.")
+        kinds = ["numbers", "True and False"]
+        if (wanted.dtype.kind == "b") != (found.dtype.kind == "b"):
+            other, right = kinds if wanted.dtype.kind == "b" else reversed(kinds)
+            return Check(False, f"Give {right}, not {other}.")
         if np.isnan(found).any():
             return Check(False, "There is NaN in it, which means “not a number”.")
         wrong = np.argwhere(~np.isclose(found, wanted, rtol=0, atol=self.tolerance))
-        if not len(wrong):  # numbers where truth values are asked for, or the other way round
-            return Check(False, "Give numbers, not True and False.")
         at = tuple(map(int, wrong[0]))
         place = f" at {list(at)}" if at else ""
         return Check(

@@ -1,0 +1,127 @@
+"""The course as a whole: what every lesson has, and every check both ways."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from viz_transformer.exercises import exercises_of
+from viz_transformer.exercises.course import GRADING, LESSONS
+from viz_transformer.exercises.kinds import Exercise, Function, Mistake, resolved
+
+ROOT = Path(__file__).parents[1]
+SOLUTIONS = ROOT / "teaching" / "solutions"
+#: A cell that hangs must end the test; this is no promise of speed.
+CELL_TIMEOUT_S = 300
+
+EXERCISES = [one for lesson in LESSONS for one in exercises_of(lesson)]
+MISTAKES = [
+    pytest.param(one, mistake, id=f"{one.name}-{number}")
+    for one in EXERCISES
+    for number, mistake in enumerate(one.wanted.mistakes, start=1)
+]
+every_lesson = pytest.mark.parametrize("lesson", LESSONS)
+
+
+def notebook_of(lesson: str) -> Path:
+    start = f"{int(lesson):02}_" if lesson.isdigit() else lesson
+    (path,) = (ROOT / "notebooks").glob(f"{start}*.ipynb")
+    return path
+
+
+def cells(lesson: str) -> list[nbformat.NotebookNode]:
+    return nbformat.read(notebook_of(lesson), as_version=4).cells
+
+
+def ids(kind: str, lesson: str) -> list[str]:
+    """The names of the exercises whose cells of this kind stand in the lesson, in their order."""
+    found = (re.fullmatch(rf"{kind}-(\w+)-(\d+)", cell.id) for cell in cells(lesson))
+    return [f"{one[1]}.{one[2]}" for one in found if one]
+
+
+def solutions(lesson: str) -> dict[str, str]:
+    """The solved answer cells of a lesson, by exercise."""
+    name = f"lesson_{int(lesson):02}" if lesson.isdigit() else lesson
+    text = (SOLUTIONS / f"{name}.py").read_text(encoding="utf-8")
+    parts = re.split(r"^# %% (\S+)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+
+
+def test_every_notebook_is_a_lesson_with_exercises() -> None:
+    assert {notebook_of(lesson) for lesson in LESSONS} == set((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@every_lesson
+def test_a_lesson_has_at_least_three_exercises_each_with_mistakes_and_hints(lesson: str) -> None:
+    found = exercises_of(lesson)
+    assert len(found) >= 3
+    assert [one.name for one in found] == [f"{lesson}.{n + 1}" for n in range(len(found))]
+    assert all(one.wanted.mistakes and one.hints for one in found)
+
+
+@every_lesson
+def test_every_exercise_has_its_answer_cell_its_check_cell_and_its_solution(lesson: str) -> None:
+    names = [one.name for one in exercises_of(lesson)]
+    assert ids("answer", lesson) == names
+    assert ids("check", lesson) == names
+    assert list(solutions(lesson)) == names
+
+
+@every_lesson
+def test_a_lesson_asks_predicts_and_says_what_to_remember(lesson: str) -> None:
+    prose = [cell.source for cell in cells(lesson) if cell.cell_type == "markdown"]
+    code = "\n".join(cell.source for cell in cells(lesson) if cell.cell_type == "code")
+    assert prose[0].startswith("# ")
+    assert "**The question:**" in prose[0]
+    assert re.search(r"vt\.predict(ion|_number|_choice|_row)\(", code)
+    remember = prose[-1].partition("## Remember")[2]
+    assert re.findall(r"^(\d)\. ", remember, flags=re.MULTILINE) == ["1", "2", "3"]
+    assert lesson == "clinic" or "**Next:**" in remember
+    name = lesson if lesson.isdigit() else f'"{lesson}"'
+    assert cells(lesson)[-1].source == f"vt.exercises.progress({name})"
+
+
+@every_lesson
+def test_with_its_solutions_every_check_of_a_lesson_passes(
+    lesson: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under grading, a check that does not pass is an error of its cell."""
+    monkeypatch.setenv(GRADING, "1")
+    notebook = nbformat.read(notebook_of(lesson), as_version=4)
+    solved = solutions(lesson)
+    for cell in notebook.cells:
+        kind, _, name = cell.id.partition("-")
+        if kind == "answer":
+            cell.source = solved[name.replace("-", ".")]
+    NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT_S,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    ).execute()
+
+
+@pytest.mark.parametrize(("one", "mistake"), MISTAKES)
+def test_each_likely_mistake_gets_its_own_message(one: Exercise, mistake: Mistake) -> None:
+    is_function = isinstance(one.wanted, Function)
+    answer = mistake.answer if is_function else resolved(mistake.answer)
+    found = one.check(answer)
+    assert not found.passed
+    assert found.message == mistake.message
+
+
+@pytest.mark.parametrize("one", EXERCISES, ids=lambda one: one.name)
+def test_no_two_mistakes_of_an_exercise_are_told_alike(one: Exercise) -> None:
+    messages = [mistake.message for mistake in one.wanted.mistakes]
+    assert len(set(messages)) == len(messages)
+
+
+@pytest.mark.parametrize("one", EXERCISES, ids=lambda one: one.name)
+@pytest.mark.parametrize("odd", [None, "text", [], {}, object(), range(3), float("nan")])
+def test_whatever_is_given_there_is_a_message_and_no_error(one: Exercise, odd: object) -> None:
+    assert not one.check(odd).passed
+    assert one.check(odd).message
