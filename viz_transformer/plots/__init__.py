@@ -15,6 +15,8 @@ from viz_transformer.plots.positions import (
     plot_wavelength,
 )
 from viz_transformer.plots.save import save_figure
+from viz_transformer.plots.scoring import plot_scorings
+from viz_transformer.plots.split import plot_split
 from viz_transformer.plots.stepper import describe_steps, plot_attention_steps
 from viz_transformer.plots.training import describe_training, plot_training
 
@@ -39,8 +41,10 @@ __all__ = [
     "plot_mask",
     "plot_mask_lab",
     "plot_positions",
+    "plot_scorings",
     "plot_shift",
     "plot_similarity",
+    "plot_split",
     "plot_study",
     "plot_training",
     "plot_wavelength",
