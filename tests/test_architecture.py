@@ -30,6 +30,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "errors": set(),
     "_files": set(),
     "progress": set(),
+    "jupyter": set(),
     "config": set(),
     "vocabulary": set(),
     "trace": set(),

@@ -127,9 +127,11 @@ def lab_environment() -> dict[str, str]:
     """Return the environment in which JupyterLab takes our defaults; a user's own settings win.
 
     It then asks the internet for nothing, neither news nor updates nor extensions, and saves the
-    views with a notebook, so that a lesson that is opened again shows them before it is run.
+    views with a notebook, so that a lesson that is opened again shows them before it is run. Its
+    kernels explain a name that is not there, as where cells are run out of order.
     """
-    ours = str(Path(__file__).parents[1] / "jupyter")
+    ours = Path(__file__).parents[1] / "jupyter"
     others = os.environ.get("JUPYTER_CONFIG_PATH")
-    path = ours if others is None else os.pathsep.join([ours, others])
-    return {**os.environ, "JUPYTER_CONFIG_PATH": path}
+    path = str(ours) if others is None else os.pathsep.join([str(ours), others])
+    startup = os.environ.get("PYTHONSTARTUP", str(ours / "startup.py"))
+    return {**os.environ, "JUPYTER_CONFIG_PATH": path, "PYTHONSTARTUP": startup}

@@ -1,0 +1,1 @@
+"""What `viz-transformer lab` gives to JupyterLab and its kernels."""
