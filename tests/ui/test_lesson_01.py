@@ -50,7 +50,7 @@ def test_its_views_appear_on_the_first_run(lesson: LabPage) -> None:
         look = f"{theme}-{size['width']}x{size['height']}"
         lesson.set_theme(theme)
         lesson.page.set_viewport_size(size)
-        for name in ("lab", "select", "search"):
+        for name in ("lab", "select", "answer-1-2"):
             explorer = Explorer(output(lesson, name))
             explorer.wait_until_drawn()
             expect(explorer.root).to_have_attribute("data-theme", theme)
@@ -59,7 +59,7 @@ def test_its_views_appear_on_the_first_run(lesson: LabPage) -> None:
         shown = output(lesson, "predict")
         expect(shown.get_by_role("button", name="tired", exact=True)).to_be_visible()
         lesson.screenshot(f"lesson01-predict-{look}")
-        output(lesson, "check")
+        output(lesson, "check-1-2")
         lesson.screenshot(f"lesson01-check-{look}")
     assert lesson.errors == []
 
@@ -123,25 +123,25 @@ def test_a_prediction_is_made_before_the_picture_is_shown(lesson: LabPage) -> No
 
 
 def test_the_exercise_reads_the_click_and_says_why(lesson: LabPage) -> None:
-    check = cell(lesson, "check")
-    expect(output(lesson, "check")).to_contain_text("Not yet. In layer 0, head 0")
+    check = cell(lesson, "check-1-2")
+    expect(output(lesson, "check-1-2")).to_contain_text("Not yet. In layer 0, head 0")
 
-    explorer = Explorer(output(lesson, "search"))
+    explorer = Explorer(output(lesson, "answer-1-2"))
     canvas = explorer.heads
     third = canvas.bounding_box()["height"] / 3  # three kinds, the encoder on top
     wanted = [place for place in places(canvas, step=12) if place["y"] < third]
     canvas.click(position=wanted[-1])  # the last head of the encoder's last layer
     expect(explorer.title).to_have_text("Encoder self-attention · layer 1 · head 3")
     lesson.run_cell(check)
-    expect(output(lesson, "check")).to_contain_text("Right. Layer 1, head 3: tired → animal")
+    expect(output(lesson, "check-1-2")).to_contain_text("Right. Layer 1, head 3: tired → animal")
 
 
 def test_flipping_between_the_sentences_keeps_the_head(lesson: LabPage) -> None:
     lesson.run("search.explorer.layer, search.explorer.head, search.explorer.query = 1, 3, 11")
-    shown = output(lesson, "search")
+    shown = output(lesson, "answer-1-2")
     explorer = Explorer(shown)
     lesson.run("search.explorer.key = 6")
-    output(lesson, "search")
+    output(lesson, "answer-1-2")
     expect(explorer.pair).to_contain_text("tired to street: 0.00")
     shown.get_by_role("button", name="… too wide").click()
     expect(explorer.pair).to_contain_text("wide to street: 1.00")

@@ -1,0 +1,15 @@
+"""Solutions to lesson 1, for teachers: the answer cell of each exercise, solved."""
+
+# %% 1.1
+heads = 3 * 2 * 4  # kinds of attention, layers, heads in a layer
+
+# %% 1.2
+search = vt.trace_switch({"… too tired": tired, "… too wide": wide}, kind="encoder")
+search.explorer.layer, search.explorer.head = 1, 3
+search
+
+
+# %% 1.3
+def favourite(row, words):
+    """Return the word that gets the largest weight of the row."""
+    return words[row.index(max(row))]
