@@ -3,6 +3,7 @@
 from viz_transformer.plots.alt import describe_head, set_alt_text
 from viz_transformer.plots.beam import plot_beam, plot_distribution
 from viz_transformer.plots.coreference import describe_study, plot_study
+from viz_transformer.plots.curves import describe_curves, plot_curves
 from viz_transformer.plots.head_lab import plot_head_effects, plot_head_lab, plot_log_probs
 from viz_transformer.plots.heads import plot_aggregate, plot_difference, plot_head
 from viz_transformer.plots.masks import describe_mask, plot_leaks, plot_mask, plot_mask_lab
@@ -21,6 +22,7 @@ from viz_transformer.plots.stepper import describe_steps, plot_attention_steps
 from viz_transformer.plots.training import describe_training, plot_training
 
 __all__ = [
+    "describe_curves",
     "describe_head",
     "describe_mask",
     "describe_steps",
@@ -30,6 +32,7 @@ __all__ = [
     "plot_attention_steps",
     "plot_beam",
     "plot_by_offset",
+    "plot_curves",
     "plot_difference",
     "plot_distribution",
     "plot_head",

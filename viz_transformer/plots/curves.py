@@ -1,0 +1,106 @@
+"""Curves over the same axis: losses of several trainings, rates of several schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.labels import label, label_font
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Each told from the others by its dashes too, so that colour is not needed.
+_LINES = (
+    {"color": "#264cb3"},
+    {"color": "#c2410c", "linestyle": (0, (5, 2))},
+    {"color": "#15803d", "linestyle": (0, (1, 1.5))},
+    {"color": "#6b21a8", "linestyle": (0, (6, 2, 1, 2))},
+)
+
+
+def plot_curves(
+    curves: Mapping[str, Sequence[float]],
+    x: Sequence[float] | None = None,
+    *,
+    xlabel: str = "optimiser step",
+    ylabel: str = "loss (nats a token)",
+    title: str = "",
+    log: bool = False,
+    level: tuple[str, float] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw up to four curves over one axis, each with its name and dashes of its own.
+
+    Args:
+        curves: a value for each x, by name; as many for each.
+        x: where they stand, rising; by default 1, 2, 3 and so on.
+        xlabel: what x is, with its unit.
+        ylabel: what the values are, with their unit.
+        title: what is shown; may be empty.
+        log: whether the values stand on a logarithmic axis.
+        level: a name and a height to compare with, drawn as a thin line across.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes, with one line for each curve, in their order, and then that of the level.
+
+    Raises:
+        UserError: if there is no curve or more than four, or they differ in length.
+    """
+    if not 1 <= len(curves) <= len(_LINES):
+        raise UserError(f"plot_curves was given {len(curves)} curves; give 1 to {len(_LINES)}")
+    values = {name: np.asarray(each, dtype=float) for name, each in curves.items()}
+    n_points = len(next(iter(values.values())))
+    places = np.arange(1, n_points + 1) if x is None else np.asarray(x, dtype=float)
+    lengths = {"x": places.shape, **{name: each.shape for name, each in values.items()}}
+    if not n_points or any(shape != (n_points,) for shape in lengths.values()):
+        told = ", ".join(f"{name} {shape}" for name, shape in lengths.items())
+        raise UserError(f"curves need one value for each x, and the shapes are {told}")
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        figure, ax = plt.subplots(figsize=(7.4, 3.6), layout="constrained")
+        plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
+        set_alt_text(figure, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel))
+    for (name, each), line in zip(values.items(), _LINES, strict=False):
+        ax.plot(places, each, linewidth=1.8, label=label(name), **line)
+    if level is not None:
+        name, height = level
+        ax.axhline(height, color="0.4", linewidth=1, linestyle=(0, (2, 3)), label=label(name))
+    if log:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
+    else:
+        ax.set_ylim(bottom=min(0.0, *(np.nanmin(each) for each in values.values())))
+    ax.set_xlabel(xlabel, color="0.35")
+    ax.set_ylabel(ylabel, color="0.35")
+    if title:
+        ax.set_title(title, loc="left", size=11, weight="bold", parse_math=False)
+    for text in ax.legend(frameon=False, prop=label_font(9)).get_texts():
+        text.set_parse_math(False)
+    ax.grid(axis="y", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def describe_curves(
+    curves: Mapping[str, Sequence[float]],
+    x: Sequence[float],
+    *,
+    xlabel: str = "optimiser step",
+    ylabel: str = "loss (nats a token)",
+) -> str:
+    """Return in words where each curve begins and ends, and how high and low it gets."""
+    told = []
+    for name, each in curves.items():
+        values = np.asarray(each, dtype=float)
+        told.append(
+            f"{label(name)} goes from {values[0]:.3g} to {values[-1]:.3g}, between "
+            f"{np.nanmin(values):.3g} and {np.nanmax(values):.3g}."
+        )
+    return f"Curves of {ylabel} over {xlabel}, from {x[0]:g} to {x[-1]:g}. {' '.join(told)}"
