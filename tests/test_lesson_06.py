@@ -1,0 +1,176 @@
+"""What the lesson on order says in prose, held to the bundled translator and to the formulas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+
+import viz_transformer as vt
+from viz_transformer.analysis.positions import look_alikes, wavelength
+from viz_transformer.model import Interventions, attend
+from viz_transformer.model.experiments import shift_experiment
+from viz_transformer.model.masks import causal_mask, padding_mask
+from viz_transformer.model.positional import sinusoidal_encoding
+
+LESSON = Path(__file__).parents[1] / "notebooks" / "06_order.ipynb"
+ONE_WAY = "the ticket from beijing to shanghai is cheap"
+RETURN_WAY = "the ticket from shanghai to beijing is cheap"
+ORDER = [0, 1, 2, 5, 4, 3, 6, 7, 8]
+OFF = Interventions(positions=False)
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return vt.load_translator()
+
+
+@pytest.fixture(scope="module")
+def prose() -> str:
+    cells = nbformat.read(LESSON, as_version=4).cells
+    return " ".join(" ".join(c.source for c in cells if c.cell_type == "markdown").split())
+
+
+def moved(translator, positions: bool) -> np.ndarray:
+    changes = Interventions(positions=positions)
+    before = translator.encode(ONE_WAY, changes)
+    after = translator.encode(RETURN_WAY, changes)[ORDER]
+    return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
+
+
+def test_the_translator_tells_the_two_tickets_apart(translator) -> None:
+    assert translator.translate(ONE_WAY).text == "el billete de pekin a shanghai es barato"
+    assert translator.translate(RETURN_WAY).text == "el billete de shanghai a pekin es barato"
+
+
+def test_the_towns_change_places_in_the_order_given() -> None:
+    words = [*ONE_WAY.split(), "<eos>"]
+    assert [words[place] for place in ORDER] == [*RETURN_WAY.split(), "<eos>"]
+    assert sorted(ONE_WAY.split()) == sorted(RETURN_WAY.split())
+
+
+def test_beijing_moves_by_most_of_its_length_with_positions_and_nothing_without(translator) -> None:
+    with_positions = moved(translator, True)
+    assert with_positions[3] > 0.7
+    assert 0.01 < with_positions[1] < 0.1  # the prediction's “not at all” is not so with positions
+    assert (moved(translator, False) < 1e-5).all()
+
+
+def test_the_encoder_without_positions_is_equivariant_and_not_invariant(translator) -> None:
+    before, after = (translator.encode(text, OFF) for text in (ONE_WAY, RETURN_WAY))
+    assert np.allclose(after[ORDER], before, atol=1e-4)
+    assert not np.allclose(after, before, atol=1e-4)
+
+
+def test_without_positions_who_sees_whom_is_lost(translator) -> None:
+    dog, cat = "the dog sees the cat", "the cat sees the dog"
+    assert translator.translate(dog).text != translator.translate(cat).text
+    assert translator.translate(dog, interventions=OFF).text == (
+        translator.translate(cat, interventions=OFF).text
+    )
+    # “The decoder adds these vectors up”: whatever it is given to write, it scores alike.
+    target = "el perro ve el gato"
+    one, other = (translator.log_probs(text, target, OFF) for text in (dog, cat))
+    np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_sinusoids_are_clock_hands_and_no_two_rows_are_alike() -> None:
+    table = sinusoidal_encoding(64, 64).numpy()
+    turns = [wavelength(pair, 64) for pair in range(32)]
+    assert turns == sorted(turns)
+    apart = np.linalg.norm(table[:, None] - table[None], axis=-1) + np.eye(64) * 9
+    assert apart.min() > 0.5
+    assert 22 in look_alikes(table, 7, 3)  # the slider begins at a pair that has dots
+
+
+def test_pair_9_is_the_first_that_never_comes_round() -> None:
+    table = sinusoidal_encoding(64, 64).numpy()
+    assert wavelength(9, 64) == pytest.approx(83.8, abs=0.05)
+    assert wavelength(8, 64) == pytest.approx(62.8, abs=0.05)
+    assert 63 in look_alikes(table, 0, 8)
+    for pair in range(32):
+        # A hand that comes round sees some place again more than half a turn later.
+        again = any(
+            other - place > wavelength(pair, 64) / 2
+            for place in range(64)
+            for other in look_alikes(table, place, pair)
+        )
+        assert again == (pair < 9)
+
+
+def test_the_published_line_gives_each_sentence_one_row(translator) -> None:
+    small, words = sinusoidal_encoding(64, 4), torch.zeros(3, 5, 4)
+    published = words + small[: words.shape[0], None]
+    assert torch.equal(published, small[:3, None].expand(3, 5, 4))
+    source = torch.tensor(
+        [translator.vocabulary.source_ids(text) for text in (ONE_WAY, RETURN_WAY, ONE_WAY)]
+    )
+    model = translator.model
+    embedded = model.source_embedding(source) * model.config.d_model**0.5
+    mask = padding_mask(source, 0)
+    with torch.no_grad():
+        right, _ = model.encoder(embedded + sinusoidal_encoding(9, 64), mask)
+        wrong, _ = model.encoder(embedded + sinusoidal_encoding(3, 64)[:, None], mask)
+    torch.testing.assert_close(right, model.encode(source), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(right[2], right[0], atol=1e-4, rtol=1e-4)
+    assert ((wrong[2] - wrong[0]).norm(dim=-1) / wrong[0].norm(dim=-1)).max() > 0.5
+    # “Inside a sentence there is no order.”
+    with torch.no_grad():
+        swapped, _ = model.encoder(
+            embedded[:, ORDER] + sinusoidal_encoding(3, 64)[:, None], mask[..., ORDER]
+        )
+    torch.testing.assert_close(swapped, wrong[:, ORDER], atol=1e-4, rtol=1e-4)
+
+
+def test_the_claim_holds_for_bare_sinusoids_and_rotary_and_not_for_sums() -> None:
+    table = sinusoidal_encoding(64, 64).numpy()
+    dots = [table[first] @ table[first + 3] for first in (0, 7, 27, 50)]
+    assert np.ptp(dots) < 1e-4
+    shift = shift_experiment(n_words=12, shift=10)
+    assert shift.sinusoidal.rms_difference / shift.sinusoidal.rms > 0.5
+    assert shift.positions.rms_difference < 1e-5
+    assert shift.rotary.rms_difference < 1e-5
+
+
+def test_a_sentence_that_begins_later_is_read_differently(translator) -> None:
+    found = {}
+    for start in (0, 1, 2, 10):
+        later = vt.load_translator()
+        places = later.model.source_positions
+        places.table = sinusoidal_encoding(len(places.table), later.config.d_model, start)
+        found[start] = later.translate(ONE_WAY).text.split()
+    assert found[0] == found[1] == translator.translate(ONE_WAY).text.split()
+    assert "pekin" not in found[2]
+    assert "billete" in found[2]
+    assert "billete" not in found[10]
+
+
+def test_the_learned_table_ends_where_the_training_ended(translator, prose: str) -> None:
+    lab = vt.position_lab(translator, "the dog sees the cat")
+    assert lab.data["trained"] == 19  # 18 words and <eos>
+    assert "No training sentence was longer than 18 words" in prose
+
+
+def test_a_causal_mask_tells_order_too() -> None:
+    five = torch.randn(1, 1, 5, 8, generator=torch.Generator().manual_seed(0))
+    shuffle = [2, 0, 4, 1, 3]
+    found = []
+    for mask in (None, causal_mask(5)):
+        as_written, _ = attend(five, five, five, mask)
+        moved_, _ = attend(*(five[..., shuffle, :] for _ in range(3)), mask)
+        found.append(torch.allclose(moved_, as_written[..., shuffle, :], atol=1e-5))
+    assert found == [True, False]
+
+
+def test_no_prediction_is_given_away_above_it() -> None:
+    cells = {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
+    ids = list(cells)
+    before = " ".join(cells[name] for name in ids[: ids.index("predict-shuffle")])
+    assert "not at all" not in before
+    assert "equivariant" not in before
+    before = " ".join(cells[name] for name in ids[: ids.index("predict-shift")])
+    assert "position_lab" not in before
+    assert "plot_shift" not in before
