@@ -55,6 +55,7 @@ ALLOWED: dict[str, set[str] | None] = {
         "checkpoint",
         "translator",
         "trace",
+        "analysis",
     },
     "labs": {
         "translator",

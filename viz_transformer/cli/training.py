@@ -49,6 +49,12 @@ def add_training(commands: Any) -> None:
     )
     evaluate.add_argument("model", nargs="?", metavar="DIR", help="a checkpoint (default: bundled)")
     _add_pairs(evaluate, "to translate (default: those held out when DIR was trained)")
+    evaluate.add_argument(
+        "--links",
+        metavar="FILE",
+        help="which words translate each other, a sentence a line as 0-0 1-2, source word first: "
+        "tells the alignment error rate of every cross-attention head",
+    )
     evaluate.add_argument("--beam-width", type=int, default=4, metavar="N")
     evaluate.add_argument("--length-penalty", type=float, default=0.6, metavar="X")
     evaluate.add_argument("--output", metavar="FILE", help="write the translations, one a line")
@@ -209,7 +215,9 @@ def _evaluate(options: argparse.Namespace) -> int:
 
     from viz_transformer._files import written_whole
     from viz_transformer.corpus.files import read_table
-    from viz_transformer.recipes import evaluate_english_spanish
+    from viz_transformer.corpus.links import read_links
+    from viz_transformer.recipes import align_english_spanish, evaluate_english_spanish
+    from viz_transformer.recipes.aligning import judge_alignment
     from viz_transformer.recipes.files import TEST
     from viz_transformer.recipes.judging import judge
     from viz_transformer.translator import load_translator
@@ -223,13 +231,26 @@ def _evaluate(options: argparse.Namespace) -> int:
             print(f"{score.name}: {score.n_right} of {score.n} exact ({score.share:.2%})")
             for source, translation, reference in score.wrong:
                 print(f"  {source}\n    wrote    {translation}\n    expected {reference}")
+        _tell_alignment(align_english_spanish(translator))
         return 0
     found = judge(translator, pairs, options.beam_width, options.length_penalty)
     print(f"BLEU {found.bleu:.2f} ({found.signatures[0]})")
     print(f"chrF2 {found.chrf:.2f} ({found.signatures[1]})")
     print(f"exact {found.n_exact} of {found.n} ({found.n_exact / found.n:.2%})")
+    if options.links:
+        _tell_alignment(judge_alignment(translator, pairs, read_links(options.links)))
     if options.output:
         with written_whole(options.output) as part:
             part.write_text("".join(f"{one}\n" for one in found.translations), encoding="utf-8")
         print(f"wrote {options.output}")
     return 0
+
+
+def _tell_alignment(found: Any) -> None:
+    layer, head = found.best
+    print(
+        f"alignment error rate over {found.n} sentences, cross-attention, best in layer {layer}, "
+        f"head {head}: {found.error_rates[layer, head]:.3f}"
+    )
+    for number, rates in enumerate(found.error_rates):
+        print(f"  layer {number}: {' '.join(f'{rate:.3f}' for rate in rates)}")

@@ -42,7 +42,7 @@ def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -
         FileError: if a file is missing or cannot be read.
         UserError: if the files have unequal numbers of lines, or a line is empty or not UTF-8.
     """
-    first, second = _lines(Path(source)), _lines(Path(target))
+    first, second = text_lines(Path(source)), text_lines(Path(target))
     if len(first) != len(second):
         raise UserError(
             f"{str(source)!r} has {_count(len(first), 'line')} and {str(target)!r} has "
@@ -67,7 +67,7 @@ def read_table(path: str | os.PathLike[str], columns: tuple[int, int] = (0, 1)) 
         UserError: if a line has too few columns, or a sentence is empty or not UTF-8.
     """
     source, target = _two_columns(columns)
-    rows = [line.split("\t") for line in _lines(Path(path))]
+    rows = [line.split("\t") for line in text_lines(Path(path))]
     for number, row in enumerate(rows, 1):
         if len(row) <= max(source, target):
             raise UserError(
@@ -89,8 +89,13 @@ def _two_columns(columns: tuple[int, int]) -> tuple[int, int]:
     return numbers[0], numbers[1]
 
 
-def _lines(path: Path) -> list[str]:
-    """Return the lines of a file, without the empty one after its last line end."""
+def text_lines(path: Path) -> list[str]:
+    """Return the lines of a file, plain or ``.gz``, without the empty one after its last line end.
+
+    Raises:
+        FileError: if the file is missing or cannot be read.
+        UserError: if a line is not UTF-8.
+    """
     data = _read(path)
     try:
         text = data.decode("utf-8")

@@ -14,7 +14,9 @@ from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.files import TextPair
+from viz_transformer.corpus.links import GoldLinks
 from viz_transformer.model.threads import threads
+from viz_transformer.recipes.aligning import Alignment, judge_alignment
 from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, moments_for, recorded
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
@@ -142,6 +144,13 @@ def evaluate_english_spanish(translator: Translator, beam_width: int = 4) -> lis
         exact_match("held-out combinations", translator, corpus.held_out, beam_width),
         exact_match("held-out tired/wide", translator, corpus.held_out_reasons, beam_width),
     ]
+
+
+def align_english_spanish(translator: Translator, n: int = 500) -> Alignment:
+    """Hold every cross-attention head to the word links of the first `n` held-out sentences."""
+    pairs = english_spanish(n_train=0).held_out[:n]
+    texts = [TextPair(" ".join(pair.source), " ".join(pair.target)) for pair in pairs]
+    return judge_alignment(translator, texts, [GoldLinks(frozenset(p.links)) for p in pairs])
 
 
 def exact_match(

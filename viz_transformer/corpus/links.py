@@ -1,0 +1,51 @@
+"""Word links from anybody's file: which word translates which."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from viz_transformer.corpus.files import text_lines
+from viz_transformer.errors import UserError
+
+_LINK = re.compile(r"(\d+)([-p])(\d+)")
+
+
+@dataclass(frozen=True)
+class GoldLinks:
+    """The links of one sentence pair, as people drew them.
+
+    Attributes:
+        sure: pairs (target index, source index) of words that must be linked, from 0.
+        possible: those that may be.
+    """
+
+    sure: frozenset[tuple[int, int]]
+    possible: frozenset[tuple[int, int]] = frozenset()
+
+
+def read_links(path: str | os.PathLike[str]) -> list[GoldLinks]:
+    """Read a sentence's links a line, plain or ``.gz``: ``0-0 1p2 2-1``, source word first.
+
+    ``-`` stands in a sure link and ``p`` in a possible one. Words count from 0 and are what stands
+    between spaces. A sentence without links is an empty line.
+
+    Raises:
+        FileError: if the file is missing or cannot be read.
+        UserError: if something in a line is no link.
+    """
+    found = []
+    for number, line in enumerate(text_lines(Path(path)), 1):
+        links: dict[str, set[tuple[int, int]]] = {"-": set(), "p": set()}
+        for part in line.split():
+            link = _LINK.fullmatch(part)
+            if link is None:
+                raise UserError(
+                    f"{str(path)!r} line {number} holds {part!r:.40}, which is no link; write 0-2, "
+                    "or 0p2 where it is only possible, the source's word first, from 0"
+                )
+            links[link[2]].add((int(link[3]), int(link[1])))
+        found.append(GoldLinks(frozenset(links["-"]), frozenset(links["p"])))
+    return found
