@@ -1,0 +1,89 @@
+"""How much of the learning signal reaches each layer of a new model, by its depth and its norm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import nn
+
+from viz_transformer.config import ModelConfig, Norm
+from viz_transformer.corpus import vocabulary_of
+from viz_transformer.corpus.batches import batches
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
+from viz_transformer.model import Interventions, TracedTransformer
+from viz_transformer.recipes.six_pairs import SMALL_MODEL
+from viz_transformer.training import token_loss
+
+
+@dataclass(frozen=True)
+class DepthGradients:
+    """The gradient that each layer of a new model gets, as the norm over all its parameters.
+
+    Attributes:
+        loss: of the new model on the six pairs, in nats a token.
+        encoder: a norm for each encoder layer, the first the one that reads the words.
+        decoder: likewise; the last is the one that the loss reaches first.
+    """
+
+    loss: float
+    encoder: tuple[float, ...]
+    decoder: tuple[float, ...]
+
+
+def deep_model(n_layers: int, norm: Norm = "post") -> ModelConfig:
+    """Return the tiny six-pairs configuration with more layers in both stacks."""
+    return replace(
+        SMALL_MODEL,
+        vocab_size=len(vocabulary_of(SIX_PAIRS)),
+        n_encoder_layers=n_layers,
+        n_decoder_layers=n_layers,
+        norm=norm,
+    )
+
+
+def gradients_by_depth(
+    n_layers: int = 6,
+    norm: Norm | Literal["none"] = "post",
+    *,
+    residual: bool = True,
+    seed: int = 0,
+) -> DepthGradients:
+    """Make a new model, show it the six pairs once, and measure each layer's gradient.
+
+    Nothing is trained: this is the signal that the first step of a training would use.
+
+    Args:
+        n_layers: layers in the encoder, and in the decoder.
+        norm: ``"post"`` (the paper), ``"pre"``, or ``"none"`` without any LayerNorm.
+        residual: False leaves out what goes around each sub-layer.
+        seed: of the weights.
+
+    Raises:
+        UserError: if a number is out of range.
+
+    Source: Xiong et al. 2020, section 3, for post- and pre-norm; Liu et al. 2020, section 3, for
+    the decoder, whose gradients are those that fade.
+    """
+    config = deep_model(n_layers, "post" if norm == "none" else norm)
+    vocabulary = vocabulary_of(SIX_PAIRS)
+    batch = next(batches(SIX_PAIRS, vocabulary, len(SIX_PAIRS), seed=0))
+    source, target = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        torch.manual_seed(seed)
+        model = TracedTransformer(config)
+        changes = Interventions(layer_norm=norm != "none", residual=residual)
+        logits = model(source, target[:, :-1], changes).logits  # [batch, target - 1, vocab]
+        loss, _ = token_loss(logits, target[:, 1:], config.pad_id)
+        loss.backward()
+    return DepthGradients(
+        loss=loss.item(),
+        encoder=tuple(map(_gradient_norm, model.encoder.layers)),
+        decoder=tuple(map(_gradient_norm, model.decoder.layers)),
+    )
+
+
+def _gradient_norm(layer: nn.Module) -> float:
+    gradients = [p.grad for p in layer.parameters() if p.grad is not None]
+    return torch.stack([gradient.norm() for gradient in gradients]).norm().item()
