@@ -1,0 +1,254 @@
+"""What the lesson on reading heads says in prose, held to the models that it shows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from transformers import BertConfig, BertModel
+
+import viz_transformer as vt
+from viz_transformer.analysis import (
+    HeadEffect,
+    alignment_error_rate,
+    alignment_links,
+    head_alignment_error_rate,
+    label_heads,
+    weights_between,
+)
+from viz_transformer.bertviz_views import package
+from viz_transformer.corpus import english_spanish
+from viz_transformer.exercises import exercise
+from viz_transformer.recipes.coreference import (
+    CoreferenceModel,
+    StudyRow,
+    coreference_model,
+    study_row,
+)
+
+LESSON = Path(__file__).parents[1] / "notebooks" / "12_reading_heads_honestly.ipynb"
+TIRED = "the animal did not cross the street because it was too tired"
+WIDE = "the animal did not cross the street because it was too wide"
+COW = "the cow did not cross the street because it was too tired"
+
+
+@pytest.fixture(scope="module")
+def translator() -> vt.Translator:
+    return vt.load_translator()
+
+
+@pytest.fixture(scope="module")
+def cells() -> dict[str, str]:
+    return {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
+
+
+@pytest.fixture(scope="module")
+def effects(translator: vt.Translator) -> tuple[HeadEffect, ...]:
+    return vt.head_lab(translator, COW).effects()
+
+
+@pytest.fixture(scope="module")
+def models() -> list[CoreferenceModel]:
+    return [coreference_model(0), coreference_model(1), coreference_model(0, read_at="it")]
+
+
+@pytest.fixture(scope="module")
+def study(models: list[CoreferenceModel]) -> list[StudyRow]:
+    return [study_row(model) for model in models]
+
+
+def without(*heads: tuple[str, int, int]) -> vt.Interventions:
+    return vt.Interventions(heads=[vt.HeadChange(*head, factor=0) for head in heads])
+
+
+class TestOnePicture:
+    def test_it_looks_at_the_animal_whatever_is_meant(self, translator: vt.Translator) -> None:
+        """The row of *it* hardly changes; that of the adjective does."""
+        tired, wide = translator.trace(TIRED), translator.trace(WIDE)
+        looks = [weights_between(trace, "encoder", "it", "animal")[1, 3] for trace in (tired, wide)]
+        assert min(looks) > 0.7
+        assert abs(looks[0] - looks[1]) < 0.05
+        assert weights_between(tired, "encoder", "tired", "animal")[1, 3] > 0.99
+        assert weights_between(wide, "encoder", "wide", "street")[1, 3] > 0.99
+        assert wide.output_tokens[-2] == "ancha"
+
+    def test_the_prediction_is_not_given_away(self, cells: dict[str, str]) -> None:
+        before = list(cells.values())[: list(cells).index("predict-it")]
+        said = " ".join(" ".join(before).split())
+        assert "*it* looks at" not in said.replace("where *it* looks at", "")
+        assert "same row" not in said
+
+
+class TestManySentences:
+    def test_the_black_cat_has_the_links_shown(self, translator: vt.Translator) -> None:
+        trace = translator.trace("the black cat sleeps")
+        gold = {(0, 0), (1, 2), (2, 1), (3, 3)}
+        assert alignment_links(trace, 1, 0) == gold
+        layer_0 = alignment_links(trace, 0, 1)
+        assert layer_0 - gold == {(2, 3)}  # “takes sleeps for negro”
+        assert alignment_error_rate([layer_0], [gold]) == pytest.approx(0.25)
+
+    def test_the_goat_has_ten_words_and_eleven_links(self) -> None:
+        (pair,) = (
+            pair
+            for pair in english_spanish(n_train=0).held_out_reasons
+            if " ".join(pair.source)
+            == "the goat did not cross the street because it was too hungry"
+        )
+        assert (len(pair.target), len(pair.links)) == (10, 11)
+        assert pair.target[2] == "no"
+        assert [pair.source[source] for target, source in pair.links if target == 2] == [
+            "did",
+            "not",
+        ]
+        one_each = {target: (target, source) for target, source in pair.links}
+        best = alignment_error_rate([list(one_each.values())], [pair.links])
+        assert exercise("12.1").check(best).passed
+
+    def test_layer_1_is_nearly_a_dictionary_and_layer_0_is_not(
+        self, translator: vt.Translator
+    ) -> None:
+        pairs = english_spanish(n_train=0).held_out[:60]
+        traces = [translator.trace(" ".join(pair.source), pair.target) for pair in pairs]
+        errors = head_alignment_error_rate(traces, [pair.links for pair in pairs])
+        assert (errors[1] < 0.12).all()
+        assert (errors[0] > 0.45).all()
+        assert np.unravel_index(errors.argmin(), errors.shape) == (1, 0)
+
+    def test_four_of_24_heads_get_a_name_and_in_a_short_sentence_none(
+        self, translator: vt.Translator
+    ) -> None:
+        def names(text: str) -> list[tuple[str, int, int, str] | None]:
+            trace = translator.trace(text)
+            return [
+                label and (kind, layer, head, label.name)
+                for kind in trace.kinds
+                for layer, heads in enumerate(label_heads(trace, kind))
+                for head, label in enumerate(heads)
+            ]
+
+        assert not any(names("the black cat sleeps"))
+        assert len(names(TIRED)) == 24
+        named = [name for name in names(TIRED) if name]
+        assert named == [("cross", 1, head, "diagonal alignment") for head in range(4)]
+
+
+class TestNeed:
+    def test_the_surest_head_and_21_others_can_be_spared(
+        self, effects: tuple[HeadEffect, ...], cells: dict[str, str]
+    ) -> None:
+        idle = {effect.name for effect in effects if abs(effect.loss_change) < 0.001}
+        surest = min(effects, key=lambda effect: effect.confidence_rank)
+        assert len(effects) == 24
+        assert len(idle) == 22
+        assert {surest.name, "cross layer 1 head 0"} <= idle
+        assert "Of the 24 heads, 22" in cells["lab-said"]
+
+    def test_the_head_that_matters_most_looks_less_surely_than_five_others(
+        self, effects: tuple[HeadEffect, ...]
+    ) -> None:
+        assert effects[0].name == "cross layer 1 head 2"
+        assert effects[0].confidence_rank == 6
+
+    def test_without_every_single_head_but_two_the_spanish_stays(
+        self, translator: vt.Translator
+    ) -> None:
+        before = translator.translate(COW).text
+        changed = {}
+        for kind in ("encoder", "decoder", "cross"):
+            for layer, head in np.ndindex(2, 4):
+                text = translator.translate(COW, interventions=without((kind, layer, head))).text
+                if text != before:
+                    changed[kind, layer, head] = text.split()
+        assert changed.keys() == {("cross", 1, 2), ("encoder", 1, 3)}
+        assert changed["cross", 1, 2][2] == "nos"
+        assert changed["cross", 1, 2][-1] == "cansada"
+        assert changed["encoder", 1, 3][-1] == "cansado"
+
+    def test_three_heads_that_can_be_spared_alone_cannot_be_together(
+        self, translator: vt.Translator
+    ) -> None:
+        target = translator.translate(COW).tokens
+
+        def rise(*heads: int) -> float:
+            off = without(*(("cross", 1, head) for head in heads))
+            changed = translator.log_probs(COW, target, off).mean()
+            return float(translator.log_probs(COW, target).mean() - changed)
+
+        alone = [rise(head) for head in (0, 1, 3)]
+        assert max(map(abs, alone)) < 0.001
+        assert 500 < rise(0, 1, 3) / sum(alone) < 2000  # “a thousand times”
+        assert exercise("12.4").check(rise(0, 1, 3)).passed
+
+
+class TestTwoTrainings:
+    def test_two_seeds_agree_on_the_answer_and_not_on_the_look(
+        self, models: list[CoreferenceModel], study: list[StudyRow], cells: dict[str, str]
+    ) -> None:
+        for model, row in zip(models, study, strict=True):
+            assert (model.answer(TIRED), model.answer(WIDE)) == ("animal", "street")
+            assert row.accuracy > 0.99
+            assert row.n_held_out == 660
+        assert study[0].tired.most("animal") > 0.9  # “nearly all its weight”
+        assert study[1].tired.most("animal") < 0.4  # “none like it”
+        assert study[0].head == (1, 3)  # the head that the view opens on
+        assert "12.p2" in cells["predict-seed-1"]
+
+    def test_in_seed_0_other_words_look_as_it_does(self, models: list[CoreferenceModel]) -> None:
+        trace = models[0].trace(TIRED)
+        for word in ("<sos>", "did", "not", "it", "was"):
+            assert weights_between(trace, "encoder", word, "animal")[1, 3] > 0.8
+
+    def test_blinding_it_costs_answers_only_where_they_are_read_there(
+        self, study: list[StudyRow]
+    ) -> None:
+        assert study[0].accuracy_blind > 0.99
+        assert study[1].accuracy_blind > 0.99
+        assert study[2].accuracy_blind < 0.5  # “most of the right answers are gone”
+        # “The pictures of the two look alike.”
+        assert study[2].tired.most("animal") > 0.6
+
+
+class TestOtherTools:
+    def test_bertviz_draws_the_same_trace(self, translator: vt.Translator) -> None:
+        view = vt.bertviz_views.head_view(
+            translator.trace(TIRED), kind="encoder", layers=[1], heads=[3]
+        )
+        assert "tired" in view.html
+
+    def test_all_heads_of_an_untrained_bert_are_broad(self) -> None:
+        torch.manual_seed(0)
+        bert = BertModel(
+            BertConfig(
+                vocab_size=40,
+                hidden_size=32,
+                num_hidden_layers=2,
+                num_attention_heads=4,
+                intermediate_size=64,
+            )
+        )
+        words = ["[CLS]", *TIRED.split(), "[SEP]"]
+        trace = vt.capture(bert, input_ids=torch.arange(1, len(words) + 1)[None], tokens=words)
+        labels = [label for heads in label_heads(trace, "encoder") for label in heads]
+        assert len(labels) == 8
+        assert all(label is not None and label.name == "broad" for label in labels)
+
+    def test_without_transformers_or_bertviz_the_cells_say_so(
+        self,
+        cells: dict[str, str],
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "transformers", None)
+        exec(cells["tiny-bert"], {"vt": vt, "TIRED": TIRED, "torch": torch})
+        assert "pip install transformers" in capsys.readouterr().out
+        monkeypatch.setattr(package, "find_spec", lambda name: None)
+        package.read_script.cache_clear()
+        names = {"vt": vt, "tired": vt.load_translator().trace(TIRED)}
+        exec(cells["bertviz"], names)
+        assert isinstance(names["drawn"], str)
+        assert "bertviz is not installed" in names["drawn"]
