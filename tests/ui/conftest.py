@@ -18,6 +18,7 @@ ARTIFACTS = ROOT / "artifacts"
 #: A laptop's window, and the smallest that lessons are made for.
 LAPTOP = {"width": 1280, "height": 720}
 SMALL = {"width": 1024, "height": 768}
+_ASKED = "the page asked for something that is not on this machine"
 LOOKS = [(theme, size) for size in (LAPTOP, SMALL) for theme in ("light", "dark")]
 
 
@@ -51,7 +52,7 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     asked = [url for urls in contexts.values() for url in urls]
-    assert asked == [], "the page asked for something that is not on this machine"
+    assert asked == [], _ASKED
 
 
 @pytest.fixture
@@ -74,3 +75,19 @@ def lab(lab_server: LabServer, page: Page) -> Iterator[LabPage]:
     ARTIFACTS.mkdir(exist_ok=True)
     yield LabPage(page, lab_server, ARTIFACTS)
     lab_server.reset()
+
+
+@pytest.fixture(scope="module")
+def kept_lab(lab_server: LabServer, browser: Browser) -> Iterator[LabPage]:
+    """Return JupyterLab in a page that the tests of a file share, one after the other.
+
+    Opening a notebook takes most of a test's time. A test that breaks what the others need, or
+    that ends the server's kernels, takes `lab` and stands last in its file.
+    """
+    ARTIFACTS.mkdir(exist_ok=True)
+    context = browser.new_context(viewport=LAPTOP, service_workers="block")
+    asked = guard(context)
+    yield LabPage(context.new_page(), lab_server, ARTIFACTS)
+    context.close()
+    lab_server.reset()
+    assert asked == [], _ASKED

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.conftest import LOOKS
+from tests.ui.conftest import LAPTOP, LOOKS
 from tests.ui.explorer_parts import Explorer, places
 from tests.ui.lab_page import LabPage
 
@@ -45,17 +45,29 @@ HOSTILE = {
 }
 
 
+@pytest.fixture(scope="module")
+def opened(kept_lab: LabPage) -> LabPage:
+    """Return a notebook whose cells have been run for the first time."""
+    kept_lab.open_cells(MAKE, SHOW)
+    kept_lab.run_all()
+    return kept_lab
+
+
 @pytest.fixture
-def explorer(lab: LabPage) -> Explorer:
-    """Return an explorer that the first run of its cell has drawn."""
-    lab.open_cells(MAKE, SHOW)
-    lab.run_all()
-    explorer = Explorer(lab.output(1))
+def explorer(opened: LabPage) -> Explorer:
+    """Return an explorer that was just made, in the notebook that is open."""
+    opened.set_theme("light")
+    opened.page.set_viewport_size(LAPTOP)
+    opened.run_cell(1)
+    explorer = Explorer(opened.output(1))
     explorer.wait_until_drawn()
+    opened.errors.clear()
     return explorer
 
 
-def test_it_draws_on_the_first_run(lab: LabPage, explorer: Explorer) -> None:
+def test_it_draws_on_the_first_run(opened: LabPage) -> None:
+    lab, explorer = opened, Explorer(opened.output(1))
+    explorer.wait_until_drawn()
     for theme, size in LOOKS:
         look = f"{theme}-{size['width']}x{size['height']}"
         lab.set_theme(theme)
@@ -70,26 +82,131 @@ def test_it_draws_on_the_first_run(lab: LabPage, explorer: Explorer) -> None:
     assert lab.errors == []
 
 
-def test_a_click_on_a_head_is_read_in_the_kernel(lab: LabPage, explorer: Explorer) -> None:
+def test_a_click_on_a_head_is_read_in_the_kernel(opened: LabPage, explorer: Explorer) -> None:
     found = places(explorer.heads)
     last, first = found[-1], found[0]
 
     explorer.heads.click(position=last)
     expect(explorer.title).to_have_text("Cross-attention · layer 1 · head 1")
-    lab.wait_for_value("(view.kind, view.layer, view.head)", ("cross", 1, 1))
+    opened.wait_for_value("(view.kind, view.layer, view.head)", ("cross", 1, 1))
 
     explorer.heads.click(position=first)
     expect(explorer.title).to_have_text("Encoder self-attention · layer 0 · head 0")
-    lab.wait_for_value("(view.kind, view.layer, view.head)", ("encoder", 0, 0))
-    assert lab.run("print(view.layer, view.head)") == "0 0\n"
+    opened.wait_for_value("(view.kind, view.layer, view.head)", ("encoder", 0, 0))
+    assert opened.run("print(view.layer, view.head)") == "0 0\n"
 
 
-def test_a_click_on_a_word_pins_it_and_a_second_lets_go(lab: LabPage, explorer: Explorer) -> None:
+def test_a_click_on_a_word_pins_it_and_a_second_lets_go(
+    opened: LabPage, explorer: Explorer
+) -> None:
     first = places(explorer.words)[0]
     explorer.words.click(position=first)
-    lab.wait_for_value("(view.query, view.key)", (0, None))
+    opened.wait_for_value("(view.query, view.key)", (0, None))
     explorer.words.click(position=first)
-    lab.wait_for_value("(view.query, view.key)", (None, None))
+    opened.wait_for_value("(view.query, view.key)", (None, None))
+
+
+def test_python_moves_the_view(opened: LabPage, explorer: Explorer) -> None:
+    opened.run("view.layer, view.head = 1, 0")
+    expect(explorer.title).to_have_text("Cross-attention · layer 1 · head 0")
+
+    opened.run("view.query, view.key = 2, 1")
+    weight = opened.value("float(trace.cross_attention[1, 0, 2, 1])")
+    expect(explorer.pair).to_contain_text(f"gato to black: {weight:.2f}, rank ")
+
+    opened.run("view.kind = 'decoder'")
+    expect(explorer.title).to_have_text("Decoder self-attention · layer 1 · head 0")
+
+    opened.run(
+        "view.trace = make(('good', 'morning'), ('<sos>', 'buenos', 'dias'))\nview.query = 2"
+    )
+    expect(explorer.pair).to_contain_text("dias to ")
+
+
+def test_what_is_chosen_of_the_options_is_read_in_the_kernel_and_set_by_it(
+    opened: LabPage, explorer: Explorer
+) -> None:
+    root = explorer.root
+    found = places(explorer.heads)
+    explorer.heads.click(position=found[-1], modifiers=["Control"])
+    opened.wait_for_value("(view.aggregate, view.selected)", ("mean", [[0, 0], [1, 1]]))
+    root.get_by_role("button", name="Options", exact=True).click()
+    root.get_by_role("combobox", name="Show").select_option("max")
+    root.get_by_role("combobox", name="Sort heads by").select_option("entropy")
+    root.get_by_role("button", name="Hide special tokens").click()
+    root.get_by_role("searchbox").fill("ga")
+    root.get_by_role("button", name="larger text").click()
+    opened.wait_for_value(
+        "(view.aggregate, view.order, view.hide_special, view.search, view.text_size)",
+        ("max", "entropy", True, "ga", 1.25),
+    )
+    root.get_by_role("button", name="Linked").click()
+    opened.wait_for_value("view.linked", True)
+    expect(root.locator(".vt-columns span")).to_have_count(4)  # it is drawn, as wide as it will be
+    box = explorer.words.bounding_box()
+    explorer.words.click(position={"x": box["width"] * 0.95, "y": 10})  # a word read before
+    opened.wait_for_value("(view.kind, view.query, view.key)", ("decoder", None, 1))
+    opened.wait_for_value("(view.linked_heads['cross'], view.selected)", ([1, 1], []))
+
+    opened.run("view.linked, view.aggregate, view.selected = False, 'mean', [[0, 0], [1, 0]]")
+    expect(explorer.title).to_have_text("Decoder self-attention · mean of 2 heads: 0·0, 1·0")
+    opened.run("view.threshold, view.hide_special, view.search = 0.25, False, ''")
+    expect(root.locator(".vt-notes")).to_contain_text("Weights below 0.25 are not drawn.")
+    expect(root.get_by_role("searchbox")).to_have_value("")
+    assert opened.errors == []
+
+
+def test_each_weight_under_the_pointer_is_the_trace_s(opened: LabPage, explorer: Explorer) -> None:
+    cells = places(explorer.matrix)
+    seen = set()
+    for cell in cells[:: max(1, len(cells) // 12)]:
+        explorer.matrix.hover(position=cell)
+        expect(explorer.detail).to_contain_text("=")
+        name, _, shown = explorer.detail.inner_text().partition(" = ")
+        weight = opened.value(f"float({name})")
+        assert float(shown) == pytest.approx(weight, rel=1e-5)
+        layer, head, query, key = map(int, re.findall(r"\d+", name))
+        assert (layer, head) == (0, 0)
+        words = opened.value(f"(trace.target_tokens[{query}], trace.source_tokens[{key}])")
+        expect(explorer.pair).to_contain_text(f"{words[0]} to {words[1]}: {weight:.2f}, ")
+        seen.add((query, key))
+    assert len(seen) >= 6
+
+
+def test_arrow_keys_move_the_selection_and_jupyterlab_leaves_them(
+    opened: LabPage, explorer: Explorer
+) -> None:
+    opened.run("view.kind = 'encoder'")
+    opened.select_cell(1)
+    explorer.heads.focus()
+    for key, layer, head in (
+        ("ArrowRight", 0, 1),
+        ("ArrowDown", 1, 1),
+        ("ArrowLeft", 1, 0),
+        ("ArrowUp", 0, 0),
+    ):
+        opened.page.keyboard.press(key)
+        opened.wait_for_value("(view.layer, view.head)", (layer, head))
+        expect(explorer.heads).to_be_focused()
+
+    explorer.matrix.focus()
+    opened.page.keyboard.press("ArrowDown")
+    opened.page.keyboard.press("ArrowRight")
+    opened.wait_for_value("(view.query, view.key)", (0, 1))
+    opened.page.keyboard.press("Escape")
+    opened.wait_for_value("(view.query, view.key)", (None, None))
+    expect(explorer.matrix).to_be_focused()
+    assert opened.page.evaluate("panel.content.activeCellIndex") == 1
+
+
+def test_the_view_outlives_a_restart_of_its_kernel(opened: LabPage, explorer: Explorer) -> None:
+    opened.restart_kernel()
+    opened.run_cell(0)
+    opened.run_cell(1)
+    shown = Explorer(opened.output(1))
+    shown.wait_until_drawn()
+    opened.run("view.head = 1")
+    expect(shown.title).to_have_text("Cross-attention · layer 0 · head 1")
 
 
 def test_a_long_text_is_scrolled_to_its_last_word(lab: LabPage) -> None:
@@ -114,97 +231,6 @@ def test_a_long_text_is_scrolled_to_its_last_word(lab: LabPage) -> None:
     lab.screenshot("explorer-100-tokens-scrolled")
 
 
-def test_python_moves_the_view(lab: LabPage, explorer: Explorer) -> None:
-    lab.run("view.layer, view.head = 1, 0")
-    expect(explorer.title).to_have_text("Cross-attention · layer 1 · head 0")
-
-    lab.run("view.query, view.key = 2, 1")
-    weight = lab.value("float(trace.cross_attention[1, 0, 2, 1])")
-    expect(explorer.pair).to_contain_text(f"gato to black: {weight:.2f}, rank ")
-
-    lab.run("view.kind = 'decoder'")
-    expect(explorer.title).to_have_text("Decoder self-attention · layer 1 · head 0")
-
-    lab.run("view.trace = make(('good', 'morning'), ('<sos>', 'buenos', 'dias'))\nview.query = 2")
-    expect(explorer.pair).to_contain_text("dias to ")
-
-
-def test_what_is_chosen_of_the_options_is_read_in_the_kernel_and_set_by_it(
-    lab: LabPage, explorer: Explorer
-) -> None:
-    root = explorer.root
-    found = places(explorer.heads)
-    explorer.heads.click(position=found[-1], modifiers=["Control"])
-    lab.wait_for_value("(view.aggregate, view.selected)", ("mean", [[0, 0], [1, 1]]))
-    root.get_by_role("button", name="Options", exact=True).click()
-    root.get_by_role("combobox", name="Show").select_option("max")
-    root.get_by_role("combobox", name="Sort heads by").select_option("entropy")
-    root.get_by_role("button", name="Hide special tokens").click()
-    root.get_by_role("searchbox").fill("ga")
-    root.get_by_role("button", name="larger text").click()
-    lab.wait_for_value(
-        "(view.aggregate, view.order, view.hide_special, view.search, view.text_size)",
-        ("max", "entropy", True, "ga", 1.25),
-    )
-    root.get_by_role("button", name="Linked").click()
-    lab.wait_for_value("view.linked", True)
-    expect(root.locator(".vt-columns span")).to_have_count(4)  # it is drawn, as wide as it will be
-    box = explorer.words.bounding_box()
-    explorer.words.click(position={"x": box["width"] * 0.95, "y": 10})  # a word read before
-    lab.wait_for_value("(view.kind, view.query, view.key)", ("decoder", None, 1))
-    lab.wait_for_value("(view.linked_heads['cross'], view.selected)", ([1, 1], []))
-
-    lab.run("view.linked, view.aggregate, view.selected = False, 'mean', [[0, 0], [1, 0]]")
-    expect(explorer.title).to_have_text("Decoder self-attention · mean of 2 heads: 0·0, 1·0")
-    lab.run("view.threshold, view.hide_special, view.search = 0.25, False, ''")
-    expect(root.locator(".vt-notes")).to_contain_text("Weights below 0.25 are not drawn.")
-    expect(root.get_by_role("searchbox")).to_have_value("")
-    assert lab.errors == []
-
-
-def test_each_weight_under_the_pointer_is_the_trace_s(lab: LabPage, explorer: Explorer) -> None:
-    cells = places(explorer.matrix)
-    seen = set()
-    for cell in cells[:: max(1, len(cells) // 12)]:
-        explorer.matrix.hover(position=cell)
-        expect(explorer.detail).to_contain_text("=")
-        name, _, shown = explorer.detail.inner_text().partition(" = ")
-        weight = lab.value(f"float({name})")
-        assert float(shown) == pytest.approx(weight, rel=1e-5)
-        layer, head, query, key = map(int, re.findall(r"\d+", name))
-        assert (layer, head) == (0, 0)
-        words = lab.value(f"(trace.target_tokens[{query}], trace.source_tokens[{key}])")
-        expect(explorer.pair).to_contain_text(f"{words[0]} to {words[1]}: {weight:.2f}, ")
-        seen.add((query, key))
-    assert len(seen) >= 6
-
-
-def test_arrow_keys_move_the_selection_and_jupyterlab_leaves_them(
-    lab: LabPage, explorer: Explorer
-) -> None:
-    lab.run("view.kind = 'encoder'")
-    lab.select_cell(1)
-    explorer.heads.focus()
-    for key, layer, head in (
-        ("ArrowRight", 0, 1),
-        ("ArrowDown", 1, 1),
-        ("ArrowLeft", 1, 0),
-        ("ArrowUp", 0, 0),
-    ):
-        lab.page.keyboard.press(key)
-        lab.wait_for_value("(view.layer, view.head)", (layer, head))
-        expect(explorer.heads).to_be_focused()
-
-    explorer.matrix.focus()
-    lab.page.keyboard.press("ArrowDown")
-    lab.page.keyboard.press("ArrowRight")
-    lab.wait_for_value("(view.query, view.key)", (0, 1))
-    lab.page.keyboard.press("Escape")
-    lab.wait_for_value("(view.query, view.key)", (None, None))
-    expect(explorer.matrix).to_be_focused()
-    assert lab.page.evaluate("panel.content.activeCellIndex") == 1
-
-
 def test_hostile_tokens_are_text(lab: LabPage) -> None:
     lab.open_cells(MAKE, f"trace = make({tuple(HOSTILE)!r}, {tuple(HOSTILE)!r})", SHOW)
     lab.run_all()
@@ -218,12 +244,3 @@ def test_hostile_tokens_are_text(lab: LabPage) -> None:
     assert explorer.root.locator("script, img").count() == 0
     assert lab.page.evaluate("window.pwned") is None
     assert lab.errors == []
-
-
-def test_the_view_outlives_a_restart_of_its_kernel(lab: LabPage, explorer: Explorer) -> None:
-    lab.restart_kernel()
-    lab.run_all()
-    shown = Explorer(lab.output(1))
-    shown.wait_until_drawn()
-    lab.run("view.head = 1")
-    expect(shown.title).to_have_text("Cross-attention · layer 0 · head 1")
