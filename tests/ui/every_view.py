@@ -26,6 +26,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab": lambda: labs.head_lab(load_translator(), SENTENCE),
     "beam stepper": lambda: labs.beam_stepper(load_translator()),
     "beam stepper of draws": lambda: BeamStepper(load_translator().sample(SENTENCE, 2.0)),
+    "figure lab": labs.softmax_lab,
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
 

@@ -7,6 +7,7 @@ from viz_transformer.labs.positions import position_lab
 from viz_transformer.labs.predict import predict_choice, predict_number, predict_row
 from viz_transformer.labs.prediction import Prediction, prediction
 from viz_transformer.labs.scoring import compare_scorings
+from viz_transformer.labs.softmax import softmax_lab
 from viz_transformer.labs.stepper import attention_stepper, attention_steps, thinking_machines
 from viz_transformer.labs.switch import TraceSwitch, trace_switch
 from viz_transformer.labs.translation import TranslationLab, translation_lab
@@ -28,6 +29,7 @@ __all__ = [
     "predict_number",
     "predict_row",
     "prediction",
+    "softmax_lab",
     "thinking_machines",
     "trace_switch",
     "translation_lab",

@@ -17,14 +17,23 @@ from viz_transformer.plots.positions import (
 )
 from viz_transformer.plots.save import save_figure
 from viz_transformer.plots.scoring import plot_scorings
+from viz_transformer.plots.sizes import describe_sizes, plot_sizes
+from viz_transformer.plots.softmax import (
+    plot_drawn_scores,
+    plot_score_spread,
+    plot_slope_spread,
+    plot_softmax,
+)
 from viz_transformer.plots.split import plot_split
 from viz_transformer.plots.stepper import describe_steps, plot_attention_steps
 from viz_transformer.plots.training import describe_training, plot_training
+from viz_transformer.plots.vectors import plot_ids, plot_likeness, plot_nearest, plot_start
 
 __all__ = [
     "describe_curves",
     "describe_head",
     "describe_mask",
+    "describe_sizes",
     "describe_steps",
     "describe_study",
     "describe_training",
@@ -35,19 +44,28 @@ __all__ = [
     "plot_curves",
     "plot_difference",
     "plot_distribution",
+    "plot_drawn_scores",
     "plot_head",
     "plot_head_effects",
     "plot_head_lab",
     "plot_heads",
+    "plot_ids",
     "plot_leaks",
+    "plot_likeness",
     "plot_log_probs",
     "plot_mask",
     "plot_mask_lab",
+    "plot_nearest",
     "plot_positions",
+    "plot_score_spread",
     "plot_scorings",
     "plot_shift",
     "plot_similarity",
+    "plot_sizes",
+    "plot_slope_spread",
+    "plot_softmax",
     "plot_split",
+    "plot_start",
     "plot_study",
     "plot_training",
     "plot_wavelength",

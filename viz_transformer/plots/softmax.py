@@ -1,0 +1,220 @@
+"""Softmax on paper: from scores to weights, and what the width of the vectors does to both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.colour import weight_colormap
+from viz_transformer.plots.labels import label, label_font
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SCORE, _PART, _WEIGHT, _SLOPE = "#6b7280", "#8a5a00", "#264cb3", "#c2410c"
+_ROWS = 12  # queries whose weights are shown
+
+
+class Spread(Protocol):
+    """What `plot_score_spread` draws of each width; `model.experiments.ScoreSpread` is one."""
+
+    d_k: int
+    variance: float
+    scaled_variance: float
+    largest_weight: float
+    largest_scaled_weight: float
+
+
+class Slopes(Protocol):
+    """What `plot_slope_spread` draws of each width; `model.saturation.SlopeSpread` is one."""
+
+    d_k: int
+    slope: float
+    scaled_slope: float
+
+
+def plot_softmax(
+    scores: ArrayLike,
+    labels: Sequence[str] | None = None,
+    *,
+    times: float = 1.0,
+    slopes: bool = False,
+) -> Figure:
+    """Draw a row of scores on its way to weights: scores, exponentials, weights.
+
+    Args:
+        scores: [key].
+        labels: the keys' names; else their places.
+        times: what all scores are multiplied by first.
+        slopes: draw w (1 - w) too: how much each weight moves with its own score.
+
+    Returns:
+        The figure, an axes for each step; their bars hold the numbers.
+
+    Raises:
+        UserError: if the scores are not a row of numbers, or the labels not as many.
+    """
+    row = np.asarray(scores, dtype=float) * times  # [key]
+    if row.ndim != 1 or not row.size or not np.isfinite(row).all():
+        raise UserError(
+            f"scores must be a row of finite numbers such as [-3, 2], not {scores!r:.60}"
+        )
+    names = [str(place) for place in range(len(row))] if labels is None else list(labels)
+    if len(names) != len(row):
+        raise UserError(f"there are {len(row)} scores and {len(names)} labels; give one for each")
+    parts = np.exp(row - row.max())  # [key], none above 1
+    weights = parts / parts.sum()
+    steps = [
+        ("scores s" if times == 1 else f"scores s × {times:g}", row, _SCORE, 2),
+        ("e^(s − largest)", parts, _PART, 3),
+        ("weights: shares of the sum", weights, _WEIGHT, 3),
+    ]
+    if slopes:
+        steps.append(("slopes w (1 − w)", weights * (1 - weights), _SLOPE, 3))
+    figure, axes = _panels(len(steps), (9.4, 2.9))
+    for ax, (title, values, colour, digits) in zip(axes, steps, strict=True):
+        _bars(ax, values, names, colour, digits)
+        _title(ax, title)
+    limit = max(3.0, float(np.abs(row).max())) * 1.25
+    axes[0].set_ylim(-limit, limit)
+    for ax in axes[1:3]:
+        ax.set_ylim(0, 1.15)
+    if slopes:
+        axes[3].set_ylim(0, 0.29)
+        axes[3].axhline(0.25, color="0.6", linewidth=0.8, linestyle="--")
+    told = ", ".join(
+        f"{label(name)} {weight:.3f}" for name, weight in zip(names, weights, strict=True)
+    )
+    set_alt_text(figure, f"Bars of scores, their exponentials and their softmax: {told}.")
+    return figure
+
+
+def plot_drawn_scores(scores: ArrayLike, d_k: int, *, scaled: bool = False) -> Figure:
+    """Draw how scores spread, and the weights that a softmax makes of the first few rows.
+
+    Args:
+        scores: q·k [query, key], not divided.
+        d_k: width of the queries and keys.
+        scaled: divide the scores by √d_k.
+
+    Returns:
+        The figure; the image of its second axes holds the weights [query, key].
+    """
+    every = np.asarray(scores, dtype=float) / (math.sqrt(d_k) if scaled else 1.0)  # [query, key]
+    parts = np.exp(every - every.max(-1, keepdims=True))
+    weights = parts / parts.sum(-1, keepdims=True)  # [query, key]
+    figure, (left, right) = _panels(2, (9.2, 3.1), width_ratios=[1.25, 1])
+    left.hist(every.ravel(), bins=np.linspace(-60, 60, 81), color=_SCORE)
+    left.set(xlim=(-60, 60), yticks=[], xlabel="score")
+    name = "q·k / √d_k" if scaled else "q·k"
+    _title(left, f"{name} at d_k = {d_k}: variance {every.var():.3g}")
+    right.imshow(weights[:_ROWS], cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
+    right.set(xticks=[], yticks=[], xlabel="key", ylabel="query")
+    largest = weights.max(-1).mean()
+    _title(right, f"weights; largest of a row, mean {largest:.2f}")
+    for ax in (left, right):
+        ax.spines[["top", "right", "left"]].set_visible(False)
+    set_alt_text(
+        figure,
+        f"Histogram of the scores {name} at d_k {d_k}, variance {every.var():.3g}, and a heatmap "
+        f"of {min(_ROWS, len(weights))} rows of weights; the largest of a row is {largest:.2f} on "
+        "average.",
+    )
+    return figure
+
+
+def plot_score_spread(spreads: Sequence[Spread]) -> Figure:
+    """Draw variance and largest weight against d_k, with and without the division by √d_k.
+
+    Args:
+        spreads: what `model.experiments.score_spread` measured, one for each width.
+    """
+    widths = [each.d_k for each in spreads]
+    figure, (left, right) = _panels(2, (9.2, 3.1))
+    _two_lines(left, widths, [e.variance for e in spreads], [e.scaled_variance for e in spreads])
+    left.set_yscale("log", base=2)
+    left.yaxis.set_major_formatter("{x:g}")
+    _title(left, "variance of the scores")
+    weights = [e.largest_weight for e in spreads], [e.largest_scaled_weight for e in spreads]
+    _two_lines(right, widths, *weights)
+    right.set_ylim(0, 1.02)
+    _title(right, "largest weight of a query, mean")
+    first, last = spreads[0], spreads[-1]
+    set_alt_text(
+        figure,
+        f"From d_k {first.d_k} to {last.d_k} the variance of q·k grows from {first.variance:.2f} "
+        f"to {last.variance:.0f} and the mean largest weight from {first.largest_weight:.2f} to "
+        f"{last.largest_weight:.2f}. Divided by √d_k they stay: {last.scaled_variance:.2f} and "
+        f"{last.largest_scaled_weight:.2f}.",
+    )
+    return figure
+
+
+def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes:
+    """Draw the median slope of the steepest weight against d_k, divided by √d_k and not.
+
+    Args:
+        spreads: what `model.saturation.slope_spread` measured, one for each width.
+        ax: where to draw; a new figure if None.
+    """
+    if ax is None:
+        figure, (ax,) = _panels(1, (6.4, 3.0))
+        last = spreads[-1]
+        set_alt_text(
+            figure,
+            f"At d_k {last.d_k} the median slope is {last.slope:.2g} from q·k and "
+            f"{last.scaled_slope:.2g} from q·k / √d_k.",
+        )
+    slopes = [e.slope for e in spreads], [e.scaled_slope for e in spreads]
+    _two_lines(ax, [each.d_k for each in spreads], *slopes)
+    ax.set_yscale("log")
+    ax.set_ylim(1e-6, 1)
+    ax.axhline(0.25, color="0.6", linewidth=0.8, linestyle="--")
+    _title(ax, "slope of the steepest weight, median")
+    return ax
+
+
+def _panels(n: int, size: tuple[float, float], **spacing: Any) -> tuple[Figure, NDArray[Any]]:
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(
+        1, n, figsize=size, layout="constrained", squeeze=False, gridspec_kw=spacing
+    )
+    plt.close(figure)  # shown once, by whoever gets it
+    return figure, axes[0]
+
+
+def _bars(
+    ax: Axes, values: NDArray[np.float64], names: Sequence[str], colour: str, digits: int
+) -> None:
+    drawn = ax.bar(range(len(values)), values, color=colour, width=0.66)
+    texts = [f"{value:.{digits}f}".replace("-", "−") for value in values]
+    ax.bar_label(drawn, texts, padding=2, size=9)
+    font = {"fontproperties": label_font(9), "parse_math": False}
+    ax.set_xticks(range(len(values)), [label(name) for name in names], **font)
+    ax.axhline(0, color="0.3", linewidth=0.8)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.tick_params(axis="x", length=0)
+
+
+def _two_lines(
+    ax: Axes, widths: Sequence[int], plain: Sequence[float], scaled: Sequence[float]
+) -> None:
+    ax.plot(widths, plain, "o-", color=_SLOPE, markersize=4, label="q·k")
+    ax.plot(widths, scaled, "s--", color=_WEIGHT, markersize=4, label="q·k / √d_k")
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_xlabel("d_k")
+    ax.legend(frameon=False, fontsize=9)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _title(ax: Axes, text: str) -> None:
+    ax.set_title(text, loc="left", weight="bold", size=10)
