@@ -8,7 +8,7 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viz_transformer.config import ModelConfig, count_parameters
+from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
 from viz_transformer.config.presets import PRESETS
 from viz_transformer.errors import UserError
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
@@ -125,6 +125,32 @@ def configs(draw):
 @given(configs())
 def test_any_configuration_is_counted_as_it_is_built(config):
     assert count_parameters(config) == built_count(config)
+
+
+#: What the parameters of each part of a model are called; the first that fits.
+PARTS = {
+    "norms": "norm",
+    "positions": "position",
+    "segments": "segment",
+    "attention": "attention",
+    "feed-forward": "feed_forward",
+    "pooler": "pooler",
+    "classifier": "classifier",
+    "output bias": "output_bias",
+    "words": "",
+}
+
+
+@settings(max_examples=150)
+@given(configs())
+def test_the_bill_is_that_of_the_built_model_part_by_part(config):
+    with torch.device("meta"):
+        model = MODELS[config.family](config)
+    built = dict.fromkeys(PARTS, 0)
+    for name, parameter in model.named_parameters():
+        part = next(part for part, text in PARTS.items() if text in name)
+        built[part] += parameter.numel()
+    assert parameter_bill(config) == built
 
 
 @given(configs())

@@ -14,7 +14,7 @@ from viz_transformer.config.model import (
     Positional,
     Scoring,
 )
-from viz_transformer.config.parameters import count_parameters
+from viz_transformer.config.parameters import count_parameters, parameter_bill
 from viz_transformer.config.training import TrainConfig
 
 __all__ = [
@@ -27,4 +27,5 @@ __all__ = [
     "Scoring",
     "TrainConfig",
     "count_parameters",
+    "parameter_bill",
 ]

@@ -19,33 +19,40 @@ def count_parameters(config: ModelConfig) -> int:
     Returns:
         The number of learned numbers: that of `sum(p.numel() for p in model.parameters())`.
     """
+    return sum(parameter_bill(config).values())
+
+
+def parameter_bill(config: ModelConfig) -> dict[str, int]:
+    """Count the parameters part by part.
+
+    Args:
+        config: of any family.
+
+    Returns:
+        How many numbers each sort of part learns, in all layers together: ``"words"``,
+        ``"positions"``, ``"segments"``, ``"attention"``, ``"feed-forward"``, ``"norms"``,
+        ``"pooler"``, ``"classifier"`` and ``"output bias"``; 0 where the model has none.
+    """
     d_model = config.d_model
-    encoder_layer = _attention(config) + _feed_forward(config) + 2 * _norm(config)
-    decoder_layer = encoder_layer
-    if config.family == "encoder-decoder":  # the decoder looks at the source, too
-        decoder_layer += _attention(config) + _norm(config)
-    layers = config.n_encoder_layers * encoder_layer + config.n_decoder_layers * decoder_layer
-
-    n_stacks = 2 if config.family == "encoder-decoder" else 1
-    final_norms = n_stacks * _norm(config) if config.norm == "pre" else 0
-    positions = n_stacks * config.max_length * d_model if config.positional == "learned" else 0
-
-    segments = config.n_segments * d_model
-    embedding_norm = _norm(config) if config.embedding_norm else 0
-    pooler = _linear(d_model, d_model) if config.pooler != "none" else 0
-    classifier = _linear(d_model, config.n_classes) if config.n_classes else 0
-    output_bias = config.output_vocab_size if config.output_bias else 0
-    return (
-        _vocabulary_matrices(config) * d_model
-        + positions
-        + segments
-        + embedding_norm
-        + layers
-        + final_norms
-        + pooler
-        + classifier
-        + output_bias
-    )
+    n_layers = config.n_encoder_layers + config.n_decoder_layers
+    # In an encoder–decoder, the decoder's layers look at the source, too.
+    whole = config.family == "encoder-decoder"
+    n_attentions = n_layers + (config.n_decoder_layers if whole else 0)
+    n_stacks = 2 if whole else 1
+    n_norms = n_attentions + n_layers + config.embedding_norm
+    n_norms += n_stacks if config.norm == "pre" else 0  # one at the end of each stack
+    n_places = n_stacks * config.max_length if config.positional == "learned" else 0
+    return {
+        "words": _vocabulary_matrices(config) * d_model,
+        "positions": n_places * d_model,
+        "segments": config.n_segments * d_model,
+        "attention": n_attentions * _attention(config),
+        "feed-forward": n_layers * _feed_forward(config),
+        "norms": n_norms * _norm(config),
+        "pooler": _linear(d_model, d_model) if config.pooler != "none" else 0,
+        "classifier": _linear(d_model, config.n_classes) if config.n_classes else 0,
+        "output bias": config.output_vocab_size if config.output_bias else 0,
+    }
 
 
 def _vocabulary_matrices(config: ModelConfig) -> int:
