@@ -10,10 +10,16 @@ from viz_transformer import labs
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.beam_stepper import BeamStepper
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.tour import tour
 from viz_transformer.widgets.training_scrubber import watch_training
 from viz_transformer.widgets.view import View
 
 SENTENCE = "the black cat sleeps"
+
+TOUR = [
+    {"caption": "Where “gato” looks.", "state": {"layer": 1, "head": 2, "query": 1}},
+    {"caption": "The encoder.", "state": {"kind": "encoder", "layer": 0, "head": 0, "query": None}},
+]
 
 #: Each kind of view, in each state that looks unlike the others.
 EVERY_VIEW: dict[str, Callable[[], View]] = {
@@ -26,6 +32,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab": lambda: labs.head_lab(load_translator(), SENTENCE),
     "beam stepper": lambda: labs.beam_stepper(load_translator()),
     "beam stepper of draws": lambda: BeamStepper(load_translator().sample(SENTENCE, 2.0)),
+    "tour": lambda: tour(explore(make_trace()), TOUR),
     "figure lab": labs.softmax_lab,
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }

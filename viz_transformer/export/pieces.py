@@ -14,7 +14,7 @@ import ipywidgets
 from viz_transformer.errors import UserError
 from viz_transformer.export.module import Script, inline, inline_style
 from viz_transformer.widgets.bundle import STATIC
-from viz_transformer.widgets.contents import LiveWidgets, State, contents
+from viz_transformer.widgets.contents import REFERENCE, LiveWidgets, State, contents
 
 _NEEDS_KERNEL = "The controls that stood here need a running notebook."
 
@@ -64,24 +64,40 @@ class Pieces:
         return "\n".join(places)
 
     def _add_view(self, model_id: str, otherwise: str) -> str:
-        alt, answers = self._extras(model_id)
-        if model_id not in self._numbers:
-            self._numbers[model_id] = len(self.views)
-            state = self._state_of(model_id)
-            script = inline(state["_esm"])
-            self.scripts.setdefault(script.name, script)
-            style = inline_style(state.get("_css") or "")
-            if style and style not in self.styles:
-                self.styles.append(style)
-            kept = own_state(state)
-            if answers:
-                kept["answers"] = answers
-            self.views.append({"script": script.name, "state": encode(kept)})
+        number, alt = self._number(model_id)
         otherwise = otherwise.strip() if otherwise else f"<p>{html.escape(alt)}</p>"
         return (
-            f'<section class="vt-view"><div data-view="{self._numbers[model_id]}"></div>'
+            f'<section class="vt-view"><div data-view="{number}"></div>'
             f"<noscript>{otherwise}</noscript></section>"
         )
+
+    def _number(self, model_id: str) -> tuple[int, str]:
+        """Take in a view, and those that its state names; returns its number and its words."""
+        alt, answers = self._extras(model_id)
+        if model_id in self._numbers:
+            return self._numbers[model_id], alt
+        number = self._numbers[model_id] = len(self.views)
+        state = self._state_of(model_id)
+        script = inline(state["_esm"])
+        self.scripts.setdefault(script.name, script)
+        style = inline_style(state.get("_css") or "")
+        if style and style not in self.styles:
+            self.styles.append(style)
+        view = {"script": script.name}
+        self.views.append(view)
+        kept = {name: self._inside(value) for name, value in own_state(state).items()}
+        if answers:
+            kept["answers"] = answers
+        view["state"] = encode(kept)
+        return number, alt
+
+    def _inside(self, value: Any) -> Any:
+        """The value of a trait; where it is another view, that one's number in the page."""
+        if isinstance(value, str) and value.startswith(REFERENCE):
+            other = value.removeprefix(REFERENCE)
+            if "_esm" in (self._state_of(other) or {}):
+                return f"{REFERENCE}{self._number(other)[0]}"
+        return value
 
 
 def of_live(widgets: LiveWidgets) -> Pieces:

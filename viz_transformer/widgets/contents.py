@@ -17,7 +17,8 @@ import ipywidgets
 #: The state of a widget by its model id: trait by trait, other widgets as ``"IPY_MODEL_<id>"``.
 State = dict[str, Any]
 
-_REFERENCE = "IPY_MODEL_"
+#: What stands before the id of a widget, where a state names one.
+REFERENCE = "IPY_MODEL_"
 _WORDS = {"HTMLModel", "HTMLMathModel", "LabelModel"}
 
 
@@ -50,7 +51,7 @@ def contents(model_id: str, state_of: Callable[[str], State | None]) -> Iterator
         yield Part("view", model_id)
     elif isinstance(state.get("children"), list | tuple):
         for child in state["children"]:
-            yield from contents(str(child).removeprefix(_REFERENCE), state_of)
+            yield from contents(str(child).removeprefix(REFERENCE), state_of)
     elif state.get("_model_name") in _WORDS:
         if text := _labelled(state, _text_of(state.get("value", ""), state["_model_name"])):
             yield Part("words", model_id, text)
@@ -59,7 +60,7 @@ def contents(model_id: str, state_of: Callable[[str], State | None]) -> Iterator
 
 
 def _is_hidden(state: State, state_of: Callable[[str], State | None]) -> bool:
-    layout = state_of(str(state.get("layout")).removeprefix(_REFERENCE)) or {}
+    layout = state_of(str(state.get("layout")).removeprefix(REFERENCE)) or {}
     return layout.get("display") == "none" or layout.get("visibility") == "hidden"
 
 
@@ -136,6 +137,7 @@ class LiveWidgets:
         if widget.model_id in self._widgets:
             return
         self._widgets[widget.model_id] = widget
-        for inner in (getattr(widget, "layout", None), *getattr(widget, "children", ())):
+        parts = [getattr(widget, name, None) for name in ("layout", "view")]
+        for inner in (*parts, *getattr(widget, "children", ())):
             if isinstance(inner, ipywidgets.Widget):
                 self._gather(inner)

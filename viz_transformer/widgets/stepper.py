@@ -138,6 +138,10 @@ class AttentionStepper(View):
             return []
         return [{"text": self.text, "kind": kind, "layer": layer} for kind, layer in places]
 
+    def questions_here(self) -> list[dict[str, Any]]:
+        """Return the request for this layer, whose numbers a page written at another lacks."""
+        return [dict(self._loaded)] if self.live else []
+
     def figure(self) -> Figure:
         """Return the steps of the chosen query as one matplotlib figure."""
         from viz_transformer.plots import plot_attention_steps

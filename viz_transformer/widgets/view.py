@@ -79,6 +79,10 @@ class View(WithStill, anywidget.AnyWidget):
         """Return the requests whose replies an exported page carries with it."""
         return []
 
+    def questions_here(self) -> list[dict[str, Any]]:
+        """Return the requests that this state takes in a page that was written in another one."""
+        return self.questions()
+
     def export_bytes(self) -> int:
         """Return about how many bytes the replies to `questions` take in an exported page.
 

@@ -31,7 +31,7 @@ export function joinBytes(value, buffers) {
  */
 export function openKernel(model) {
   const waiting = new Map();
-  const carried = new Map((model.get("answers") ?? []).map(([request, reply]) => [canonical(request), reply]));
+  let [answers, carried] = [null, new Map()];
   const mine = Math.random().toString(36).slice(2); // a model may be shown twice, each with its own
   let count = 0;
 
@@ -44,8 +44,15 @@ export function openKernel(model) {
   }
   model.on("msg:custom", hear);
 
+  /** The reply that the page carries, if it does; a tour adds to them. */
+  function carriedReply(request) {
+    const now = model.get("answers") ?? [];
+    if (now !== answers) [answers, carried] = [now, new Map(now.map(([asked, reply]) => [canonical(asked), reply]))];
+    return carried.get(canonical(request));
+  }
+
   function ask(request) {
-    const known = carried.get(canonical(request));
+    const known = carriedReply(request);
     if (known) return known.error === undefined ? Promise.resolve(known) : Promise.reject(new Error(known.error));
     if (!model.get("live") || !model.send) return Promise.reject(new Error(NEEDS_KERNEL));
     return new Promise((resolve, reject) => {

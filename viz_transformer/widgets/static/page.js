@@ -3,9 +3,10 @@
 // The views' own scripts ran before this one, and left what they are in globalThis.vtViews.
 
 /** What a view's render() asks of its model, with nothing behind it but the page. */
-export function pageModel(state) {
+export function pageModel(state, manager = null) {
   const listeners = new Map();
   return {
+    widget_manager: manager,
     get: (name) => state[name],
     set(name, value) {
       if (state[name] === value) return;
@@ -23,6 +24,36 @@ export function pageModel(state) {
   };
 }
 
+/** The views of a page by their numbers, as a notebook's widget manager gives them by their ids. */
+export function pageManager(views) {
+  const models = new Map();
+  const scripts = new Map();
+  const manager = {
+    async get_model(id) {
+      const view = views[Number(id)];
+      if (!view) throw new Error("it is not on this page");
+      if (!models.has(id)) {
+        models.set(id, pageModel(revive(view.state), manager));
+        scripts.set(models.get(id), view.script);
+      }
+      return models.get(id);
+    },
+    async create_view(model) {
+      const el = document.createElement("div");
+      const remove = await renderInto(scripts.get(model), model, el);
+      return { el, remove };
+    },
+  };
+  return manager;
+}
+
+async function renderInto(script, model, el) {
+  const found = globalThis.vtViews?.[script];
+  if (!found) throw new Error("its script did not run");
+  const view = typeof found === "function" ? await found() : found;
+  return view.render({ model, el });
+}
+
 /** State as it was before export: {"base64": "…"} is bytes again. */
 export function revive(value) {
   if (Array.isArray(value)) return value.map(revive);
@@ -37,13 +68,10 @@ export function revive(value) {
 }
 
 /** Draw one view into every place that shows it: they share its state, as in a notebook. */
-async function openPlaces({ script, state }, places) {
+async function openPlaces(manager, number, script, places) {
   try {
-    const found = globalThis.vtViews?.[script];
-    if (!found) throw new Error("its script did not run");
-    const view = typeof found === "function" ? await found() : found;
-    const model = pageModel(revive(state));
-    for (const el of places) await view.render({ model, el });
+    const model = await manager.get_model(String(number));
+    for (const el of places) await renderInto(script, model, el);
   } catch (error) {
     for (const place of places) {
       place.classList.add("vt-failed");
@@ -55,7 +83,9 @@ async function openPlaces({ script, state }, places) {
 
 const written = globalThis.document?.getElementById("vt-page");
 if (written) {
-  JSON.parse(written.textContent).views.forEach((view, index) => {
-    openPlaces(view, document.querySelectorAll(`[data-view="${index}"]`));
+  const { views } = JSON.parse(written.textContent);
+  const manager = pageManager(views);
+  views.forEach(({ script }, number) => {
+    openPlaces(manager, number, script, document.querySelectorAll(`[data-view="${number}"]`));
   });
 }

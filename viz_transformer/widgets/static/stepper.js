@@ -38,6 +38,7 @@ export function render({ model, el }) {
   const { root } = view;
   const second = element(root, "span", "vt-term-b", { hidden: "" }); // its colour, as the canvas needs it
   let [carried, unpacked, worked, workedFor, pointed, whole, followed] = [null, null, null, "", null, false, ""];
+  let missed = "";
 
   const top = element(root, "div", "vt-controls vt-top");
   const title = element(top, "div", "vt-title", { role: "heading", "aria-level": "3" });
@@ -121,7 +122,11 @@ export function render({ model, el }) {
   function layerNow() {
     const [text, kind, index] = ["text", "kind", "layer"].map((name) => model.get(name));
     const fits = (data) => data?.text === text && data.kind === kind && data.layer === index;
-    const data = [model.get("data"), carried].find(fits) ?? model.get("data");
+    const found = [model.get("data"), carried].find(fits);
+    const place = JSON.stringify([text, kind, index]);
+    if (!found && missed !== place) askFor({}); // a tour sets another place without its numbers
+    missed = found ? "" : place;
+    const data = found ?? model.get("data");
     if (unpacked?.from !== data) unpacked = { from: data, layer: unpackSteps(data) };
     return unpacked.layer;
   }

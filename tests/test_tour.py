@@ -1,0 +1,251 @@
+"""Guided tours: states of a view with captions, their file, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import traitlets
+
+import viz_transformer as vt
+from tests.hand_made import HOSTILE, make_trace
+from tests.test_export import page_data
+from tests.ui.every_view import EVERY_VIEW
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.widgets.tour import Tour, tour
+from viz_transformer.widgets.tour.states import chosen_names, looking_at, state_of
+from viz_transformer.widgets.view import View
+
+STEPS = [
+    {"caption": "one", "state": {"layer": 1, "head": 2, "query": 1}},
+    {"caption": "two", "state": {"kind": "encoder", "layer": 0, "query": None, "key": 3}},
+    {"caption": "three", "state": {"kind": "decoder", "head": 3, "search": HOSTILE[0]}},
+]
+
+
+@pytest.fixture
+def view() -> View:
+    return vt.explore(make_trace())
+
+
+def chosen(view: View, *names: str) -> tuple[Any, ...]:
+    return tuple(getattr(view, name) for name in names)
+
+
+def test_a_tour_starts_at_its_first_step_and_goes_where_step_says(view: View) -> None:
+    shown = vt.tour(view, STEPS)
+    assert chosen(view, "kind", "layer", "head", "query") == ("cross", 1, 2, 1)
+    shown.step = 1
+    assert chosen(view, "kind", "layer", "head", "query", "key") == ("encoder", 0, 2, None, 3)
+    shown.step = 2
+    assert chosen(view, "kind", "layer", "head", "search") == ("decoder", 0, 3, HOSTILE[0])
+    shown.step = 0
+    assert chosen(view, "layer", "head", "query") == (1, 2, 1)
+
+
+def test_remembering_takes_the_state_and_goes_there(view: View) -> None:
+    shown = vt.tour(view)
+    assert (shown.steps, shown.step) == ([], 0)
+    view.layer, view.head = 1, 3
+    shown.remember("first")
+    view.kind, view.threshold = "encoder", 0.25
+    shown.remember("last")
+    shown.step = 0
+    assert chosen(view, "kind", "layer", "head", "threshold") == ("cross", 1, 3, 0.0)
+    view.head = 0
+    shown.remember("between")
+    assert [each["caption"] for each in shown.steps] == ["first", "between", "last"]
+    assert shown.step == 1
+    assert shown.steps[2]["state"]["threshold"] == 0.25
+    assert set(shown.steps[0]["state"]) == set(chosen_names(view))
+    assert "Step 2 of 3: between" in shown.alt_text()
+    assert repr(shown) == "Tour(AttentionExplorer, step=1, steps=3)"
+
+
+def test_fewer_steps_leave_the_tour_at_the_last(view: View) -> None:
+    shown = vt.tour(view, STEPS)
+    shown.step = 2
+    shown.steps = STEPS[:1]
+    assert shown.step == 0
+    shown.steps = []
+    assert shown.step == 0
+
+
+def test_the_size_of_text_is_the_rooms(view: View) -> None:
+    view.text_size = 2.0
+    shown = vt.tour(view, STEPS)
+    assert view.text_size == 2.0
+    assert "text_size" not in shown.names
+
+
+def test_a_saved_tour_is_the_tour(view: View, tmp_path: Path) -> None:
+    shown = vt.tour(view, STEPS)
+    path = shown.save(tmp_path / "tour.json")
+    assert json.loads(path.read_text(encoding="utf-8")) == {
+        "tour": 1,
+        "view": "AttentionExplorer",
+        "steps": STEPS,
+    }
+    other = vt.explore(make_trace())
+    again = vt.tour(other, str(path))
+    assert again.steps == STEPS
+    assert chosen(other, "layer", "head", "query") == (1, 2, 1)
+    assert [each.name for each in tmp_path.iterdir()] == ["tour.json"]
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY_VIEW if name != "tour"])
+def test_every_view_can_be_toured(name: str, tmp_path: Path) -> None:
+    view = EVERY_VIEW[name]()
+    heard: list[str] = []
+    view.observe(lambda change: heard.append(change["name"]))
+    shown = tour(view)
+    shown.remember("as it opens")
+    path = shown.save(tmp_path / "tour.json")
+    assert tour(view, path).steps == shown.steps
+    assert [name for name in heard if name[0] != "_"] == [], "a tour changed the view that it found"
+    assert not {"about", "live", "data"} & set(shown.names)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ({"state": {"layer": 9}}, "step 2: layer=9, but the cross attention of this trace has 2"),
+        ({"state": {"kind": "both"}}, "step 2: kind='both', but this trace holds"),
+        ({"state": {"kind": "cross", "query": 5}}, "step 2: query=5, but the cross"),
+        ({"state": {"layer": "one"}}, "step 2: layer: The 'layer' trait"),
+        ({"state": {"layer": None}}, "step 2: layer: The 'layer' trait"),
+        ({"state": {"selected": 7}}, "step 2: selected: The 'selected' trait"),
+        ({"state": {"linked_heads": {"cross": 3}}}, "step 2: linked_heads: "),
+        ({"state": {"threshold": 2}}, "step 2: threshold=2 is no share of attention"),
+        ({"state": {"hed": 1}}, "step 2: 'hed' is nothing that one chooses in AttentionExplorer"),
+        ({"state": {"data": {}}}, "step 2: 'data' is nothing that one chooses"),
+        ({"state": {"layer": float("nan")}}, "step 2: its state"),
+        ({"caption": 3, "state": {}}, "step 2: caption is 3; give a text"),
+        ({"caption": "no state"}, "step 2 of the tour is {'caption': 'no state'}"),
+        ({"caption": "", "state": {}, "more": 1}, "step 2 of the tour is"),
+        ({"state": [1]}, "step 2: state is [1]"),
+        ("layer 1", "step 2 of the tour is 'layer 1'"),
+    ],
+)
+def test_a_step_that_does_not_fit_is_refused_before_anything_changes(
+    view: View, step: Any, message: str
+) -> None:
+    heard: list[str] = []
+    view.observe(lambda change: heard.append(change["name"]))
+    before = state_of(view)
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        vt.tour(view, [STEPS[0], step])
+    assert "\n" not in str(caught.value)
+    assert (state_of(view), heard) == (before, [])
+
+    shown = vt.tour(view, STEPS[:1])
+    before = state_of(view)
+    heard.clear()
+    with pytest.raises(traitlets.TraitError):
+        shown.steps = [STEPS[0], step]
+    assert shown.steps == STEPS[:1]
+    assert (state_of(view), heard) == (before, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "holds no tour, for it is not JSON"),
+        ("[]", "holds no tour; tour.save"),
+        ('{"steps": []}', "holds no tour; tour.save"),
+        ('{"tour": 2, "view": "AttentionExplorer", "steps": []}', "is a tour of version 2"),
+        ('{"tour": 1, "view": "MaskLab", "steps": []}', "is a tour of 'MaskLab', and the view"),
+        ('{"tour": 1, "view": "AttentionExplorer", "steps": 3}', "a tour is a list of steps"),
+        (
+            '{"tour": 1, "view": "AttentionExplorer", "steps": [{"state": {"head": 4}}]}',
+            "step 1: head=4, but the cross attention",
+        ),
+    ],
+)
+def test_a_file_that_is_no_tour_is_refused(
+    view: View, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "tour.json").write_text(text)
+    before = state_of(view)
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        vt.tour(view, tmp_path / "tour.json")
+    assert "\n" not in str(caught.value)
+    assert state_of(view) == before
+
+
+def test_files_that_cannot_be_read_or_written_are_told(view: View, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"cannot read the tour .*No such file"):
+        vt.tour(view, tmp_path / "none.json")
+    with pytest.raises(FileError, match="cannot write"):
+        vt.tour(view).save(tmp_path / "none" / "tour.json")
+
+
+def test_what_is_no_view_of_ours_is_refused(view: View) -> None:
+    for given in (3, vt.tour(view), vt.trace_switch({"a": make_trace()})):
+        with pytest.raises(UserError, match="a tour goes through one of our views"):
+            vt.tour(given)
+
+
+@pytest.mark.parametrize("step", [-1, 3])
+def test_a_step_that_is_not_there_is_refused(view: View, step: int) -> None:
+    shown = vt.tour(view, STEPS)
+    with pytest.raises(UserError, match=f"step={step}, but the tour has 3; choose 0 to 2"):
+        shown.step = step
+    assert shown.step == 0
+
+
+def test_what_the_page_does_is_not_done_again(view: View) -> None:
+    """The page has brought the view into its state; Python would only lag behind it."""
+    shown = vt.tour(view, STEPS)
+    shown.set_state({"step": 2})
+    assert chosen(view, "kind", "layer") == ("cross", 1)
+    view.set_state({"kind": "decoder"})
+    shown.set_state({"steps": [*STEPS, {"caption": "new", "state": {"head": 1}}], "step": 3})
+    assert len(shown.steps) == 4
+    assert shown.step == 3
+
+
+def test_looking_leaves_the_view_as_it_was_even_if_the_block_fails() -> None:
+    view = EVERY_VIEW["stepper"]()
+    before, data, steps = state_of(view), view.data, view.steps
+    state = {"kind": "encoder", "layer": 1, "query": 0}
+    with looking_at(view, state):
+        assert view.steps.kind == "encoder"
+    with pytest.raises(RuntimeError, match="stop"), looking_at(view, state):
+        raise RuntimeError("stop")
+    assert state_of(view) == before
+    assert view.data == data
+    assert view.steps.kind == steps.kind
+    assert view.steps.layer == steps.layer
+
+
+def test_an_exported_tour_carries_its_view_and_the_answers_of_its_steps(tmp_path: Path) -> None:
+    view = EVERY_VIEW["head lab"]()
+    factors = [
+        {"kind": "cross", "layer": 0, "head": 1, "factor": 0.5},
+        {"kind": "cross", "layer": 1, "head": 0, "factor": 0.0},
+    ]
+    shown = Tour(view, [{"caption": "as it is", "state": {}}, {"state": {"factors": factors}}])
+    page, inside = page_data(vt.export_html(shown, tmp_path / "page.html"))["views"]
+    assert page["state"]["view"] == "IPY_MODEL_1"
+    assert view.factors == []
+    asked = [request for request, _ in page["state"]["answers"]]
+    assert {"sentence": view.sentence, "changes": factors} in asked
+    assert not [each for each in asked if each in [a for a, _ in inside["state"]["answers"]]]
+    assert inside["state"]["sentence"] == view.sentence
+
+
+def test_a_tour_and_its_view_on_one_page_share_the_view(view: View, tmp_path: Path) -> None:
+    shown = vt.tour(view, STEPS)
+    views = page_data(vt.export_html([view, shown], tmp_path / "page.html"))["views"]
+    assert len(views) == 2
+    assert views[1]["state"]["view"] == "IPY_MODEL_0"
+
+
+def test_the_words_of_a_sentence_are_no_view(tmp_path: Path) -> None:
+    view = vt.explore(make_trace(), search="IPY_MODEL_0")
+    (page,) = page_data(vt.export_html(view, tmp_path / "page.html"))["views"]
+    assert page["state"]["search"] == "IPY_MODEL_0"

@@ -1,0 +1,202 @@
+"""The tour: a panel above a view that steps through states of it, each with a caption."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+from ipywidgets import widget_serialization
+
+from viz_transformer.errors import UserError
+from viz_transformer.widgets.bundle import bundle
+from viz_transformer.widgets.tour.states import chosen_names, looking_at, state_of, take_up
+from viz_transformer.widgets.tour.steps import Step, plain_steps, read_steps, write_steps
+from viz_transformer.widgets.view import Index, SelectionError, View, styles
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ABOUT = (
+    "A guided tour: each step is a state of the view below and a caption. Click the panel and step "
+    "with the arrow keys; Home and End go to the first and the last step, Escape puts the view "
+    "back as the step has it. Present fills the screen, with large type."
+)
+
+
+class Tour(View):
+    """Step through states of a view, each with a caption: for a projector, and for a reader alone.
+
+    Make one with ``vt.tour(view)``; bring the view into a state, click *Remember this state*, write
+    a caption; ``tour.save("tour.json")`` keeps it, and ``vt.tour(view, "tour.json")`` takes it up.
+
+    Attributes:
+        view: the view; it can be used as ever while the tour stands above it.
+        steps: list of ``{"caption": str, "state": {trait: value}}``. A state may leave traits out,
+            which then stay as they are. The size of text is the room's, and part of no state.
+        step: which step is shown, counted from 0. Setting it brings the view into its state.
+        names: names of the traits that a state can hold.
+
+    Setting what does not fit raises a UserError of one line that names the step and the trait, and
+    changes nothing.
+    """
+
+    _esm = bundle("tour.js")
+    _css = styles("tour.css")
+
+    view = traitlets.Instance(View, help="the view that is stepped through").tag(
+        sync=True, **widget_serialization
+    )
+    steps = traitlets.List(traitlets.Dict(), help="captions and states").tag(sync=True)
+    step = Index(0, help="the step shown, counted from 0").tag(sync=True)
+    names = traitlets.List(traitlets.Unicode(), help="traits that a state can hold").tag(sync=True)
+
+    #: Whether what changes comes from the page, which brings the view into the state itself.
+    _from_page = False
+
+    def __init__(self, view: View, steps: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Make a tour through `view`, and bring the view into the first step's state.
+
+        Raises:
+            UserError: if `view` is none of ours, or a step does not fit it.
+        """
+        if not isinstance(view, View) or isinstance(view, Tour):
+            raise UserError(
+                f"a tour goes through one of our views, not {type(view).__name__}; of a lab give "
+                "the view inside, such as lab.explorer"
+            )
+        self._known: set[str] = set()  # states that the view was found able to be in
+        checked = _checked(view, steps, self._known)
+        first = {"about": _ABOUT, "view": view, "names": chosen_names(view), "steps": checked}
+        super().__init__(traits=first)
+        self._show()
+
+    def remember(self, caption: str = "") -> None:
+        """Put the state that the view is in after the step on show, and go there."""
+        at = min(self.step + 1, len(self.steps))
+        new = {"caption": caption, "state": state_of(self.view)}
+        with self.hold_sync():
+            self.steps = [*self.steps[:at], new, *self.steps[at:]]
+            self.step = at
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the steps to a JSON file, whole or not at all; returns its path.
+
+        Raises:
+            FileError: if the file cannot be written.
+        """
+        return write_steps(path, type(self.view).__name__, self.steps)
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take what was done in the page, which has brought the view into its state by itself."""
+        self._from_page = True
+        try:
+            super().set_state(sync_data)
+        finally:
+            self._from_page = False
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply of the view to one request.
+
+        Raises:
+            UserError: if the view cannot answer it.
+        """
+        return self.view.answer(request)
+
+    def questions(self) -> list[dict[str, Any]]:
+        """Return what the view asks in the states of the steps, beside what a page carries."""
+        own, asked = self.view.questions(), []
+        for step in self.steps:
+            with looking_at(self.view, step["state"]):
+                here = self.view.questions_here()
+            asked += [each for each in here if each not in own and each not in asked]
+        return asked
+
+    def figure(self) -> Figure:
+        """Return what the view shows now as a matplotlib figure."""
+        return self.view.figure()
+
+    def alt_text(self) -> str:
+        """Return the step and its caption in words, and what the view shows."""
+        shown = self.view.alt_text()
+        if not self.steps:
+            return shown
+        told = f"Step {self.step + 1} of {len(self.steps)}"
+        caption = self.steps[self.step]["caption"]
+        return f"{told}: {caption} {shown}" if caption else f"{told}. {shown}"
+
+    def __repr__(self) -> str:
+        """Name the view and the step: what a reader of a log sees in its place."""
+        return f"Tour({type(self.view).__name__}, step={self.step}, steps={len(self.steps)})"
+
+    def _show(self) -> None:
+        if self.steps:
+            take_up(self.view, self.steps[self.step]["state"])
+
+    @traitlets.validate("steps")
+    def _check_steps(self, proposal: dict[str, Any]) -> list[Step]:
+        try:
+            return _checked(self.view, proposal["value"], self._known)
+        except UserError as error:  # a TraitError, so that the steps stay
+            raise SelectionError(str(error)) from error
+
+    @traitlets.validate("step")
+    def _check_step(self, proposal: dict[str, Any]) -> int:
+        step, n_steps = proposal["value"], len(self.steps)
+        if not 0 <= step < max(1, n_steps):
+            last = max(0, n_steps - 1)
+            raise SelectionError(f"step={step}, but the tour has {n_steps}; choose 0 to {last}")
+        return step
+
+    @traitlets.observe("steps")
+    def _on_steps(self, _: object) -> None:
+        self.step = min(self.step, max(0, len(self.steps) - 1))
+
+    @traitlets.observe("step")
+    def _on_step(self, _: object) -> None:
+        if not self._from_page:
+            self._show()
+
+
+def _checked(view: View, given: Any, known: set[str]) -> list[Step]:
+    """Return the steps, each tried in the view; `known` holds the states that need no trial."""
+    steps = plain_steps(given)
+    tried = set()
+    for number, step in enumerate(steps, start=1):
+        try:
+            text = json.dumps(step["state"], sort_keys=True, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise UserError(
+                f"step {number}: its state cannot be written as JSON: {error}"
+            ) from None
+        if text in known:
+            continue
+        try:
+            with looking_at(view, step["state"]):
+                tried.add(text)
+        except UserError as error:
+            raise UserError(f"step {number}: {error}") from error
+    known |= tried
+    return steps
+
+
+def tour(
+    view: View, steps: Sequence[Mapping[str, Any]] | str | os.PathLike[str] | None = None
+) -> Tour:
+    """Return a guided tour through a view: its states with captions, stepped with the arrow keys.
+
+    Args:
+        view: the view, such as ``vt.explore(trace)``.
+        steps: a file that `Tour.save` wrote, or ``[{"caption": "…", "state": {"layer": 0}}, …]``;
+            without them the tour is empty, and *Remember this state* fills it.
+
+    Raises:
+        UserError: if there is no such view or file, or a step does not fit the view; one line that
+            names the step and the trait. The view is then as it was.
+    """
+    if isinstance(steps, str | os.PathLike):
+        steps = read_steps(steps, type(view).__name__)
+    return Tour(view, () if steps is None else steps)
