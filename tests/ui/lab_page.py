@@ -34,10 +34,21 @@ TIMEOUT_S = 120
 ELSEWHERE = re.compile(r"^(?:https?|wss?)://(?!(?:127\.0\.0\.1|localhost)(?:[:/]|$))")
 
 
-class LabServer:
-    """A JupyterLab on a free loopback port, with settings, kernels' state and files of its own."""
+#: Where a notebook is opened, and the name of the application's own settings.
+_DOORS = {
+    "jupyterlab": ("lab/workspaces/w{fresh}/tree/{notebook}", "LabApp"),
+    "notebook": ("notebooks/{notebook}", "JupyterNotebookApp"),
+}
 
-    def __init__(self, folder: Path) -> None:
+
+class LabServer:
+    """A JupyterLab on a free loopback port, with settings, kernels' state and files of its own.
+
+    `app` is ``"jupyterlab"``, or ``"notebook"`` for Jupyter Notebook 7, which is made of its parts.
+    """
+
+    def __init__(self, folder: Path, app: str = "jupyterlab") -> None:
+        self._app = app
         self.root = folder / "notebooks"
         self.root.mkdir(parents=True)
         self.token = secrets.token_hex(16)
@@ -63,13 +74,13 @@ class LabServer:
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+                    *(sys.executable, "-m", self._app, "--no-browser", "--allow-root"),
                     "--ServerApp.ip=127.0.0.1",
                     f"--ServerApp.port={self.port}",
                     "--ServerApp.port_retries=0",
                     f"--ServerApp.root_dir={self.root}",
                     f"--IdentityProvider.token={self.token}",
-                    "--LabApp.expose_app_in_browser=True",
+                    f"--{_DOORS[self._app][1]}.expose_app_in_browser=True",
                     "--LabApp.extension_manager=readonly",
                 ],
                 stdout=log,
@@ -106,6 +117,11 @@ class LabServer:
         """End every running kernel; kernels lead process groups of their own."""
         for kernel in json.loads(self._request("/api/kernels")):
             self._request(f"/api/kernels/{kernel['id']}", method="DELETE")
+
+    def address(self, notebook: str) -> str:
+        """Return where a notebook of the root folder is opened, in a fresh workspace."""
+        path = _DOORS[self._app][0].format(notebook=notebook, fresh=secrets.token_hex(4))
+        return f"{self.url}/{path}?token={self.token}"
 
     def reset(self) -> None:
         """End the kernels and forget settings that a page changed, such as the theme."""
@@ -187,10 +203,7 @@ class LabPage:
 
     def open(self, notebook: str) -> None:
         """Open a notebook of the server's root folder, and wait until its kernel is idle."""
-        self.page.goto(
-            f"{self._server.url}/lab/workspaces/w{secrets.token_hex(4)}/tree/{notebook}"
-            f"?token={self._server.token}"
-        )
+        self.page.goto(self._server.address(notebook))
         self.page.wait_for_function(
             "(name) => window.jupyterapp?.shell.currentWidget?.context?.path === name",
             arg=notebook,

@@ -40,23 +40,32 @@ _SETTLED = """
 """
 
 
+def outputs(lab: LabPage) -> list[int]:
+    """Return the cells that show something."""
+    return lab.page.evaluate(
+        """() => panel.content.widgets.flatMap((cell, index) =>
+            (cell.model.outputs?.toJSON() ?? []).length ? [index] : [])"""
+    )
+
+
+def check_outputs(lab: LabPage, name: str) -> None:
+    """Bring every output into view, hold it to be whole, and keep a picture of it."""
+    shown = outputs(lab)
+    assert shown
+    for index in shown:
+        lab.select_cell(index)
+        lab.output(index).wait_for()
+        lab.page.evaluate(_SETTLED)
+        assert lab.page.evaluate(_FAULTS) == [], name
+        lab.screenshot(f"{name}-{index:02}")
+
+
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda name: name.removesuffix(".ipynb"))
 def test_its_views_appear_on_the_first_run(lab: LabPage, lesson: str) -> None:
     lab.open(lesson)
     lab.run_all()
-    name = lesson.removesuffix(".ipynb")
-    outputs = lab.page.evaluate(
-        """() => panel.content.widgets.flatMap((cell, index) =>
-            (cell.model.outputs?.toJSON() ?? []).length ? [index] : [])"""
-    )
-    assert outputs
     for theme, size in (("light", LAPTOP), ("dark", SMALL)):
         lab.set_theme(theme)
         lab.page.set_viewport_size(size)
-        for index in outputs:
-            lab.select_cell(index)
-            lab.output(index).wait_for()
-            lab.page.evaluate(_SETTLED)
-            assert lab.page.evaluate(_FAULTS) == [], f"{theme}, {size}"
-            lab.screenshot(f"{name}-{index:02}-{theme}")
+        check_outputs(lab, f"{lesson.removesuffix('.ipynb')}-{theme}")
     assert lab.errors == []
