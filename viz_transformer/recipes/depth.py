@@ -8,13 +8,14 @@ from typing import Literal
 import torch
 from torch import nn
 
-from viz_transformer.config import ModelConfig, Norm
+from viz_transformer.config import ModelConfig, Norm, TrainConfig
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.model import Interventions, TracedTransformer
+from viz_transformer.model.threads import threads
 from viz_transformer.recipes.six_pairs import SMALL_MODEL
-from viz_transformer.training import token_loss
+from viz_transformer.training import fit, make_model, token_loss
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def gradients_by_depth(
     vocabulary = vocabulary_of(SIX_PAIRS)
     batch = next(batches(SIX_PAIRS, vocabulary, len(SIX_PAIRS), seed=0))
     source, target = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+    with threads(1), torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(seed)
         model = TracedTransformer(config)
         changes = Interventions(layer_norm=norm != "none", residual=residual)
@@ -82,6 +83,32 @@ def gradients_by_depth(
         encoder=tuple(map(_gradient_norm, model.encoder.layers)),
         decoder=tuple(map(_gradient_norm, model.decoder.layers)),
     )
+
+
+def losses_by_depth(
+    n_layers: int, norm: Norm = "post", *, n_steps: int = 30, seed: int = 0
+) -> tuple[float, ...]:
+    """Train a new deep model on the six pairs at a constant rate, without any warm-up.
+
+    Args:
+        n_layers: layers in the encoder, and in the decoder.
+        norm: ``"post"`` or ``"pre"``.
+        n_steps: each with all six pairs.
+        seed: of the weights.
+
+    Returns:
+        The loss of each step, in nats a token.
+
+    Raises:
+        UserError: if a number is out of range.
+    """
+    config = deep_model(n_layers, norm)
+    training = TrainConfig(
+        n_steps=n_steps, batch_size=6, warmup_steps=0, schedule="constant", fused=False, seed=seed
+    )
+    pairs = batches(SIX_PAIRS, vocabulary_of(SIX_PAIRS), training.batch_size, seed)
+    with threads(1):
+        return tuple(record.loss for record in fit(make_model(config, seed), pairs, training))
 
 
 def _gradient_norm(layer: nn.Module) -> float:

@@ -1,0 +1,167 @@
+"""What the lesson on the block says in prose, held to the models that it speaks of."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import viz_transformer as vt
+from viz_transformer.config import ModelConfig
+from viz_transformer.exercises import exercise
+from viz_transformer.exercises.kinds import Function
+from viz_transformer.model import Interventions
+from viz_transformer.recipes.depth import gradients_by_depth, losses_by_depth
+
+# The deep models are many layers: without a check of every shape they take a third of the time.
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+
+LESSON = Path(__file__).parents[1] / "notebooks" / "08_the_block.ipynb"
+SENTENCE = "the black cat sleeps"
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return vt.load_translator()
+
+
+@pytest.fixture(scope="module")
+def cells() -> dict[str, str]:
+    return {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
+
+
+def embedded(translator, *sentences: str) -> torch.Tensor:
+    ids = [translator.vocabulary.source_ids(sentence) for sentence in sentences]
+    with torch.no_grad():
+        return translator.model.embed_source(torch.tensor(ids))
+
+
+def test_the_feed_forward_network_holds_nearly_as_many_numbers_as_attention(translator) -> None:
+    block = translator.model.encoder.layers[0]
+    counts = {
+        name: sum(p.numel() for p in part.parameters()) for name, part in block.named_children()
+    }
+    assert len(counts) == 4  # “Four parts.”
+    assert 0.9 < counts["feed_forward"] / counts["self_attention"] < 1
+    assert counts["self_attention_residual"] < 0.01 * counts["self_attention"]
+
+
+@torch.no_grad()
+def test_two_lines_are_the_block(translator) -> None:
+    block = translator.model.encoder.layers[0]
+    x = embedded(translator, SENTENCE)
+    assert x.shape == (1, 5, 64)
+    h = block.self_attention_residual.norm(x + block.self_attention(x, x)[0])
+    output = block.feed_forward_residual.norm(h + block.feed_forward(h))
+    of_the_block, _ = block(x, torch.ones(1, 1, 1, 5, dtype=torch.bool))
+    torch.testing.assert_close(output, of_the_block, atol=1e-5, rtol=0)
+
+
+def test_layer_norm_gives_every_word_mean_0_and_spread_1(translator) -> None:
+    x = embedded(translator, SENTENCE)
+    before, after = x.std(-1, correction=0), F.layer_norm(x, (64,))
+    assert before.max() > 1.4 * before.min()
+    assert after.mean(-1).abs().max() < 0.005
+    assert (after.std(-1, correction=0) - 1).abs().max() < 0.005
+
+
+@pytest.mark.parametrize(("axes", "changes"), [(-1, False), ((0, 1), True)])
+def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(
+    translator, axes, changes: bool
+) -> None:
+    cow = embedded(translator, SENTENCE, "the white cow sleeps")
+    queen = embedded(translator, SENTENCE, "the queen sees me")
+    one, other = (
+        ((x - x.mean(axes, keepdim=True)) / x.std(axes, keepdim=True, correction=0))[0]
+        for x in (cow, queen)
+    )
+    assert ((one - other).abs().max() > 0.5) == changes
+    if not changes:
+        assert torch.equal(one, other)
+
+
+def test_the_prediction_is_not_given_away_by_the_cells_that_ask_for_it(cells) -> None:
+    above = cells["ffn-text"] + cells["predict-ffn"].partition("afterwards")[0]
+    assert "position-wise" not in above
+    assert "itself" not in above
+    assert "position-wise" in cells["spread-text"]
+
+
+def test_the_translator_relies_on_its_sums_and_on_its_norms(translator) -> None:
+    sentence = "the dog sees the cat"
+    whole = translator.translate(sentence).text
+    assert whole == "el perro ve el gato"
+    for changes in (Interventions(residual=False), Interventions(layer_norm=False)):
+        assert translator.translate(sentence, interventions=changes).text != whole
+
+
+def test_torch_s_attention_returns_two_things() -> None:
+    x = torch.randn(1, 5, 64)
+    attention = torch.nn.MultiheadAttention(64, 4, batch_first=True)
+    with pytest.raises(TypeError):
+        x + attention(x, x, x)
+    assert [each.shape for each in attention(x, x, x)] == [(1, 5, 64), (1, 5, 5)]
+
+
+def test_post_norm_s_message_fades_with_depth_and_pre_norm_s_does_not() -> None:
+    fading = []
+    for n_layers in (2, 6, 12, 24):
+        post, pre = (gradients_by_depth(n_layers, norm) for norm in ("post", "pre"))
+        fading.append(post.decoder[-1] / post.decoder[0])
+        assert pre.decoder[0] > pre.decoder[-1]  # “it gets more than the last, at every depth”
+    assert fading == sorted(fading)
+    assert fading[-1] > 1000
+    # “The encoder's bends far less”
+    assert max(post.encoder) / min(post.encoder) < 0.02 * fading[-1]
+
+
+def test_without_norms_the_numbers_overflow() -> None:
+    assert not np.isfinite(gradients_by_depth(24, "none").decoder[0])
+
+
+def test_without_sums_there_is_a_cliff() -> None:
+    decoder = gradients_by_depth(6, residual=False).decoder
+    assert max(decoder[:3]) < 1e-20  # “a computer cannot tell from 0”
+    assert decoder[-1] > 0.1
+
+
+def test_pre_norm_learns_where_post_norm_is_stuck(cells) -> None:
+    post, pre = (losses_by_depth(12, norm, n_steps=30) for norm in ("post", "pre"))
+    assert pre[-1] < 0.2
+    assert post[-1] > 1.5
+    assert "losses_by_depth(12, norm, n_steps=30)" in cells["train"]
+
+
+def test_who_uses_which_norm() -> None:
+    """“The paper's own model is post-norm, and only 6 layers deep. Later models moved the norm.”"""
+    base = ModelConfig.preset("transformer-base")
+    assert (base.norm, base.n_encoder_layers, base.n_decoder_layers) == ("post", 6, 6)
+    assert ModelConfig.preset("gpt2").norm == "pre"
+    assert ModelConfig.preset("gpt2-large").n_decoder_layers == 36
+
+
+def test_the_table_of_three_stacks_was_measured(cells) -> None:
+    found = {
+        "A": gradients_by_depth(6, "pre").decoder,
+        "B": gradients_by_depth(6, "post", residual=False).decoder,
+        "C": gradients_by_depth(6, "post").decoder,
+    }
+    for name, measured in found.items():
+        (row,) = re.findall(rf"^\| \*\*{name}\*\* \|(.*)\|$", cells["exercise-5"], re.MULTILINE)
+        told = [float(value) for value in row.split("|")]
+        np.testing.assert_allclose(told, measured, rtol=0.06, atol=1e-16)
+    assert exercise("8.5").check(["pre-norm", "no sums", "post-norm"]).passed
+
+
+def test_the_draws_of_each_function_tell_all_mistakes_from_the_right_answer() -> None:
+    """A mistake that never shows would be taken for right."""
+    for name in ("8.2", "8.3", "8.4"):
+        wanted = exercise(name).wanted
+        assert isinstance(wanted, Function)
+        assert all(not wanted.check(mistake.answer).passed for mistake in wanted.mistakes)
+        assert wanted.check(wanted.reference).passed
