@@ -1,0 +1,237 @@
+"""What the lesson on encoder and decoder says in prose, held to the models that it speaks of."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from torch import nn
+
+import viz_transformer as vt
+from viz_transformer.config import ModelConfig, count_parameters
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
+from viz_transformer.exercises import exercise
+from viz_transformer.exercises.kinds import Function
+from viz_transformer.labs.machine import machine_lab, machine_of
+from viz_transformer.model.conversion import to_torch_transformer
+from viz_transformer.model.masks import causal_mask, to_torch_mask
+from viz_transformer.model.walkthrough import watched
+from viz_transformer.plots.machine import n_learned, shares
+from viz_transformer.recipes import six_pairs_translator
+
+# A short training is among them: without a check of every shape it takes a third of the time.
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+
+LESSON = Path(__file__).parents[1] / "notebooks" / "09_encoder_and_decoder.ipynb"
+SENTENCE = "the black cat does not sleep"
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return vt.load_translator()
+
+
+@pytest.fixture(scope="module")
+def cells() -> dict[str, str]:
+    return {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
+
+
+def base(**changes: int):
+    return machine_of(**machine_lab().values | changes)
+
+
+@torch.no_grad()
+def test_the_walk_has_the_shapes_that_it_says(translator, cells) -> None:
+    model, vocabulary = translator.model, translator.vocabulary
+    source = torch.tensor([vocabulary.source_ids(SENTENCE)])
+    written = translator.translate(SENTENCE).text
+    target = torch.tensor([vocabulary.target_ids(written)])
+    memory = model.encode(source)
+    logits = model.decode(target[:, :-1], memory, model.padding_mask(source))
+    assert f"Each of its {source.shape[1]} tokens" in cells["walk-text"]
+    assert f"a vector of {memory.shape[2]} numbers" in " ".join(cells["walk-text"].split())
+    assert f"each of the {logits.shape[1]} written tokens" in cells["walk-text"]
+    assert f"the {logits.shape[2]} words that may come next" in cells["walk-text"]
+    assert torch.equal(logits.argmax(-1), target[:, 1:])  # “The largest logit is the next word.”
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("layer", [0, 1])
+def test_every_decoder_layer_asks_the_same_memory(translator, layer: int) -> None:
+    source = torch.tensor([translator.vocabulary.source_ids(SENTENCE)])
+    memory = translator.model.encode(source)[0]
+    with watched(translator.traced_model, "cross", layer) as watch:
+        translator.trace(SENTENCE)
+    torch.testing.assert_close(watch.inputs.key_input, memory, atol=1e-5, rtol=1e-4)
+    assert watch.inputs.query_input.shape == (6, 64)
+
+
+def test_the_predicted_shape_is_that_of_the_machine_shown(cells) -> None:
+    (cross,) = [part for part in base() if part.name == "cross-attention"]
+    assert cross.shapes["weights"] == (1, 8, 4, 6)
+    assert '    "[8, 4, 6]",' in cells["predict-shape"]
+    assert "[8, 4, 6]" not in cells["cross-text"]
+
+
+def test_what_moves_in_the_view_is_what_the_text_says_moves() -> None:
+    before = base()
+    for longer in (base(n_source=20), base(n_target=20)):
+        assert n_learned(longer) == n_learned(before)
+    moved = {
+        (part.stack, part.name, name)
+        for part, after in zip(before, base(n_source=20), strict=True)
+        for name in part.shapes
+        if part.shapes[name] != after.shapes[name]
+    }
+    cross = {("decoder", "cross-attention", name) for name in ("key", "value", "weights")}
+    assert {one for one in moved if one[0] == "decoder"} == cross
+    in_encoder = {
+        (p.stack, p.name, name) for p in before if p.stack == "encoder" for name in p.shapes
+    }
+    assert moved - cross == in_encoder  # “in the encoder every shape follows”
+
+    assert n_learned(base(n_heads=16)) == n_learned(before)
+    assert n_learned(base(d_model=1024, d_ff=4096)) / n_learned(before) == pytest.approx(
+        4, abs=0.01
+    )
+    deeper = base(n_layers=12)
+    assert [part.shapes for part in deeper] == [part.shapes for part in before]
+    words = 35 * 512
+    assert n_learned(deeper) - words == 2 * (n_learned(before) - words)
+
+
+def test_the_bill_of_the_small_model(cells) -> None:
+    config = ModelConfig.preset("tiny")
+    parts = {
+        part.name: part.n_parameters for part in base(d_model=32, n_heads=4, d_ff=64, n_layers=2)
+    }
+    attention, network, norm = (
+        parts[name] for name in ("cross-attention", "feed-forward", "Add & Norm")
+    )
+    told = [
+        attention,
+        network,
+        norm,
+        attention + network + 2 * norm,
+        2 * attention + network + 3 * norm,
+        35 * 32,
+        count_parameters(config),
+    ]
+    rows = [row for row in cells["count-text"].splitlines() if row.startswith("|")][2:]
+    assert [row.split("|")[3].strip(" *") for row in rows] == [f"{count:,}" for count in told]
+    assert told[-1] == 43_104
+
+
+def test_the_large_model_and_where_its_numbers_are(cells) -> None:
+    parts = base()
+    assert n_learned(parts) == 44_119_552
+    assert f"{n_learned(parts):,}" in cells["question"]
+    found = shares(parts)
+    assert found["feed-forward"] > 0.5
+    assert found["feed-forward"] + found["attention"] > 0.99
+    assert parts[0].n_parameters == 17_920
+    assert n_learned(parts) / 43_104 > 1000
+
+
+def test_the_small_model_learns_all_six() -> None:
+    translator = six_pairs_translator()
+    assert sum(p.numel() for p in translator.model.parameters()) == 43_104
+    for pair in SIX_PAIRS:
+        assert translator.translate(" ".join(pair.source)).text == " ".join(pair.target)
+
+
+@torch.no_grad()
+def test_torch_s_machine_gives_the_same_numbers(translator) -> None:
+    model, vocabulary = translator.model, translator.vocabulary
+    english = [SENTENCE, "the dog sees the cat"]
+    spanish = [each.text for each in translator.translate_all(english)]
+    pad = nn.utils.rnn.pad_sequence
+    source = pad([torch.tensor(vocabulary.source_ids(one)) for one in english], batch_first=True)
+    target = pad([torch.tensor(vocabulary.target_ids(one)) for one in spanish], batch_first=True)
+    assert (source == vocabulary.pad_id).any()  # “one is padded”
+    hidden = to_torch_mask(model.padding_mask(source))[:, 0, 0]
+    vectors = to_torch_transformer(model)(
+        model.embed_source(source),
+        model.embed_target(target),
+        tgt_mask=to_torch_mask(causal_mask(target.shape[1]))[0, 0],
+        src_key_padding_mask=hidden,
+        tgt_key_padding_mask=to_torch_mask(model.padding_mask(target))[:, 0, 0],
+        memory_key_padding_mask=hidden,
+    )
+    torch.testing.assert_close(model.logits(vectors), model(source, target), atol=1e-4, rtol=0)
+
+
+def test_2048_lands_where_the_lesson_says() -> None:
+    landed = inspect.signature(nn.Transformer).bind(512, 8, 2048, 6)
+    landed.apply_defaults()
+    assert landed.arguments["num_encoder_layers"] == 2048
+    assert list(landed.arguments)[:6] == [
+        "d_model",
+        "nhead",
+        "num_encoder_layers",
+        "num_decoder_layers",
+        "dim_feedforward",
+        "dropout",
+    ]
+
+
+@pytest.mark.parametrize(("batch_first", "leaks"), [(True, False), (False, True)])
+def test_with_the_axes_mixed_up_sentences_look_at_each_other(
+    batch_first: bool, leaks: bool
+) -> None:
+    x = torch.randn(2, 5, 32)
+    other = x.clone()
+    other[0] = torch.randn(5, 32)
+    layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0, batch_first=batch_first)
+    before, after = layer(x), layer(other)
+    assert before.shape == x.shape
+    assert ((after[1] - before[1]).abs().max() > 0.05).item() == leaks
+    # “and none of their own”: another word of the sentence is changed, at another place.
+    inside = x.clone()
+    inside[1, 0] = torch.randn(32)
+    moved = (layer(inside)[1, 1:] - before[1, 1:]).abs().max() > 1e-5
+    assert moved.item() != leaks
+
+
+def test_one_layer_six_times_learns_a_sixth() -> None:
+    one = nn.TransformerEncoderLayer(32, 4, 64)
+    copies = [copy.deepcopy(one) for _ in range(6)]
+    reused = nn.ModuleList([one] * 6)
+    count = sum(p.numel() for p in nn.ModuleList(copies).parameters())
+    assert 6 * sum(p.numel() for p in reused.parameters()) == count
+    assert torch.equal(copies[0].linear1.weight, copies[5].linear1.weight)
+
+
+def test_the_draws_of_each_function_tell_all_mistakes_from_the_right_answer() -> None:
+    """A mistake that never shows would be taken for right."""
+    for name in ("9.2", "9.4", "9.6"):
+        wanted = exercise(name).wanted
+        assert isinstance(wanted, Function)
+        assert all(not wanted.check(mistake.answer).passed for mistake in wanted.mistakes)
+        assert wanted.check(wanted.reference).passed
+
+
+def test_the_function_asked_for_counts_what_the_package_counts() -> None:
+    count = exercise("9.4").wanted.reference
+    for vocab_size, d_model, d_ff, n_layers in ((35, 32, 64, 2), (35, 512, 2048, 6)):
+        config = ModelConfig(
+            vocab_size=vocab_size,
+            d_model=d_model,
+            d_ff=d_ff,
+            n_encoder_layers=n_layers,
+            n_decoder_layers=n_layers,
+            bias=False,
+        )
+        assert count(vocab_size, d_model, d_ff, n_layers) == count_parameters(config)
+        assert f"{count_parameters(config):,}" in exercise("9.4").wanted.right
+
+
+@pytest.mark.parametrize("odd", [torch.ones(3), [1, 2], "3", None])
+def test_odd_values_among_the_arguments_are_told(odd: object) -> None:
+    right = exercise("9.5").wanted.right_answer
+    assert not exercise("9.5").check({**right, "num_encoder_layers": odd}).passed
+    assert exercise("9.5").check(right).passed
