@@ -165,10 +165,12 @@ def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes
         ax: where to draw; a new figure if None.
     """
     if ax is None:
-        figure, (ax,) = _panels(1, (6.4, 3.0))
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
         last = spreads[-1]
         set_alt_text(
-            figure,
+            ax.figure,
             f"At d_k {last.d_k} the median slope is {last.slope:.2g} from q·k and "
             f"{last.scaled_slope:.2g} from q·k / √d_k.",
         )
