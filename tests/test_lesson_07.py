@@ -1,0 +1,228 @@
+"""What the lesson on masks says in prose, held to the models, the mask lab and torch itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import viz_transformer as vt
+from viz_transformer.config import TrainConfig
+from viz_transformer.corpus import vocabulary_of
+from viz_transformer.corpus.batches import batches, pad
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
+from viz_transformer.model import Interventions, Transformer, attend
+from viz_transformer.model.masks import causal_mask
+from viz_transformer.recipes.six_pairs import SMALL_MODEL
+from viz_transformer.training import fit
+from viz_transformer.translator import Translator
+
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+
+LESSON = Path(__file__).parents[1] / "notebooks" / "07_masks.ipynb"
+SENTENCES = ["the black cat is very tired", "who sees the queen"]
+RIGHT = {"side": "right", "padding": True, "causal": True, "mistake": "none"}
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return vt.load_translator()
+
+
+@pytest.fixture(scope="module")
+def source(translator) -> torch.Tensor:
+    vocabulary = translator.vocabulary
+    rows = [vocabulary.source_ids(text) for text in SENTENCES]
+    return torch.from_numpy(pad(rows, vocabulary.pad_id))
+
+
+@pytest.fixture
+def vectors() -> tuple[nn.MultiheadAttention, torch.Tensor]:
+    """The lesson's attention and its four vectors [1, 4, 8]."""
+    torch.manual_seed(0)
+    x = torch.randn(1, 4, 8)
+    return nn.MultiheadAttention(8, num_heads=1, batch_first=True), x
+
+
+@torch.no_grad()
+def test_seen_padding_changes_every_vector_and_hidden_padding_none(translator, source) -> None:
+    model = translator.model
+    alone = model.encode(source[1:, :5])[0]
+    for hidden, largest in ((False, 0.05), (True, 1e-4)):
+        in_batch = model.encode(source, Interventions(padding_mask=hidden))[1, :5]
+        change = (in_batch - alone).abs().amax(-1)
+        assert ((change < largest) == hidden).all()
+
+
+class Peeking(Transformer):
+    def target_mask(self, target_ids, interventions=None):
+        return self.target_padding_mask(target_ids).expand(-1, -1, target_ids.shape[1], -1)
+
+
+def test_without_the_look_ahead_mask_the_loss_is_as_low_and_the_translations_wrong() -> None:
+    vocabulary, right, losses = vocabulary_of(SIX_PAIRS), [], []
+    for kind in (Transformer, Peeking):
+        torch.manual_seed(0)
+        model = kind(replace(SMALL_MODEL, vocab_size=len(vocabulary)))
+        steps = TrainConfig(n_steps=100, batch_size=6, learning_rate=3e-3, warmup_steps=0)
+        *_, last = fit(model, batches(SIX_PAIRS, vocabulary, 6, seed=0), steps)
+        learned = Translator(model.eval(), vocabulary)
+        right.append(
+            sum(learned.translate(" ".join(p.source)).text == " ".join(p.target) for p in SIX_PAIRS)
+        )
+        losses.append(last.loss)
+    assert losses[1] == pytest.approx(losses[0], rel=0.05)
+    assert losses[0] < 0.05
+    assert right[0] == 6
+    assert right[1] <= 3
+
+
+@torch.no_grad()
+def test_the_leak_meter_moves_earlier_outputs_only_without_the_mask(translator, source) -> None:
+    vocabulary = translator.vocabulary
+    ids = torch.tensor([vocabulary.ids_of(["<sos>", "el", "gato", "negro", "esta"])])
+    changed = ids.clone()
+    changed[:, 3] = vocabulary.ids_of(["blanco"])[0]
+    for looks_ahead in (False, True):
+        changes = Interventions(causal_mask=not looks_ahead)
+        before, after = (
+            translator.traced_model(source[:1], each, changes).logits for each in (ids, changed)
+        )
+        moved = (after - before).abs().amax(-1)[0] > 1e-4
+        assert moved.tolist() == [looks_ahead] * 3 + [True] * 2
+
+
+@pytest.fixture(scope="module")
+def lab(translator):
+    return vt.mask_lab(translator, SENTENCES)
+
+
+def leaks(lab, kind: str = "decoder", **mistaken) -> np.ndarray:
+    """Where an output moves that must not, bool [batch, query, key]; the lab stays so set."""
+    for name, value in {"kind": kind, **RIGHT, **mistaken}.items():
+        setattr(lab, name, value)
+    changes = lab.measure()["changes"].transpose(0, 2, 1)
+    return (changes > 1e-4) & lab.batch.real[:, :, None] & ~lab.batch.allowed
+
+
+def test_every_mistake_of_the_list_leaks_and_the_right_masks_do_not(lab) -> None:
+    assert not leaks(lab).any()
+    assert not leaks(lab, "encoder", causal=False).any()
+    assert not leaks(lab, "cross", causal=False).any()
+    for name, (kind, mistaken) in {
+        "no look-ahead mask": ("decoder", {"causal": False}),
+        "polarity inverted": ("decoder", {"mistake": "inverted"}),
+        "look-ahead as padding": ("decoder", {"padding": False, "mistake": "causal_as_padding"}),
+        "source as target": ("decoder", {"mistake": "source_as_target"}),
+        "no padding mask, left": ("decoder", {"padding": False, "side": "left"}),
+        "no padding mask": ("encoder", {"padding": False, "causal": False}),
+        "the target's padding": ("cross", {"causal": False, "mistake": "target_padding"}),
+    }.items():
+        assert leaks(lab, kind, **mistaken).any(), name
+
+
+def test_no_padding_mask_is_harmless_in_the_decoder_while_padding_stands_on_the_right(lab) -> None:
+    assert not leaks(lab, padding=False).any()
+
+
+def test_source_as_target_leaks_the_word_that_stands_in_the_row_itself(lab) -> None:
+    found = leaks(lab, mistake="source_as_target")
+    places = np.argwhere(found)
+    assert len(places)
+    assert (places[:, 1] == places[:, 2]).all()
+
+
+def test_the_colleagues_meter_tells_one_mistake_from_the_others(lab) -> None:
+    """Keys 5 and 6 of the second sentence are padding: [moved by the first, by the second]."""
+    seen = {}
+    for mistake, made in {
+        "no padding mask": {"padding": False},
+        "polarity inverted": {"mistake": "inverted"},
+        "the target's padding": {"mistake": "target_padding"},
+    }.items():
+        found = leaks(lab, "cross", causal=False, **made)
+        assert lab.batch.keys[1][4:] == ["<eos>", "<pad>", "<pad>"]
+        assert not found[0].any()
+        seen[mistake] = [bool(found[1, :, key].any()) for key in (5, 6)]
+    assert seen == {
+        "no padding mask": [True, True],
+        "polarity inverted": [True, True],
+        "the target's padding": [True, False],
+    }
+    assert lab.batch.targets[1].count("<pad>") == 1
+
+
+def test_with_left_padding_the_first_row_of_the_second_sentence_is_empty(lab) -> None:
+    leaks(lab, side="left")
+    assert not lab.mask[1, 0, 0].any()
+    assert lab.mask[1, 0, 1:].any(-1).all()
+    leaks(lab)
+
+
+@torch.no_grad()
+def test_one_mask_means_the_opposite_in_torchs_two_attentions(vectors) -> None:
+    attention, x = vectors
+    may = torch.tensor([[True, True, True, False]]).expand(4, 4)
+    one = F.scaled_dot_product_attention(x, x, torch.eye(4)[None], attn_mask=may)
+    _, other = attention(x, x, x, attn_mask=may)
+    assert (one[0, :, 3] == 0).all()
+    assert (other[0, :, 3] == 1).all()
+
+
+@torch.no_grad()
+def test_a_look_ahead_mask_passes_for_padding_where_the_batch_is_as_long(vectors) -> None:
+    attention, _ = vectors
+    look_ahead = ~causal_mask(4)[0, 0]
+    three, four = torch.randn(3, 4, 8), torch.randn(4, 4, 8)
+    with pytest.raises((AssertionError, RuntimeError), match="3"):
+        attention(three, three, three, key_padding_mask=look_ahead)
+    _, weights = attention(four, four, four, key_padding_mask=look_ahead)
+    assert (weights[0] > 0).sum(-1).tolist() == [1] * 4
+    assert (weights[-1] > 0).all()
+
+
+@torch.no_grad()
+def test_a_row_without_keys_has_three_answers(vectors) -> None:
+    attention, x = vectors
+    scores, nothing = torch.tensor([[2.0, 1.0, 0.0]]), torch.zeros(1, 3, dtype=torch.bool)
+    query, keys = x[0, :1], x[0, :3]
+    lowest = torch.finfo(scores.dtype).min
+    assert scores.masked_fill(~nothing, -torch.inf).softmax(-1).isnan().all()
+    assert attention(query, keys, keys, attn_mask=~nothing)[1].isnan().all()
+    equal = torch.full((1, 3), 1 / 3)
+    torch.testing.assert_close(scores.masked_fill(~nothing, lowest).softmax(-1), equal)
+    unit = torch.eye(3)
+    assert (F.scaled_dot_product_attention(query, keys, unit, attn_mask=nothing) == 0).all()
+    assert (attend(query, keys, keys, nothing)[1] == 0).all()
+
+
+def test_nan_reaches_every_number_though_nobody_reads_its_row(vectors) -> None:
+    attention, x = vectors
+    closed = ~causal_mask(4)[0, 0]
+    closed[0] = True
+    step = torch.optim.SGD(attention.parameters(), lr=0.1)
+    loss = attention(x, x, x, attn_mask=closed)[0][0, 1:].square().mean()
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert attention.in_proj_weight.grad.isnan().all()
+    step.step()
+    assert attention.in_proj_weight.isnan().all()
+    assert attention.out_proj.weight.isnan().all()
+
+
+def test_no_prediction_is_given_away_above_it() -> None:
+    cells = {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
+    ids = list(cells)
+
+    def above(name: str) -> str:
+        return " ".join(cells[each] for each in ids[: ids.index(name)])
+
+    assert "padding_mask=" not in above("predict-padding")
+    assert "translate(" not in above("predict-peeking").split("### Exercise 7.2")[1]
+    assert "nan" not in above("predict-empty").casefold()
