@@ -25,6 +25,9 @@ SIZES: dict[str, list[int]] = {
 _LABELS = {
     "n_source": "source words",
     "n_target": "target words",
+    "d_model": "d_model",
+    "n_heads": "heads",
+    "d_ff": "d_ff",
     "n_layers": "layers in each stack",
     "vocab_size": "vocabulary",
 }
