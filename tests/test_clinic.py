@@ -1,0 +1,327 @@
+"""The repair clinic: its excerpts are ill in the way that is told, and its claims hold."""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from viz_transformer.exercises import exercise, exercises_of
+from viz_transformer.exercises.clinic.decoding import toy_step
+from viz_transformer.exercises.clinic.properties import Property, Wrong, mended
+from viz_transformer.exercises.clinic.training import start_loss
+from viz_transformer.exercises.instruments import leak_meter, trace_shapes, who_learns
+from viz_transformer.exercises.kinds import Function, resolved
+
+ROOT = Path(__file__).parents[1]
+CASES = [one.name for one in exercises_of("clinic")]
+every_case = pytest.mark.parametrize("name", CASES)
+
+
+@pytest.fixture(scope="module")
+def cells() -> dict[str, str]:
+    notebook = nbformat.read(ROOT / "notebooks" / "clinic.ipynb", as_version=4)
+    return {cell.id: cell.source for cell in notebook.cells}
+
+
+@pytest.fixture(scope="module")
+def prose(cells: dict[str, str]) -> str:
+    return " ".join(" ".join(cells.values()).split())
+
+
+@pytest.fixture(scope="module")
+def solutions() -> dict[str, str]:
+    text = (ROOT / "teaching" / "solutions" / "clinic.py").read_text(encoding="utf-8")
+    parts = re.split(r"^# %% (\S+)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.fixture
+def room(cells: dict[str, str]) -> dict[str, Any]:
+    """What the notebook's first cell leaves behind."""
+    names: dict[str, Any] = {}
+    exec(compile(cells["instruments"], "instruments", "exec"), names)
+    return names
+
+
+def answer_of(source: str, room: dict[str, Any]) -> Any:
+    """Run an answer cell, and return what it defines."""
+    exec(compile(source, "answer", "exec"), room)
+    (name,) = re.findall(r"^(?:def|class) (\w+)", source, flags=re.MULTILINE)
+    return room[name]
+
+
+def excerpt(name: str, cells: dict[str, str], room: dict[str, Any]) -> Any:
+    return answer_of(cells[f"answer-{name.replace('.', '-')}"], room)
+
+
+def test_it_covers_all_five_articles(cells: dict[str, str]) -> None:
+    assert len(CASES) >= 10
+    told = {cell for cell in cells if re.fullmatch(r"case-\d+", cell)}
+    assert told == {f"case-{number + 1}" for number in range(len(CASES))}
+    systems = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
+    of_article = re.findall(r"^\| ([A-E])\.\d+ \|.*clinic\.ipynb", systems, flags=re.MULTILINE)
+    assert set(of_article) == set("ABCDE")
+
+
+@every_case
+def test_each_excerpt_is_told_as_it_is_handed_out(
+    name: str, cells: dict[str, str], room: dict[str, Any]
+) -> None:
+    found = exercise(name).check(excerpt(name, cells, room))
+    assert not found.passed
+    assert found.answered
+    assert found.message == exercise(name).wanted.mistakes[0].message
+    assert "still" in found.message.lower()
+
+
+@every_case
+def test_the_solutions_heal_every_case(
+    name: str, solutions: dict[str, str], room: dict[str, Any]
+) -> None:
+    found = exercise(name).check(answer_of(solutions[name], room))
+    assert found.passed, found.message
+    assert found.message
+
+
+@every_case
+def test_the_reference_is_right_and_no_likely_mistake_is(name: str) -> None:
+    one = exercise(name)
+    wanted = one.wanted
+    right = wanted.reference if isinstance(wanted, Function) else resolved(wanted.right_answer)
+    assert one.check(right).passed
+    assert len(wanted.mistakes) >= 3
+    assert len(one.hints) == 2
+
+
+class TestSymptoms:
+    """What the symptom cells show of the ill excerpts, and that it goes when they are mended."""
+
+    def test_the_healthy_one_is_healthy(self, room: dict[str, Any]) -> None:
+        assert not leak_meter(room["healthy"], room["x"]).leaks.any()
+        learning = who_learns(room["healthy"], room["x"])
+        assert not learning.silent
+        assert not learning.twins
+        shapes = [each.output for each in trace_shapes(room["healthy"], room["x"]).steps]
+        assert "[1, 2, 4, 4]" in shapes  # “a table of weights for each of two heads”
+        assert shapes[-1] == "[1, 4, 8]"
+
+    def test_1_a_thousand_is_too_much(self, cells, solutions, room) -> None:
+        scores = torch.tensor([3.0, 2.0, 0.0])
+        ill = excerpt("clinic.1", cells, room)
+        assert ill(scores).isfinite().all()
+        assert ill(scores + 1000).isnan().all()
+        well = answer_of(solutions["clinic.1"], room)
+        torch.testing.assert_close(well(scores), well(scores + 1000))
+
+    def test_2_words_of_a_sentence_get_one_number(self, cells, solutions, room) -> None:
+        table, same_word = torch.arange(9.0).unsqueeze(1), torch.zeros(2, 3, 1)
+        ill = excerpt("clinic.2", cells, room)(same_word, table)
+        assert ill.squeeze(-1).tolist() == [[0, 0, 0], [1, 1, 1]]
+        well = answer_of(solutions["clinic.2"], room)(same_word, table)
+        assert well.squeeze(-1).tolist() == [[0, 1, 2], [0, 1, 2]]
+
+    def test_3_three_scores_where_nine_are_wanted(self, cells, room) -> None:
+        ill = excerpt("clinic.3", cells, room)
+        weights = torch.randn(4, 2), torch.randn(4, 2), torch.randn(2)
+        assert ill(torch.randn(1, 3, 4), torch.randn(1, 3, 4), *weights).numel() == 3
+        with pytest.raises(RuntimeError):  # “with two queries and three keys it stops”
+            ill(torch.randn(1, 2, 4), torch.randn(1, 3, 4), *weights)
+
+    def test_4_the_other_way_round_and_the_last_no_number(self, cells, room) -> None:
+        excerpt("clinic.4", cells, room)
+        exec(cells["symptom-4"].rpartition("\n")[0], room)
+        measured = leak_meter(room["masked_self_attention"], room["x"])
+        assert measured.leaks.sum() == 6
+        assert np.isnan(measured.changes[:, -1]).all()
+        assert not measured.moved[:-1, :-1][np.triu_indices(3, 1)].any()
+
+    def test_5_the_gradients_are_nan_too(self, cells, room) -> None:
+        excerpt("clinic.5", cells, room)
+        exec(cells["symptom-5"], room)
+        assert room["weights"][1].isnan().all()
+        assert room["scores"].grad[1].isnan().all()
+
+    def test_6_the_first_sentence_sees_one_word_and_the_last_the_future(self, cells, room) -> None:
+        future = torch.ones(4, 4, dtype=torch.bool).triu(1)
+        x = torch.randn(4, 4, 8)
+        attention = nn.MultiheadAttention(8, 2, batch_first=True).eval()
+        _, weights = attention(x, x, x, key_padding_mask=future)
+        assert (weights[0] > 0).tolist() == [[True, False, False, False]] * 4
+        assert (weights[3] > 0).all()
+        assert '"the first word alone"' in cells["predict-slot"]
+        ill = excerpt("clinic.6", cells, room)
+        assert leak_meter(lambda x: ill(attention, x), x).leaks.sum() == 6
+
+    def test_7_two_of_four_source_words_are_hidden(self, cells, solutions, room) -> None:
+        ids = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[1, 9, 0, 0]])
+        assert excerpt("clinic.7", cells, room)(*ids)[1].sum() == 2
+        assert answer_of(solutions["clinic.7"], room)(*ids)[1].sum() == 4
+
+    def test_8_a_copier_is_perfect(self, cells, solutions, room, capsys) -> None:
+        excerpt("clinic.8", cells, room)
+        exec(cells["symptom-8"], room)
+        assert capsys.readouterr().out.split() == ["0.00", "0.00"]
+        answer_of(solutions["clinic.8"], room)
+        exec(cells["symptom-8"], room)
+        first, second = map(float, capsys.readouterr().out.split())
+        assert first > second > 10
+
+    def test_9_only_the_future_leaks(self, cells, room) -> None:
+        """The prediction: which hidden test fails, of the four that it offers."""
+        ill, w_qkv, x = excerpt("clinic.9", cells, room), torch.randn(8, 24), room["x"]
+        assert ill(x, w_qkv, 2).shape == x.shape
+        assert leak_meter(lambda x: ill(x, w_qkv, 2), x).leaks.any()
+        batch = torch.randn(3, 4, 8)
+        assert not leak_meter(lambda x: ill(x, w_qkv, 2), batch, between="sentences").leaks.any()
+        assert '"no leak from the future",\n    afterwards' in cells["predict-merge"]
+
+    def test_10_nothing_moves_and_w_o_takes_no_part(self, cells, room) -> None:
+        ill = excerpt("clinic.10", cells, room)(8)
+        english, spanish = torch.randn(2, 1, 4, 8).unbind()
+        same = ill(spanish, english, english), ill(spanish, 2 * english, 2 * english)
+        assert torch.equal(*same)
+        assert who_learns(ill, spanish, english, english).silent == ("w_o.weight", "w_o.bias")
+
+    def test_11_the_error_is_traced(self, cells, room) -> None:
+        trace = trace_shapes(excerpt("clinic.11", cells, room)(8, 2, 16), torch.randn(3, 4, 8))
+        assert trace.error.startswith("TypeError")
+        assert trace.steps[0].output == "a tuple of [3, 4, 8] and [4, 3, 3]"
+
+    def test_12_a_sixth_of_the_parameters_and_nothing_back(self, cells, room) -> None:
+        stack = excerpt("clinic.12", cells, room)(lambda: nn.Linear(8, 8), n_layers=6)
+        assert sum(each.numel() for each in stack.parameters()) == 8 * 8 + 8
+        assert trace_shapes(stack, room["x"]).returned == "None"
+
+    def test_13_it_is_sure_and_wrong(self, cells, solutions, room) -> None:
+        ill = start_loss(excerpt("clinic.13", cells, room)(1000, 256).logits)
+        assert ill > 5 * math.log(1000)
+        assert f"{math.log(1000):.1f}" in cells["predict-3"]
+        well = start_loss(answer_of(solutions["clinic.13"], room)(1000, 256).logits)
+        assert well == pytest.approx(math.log(1000) + 0.5, abs=0.2)
+
+    def test_14_more_than_fifty_and_three_are_different(self, cells, solutions, room) -> None:
+        found = excerpt("clinic.14", cells, room)(toy_step, 3, 20)
+        assert len(found) > 50
+        assert len({words for words, _ in found}) == 3
+        well = answer_of(solutions["clinic.14"], room)(toy_step, 3, 20)
+        assert {words for words, _ in found} <= {words for words, _ in well}
+        assert len(well) == len({words for words, _ in well})
+
+
+class TestHiddenTests:
+    """Other ways to mend an excerpt pass, and other ways to fail are caught."""
+
+    def test_weights_may_be_emptied_by_where(self) -> None:
+        def masked_weights(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            some = mask.any(-1, keepdim=True)
+            filled = scores.masked_fill(~mask & some, -math.inf).softmax(-1)
+            return torch.where(some, filled, torch.zeros(()))
+
+        assert exercise("clinic.5").check(masked_weights)
+
+    def test_a_block_may_turn_its_axes_itself(self, solutions, room) -> None:
+        block = answer_of(solutions["clinic.11"], room)
+
+        class Turned(block):
+            def __init__(self, *sizes: int) -> None:
+                super().__init__(*sizes)
+                self.attention.batch_first = False
+
+            def forward(self, x, may_not=None, padding=None):
+                y = x.transpose(0, 1)
+                attended, _ = self.attention(y, y, y, padding, True, may_not)
+                x = self.norm_1(x + attended.transpose(0, 1))
+                return self.norm_2(x + self.feed_forward(x))
+
+        assert exercise("clinic.11").check(Turned)
+
+    def test_a_search_may_note_each_only_once(self, cells, room) -> None:
+        """What has ended may stay in the beam, if it is noted once."""
+        source = cells["answer-clinic-14"].replace(
+            'if each[0][-1] == "<eos>"]', 'if each[0][-1] == "<eos>" and each not in finished]'
+        )
+        assert source != cells["answer-clinic-14"]
+        assert exercise("clinic.14").check(answer_of(source, room))
+
+    def test_logits_over_the_root_of_the_width_are_fine_with_words_as_they_are(self, room) -> None:
+        class Tied(nn.Module):
+            def __init__(self, vocab_size: int, d_model: int) -> None:
+                super().__init__()
+                self.table = nn.Embedding(vocab_size, d_model)
+
+            def embed(self, ids: torch.Tensor) -> torch.Tensor:
+                return self.table(ids)
+
+            def logits(self, x: torch.Tensor) -> torch.Tensor:
+                return x @ self.table.weight.T / math.sqrt(self.table.weight.shape[1])
+
+        assert exercise("clinic.13").check(Tied)
+
+    def test_layers_that_are_copied_and_drawn_anew_are_fine(self) -> None:
+        class Stack(nn.Module):
+            def __init__(self, make_layer: Any, n_layers: int) -> None:
+                super().__init__()
+                layer = make_layer()
+                self.layers = nn.ModuleList([copy.deepcopy(layer) for _ in range(n_layers)])
+                for each in self.layers:
+                    each.reset_parameters()
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return nn.Sequential(*self.layers)(x)
+
+        assert exercise("clinic.12").check(Stack)
+
+    def test_what_raises_or_is_no_function_gets_a_line(self) -> None:
+        def boom(*_: Any) -> None:
+            raise KeyError("oh")
+
+        assert "raised KeyError" in exercise("clinic.5").check(boom).message
+        assert "this is None" in exercise("clinic.5").check(None).message
+
+    def test_torchs_own_seed_is_left_alone(self, room, solutions) -> None:
+        torch.manual_seed(3)
+        expected = torch.randn(2)
+        torch.manual_seed(3)
+        exercise("clinic.12").check(answer_of(solutions["clinic.12"], room))
+        assert torch.equal(torch.randn(2), expected)
+
+    def test_a_message_of_its_own_goes_to_its_own_mistake_alone(self) -> None:
+        wanted = mended(
+            (Property("it is even", lambda answer: answer() % 2 == 0, "It is odd."),),
+            lambda: 2,
+            (Wrong("it is even", lambda: 1), Wrong("it is even", lambda: 3, "It is three.")),
+            "Yes.",
+            lambda answer: answer(),
+        )
+        assert wanted.check(lambda: 3).message.startswith("It is three.")
+        assert wanted.check(lambda: 5).message.startswith("It is odd.")
+        assert wanted.check(lambda: 4).passed
+
+
+def test_the_lab_of_ward_2_opens_on_a_mistake_that_it_knows(prose: str) -> None:
+    from viz_transformer.widgets.mask_state import MISTAKES
+
+    assert "inverted" in MISTAKES
+    assert len(MISTAKES) - 1 == 4  # “its four mistakes, and one more”
+    assert "its four mistakes, and one more" in prose
+
+
+@pytest.mark.parametrize(
+    ("cell", "secrets"),
+    [("predict-1", ["first word alone"]), ("predict-2", ["future leaks"]), ("predict-3", ["52"])],
+)
+def test_no_prediction_is_given_away_above_it(
+    cells: dict[str, str], cell: str, secrets: list[str]
+) -> None:
+    names = list(cells)
+    above = " ".join(cells[name] for name in names[: names.index(cell) + 1])
+    assert not [secret for secret in secrets if secret in above]
