@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt import set_alt_text
-from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.labels import label_font, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,10 +68,10 @@ def plot_curves(
         plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
         set_alt_text(figure, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel))
     for (name, each), line in zip(values.items(), _LINES, strict=False):
-        ax.plot(places, each, linewidth=1.8, label=label(name), **line)
+        ax.plot(places, each, linewidth=1.8, label=visible(name), **line)
     if level is not None:
         name, height = level
-        ax.axhline(height, color="0.4", linewidth=1, linestyle=(0, (2, 3)), label=label(name))
+        ax.axhline(height, color="0.4", linewidth=1, linestyle=(0, (2, 3)), label=visible(name))
     if log:
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter("{x:g}")
@@ -100,7 +100,7 @@ def describe_curves(
     for name, each in curves.items():
         values = np.asarray(each, dtype=float)
         told.append(
-            f"{label(name)} goes from {values[0]:.3g} to {values[-1]:.3g}, between "
+            f"{visible(name)} goes from {values[0]:.3g} to {values[-1]:.3g}, between "
             f"{np.nanmin(values):.3g} and {np.nanmax(values):.3g}."
         )
     return f"Curves of {ylabel} over {xlabel}, from {x[0]:g} to {x[-1]:g}. {' '.join(told)}"
