@@ -11,19 +11,28 @@ TEST_WORKERS ?= 2
 # What `make lock` holds fixed while everything else moves to its newest version.
 LOCK_WITH ?= torch==2.13.0
 
+pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint bench picture lock clean
+.PHONY: help lab site test test-slow lint bench picture lock clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 lab: $(VENV)/.ready-lab ## open JupyterLab on the first lesson
 	$(BIN)/viz-transformer lab $(LAB_FLAGS)
 
-test: lint $(VENV)/.ready-test ## lint, then every test, the ones in a real browser too
+site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, into build/site
+	$(BIN)/viz-transformer site build/site
+
+test: lint $(VENV)/.ready-test ## lint, then the tests, those in a real browser too
 	$(BIN)/python -m tools.ensure chromium
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(TEST_FLAGS)
+	$(pytest) -m "not slow" $(TEST_FLAGS)
+
+test-slow: $(VENV)/.ready-test ## every lesson looked at in JupyterLab and Notebook 7, long texts, long use
+	$(BIN)/python -m tools.ensure chromium
+	$(pytest) -m slow $(TEST_FLAGS)
 
 lint: $(VENV)/.ready-test ## check style and formatting; changes nothing
 	$(BIN)/ruff check .

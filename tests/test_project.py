@@ -72,9 +72,12 @@ def test_no_file_names_a_package_registry() -> None:
         assert "index-url" not in text
 
 
-def test_ci_runs_the_command_that_the_readme_gives() -> None:
+def test_ci_runs_the_commands_that_the_readme_gives() -> None:
     script = ROOT / ".ci" / "run"
-    assert script.read_text(encoding="utf-8").splitlines()[-1] == "make test"
+    commands = script.read_text(encoding="utf-8").splitlines()[-2:]
+    assert commands == ["make test", "make test-slow"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(command in readme for command in commands)
     assert script.stat().st_mode & 0o111
 
 

@@ -18,6 +18,8 @@ from viz_transformer.export import export_html
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
 
+pytestmark = pytest.mark.slow
+
 #: A model of 12 layers of 12 heads; the same seed gives the same weights here and in the kernel.
 MAKE = """
 import numpy as np

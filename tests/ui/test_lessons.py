@@ -11,6 +11,8 @@ from tests.ui.lab_page import LabPage
 
 LESSONS = sorted(path.name for path in (Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
+pytestmark = pytest.mark.slow
+
 #: What stands outside its cell's output, or shows nothing: one line for each.
 _FAULTS = """
 () => {

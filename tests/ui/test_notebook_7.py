@@ -13,6 +13,9 @@ from tests.ui.lab_page import LabPage, LabServer
 from tests.ui.test_lessons import LESSONS, check_outputs
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def notebook_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     """Return one Notebook 7 with a copy of the lessons in its folder."""
