@@ -64,7 +64,7 @@ class TestShapes:
             return nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x)
 
         trace = trace_shapes(both, torch.zeros(1, 3, 4))
-        assert trace.steps[-1].operation == "multi_head_attention_forward"
+        assert "multi_head_attention_forward" in {each.operation for each in trace.steps}
         assert trace.returned == "a tuple of [1, 3, 4] and [1, 3, 3]"
 
     def test_kinds_that_matter_are_named(self) -> None:

@@ -61,7 +61,7 @@ def cells(notebook: Path) -> dict[str, tuple[str, str]]:
 
 
 @cache
-def tests_in(module: Path) -> frozenset[str]:
+def names_in(module: Path) -> frozenset[str]:
     def named(nodes: list[ast.stmt], before: str = "") -> Iterator[str]:
         for node in nodes:
             if isinstance(node, ast.ClassDef):
@@ -112,7 +112,7 @@ def test_its_tests_exist(row: Row) -> None:
     for name, path in links(row.tests):
         module = (ROOT / "docs" / path).resolve()
         assert module.is_file(), f"{row.key}: there is no {path}"
-        assert name in tests_in(module), f"{row.key}: {module.name} has no {name}"
+        assert name in names_in(module), f"{row.key}: {module.name} has no {name}"
 
 
 @every_row

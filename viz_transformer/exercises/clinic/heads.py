@@ -71,9 +71,7 @@ def _heads_hide_the_future(attention: Callable[..., Any]) -> bool:
 
 def _heads_stand_side_by_side(attention: Callable[..., Any]) -> bool:
     x, w_qkv = vectors(2, 5, 8), vectors(8, 24, seed=1)
-    parts = w_qkv.unflatten(1, (3, 4, 2))  # [d_model, q k v, head, d_head]
-    alone = [attention(x, parts[:, :, head].flatten(1), 1) for head in range(4)]
-    return close(attention(x, w_qkv, 4), torch.cat(alone, -1))
+    return close(attention(x, w_qkv, 4), _self_attention(_side_by_side)(x, w_qkv, 4))
 
 
 MERGED = mended(

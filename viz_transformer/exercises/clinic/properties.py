@@ -107,12 +107,13 @@ def _alike(probe: Callable[[Any], Any], answer: Any, other: Any) -> bool:
 
 @cache
 def _warm_up() -> None:
-    """Let torch import what its attention needs.
+    """Let torch import what its attention needs when it is first given a padding mask.
 
-    On a busy machine that takes longer than a learner's function may, and is no fault of theirs.
+    On a busy machine that takes longer than a learner's function may. Ended in the middle of it, a
+    function would leave half a module behind, and torch would fail from then on.
     """
-    x = torch.zeros(1, 1, 2)
-    made(nn.MultiheadAttention, 2, 1)(x, x, x, attn_mask=torch.zeros(1, 1, dtype=torch.bool))
+    x, mask = torch.zeros(1, 1, 2), torch.zeros(1, 1, dtype=torch.bool)
+    made(nn.MultiheadAttention, 2, 1)(x, x, x, key_padding_mask=mask)
 
 
 def vectors(*shape: int, seed: int = 0) -> Tensor:
