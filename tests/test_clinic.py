@@ -287,6 +287,15 @@ class TestHiddenTests:
         assert "raised KeyError" in exercise("clinic.5").check(boom).message
         assert "this is None" in exercise("clinic.5").check(None).message
 
+    def test_what_never_ends_is_told_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("viz_transformer.exercises.answers.LIMIT_S", 0.2)
+
+        def endless(*_: Any) -> None:
+            while True:
+                pass
+
+        assert "never stops" in exercise("clinic.5").check(endless).message
+
     def test_torchs_own_seed_is_left_alone(self, room, solutions) -> None:
         torch.manual_seed(3)
         expected = torch.randn(2)

@@ -84,7 +84,7 @@ def mended(
             )
         _warm_up()
         for each in properties:
-            (found,) = outcome(lambda each=each: bool(each.holds(answer)), [()])
+            *_, found = outcome(lambda each=each: bool(each.holds(answer)), [()])
             if isinstance(found, TimeoutError):
                 return Check(False, "It did not come to an end: is there a loop that never stops?")
             if isinstance(found, Exception):
