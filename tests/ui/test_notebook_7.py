@@ -12,7 +12,6 @@ from tests.ui.conftest import ARTIFACTS, ROOT
 from tests.ui.lab_page import LabPage, LabServer
 from tests.ui.test_lessons import LESSONS, check_outputs
 
-
 pytestmark = pytest.mark.slow
 
 
