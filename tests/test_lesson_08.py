@@ -14,7 +14,6 @@ import torch.nn.functional as F
 import viz_transformer as vt
 from viz_transformer.config import ModelConfig
 from viz_transformer.exercises import exercise
-from viz_transformer.exercises.kinds import Function
 from viz_transformer.model import Interventions
 from viz_transformer.recipes.depth import gradients_by_depth, losses_by_depth
 
@@ -154,14 +153,6 @@ def test_the_table_of_three_stacks_was_measured(cells) -> None:
     for name, measured in found.items():
         (row,) = re.findall(rf"^\| \*\*{name}\*\* \|(.*)\|$", cells["exercise-5"], re.MULTILINE)
         told = [float(value) for value in row.split("|")]
-        np.testing.assert_allclose(told, measured, rtol=0.06, atol=1e-16)
+        layers = [measured[layer - 1] for layer in (1, 2, 4, 6)]
+        np.testing.assert_allclose(told, layers, rtol=0.06, atol=1e-16)
     assert exercise("8.5").check(["pre-norm", "no sums", "post-norm"]).passed
-
-
-def test_the_draws_of_each_function_tell_all_mistakes_from_the_right_answer() -> None:
-    """A mistake that never shows would be taken for right."""
-    for name in ("8.2", "8.3", "8.4"):
-        wanted = exercise(name).wanted
-        assert isinstance(wanted, Function)
-        assert all(not wanted.check(mistake.answer).passed for mistake in wanted.mistakes)
-        assert wanted.check(wanted.reference).passed
