@@ -1,0 +1,297 @@
+"""Lesson 10, Training: shifted targets, the loss of real tokens, a moment, the paper's rate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number
+
+#: What the decoder must say in the six pairs: 17 words, of which two come twice, and six ``<eos>``.
+_COUNTS = (6, 2, 2, *[1] * 13)
+_N_PADDING = 7
+_PROBABILITIES = (0.5, 0.25, 0.8)
+_OF_PADDING = 0.01
+
+
+def _targets(rng: np.random.Generator) -> tuple[Any]:
+    """Draw target ids [sentence, position]."""
+    import torch
+
+    shape = tuple(int(size) for size in rng.integers(3, 9, size=2))
+    return (torch.tensor(rng.integers(3, 35, size=shape)),)
+
+
+def _surprise(*probabilities: float) -> float:
+    """Return the sum of -ln p."""
+    return -sum(math.log(each) for each in probabilities)
+
+
+def _entropy(*counts: int) -> float:
+    """Return the entropy of shares, in nats."""
+    total = sum(counts)
+    return -sum(count / total * math.log(count / total) for count in counts)
+
+
+def _steps(rng: np.random.Generator) -> tuple[int, int, int]:
+    """Draw a step, before the peak as often as behind it, a width and a warm-up."""
+    warmup = int(rng.integers(50, 4000))
+    before = rng.random() < 0.5
+    step = int(rng.integers(1, warmup)) if before else int(rng.integers(warmup + 1, 5 * warmup))
+    return step, int(rng.choice([128, 256, 512])), warmup
+
+
+def _paper_rate(step: int, d_model: int, warmup: int) -> float:
+    return (d_model * max(step, warmup)) ** -0.5 * min(1.0, step / warmup)
+
+
+EXERCISES = (
+    Exercise(
+        "10.1",
+        "Shift the targets",
+        Function(
+            lambda target: (target[:, :-1], target[:, 1:]),
+            _targets,
+            (
+                Mistake(
+                    lambda target: (target, target),
+                    "Both parts are the whole target: each place would have to say the word that "
+                    "it has just read. Which column does each part lose?",
+                ),
+                Mistake(
+                    lambda target: (target[:, :-1], target[:, :-1]),
+                    "Both parts have lost their last column, so each place must say the word that "
+                    "it has just read. What must it say instead?",
+                ),
+                Mistake(
+                    lambda target: (target[:, 1:], target[:, :-1]),
+                    "The two parts have changed places: here the decoder reads the next word and "
+                    "must say the one before. The one that reads begins with <sos>.",
+                ),
+                Mistake(
+                    lambda target: (target[:-1], target[1:]),
+                    "You cut off a row, and a row is a sentence. The words of a sentence stand "
+                    "along the second axis: target[:, …].",
+                ),
+                Mistake(
+                    lambda target: (target, target[:, 1:]),
+                    "What it must say is right. What it reads still has the last column, behind "
+                    "which there is nothing more to say.",
+                ),
+                Mistake(
+                    lambda target: (target[:, :-1], target),
+                    "What it reads is right. What it must say still begins with <sos>, which "
+                    "nobody ever has to say.",
+                ),
+            ),
+            right="One list of ids serves for both: place i reads token i and must say token "
+            "i + 1.",
+        ),
+        (
+            "target[:, 2:5] takes the columns 2, 3 and 4 of all rows; either number may be "
+            "left out.",
+            "The part that is read has all columns but the last; a slice may end at -1.",
+        ),
+    ),
+    Exercise(
+        "10.2",
+        "The loss of one sentence",
+        Number(
+            _surprise(*_PROBABILITIES) / 3,
+            (
+                Mistake(
+                    _surprise(*_PROBABILITIES, _OF_PADDING) / 4,
+                    "You counted the padding. It is no word that anybody asked for, and here it "
+                    "would more than double the loss.",
+                ),
+                Mistake(
+                    _surprise(*_PROBABILITIES) / 4,
+                    "You left out the loss of the padding, but you still divide by four places. "
+                    "How many tokens are real?",
+                ),
+                Mistake(
+                    _surprise(*_PROBABILITIES),
+                    "That is the sum over the three tokens. The loss is told per token, so that "
+                    "long sentences and short ones compare.",
+                ),
+                Mistake(
+                    -_surprise(*_PROBABILITIES) / 3,
+                    "The size is right, the sign is not: the logarithm of a probability is below "
+                    "0, and a loss is not.",
+                ),
+                Mistake(
+                    _surprise(*_PROBABILITIES) / 3 / math.log(2),
+                    "That is in bits: you took the logarithm to base 2. Nats need the natural one, "
+                    "math.log.",
+                ),
+                Mistake(
+                    _surprise(*_PROBABILITIES) / 3 / math.log(10),
+                    "You took the logarithm to base 10. Nats need the natural one, math.log.",
+                ),
+                Mistake(
+                    -math.log(sum(_PROBABILITIES) / 3),
+                    "You took the mean of the probabilities, and its logarithm. It is the other "
+                    "way round: first the logarithms, then their mean.",
+                ),
+                Mistake(
+                    sum(_PROBABILITIES) / 3,
+                    "That is the mean probability. The loss is the mean of -ln p.",
+                ),
+            ),
+            unit="nats a token",
+            right="The least probable word, 0.25, has more than half of the whole loss.",
+        ),
+        (
+            "There are three real tokens: hola, mundo and <eos>.",
+            "-math.log(0.5) is 0.693. Do the same with the other two, add up, divide by three.",
+        ),
+    ),
+    Exercise(
+        "10.3",
+        "A student who looks at nothing",
+        Number(
+            _entropy(*_COUNTS),
+            (
+                Mistake(
+                    math.log(35),
+                    "That is a student without an opinion, who gives all 35 tokens the same. This "
+                    "one knows that <eos> comes most often, and that English words never come.",
+                ),
+                Mistake(
+                    math.log(len(_COUNTS)),
+                    "You gave each of the 16 tokens that occur the same probability. <eos> stands "
+                    "in every sentence: it has a larger share.",
+                ),
+                Mistake(
+                    _entropy(*_COUNTS, _N_PADDING),
+                    "You counted the padding as a token. Only the 23 real ones are asked for.",
+                ),
+                Mistake(
+                    _entropy(*_COUNTS[1:]),
+                    "You left out <eos>. The decoder must say it too, once in each sentence.",
+                ),
+                Mistake(
+                    _entropy(*_COUNTS) / math.log(2),
+                    "That is in bits: you took the logarithm to base 2. Nats need the natural one.",
+                ),
+                Mistake(
+                    -math.log(_COUNTS[0] / sum(_COUNTS)),
+                    "That is the loss of one place where <eos> is right. The mean over all 23 "
+                    "places is asked for.",
+                ),
+            ),
+            unit="nats a token",
+            right="A training whose loss stays there has learned which words are frequent, and "
+            "nothing else. You will meet that number again.",
+        ),
+        (
+            "Six of the 23 are <eos>, es and te come twice, and thirteen words come once.",
+            "A token that comes n times has the probability n/23 and is met n times: add up "
+            "n/23 · -ln(n/23) over the 16 tokens.",
+        ),
+    ),
+    Exercise(
+        "10.4",
+        "The last sentence",
+        Number(
+            16,
+            (
+                Mistake(
+                    13,
+                    "At step 13 it has learned “the cat is black”, and three others; of “what is "
+                    "your name” it writes only “te”. Have you chosen the sentence?",
+                ),
+                Mistake(
+                    10,
+                    "At step 10 it writes “te te”. If that is your number from watch.moment: it "
+                    "counts the moments, and each moment has a step.",
+                ),
+                Mistake(
+                    19,
+                    "At step 19 it is right, and it was right before: drag further back.",
+                ),
+                Mistake(
+                    35,
+                    "That is the large model, on the right. The small one is asked for.",
+                ),
+            ),
+            tolerance=1e-6,
+            unit="steps",
+            right="At that step all six are right for the first time, and its heads are only half "
+            "as sharp as they get.",
+        ),
+        (
+            "Choose the sentence in the view, drag to the end, and then slowly back.",
+            "In Python: watch.sentence = 5, and watch.trace.moments[n].translations[5] for each n.",
+        ),
+    ),
+    Exercise(
+        "10.5",
+        "The paper's rate",
+        Function(
+            _paper_rate,
+            _steps,
+            (
+                Mistake(
+                    lambda step, d_model, warmup: (d_model * step) ** -0.5,
+                    "It falls right, but there is no warm-up: at step 1 it is higher than ever. "
+                    "Before the peak it rises in a straight line.",
+                ),
+                Mistake(
+                    lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * step / warmup,
+                    "It rises right, and goes on rising for ever. What happens after the peak?",
+                ),
+                Mistake(
+                    lambda step, d_model, warmup: (
+                        (d_model * warmup) ** -0.5 * min(1.0, step / warmup)
+                    ),
+                    "It rises right, and then stays at the peak. After it, it is to fall with one "
+                    "over the root of the step.",
+                ),
+                Mistake(
+                    lambda step, d_model, warmup: (
+                        max(step**-0.5, step * warmup**-1.5) * d_model**-0.5
+                    ),
+                    "You took the larger of the two lines: it falls first and then rises. Which of "
+                    "the two is meant before the peak?",
+                ),
+                Mistake(
+                    lambda step, d_model, warmup: min(step**-0.5, step * warmup**-1.5),
+                    "The shape is right. The width d_model is missing: wider models move less.",
+                ),
+                Mistake(
+                    lambda step, d_model, warmup: (
+                        (d_model * warmup) ** -0.5
+                        * (step / warmup if step <= warmup else step**-0.5)
+                    ),
+                    "There is a jump behind the peak: at step = warmup the falling part must be "
+                    "as high as the peak.",
+                ),
+                Mistake(
+                    lambda step, d_model, warmup: (
+                        (d_model * warmup) ** -0.5 * min(step / warmup, warmup / step)
+                    ),
+                    "Behind the peak it falls with one over the step. With one over the *root* of "
+                    "the step it falls more slowly.",
+                ),
+                Mistake(
+                    lambda step, d_model, warmup: (
+                        1 / (d_model * warmup) * min(1.0, step / warmup)
+                        if step <= warmup
+                        else 1 / (d_model * step)
+                    ),
+                    "The root is missing: the peak is 1 / √(d_model · warmup).",
+                ),
+            ),
+            tolerance=1e-9,  # absolute too, and rates are small
+            right="With d_model 512 and 4,000 steps of warm-up the peak is 0.0007.",
+        ),
+        (
+            "Two lines: one for step <= warmup, one for what comes after.",
+            "Before the peak it is peak · step / warmup. After it, d_model^-½ · step^-½, which at "
+            "step = warmup is the peak.",
+        ),
+    ),
+)
