@@ -32,7 +32,9 @@ class BeamTraits(View):
 
     sentence = traitlets.Unicode(help="what is translated").tag(sync=True)
     checkpoint = traitlets.Unicode(help="name of the search or the model").tag(sync=True)
-    checkpoints = traitlets.List(traitlets.Unicode(), help="their names").tag(sync=True)
+    checkpoints = traitlets.List(traitlets.Unicode(), help="their names").tag(
+        sync=True, content=True
+    )
     method = traitlets.Enum(("beam", "sample"), "beam", help="way to write").tag(sync=True)
     beam_width = Index(4, help="hypotheses followed").tag(sync=True)
     length_penalty = traitlets.Float(0.6, help="of the scores, 0 or more").tag(sync=True)

@@ -38,9 +38,11 @@ class FigureLab(View):
     _esm = bundle("figure_lab.js")
     _css = styles("figure_lab.css")
 
-    controls = traitlets.List(help="name, text and values of each control").tag(sync=True)
+    controls = traitlets.List(help="name, text and values of each control").tag(
+        sync=True, content=True
+    )
     places = traitlets.List(traitlets.Int(), help="of the chosen values, from 0").tag(sync=True)
-    first = traitlets.Dict(help="the picture that the view opens with").tag(sync=True)
+    first = traitlets.Dict(help="the picture that the view opens with").tag(sync=True, content=True)
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ class MaskTraits(View):
     """What the viewer of a mask chooses, and the mask that it makes; see `MaskLab`."""
 
     words = traitlets.Dict(help="tokens of the batch: source, target (read) and written").tag(
-        sync=True
+        sync=True, content=True
     )
     kind = traitlets.Unicode("decoder", help="encoder, decoder or cross").tag(sync=True)
     side = traitlets.Unicode("right", help="where the padding stands, right or left").tag(sync=True)

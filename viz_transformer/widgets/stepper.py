@@ -57,7 +57,7 @@ class AttentionStepper(View):
     _css = styles("stepper.css")
 
     data = traitlets.Dict(help="one layer as the page reads it; see `pack`").tag(sync=True)
-    places = traitlets.List(help="the kinds and layers to choose from").tag(sync=True)
+    places = traitlets.List(help="the kinds and layers to choose from").tag(sync=True, content=True)
     step = Index(0, help="step, counted from 0").tag(sync=True)
     head = Index(0, help="head, counted from 0").tag(sync=True)
     query = Index(0, help="query, counted from 0").tag(sync=True)

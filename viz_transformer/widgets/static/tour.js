@@ -125,6 +125,12 @@ function render({ model, el }) {
 
   // --- what is shown --------------------------------------------------------------------------
 
+  /** A button that is disabled would lose the focus to nobody, and the keys with it. */
+  function disable(node, off) {
+    if (off && document.activeElement === node) panel.focus();
+    node.disabled = off;
+  }
+
   function draw() {
     const [count, step] = [steps().length, here()];
     const text = steps()[step]?.caption ?? "";
@@ -135,12 +141,12 @@ function render({ model, el }) {
     if (field.value !== text) field.value = text;
     field.style.height = "auto";
     if (writing) field.style.height = `${field.scrollHeight + 2}px`;
-    back.disabled = step === 0;
-    next.disabled = step >= count - 1;
+    disable(back, step === 0);
+    disable(next, step >= count - 1);
     retext(place, placeInTour(step, count));
     retext(present, presenting ? "Stop presenting" : "Present");
     edits.hidden = !editable || presenting;
-    replace.disabled = remove.disabled = count === 0;
+    for (const node of [replace, remove]) disable(node, count === 0);
     root.dataset.step = String(step);
   }
 

@@ -13,8 +13,9 @@ import traitlets
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.view import Index, View
 
-#: What is shown, in distinction to what is chosen of it; and the size that a room asks for.
-_NOT_CHOSEN = {"about", "live", "data", "words", "places", "checkpoints", "text_size"}
+#: Traits of all views that no viewer chooses, and the size of text, which is the room's choice.
+#: A view's own content, in distinction to what is chosen of it, is tagged ``content=True``.
+_NOT_CHOSEN = {"about", "live", "data", "text_size"}
 
 State = dict[str, Any]
 
@@ -32,7 +33,11 @@ def chosen_names(view: View) -> list[str]:
     plumbing = {*anywidget.AnyWidget.class_traits(sync=True), *_NOT_CHOSEN}
     traits = view.traits(sync=True)
     defined = [name for kind in reversed(type(view).__mro__) for name in vars(kind)]
-    names = [name for name in traits if name not in plumbing and name[0] != "_"]
+    names = [
+        name
+        for name, trait in traits.items()
+        if name not in plumbing and name[0] != "_" and not trait.metadata.get("content")
+    ]
 
     def rank(name: str) -> tuple[bool, bool, int]:
         return isinstance(traits[name], Index), name != "layer", defined.index(name)
