@@ -11,14 +11,8 @@ import pytest
 
 from viz_transformer._files import bundled
 from viz_transformer.cli import main
-from viz_transformer.cli.lessons import (
-    FIRST_LESSON,
-    copy_lessons,
-    course,
-    find_lesson,
-    reset_lesson,
-    state_of,
-)
+from viz_transformer.cli.course import FIRST_LESSON, course, find_lesson
+from viz_transformer.cli.lessons import copy_lessons, reset_lesson, state_of
 
 TODAY = date.today().isoformat()
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from viz_transformer import __version__
 from viz_transformer.cli.coreference import add_coreference
-from viz_transformer.cli.lessons import FIRST_LESSON, FOLDER, add_lessons, copy_lessons
+from viz_transformer.cli.course import FIRST_LESSON
+from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons
+from viz_transformer.cli.site import add_site
 from viz_transformer.cli.training import add_training
 from viz_transformer.errors import UserError
 
@@ -73,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     lab.set_defaults(run=_lab)
 
     add_lessons(commands)
+    add_site(commands)
     return parser
 
 

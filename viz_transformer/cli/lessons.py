@@ -8,50 +8,24 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import re
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from viz_transformer._files import bundled, written_whole
+from viz_transformer.cli.assignment import add_assignment
+from viz_transformer.cli.course import Lesson, course, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
 
-FIRST_LESSON = "01_which_head_attends_where.ipynb"
 FOLDER = "lessons"
-
-_NAME = re.compile(r"(?:0*(\d+)_.*|(clinic))\.ipynb")
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """One of the course's notebooks, as it came.
-
-    Attributes:
-        key: what it is asked for by: ``"7"`` or ``"clinic"``.
-        path: the notebook's file.
-    """
-
-    key: str
-    path: Path
-
-    @property
-    def title(self) -> str:
-        """The first heading, without its number."""
-        cells = _read(self.path)["cells"]
-        text = "".join(cells[0]["source"]) if cells else ""
-        heading = text.partition("\n")[0].lstrip("# ")
-        return re.sub(r"^\d+ · ", "", heading)
 
 
 def add_lessons(commands: Any) -> None:
     """Add the command and its own commands to a parser's."""
     lessons = commands.add_parser(
         "lessons",
-        help="list the lessons in a folder, or put one back as it came",
+        help="list the lessons, put one back as it came, or make assignments of them",
         description="The lessons in a folder. What a student wrote is never overwritten.",
     )
     inner = lessons.add_subparsers(dest="what", required=True, metavar="COMMAND")
@@ -67,6 +41,8 @@ def add_lessons(commands: Any) -> None:
     reset.add_argument("lesson", metavar="LESSON", help="its number, or clinic")
     _add_folder(reset)
     reset.set_defaults(run=_reset)
+
+    add_assignment(inner)
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
@@ -89,33 +65,6 @@ def _reset(options: argparse.Namespace) -> int:
         print(f"kept yours as {kept}")
     print(f"{Path(options.folder) / lesson.path.name} is as it came")
     return 0
-
-
-def course() -> list[Lesson]:
-    """Return the course's lessons in their order, the clinic last."""
-    return sorted(_lessons(bundled("notebooks")), key=lambda each: each.path.name)
-
-
-def _lessons(folder: Path) -> Iterator[Lesson]:
-    for path in folder.glob("*.ipynb"):
-        if found := _NAME.fullmatch(path.name):
-            yield Lesson(found[1] or found[2], path)
-
-
-def find_lesson(name: str) -> Lesson:
-    """Return the lesson of a number, such as ``7`` or ``07``, or ``clinic``.
-
-    Raises:
-        UserError: if there is none.
-    """
-    lessons = course()
-    wanted = name.strip().lower()
-    wanted = wanted.lstrip("0") if wanted.isdigit() else wanted
-    for lesson in lessons:
-        if wanted in (lesson.key, lesson.path.stem):
-            return lesson
-    keys = ", ".join(lesson.key for lesson in lessons)
-    raise UserError(f"there is no lesson {name!r}; choose one of {keys}")
 
 
 def copy_lessons(folder: Path) -> Path:
@@ -207,15 +156,5 @@ def _existing(folder: Path) -> Path:
 
 def _texts(path: Path) -> list[tuple[str, str]]:
     """The kind and the text of each cell that holds any."""
-    cells = ((cell["cell_type"], "".join(cell["source"])) for cell in _read(path)["cells"])
+    cells = ((cell["cell_type"], "".join(cell["source"])) for cell in read_notebook(path)["cells"])
     return [(kind, text) for kind, text in cells if text.strip()]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        for cell in notebook["cells"]:
-            _ = cell["cell_type"], "".join(cell["source"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FileError(f"{str(path)!r} cannot be read as a notebook: {error}") from error
-    return notebook

@@ -38,6 +38,9 @@ _TEMPLATE = """
 {%- block jupyter_widgets -%}{%- endblock -%}
 {%- block html_head_js_mathjax -%}{%- endblock -%}
 {%- block html_head_js_mermaidjs -%}{%- endblock -%}
+{%- block body_loop -%}
+{{ resources.vt_navigation }}{{ super() }}{{ resources.vt_navigation }}
+{%- endblock -%}
 {%- block data_html -%}
 {%- if output.metadata.vt_places -%}
 <div class="jp-OutputArea-output" data-mime-type="text/html">{{ output.data['text/html'] }}</div>
@@ -53,17 +56,20 @@ def notebook_html(
     *,
     execute: bool = False,
     max_megabytes: float = 50,
+    navigation: str = "",
 ) -> Path:
     """Write a notebook as one HTML file with its views alive; returns the file's path.
 
     The views open as they were saved with the notebook, or as its run leaves them. The page fetches
-    nothing: what nbconvert would load from elsewhere is left out, so formulas stay TeX.
+    nothing: what nbconvert would load from elsewhere is left out, and formulas are MathML, which
+    browsers draw by themselves.
 
     Args:
         notebook: the notebook file, which stays as it is.
         path: the file to write; the notebook's name with ``.html`` if None.
         execute: run the notebook first, in the folder that it stands in.
         max_megabytes: a page larger than this many megabytes (10^6 bytes) is not written.
+        navigation: HTML to stand above and below the notebook.
 
     Raises:
         UserError: if nbconvert is not installed, a cell raises, or the page would be too large.
@@ -77,7 +83,7 @@ def notebook_html(
         told = _run(read, source)
     widgets = StoredWidgets(read, told)
     pieces = Pieces(widgets.state_of, widgets.extras)
-    text = _convert(_with_places(read, widgets, pieces), pieces, source)
+    text = _convert(_with_places(read, widgets, pieces), pieces, source, navigation)
     return write_page(target, text, max_megabytes=max_megabytes)
 
 
@@ -202,14 +208,35 @@ def _still(output: Any) -> str:
     return re.sub(r"<style>.*?</style>", "", told, flags=re.DOTALL) if _STILL in told else ""
 
 
-def _convert(notebook: Any, pieces: Pieces, path: Path) -> str:
+def _convert(notebook: Any, pieces: Pieces, path: Path, navigation: str) -> str:
+    from jinja2 import pass_context
     from nbconvert import HTMLExporter
+    from nbconvert.filters.markdown_mistune import MarkdownWithMath
+
+    from viz_transformer.export.maths import MathRenderer
+
+    class Exporter(HTMLExporter):
+        """nbconvert's own, with formulas that need no script."""
+
+        @pass_context
+        def markdown2html(self, context: Any, source: str) -> str:
+            attachments = context.get("cell", {}).get("attachments", {})
+            renderer = MathRenderer(
+                escape=False,
+                attachments=attachments,
+                embed_images=self.embed_images,
+                path=str(path.parent),
+                anchor_link_text=self.anchor_link_text,
+                exclude_anchor_links=self.exclude_anchor_links,
+            )
+            return MarkdownWithMath(renderer=renderer).render(source)
 
     head = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     resources = {
         "metadata": {"name": path.stem, "path": str(path.parent)},
         "vt_head": head + "\n".join(f"<style>{style}</style>" for style in pieces.styles),
         "vt_end": script_elements(pieces) if pieces.views else "",
+        "vt_navigation": navigation,
     }
-    exporter = HTMLExporter(raw_template=_TEMPLATE, embed_images=True)
+    exporter = Exporter(raw_template=_TEMPLATE, embed_images=True)
     return exporter.from_notebook_node(notebook, resources=resources)[0]

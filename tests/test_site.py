@@ -1,0 +1,99 @@
+"""The lessons as a static site: what is read, written and refused. tests/ui opens one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from viz_transformer.cli import main
+from viz_transformer.cli.course import course
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.export.maths import mathml
+from viz_transformer.export.site import read_page, write_site
+
+
+def write(path: Path, *texts: str) -> Path:
+    cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def test_formulas_become_mathml() -> None:
+    inline, block = mathml(r"\sqrt{d_k}"), mathml(r"\frac{a}{b}", block=True)
+    assert "<msqrt>" in inline
+    assert 'display="inline"' in inline
+    assert "<mfrac>" in block
+    assert 'display="block"' in block
+    for text in (inline, block):
+        assert "\\" not in text
+
+
+@pytest.mark.parametrize("tex", ["{", r"\text{<script>1</script>}", r"\end{x} \foo", "a & b"])
+def test_a_formula_that_cannot_be_read_stays_text(tex: str) -> None:
+    text = mathml(tex)
+    assert text.startswith("<code>")
+    assert "<script" not in text
+
+
+def test_every_formula_of_the_lessons_can_be_read(tmp_path: Path) -> None:
+    from viz_transformer.export.notebook import notebook_html
+
+    for lesson in course():
+        notebook = nbformat.read(lesson.path, as_version=4)
+        prose = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+        page = notebook_html(write(tmp_path / lesson.path.name, *prose))
+        text = page.read_text(encoding="utf-8")
+        body = text[text.index("<main>") :]
+        n_formulas = body.count("<math ")
+        assert n_formulas or not any("$" in each for each in prose)
+        assert "$" not in body, "a formula was left as it is"
+        # Only TeX that could not be read still holds commands.
+        assert "<code>\\" not in body
+
+
+def test_a_page_is_read_from_its_first_cell(tmp_path: Path) -> None:
+    first = (
+        "# 7 · Masks, *and* `leaks`\n\nWhy.\n\n**The question:** what may a *word*\nsee?\n\nMore."
+    )
+    page = read_page(write(tmp_path / "07_masks.ipynb", first, "# Other"))
+    assert (page.title, page.question) == ("7 · Masks, and leaks", "What may a word see?")
+    page = read_page(write(tmp_path / "plain.ipynb", "no heading"))
+    assert (page.title, page.question, page.name) == ("plain", "", "plain.html")
+
+
+def test_every_lesson_has_a_title_and_a_question() -> None:
+    for lesson in course():
+        page = read_page(lesson.path)
+        assert page.question.endswith("?")
+        assert not {"*", "`", "$"} & set(page.title + page.question)
+
+
+def test_what_cannot_become_a_site_is_refused(tmp_path: Path) -> None:
+    page = write(tmp_path / "a.ipynb", "# A")
+    site = tmp_path / "site"
+    (tmp_path / "file").write_text("")
+    (tmp_path / "odd.ipynb").write_text("[]")
+    (tmp_path / "other").mkdir()
+    with pytest.raises(UserError, match="needs a notebook"):
+        write_site([], site)
+    with pytest.raises(UserError, match=r"two pages of the site would be called 'a.html'"):
+        write_site([page, write(tmp_path / "other" / "a.ipynb", "# B")], site)
+    with pytest.raises(UserError, match=r"would be called 'index.html'"):
+        write_site([write(tmp_path / "index.ipynb", "# B")], site)
+    with pytest.raises(FileError, match=r"cannot read .*none.ipynb"):
+        write_site([tmp_path / "none.ipynb"], site)
+    with pytest.raises(FileError, match=r"odd.ipynb' is no notebook"):
+        write_site([tmp_path / "odd.ipynb"], site)
+    assert not site.exists()
+    with pytest.raises(FileError, match="cannot make the folder"):
+        write_site([page], tmp_path / "file" / "site")
+
+
+def test_the_command_refuses_a_lesson_that_there_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["site", str(tmp_path / "site"), "--lesson", "1", "--lesson", "99"]) == 2
+    assert "there is no lesson '99'" in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()

@@ -1,0 +1,122 @@
+"""The static site in a real browser: its views alive, its formulas drawn, nothing asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.conftest import ARTIFACTS, LAPTOP, ROOT, SMALL
+from viz_transformer.export.site import write_site
+
+DRAWN = re.compile(r"[1-9]\d*")
+FIRST = r"""# 1 · One & <b>two</b>
+
+**The question:** is *this* <i>text</i>?
+
+The scale is $1/\sqrt{d_k}$, and
+
+$$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V$$
+"""
+SHOW = """
+import viz_transformer as vt
+from tests.hand_made import make_trace
+open("left_behind.txt", "w").write("a lesson may write files")
+vt.explore(make_trace(), layer=1)
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The first page of a site of two notebooks."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, text in (("01_first", FIRST), ("02_second", "# 2 · Second")):
+        cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(SHOW)]
+        kernel = {"name": "python3", "display_name": "Python 3"}
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+        nbformat.write(notebook, folder / f"{name}.ipynb")
+    before = {name: os.environ.get(name) for name in ("PYTHONPATH", "OMP_NUM_THREADS")}
+    os.environ.update(PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1")
+    notebooks = sorted(folder.glob("*.ipynb"))
+    yield write_site(notebooks, folder / "site", title="A course")
+    for name, value in before.items():
+        os.environ.pop(name)
+        if value is not None:
+            os.environ[name] = value
+    assert not list(folder.rglob("left_behind.txt"))
+
+
+@pytest.fixture
+def heard(page: Page) -> list[str]:
+    """Every address that the page asked for, and what went wrong."""
+    heard: list[str] = []
+    page.on("request", lambda request: heard.append(request.url))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("console", lambda said: heard.append(said.text) if said.type == "error" else None)
+    return heard
+
+
+def test_one_walks_through_it_and_every_view_is_alive(
+    page: Page, site: Path, heard: list[str]
+) -> None:
+    page.goto(site.as_uri())
+    assert page.title() == "A course"
+    entries = page.locator(".vt-index li")
+    expect(entries.locator("a")).to_have_text(["1 · One & <b>two</b>", "2 · Second"])
+    expect(entries.first).to_contain_text("Is this <i>text</i>?")
+    entries.first.locator("a").click()
+    explorer = page.locator(".vt-explorer")
+    explorer.scroll_into_view_if_needed()
+    expect(explorer).to_have_attribute("data-vt-drawn", DRAWN)
+    title = explorer.locator(".vt-title")
+    expect(title).to_contain_text("layer 1 · head 0")
+    explorer.locator("canvas").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(title).to_contain_text("layer 1 · head 1")
+
+    above = page.locator(".vt-navigation").first
+    expect(page.locator(".vt-navigation")).to_have_count(2)
+    above.get_by_role("link", name="2 · Second").click()
+    expect(page.locator("h1")).to_contain_text("2 · Second")
+    expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)
+    page.locator(".vt-navigation").last.get_by_role("link", name="1 · One").click()
+    page.locator(".vt-navigation").first.get_by_role("link", name="All lessons").click()
+    assert page.url == site.as_uri()
+    names = ["index.html", "01_first.html", "02_second.html", "01_first.html", "index.html"]
+    assert heard == [site.with_name(name).as_uri() for name in names]
+    assert page.evaluate("window.pwned") is None
+
+
+def test_formulas_are_drawn_by_the_browser(page: Page, site: Path) -> None:
+    page.goto(site.with_name("01_first.html").as_uri())
+    formulas = page.locator("math")
+    expect(formulas).to_have_count(2)
+    root = formulas.first.locator("msqrt").bounding_box()
+    assert root["width"] > 5
+    assert root["height"] > 5
+    line = formulas.last.bounding_box()
+    assert line["height"] > 1.5 * formulas.first.bounding_box()["height"]
+    fraction = formulas.last.locator("mfrac")
+    above, below = (part.bounding_box() for part in fraction.locator("xpath=./*").all())
+    assert above["y"] + above["height"] <= below["y"] + 1
+    expect(page.locator("main")).not_to_contain_text("\\sqrt")
+    expect(page.locator("main")).not_to_contain_text("$")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
+def test_it_fits_its_window(page: Page, site: Path, scheme: str, size: dict[str, int]) -> None:
+    page.set_viewport_size(size)
+    page.emulate_media(color_scheme=scheme)
+    ARTIFACTS.mkdir(exist_ok=True)
+    for name in ("index", "01_first"):
+        page.goto(site.with_name(f"{name}.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        if name != "index":
+            expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)
+        page.screenshot(path=ARTIFACTS / f"site_{name}_{size['width']}_{scheme}.png")

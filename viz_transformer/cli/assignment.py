@@ -1,0 +1,163 @@
+"""Assignments for nbgrader: a lesson with its solutions, in the folder that a course is made in."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from viz_transformer._files import written_whole
+from viz_transformer.cli.course import Lesson, course, find_lesson, read_notebook
+from viz_transformer.errors import FileError, UserError
+
+#: Beside the package in a clone; a wheel, which students install too, goes without.
+SOLUTIONS = Path(__file__).parents[2] / "teaching" / "solutions"
+
+_EXERCISE_CELL = re.compile(r"(answer|check)-(\w+)-(\d+)")
+
+#: A wrong answer is an error where it is graded, and only there: nbgrader hides this from students.
+_STRICT = """\
+### BEGIN HIDDEN TESTS
+import os
+os.environ["VIZ_TRANSFORMER_GRADING"] = "1"
+### END HIDDEN TESTS
+"""
+
+_CONFIG = """\
+# nbgrader's settings, written by `viz-transformer lessons assignment` as there were none here. They
+# are yours to change.
+c = get_config()
+
+# What stands in the place of a solution. The cell above it is the answer to fill in.
+c.ClearSolutions.code_stub = {"python": "# Write your answer above."}
+
+# Seconds for one cell. No cell of a lesson needs many; an endless loop must not hold up a class.
+c.ExecutePreprocessor.timeout = 300
+"""
+
+
+def add_assignment(commands: Any) -> None:
+    """Add the command to a parser's."""
+    assignment = commands.add_parser(
+        "assignment",
+        help="write lessons with their solutions into an nbgrader course",
+        description="Write source/LESSON/LESSON.ipynb into an nbgrader course folder, each with "
+        "its solutions, which `nbgrader generate_assignment LESSON` takes out for the students. "
+        "Needs a clone of the repository: an installed package has no solutions.",
+    )
+    assignment.add_argument("folder", metavar="DIR", help="the course's folder")
+    assignment.add_argument("--lesson", metavar="LESSON", help="one lesson's number, or clinic")
+    assignment.set_defaults(run=_assignment)
+
+
+def _assignment(options: argparse.Namespace) -> int:
+    lessons = course() if options.lesson is None else [find_lesson(options.lesson)]
+    made = {lesson: with_solutions(lesson, SOLUTIONS) for lesson in lessons}
+    for path in write_course(Path(options.folder), made):
+        print(f"wrote {path}")
+    return 0
+
+
+def write_course(folder: Path, notebooks: Mapping[Lesson, dict[str, Any]]) -> list[Path]:
+    """Write lessons into a course's folder, and a configuration if it has none.
+
+    Returns:
+        The files that were written; those that are there already and the same are left.
+
+    Raises:
+        FileError: if one is there with another content, or the folder cannot be written. Nothing
+            has been written then in the first case.
+    """
+    texts = {
+        folder / "source" / lesson.path.stem / lesson.path.name: _text(notebook)
+        for lesson, notebook in notebooks.items()
+    }
+    changed = [path for path, text in texts.items() if path.exists() and _content(path) != text]
+    if changed:
+        raise FileError(
+            f"{str(changed[0])!r} is there already and differs; move it away, or give another "
+            "folder"
+        )
+    if not (folder / "nbgrader_config.py").exists():
+        texts = {folder / "nbgrader_config.py": _CONFIG, **texts}
+    written = [path for path in texts if not path.exists()]
+    for path in written:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(
+                f"cannot make the folder {str(path.parent)!r}: {error.strerror}; give another one"
+            ) from error
+        with written_whole(path) as part:
+            part.write_text(texts[path], encoding="utf-8")
+    return written
+
+
+def with_solutions(lesson: Lesson, solutions: Path) -> dict[str, Any]:
+    """Return a lesson as nbgrader's instructor version: solved, and strict where it is graded.
+
+    An answer cell keeps what students shall see, and gets the solution after it, between the marks
+    that nbgrader cuts at.
+
+    Raises:
+        FileError: if there are no solutions here.
+        UserError: if those of an exercise are missing.
+    """
+    solved = read_solutions(lesson, solutions)
+    notebook = copy.deepcopy(read_notebook(lesson.path))
+    for cell in notebook["cells"]:
+        found = _EXERCISE_CELL.fullmatch(cell.get("id", ""))
+        if not found:
+            continue
+        text, name = "".join(cell["source"]), f"{found[2]}.{found[3]}"
+        if found[1] == "check":
+            text = f"{_STRICT}{text}"
+        elif name in solved:
+            text = f"{text}\n### BEGIN SOLUTION\n{solved[name]}\n### END SOLUTION"
+        else:
+            raise UserError(
+                f"{str(_solutions_file(lesson, solutions))!r} has no section '# %% {name}'; write "
+                f"one with the solution of exercise {name}"
+            )
+        cell["source"] = text.splitlines(keepends=True)
+    return notebook
+
+
+def read_solutions(lesson: Lesson, solutions: Path) -> dict[str, str]:
+    """Return the solved answer cells of a lesson, by exercise.
+
+    Raises:
+        FileError: if there are none here.
+    """
+    path = _solutions_file(lesson, solutions)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(
+            f"there are no solutions at {str(path)!r}: an installed package does not carry them; "
+            "clone the repository, install it with pip install -e ., and run this there"
+        ) from error
+    parts = re.split(r"^# %% (\S+)[ \t]*\n", text, flags=re.MULTILINE)
+    return {
+        name: part.strip("\n").rstrip() for name, part in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def _solutions_file(lesson: Lesson, solutions: Path) -> Path:
+    name = f"lesson_{int(lesson.key):02}" if lesson.key.isdigit() else lesson.key
+    return solutions / f"{name}.py"
+
+
+def _text(notebook: dict[str, Any]) -> str:
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _content(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError):
+        return None

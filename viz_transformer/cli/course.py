@@ -1,0 +1,80 @@
+"""The course's notebooks as they came: which there are, and what they are called by."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from viz_transformer._files import bundled
+from viz_transformer.errors import FileError, UserError
+
+FIRST_LESSON = "01_which_head_attends_where.ipynb"
+
+_NAME = re.compile(r"(?:0*(\d+)_.*|(clinic))\.ipynb")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One of the course's notebooks, as it came.
+
+    Attributes:
+        key: what it is asked for by: ``"7"`` or ``"clinic"``.
+        path: the notebook's file.
+    """
+
+    key: str
+    path: Path
+
+    @property
+    def title(self) -> str:
+        """The first heading, without its number."""
+        cells = read_notebook(self.path)["cells"]
+        text = "".join(cells[0]["source"]) if cells else ""
+        heading = text.partition("\n")[0].lstrip("# ")
+        return re.sub(r"^(\d+|Clinic) · ", "", heading)
+
+
+def course() -> list[Lesson]:
+    """Return the course's lessons in their order, the clinic last."""
+    return sorted(_lessons(bundled("notebooks")), key=lambda each: each.path.name)
+
+
+def _lessons(folder: Path) -> Iterator[Lesson]:
+    for path in folder.glob("*.ipynb"):
+        if found := _NAME.fullmatch(path.name):
+            yield Lesson(found[1] or found[2], path)
+
+
+def find_lesson(name: str) -> Lesson:
+    """Return the lesson of a number, such as ``7`` or ``07``, or ``clinic``.
+
+    Raises:
+        UserError: if there is none.
+    """
+    lessons = course()
+    wanted = name.strip().lower()
+    wanted = wanted.lstrip("0") if wanted.isdigit() else wanted
+    for lesson in lessons:
+        if wanted in (lesson.key, lesson.path.stem):
+            return lesson
+    keys = ", ".join(lesson.key for lesson in lessons)
+    raise UserError(f"there is no lesson {name!r}; choose one of {keys}")
+
+
+def read_notebook(path: Path) -> dict[str, Any]:
+    """Return a notebook file as its JSON has it.
+
+    Raises:
+        FileError: if it cannot be read.
+    """
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            _ = cell["cell_type"], "".join(cell["source"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{str(path)!r} cannot be read as a notebook: {error}") from error
+    return notebook

@@ -1,0 +1,44 @@
+"""The command that writes the lessons as a static site."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from viz_transformer.cli.course import course, find_lesson
+
+
+def add_site(commands: Any) -> None:
+    """Add the command to a parser's."""
+    site = commands.add_parser(
+        "site",
+        help="write the lessons as pages that need neither Python nor a network",
+        description="Run the lessons and write each as a page with its views alive, and a page "
+        "that leads to them. They open from a disk, and fetch nothing.",
+    )
+    site.add_argument("folder", metavar="DIR", help="where to write; made if it is not there")
+    site.add_argument(
+        "--lesson",
+        action="append",
+        metavar="LESSON",
+        help="a lesson's number, or clinic; again for more (default: all)",
+    )
+    site.add_argument("--max-megabytes", type=float, default=50, metavar="N", help="of each page")
+    site.set_defaults(run=_site)
+
+
+def _site(options: argparse.Namespace) -> int:
+    names = options.lesson
+    lessons = course() if names is None else [find_lesson(name) for name in names]
+
+    from viz_transformer.export.site import write_site
+
+    index = write_site(
+        [lesson.path for lesson in lessons],
+        options.folder,
+        title="Attention, lesson by lesson",
+        max_megabytes=options.max_megabytes,
+        progress=lambda written: print(f"wrote {written}", flush=True),
+    )
+    print(f"wrote {index}")
+    return 0
