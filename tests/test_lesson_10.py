@@ -167,7 +167,7 @@ def test_the_translators_heads_sharpen_after_a_hundred_steps() -> None:
 
 def test_with_smoothing_the_model_is_as_sure_as_it_was_told_to_be(lesson: dict) -> None:
     smooth, wanted = lesson["smooth"], 0.9 + 0.1 / 35
-    assert lesson["mean_probability"](smooth) == pytest.approx(wanted, abs=0.01)
+    assert lesson["mean_probability"](smooth) == pytest.approx(wanted, abs=0.02)
     assert lesson["mean_probability"](lesson["student"]) > 0.98
     assert lesson["smooth_losses"][-1] == pytest.approx(lesson["floor"], abs=0.01)
     assert lesson["floor"] == pytest.approx(0.66, abs=0.005)
