@@ -24,6 +24,24 @@ MISTAKES = [
     for one in EXERCISES
     for number, mistake in enumerate(one.wanted.mistakes, start=1)
 ]
+#: Run after a cell that asks for a prediction: whatever is guessed, the answer is then shown.
+GUESS = """
+from viz_transformer.labs.guesses import ChoiceGuess, NumberGuess, RowGuess
+from viz_transformer.labs.prediction import Prediction
+
+asked = _
+if isinstance(asked, NumberGuess):
+    asked.guess = 1
+elif isinstance(asked, ChoiceGuess):
+    asked.guess = asked.options[0]
+elif isinstance(asked, RowGuess):
+    asked.guess = [1] * len(asked.labels)
+else:
+    assert isinstance(asked, Prediction), f"a prediction must be its cell's last line: {asked!r}"
+    asked.choice = 0
+assert asked.score is not None
+"""
+
 every_lesson = pytest.mark.parametrize("lesson", LESSONS)
 
 
@@ -86,17 +104,22 @@ def test_a_lesson_asks_predicts_and_says_what_to_remember(lesson: str) -> None:
 
 
 @every_lesson
-def test_with_its_solutions_every_check_of_a_lesson_passes(
+def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
     lesson: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under grading, a check that does not pass is an error of its cell."""
     monkeypatch.setenv(GRADING, "1")
     notebook = nbformat.read(notebook_of(lesson), as_version=4)
     solved = solutions(lesson)
+    run = []
     for cell in notebook.cells:
         kind, _, name = cell.id.partition("-")
         if kind == "answer":
             cell.source = solved[name.replace("-", ".")]
+        run.append(cell)
+        if cell.cell_type == "code" and "vt.predict" in cell.source:
+            run.append(nbformat.v4.new_code_cell(GUESS))
+    notebook.cells = run
     NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,

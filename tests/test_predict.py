@@ -119,11 +119,13 @@ def test_sliders_draw_the_row() -> None:
     assert sliders[1].value == 1.0
 
 
-def test_a_figure_is_revealed_as_a_picture_with_its_alternative_text() -> None:
+@pytest.mark.parametrize("reveal", ["figure", "axes"])
+def test_a_figure_is_revealed_as_a_picture_with_its_alternative_text(reveal: str) -> None:
     figure = Figure()
-    figure.subplots().plot([1, 2])
+    axes = figure.subplots()
+    axes.plot([1, 2])
     figure.alt_text = 'a "line"'
-    asked = vt.predict_number("how many?", 1, reveal=lambda: figure)
+    asked = vt.predict_number("how many?", 1, reveal={"figure": figure, "axes": axes}[reveal])
     assert "data:image/png" not in words(asked)
     asked.guess = 1
     assert "data:image/png" in words(asked)

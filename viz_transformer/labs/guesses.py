@@ -96,6 +96,7 @@ def _as_widget(shown: Any) -> ipywidgets.Widget:
     """Return a widget of what is revealed; a figure becomes a picture."""
     if isinstance(shown, ipywidgets.Widget):
         return shown
+    shown = getattr(shown, "figure", shown)  # of axes, their figure
     data, width, _ = picture(shown)
     alt = html.escape(getattr(shown, "alt_text", ""))
     return ipywidgets.HTML(
@@ -150,25 +151,29 @@ class NumberGuess(Guess):
 
 
 class ChoiceGuess(Guess):
-    """One of a few answers is predicted; `predict_choice` makes one."""
+    """One of a few answers is predicted; `predict_choice` makes one.
+
+    Attributes:
+        options: what can be answered.
+    """
 
     def __init__(self, question: str, options: Sequence[str], answer: Any, **rest: Any) -> None:
         """Ask for one of the options."""
-        self._options, self._answer = list(options), answer
+        self.options, self._answer = list(options), answer
         self._buttons = [
             _button(option, lambda option=option: setattr(self, "guess", option))
-            for option in self._options
+            for option in self.options
         ]
         row = ipywidgets.HBox(self._buttons, layout=ipywidgets.Layout(flex_flow="row wrap"))
         super().__init__(question, [row], **rest)
 
     def _checked(self, value: Any) -> str:
-        if value not in self._options:
-            raise UserError(f"{value!r} is not one of {self._options}")
+        if value not in self.options:
+            raise UserError(f"{value!r} is not one of {self.options}")
         return value
 
     def _settle(self) -> None:
-        self._buttons[self._options.index(self.guess)].button_style = "info"
+        self._buttons[self.options.index(self.guess)].button_style = "info"
         super()._settle()
 
     def _judge(self) -> tuple[float, str]:
@@ -180,11 +185,15 @@ class ChoiceGuess(Guess):
 
 
 class RowGuess(Guess):
-    """A row of weights is drawn; `predict_row` makes one."""
+    """A row of weights is drawn; `predict_row` makes one.
+
+    Attributes:
+        labels: the keys.
+    """
 
     def __init__(self, question: str, labels: Sequence[str], weights: Any, **rest: Any) -> None:
         """Ask for a row, a slider for each key."""
-        self._labels, self._weights = list(labels), weights
+        self.labels, self._weights = list(labels), weights
         self._sliders = [
             ipywidgets.FloatSlider(
                 value=0,
@@ -195,7 +204,7 @@ class RowGuess(Guess):
                 orientation="vertical",
                 layout=ipywidgets.Layout(height="170px", width="72px"),
             )
-            for label in self._labels
+            for label in self.labels
         ]
         row = ipywidgets.HBox(self._sliders, layout=ipywidgets.Layout(flex_flow="row wrap"))
         button = _button("Predict", lambda: self._try([one.value for one in self._sliders]))
@@ -206,9 +215,9 @@ class RowGuess(Guess):
             row = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             row = np.empty(0)
-        if row.shape != (len(self._labels),) or not (np.isfinite(row).all() and (row >= 0).all()):
+        if row.shape != (len(self.labels),) or not (np.isfinite(row).all() and (row >= 0).all()):
             raise UserError(
-                f"give one weight for each of {self._labels}, none below 0; this is {value!r:.60}"
+                f"give one weight for each of {self.labels}, none below 0; this is {value!r:.60}"
             )
         if not row.sum():
             raise UserError("give at least one of them some weight")
@@ -221,14 +230,14 @@ class RowGuess(Guess):
 
     def _judge(self) -> tuple[float, str]:
         weights = np.asarray(self._weights() if callable(self._weights) else self._weights)
-        if weights.shape != (len(self._labels),):
+        if weights.shape != (len(self.labels),):
             raise UserError(
-                f"the row has the shape {weights.shape}, and there are {len(self._labels)} labels"
+                f"the row has the shape {weights.shape}, and there are {len(self.labels)} labels"
             )
         drawn = np.array(self.guess)  # [key]
         overlap = float(np.minimum(drawn, weights).sum())  # 1 - half their L1 distance
         most = int(weights.argmax())
-        label = html.escape(self._labels[most])
+        label = html.escape(self.labels[most])
         verdict = (
             f"Your row has {overlap:.0%} of its weight where it belongs. Most goes to "
             f"<b>{label}</b>: {weights[most]:.2f}; you gave it {drawn[most]:.2f}."
@@ -242,7 +251,7 @@ class RowGuess(Guess):
 
         heads = "".join(
             f'<th scope="col" style="padding: 2px 8px">{html.escape(label)}</th>'
-            for label in self._labels
+            for label in self.labels
         )
         rows = row("yours", drawn) + row("measured", weights)
         return f"<table><tr><td></td>{heads}</tr>{rows}</table>"

@@ -18,9 +18,11 @@ class Prediction(WithStill, ipywidgets.VBox):
 
     Attributes:
         choice: position of the word that was chosen, or None before. Setting it answers.
+        score: the weight that was chosen over the largest, 0 to 1; None before.
         explorer: the view, which is shown with the answer.
     """
 
+    score = traitlets.Float(None, allow_none=True)
     choice = traitlets.Int(None, allow_none=True, help="position of the chosen key, from 0")
 
     def __init__(self, explorer: AttentionExplorer, question: str, afterwards: str = "") -> None:
@@ -48,6 +50,7 @@ class Prediction(WithStill, ipywidgets.VBox):
 
     @traitlets.observe("choice")
     def _on_choice(self, _: object) -> None:
+        self.score = float(self._weights[self.choice] / self._weights.max())
         for place, button in enumerate(self._buttons):
             button.disabled = True
             button.button_style = "info" if place == self.choice else ""
