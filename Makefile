@@ -30,7 +30,7 @@ test: lint $(VENV)/.ready-test ## lint, then the tests, those in a real browser 
 	$(BIN)/python -m tools.ensure chromium
 	$(pytest) -m "not slow" $(TEST_FLAGS)
 
-test-slow: $(VENV)/.ready-test ## every lesson looked at in JupyterLab and Notebook 7, long texts, long use
+test-slow: $(VENV)/.ready-test ## long texts and long use in a real browser
 	$(BIN)/python -m tools.ensure chromium
 	$(pytest) -m slow $(TEST_FLAGS)
 

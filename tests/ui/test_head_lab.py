@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.hand_made import HOSTILE, hostile_trace
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage, errors_of, next_frames
+from tests.ui.lab_page import TIMEOUT_S, LabPage, errors_of, next_frames
 from viz_transformer.export import export_html
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.widgets.head_lab import HeadLab
@@ -39,7 +39,7 @@ def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory
 def drawn(root: Locator) -> Locator:
     """Wait until the view shows what is asked of it, and return it."""
     next_frames(root)
-    expect(root).to_have_attribute("data-stale", "false")
+    expect(root).to_have_attribute("data-stale", "false", timeout=TIMEOUT_S * 1000)
     return root
 
 
