@@ -52,6 +52,9 @@ class View(WithStill, anywidget.AnyWidget):
     about = traitlets.Unicode(help="what am I looking at, in two sentences").tag(sync=True)
     live = traitlets.Bool(False, help="whether a function answers the view").tag(sync=True)
 
+    #: Whether what changes comes from the page, which has done what follows from it by itself.
+    _from_page = False
+
     def __init__(
         self, *, answer: Answer | None = None, traits: Mapping[str, Any] | None = None
     ) -> None:
@@ -64,6 +67,14 @@ class View(WithStill, anywidget.AnyWidget):
         self._answer = answer
         super().__init__(live=answer is not None, **(traits or {}))
         self.on_msg(self._on_message)
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take what the viewer chose in the page, all of it at once."""
+        self._from_page = True
+        try:
+            super().set_state(sync_data)
+        finally:
+            self._from_page = False
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to one request, as the page would get it.

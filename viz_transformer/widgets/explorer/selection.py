@@ -51,17 +51,6 @@ class Selection(View):
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
     text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
 
-    #: Whether what changes comes from the page, which pins what it wants pinned itself.
-    _from_page = False
-
-    def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take what the viewer chose in the page: a kind, and what is pinned of it, at once."""
-        self._from_page = True
-        try:
-            super().set_state(sync_data)
-        finally:
-            self._from_page = False
-
     def _fit(self) -> None:
         """Bring what is chosen inside the trace."""
         if self.kind not in self._shown.kinds:
@@ -168,7 +157,8 @@ class Selection(View):
         if old is None:
             return
         with self.hold_sync(), self.hold_trait_notifications():
-            # A pinned word stays if the new kind has it on the same axis.
+            # A pinned word stays if the new kind has it on the same axis; the page, which says
+            # with the kind what is pinned of it, has its way.
             for axis, name in enumerate(("query", "key")):
                 if old[axis] != new[axis] and not self._from_page:
                     setattr(self, name, None)

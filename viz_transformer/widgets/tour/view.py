@@ -54,9 +54,6 @@ class Tour(View):
     step = Index(0, help="the step shown, counted from 0").tag(sync=True)
     names = traitlets.List(traitlets.Unicode(), help="traits that a state can hold").tag(sync=True)
 
-    #: Whether what changes comes from the page, which brings the view into the state itself.
-    _from_page = False
-
     def __init__(self, view: View, steps: Sequence[Mapping[str, Any]] = ()) -> None:
         """Make a tour through `view`, and bring the view into the first step's state.
 
@@ -89,14 +86,6 @@ class Tour(View):
             FileError: if the file cannot be written.
         """
         return write_steps(path, type(self.view).__name__, self.steps)
-
-    def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take what was done in the page, which has brought the view into its state by itself."""
-        self._from_page = True
-        try:
-            super().set_state(sync_data)
-        finally:
-            self._from_page = False
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply of the view to one request.
@@ -157,7 +146,7 @@ class Tour(View):
 
     @traitlets.observe("step")
     def _on_step(self, _: object) -> None:
-        if not self._from_page:
+        if not self._from_page:  # there the view is brought into the state by the page
             self._show()
 
 
