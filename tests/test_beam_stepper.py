@@ -367,6 +367,9 @@ def test_the_twin_draws_the_tree(view: BeamStepper) -> None:
     assert f"■ <eos> −{-view.search.hypotheses[0].score:.2f}" in drawn
     fewer = plot_beam(view.search, 0, ax=ax)
     assert fewer is ax
+    narrow = plot_beam(view.search, 0)
+    narrow.figure.canvas.draw()
+    assert narrow.get_tightbbox().x1 <= narrow.figure.bbox.x1  # none of the title is cut off
     assert view.search.hypotheses[0].tokens[0] in plot_beam(view.search).figure.alt_text
     for step in (-1, 99):
         with pytest.raises(vt.UserError, match="steps; choose"):

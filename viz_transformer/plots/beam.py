@@ -19,7 +19,7 @@ _KEPT, _BEST, _GONE = "#264cb3", "#c2410c", "#6b7280"
 #: A mark for each fate, so that colour is not needed to tell them apart.
 _MARKS = {"kept": "", "finished": "■ ", "pruned": "✕ ", "forbidden": "⊘ "}
 _LONGEST_TOKEN = 12
-_WIDEST_IN = 40.0
+_NARROWEST_IN, _WIDEST_IN = 5.6, 40.0  # the narrowest holds the title
 
 
 def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = None) -> Axes:
@@ -42,7 +42,7 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     n_rows = max(len(column) for column in columns)
     if ax is None:
         width = min(_WIDEST_IN, 1.2 + 1.75 * len(columns))
-        ax = _new_axes((max(4.5, width), 1.3 + 0.3 * n_rows))
+        ax = _new_axes((max(_NARROWEST_IN, width), 1.3 + 0.3 * n_rows))
         set_alt_text(ax.figure, _tree_in_words(search, step))
     best = set(enumerate(search.hypotheses[0].path if search.hypotheses else ()))
     before = {0: (0.0, 0.0)}  # place in the beam → where it stands
