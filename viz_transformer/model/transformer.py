@@ -13,6 +13,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import Attention, attend, attend_fused
 from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_alike, check_batch, check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
@@ -57,7 +58,7 @@ class Transformer(nn.Module):
             self.output_bias = nn.Parameter(torch.zeros(config.output_vocab_size))
         self.source_positions = make_positions(config)
         self.target_positions = make_positions(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.apply(initialise)

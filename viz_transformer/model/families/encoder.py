@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend, attend_fused
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
 from viz_transformer.model.initial import initialise
 from viz_transformer.model.inputs import check_ids, check_segments
@@ -40,7 +41,7 @@ class EncoderOnly(nn.Module):
             self.pooler = nn.Linear(config.d_model, config.d_model)
         if config.n_classes:
             self.classifier = nn.Linear(config.d_model, config.n_classes)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.apply(initialise)
 
     def forward(

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from viz_transformer.config import Family, ModelConfig
 from viz_transformer.errors import UserError
+from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.interventions import UNCHANGED, Interventions
 from viz_transformer.model.masks import padding_mask
 from viz_transformer.model.positional import embedding_scale, make_positions
@@ -30,7 +31,7 @@ class Embedding(nn.Module):
         self.scale = embedding_scale(config)
         norm = config.embedding_norm
         self.norm = nn.LayerNorm(config.d_model, config.layer_norm_eps) if norm else nn.Identity()
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(
         self,
