@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,11 +15,10 @@ import pytest
 
 from tools import notebooks
 from viz_transformer.cli import assignment, main
-from viz_transformer.cli.course import course, find_lesson
+from viz_transformer.cli.course import course, exercise_cell, find_lesson
 from viz_transformer.exercises import exercises_of
 
-ROOT = Path(__file__).parents[1]
-LESSONS = [lesson for lesson in course() if (ROOT / "teaching" / "solutions").exists()]
+LESSONS = [lesson for lesson in course() if assignment.SOLUTIONS.exists()]
 #: Few cells, none of which trains or loads much.
 LESSON = find_lesson("3")
 
@@ -44,7 +42,7 @@ def test_every_lesson_becomes_an_assignment(lesson: Any) -> None:
     assert sum("### BEGIN HIDDEN TESTS\n" in text for text in texts.values()) == n_exercises
     untouched = json.loads(lesson.path.read_text(encoding="utf-8"))["cells"]
     for cell in untouched:
-        if not re.match(r"(answer|check)-", cell["id"]):
+        if not exercise_cell(cell["id"]):
             assert texts[cell["id"]] == "".join(cell["source"])
 
 
@@ -94,9 +92,9 @@ def graded(tmp_path_factory: pytest.TempPathFactory, on_the_path: None) -> Path:
     for student, answers in {"right": solved, "wrong": mistaken}.items():
         notebook = nbformat.read(released, as_version=4)
         for cell in notebook.cells:
-            name = cell.metadata.get("nbgrader", {}).get("grade_id", "").removeprefix("answer-")
-            if name.replace("-", ".") in answers:
-                cell.source = answers[name.replace("-", ".")]
+            kind, name = exercise_cell(cell.id) or ("", "")
+            if kind == "answer" and name in answers:
+                cell.source = answers[name]
         path = folder / "submitted" / student / LESSON.path.stem / LESSON.path.name
         path.parent.mkdir(parents=True)
         nbformat.write(notebook, path)
@@ -139,7 +137,7 @@ def points(folder: Path, student: str) -> dict[str, tuple[float, float]]:
     with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as book:
         found = book.find_submission_notebook(LESSON.path.stem, LESSON.path.stem, student)
         return {
-            grade.cell.name.removeprefix("check-").replace("-", "."): (grade.score, grade.max_score)
+            exercise_cell(grade.cell.name)[1]: (grade.score, grade.max_score)
             for grade in found.grades
         }
 

@@ -8,12 +8,11 @@ metadata of the exercises' cells, which follows from their ids.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
-_EXERCISE = re.compile(r"(answer|check)-(?:\d+|clinic)-\d+")
+from viz_transformer.cli.course import exercise_cell
 
 
 def grading(cell_id: str) -> dict[str, Any] | None:
@@ -21,10 +20,10 @@ def grading(cell_id: str) -> dict[str, Any] | None:
 
     An answer cell is the student's, and holds no points. A check cell is locked and worth one.
     """
-    found = _EXERCISE.fullmatch(cell_id)
+    found = exercise_cell(cell_id)
     if not found:
         return None
-    is_answer = found[1] == "answer"
+    is_answer = found[0] == "answer"
     return {
         "cell_type": "code",
         "grade": not is_answer,

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from viz_transformer._files import written_whole
-from viz_transformer.cli.course import Lesson, course, find_lesson, read_notebook
+from viz_transformer.cli.course import Lesson, course, exercise_cell, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
 
 #: Beside the package in a clone; a wheel, which students install too, goes without.
 SOLUTIONS = Path(__file__).parents[2] / "teaching" / "solutions"
-
-_EXERCISE_CELL = re.compile(r"(answer|check)-(\w+)-(\d+)")
 
 #: A wrong answer is an error where it is graded, and only there: nbgrader hides this from students.
 _STRICT = """\
@@ -110,11 +108,11 @@ def with_solutions(lesson: Lesson, solutions: Path) -> dict[str, Any]:
     solved = read_solutions(lesson, solutions)
     notebook = copy.deepcopy(read_notebook(lesson.path))
     for cell in notebook["cells"]:
-        found = _EXERCISE_CELL.fullmatch(cell.get("id", ""))
+        found = exercise_cell(cell.get("id", ""))
         if not found:
             continue
-        text, name = "".join(cell["source"]), f"{found[2]}.{found[3]}"
-        if found[1] == "check":
+        (kind, name), text = found, "".join(cell["source"])
+        if kind == "check":
             text = f"{_STRICT}{text}"
         elif name in solved:
             text = f"{text}\n### BEGIN SOLUTION\n{solved[name]}\n### END SOLUTION"

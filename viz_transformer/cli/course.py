@@ -15,6 +15,7 @@ from viz_transformer.errors import FileError, UserError
 FIRST_LESSON = "01_which_head_attends_where.ipynb"
 
 _NAME = re.compile(r"(?:0*(\d+)_.*|(clinic))\.ipynb")
+_EXERCISE_CELL = re.compile(r"(answer|check)-(\w+)-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,15 @@ def find_lesson(name: str) -> Lesson:
             return lesson
     keys = ", ".join(lesson.key for lesson in lessons)
     raise UserError(f"there is no lesson {name!r}; choose one of {keys}")
+
+
+def exercise_cell(cell_id: str) -> tuple[str, str] | None:
+    """Return what an exercise's cell is, ``"answer"`` or ``"check"``, and the exercise's name.
+
+    The id tells it: ``check-3-1`` is the check of exercise ``3.1``. None for any other cell.
+    """
+    found = _EXERCISE_CELL.fullmatch(cell_id)
+    return (found[1], f"{found[2]}.{found[3]}") if found else None
 
 
 def read_notebook(path: Path) -> dict[str, Any]:

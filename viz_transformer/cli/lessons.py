@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import bundled, written_whole
+from viz_transformer._files import written_whole
 from viz_transformer.cli.assignment import add_assignment
 from viz_transformer.cli.course import Lesson, course, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
@@ -80,10 +80,11 @@ def copy_lessons(folder: Path) -> Path:
             f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another with "
             "--folder"
         ) from error
-    for lesson in sorted(bundled("notebooks").glob("*.ipynb")):
-        if not (folder / lesson.name).exists():
-            with written_whole(folder / lesson.name) as part:
-                shutil.copyfile(lesson, part)
+    for lesson in course():
+        copy = folder / lesson.path.name
+        if not copy.exists():
+            with written_whole(copy) as part:
+                shutil.copyfile(lesson.path, part)
     return folder
 
 
