@@ -10,6 +10,8 @@ jaxtyping.install_import_hook("viz_transformer.model", "beartype.beartype")
 import hypothesis  # noqa: E402
 import torch  # noqa: E402
 
+import viz_transformer as vt  # noqa: E402
+
 
 def pytest_configure() -> None:
     # The same examples on each run and machine, however slow: a failure can be run again.
@@ -25,6 +27,18 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="module")
+def translator():
+    """The bundled translator; a test that changes its weights loads one of its own."""
+    return vt.load_translator()
+
+
+@pytest.fixture
+def folder_thrown_away(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work where nothing stays: a lesson keeps what is guessed in the folder that it runs in."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture

@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from tests.lesson_parts import Lesson
+from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
+from viz_transformer.cli.course import find_lesson
 from viz_transformer.exercises import exercise, exercises_of
 from viz_transformer.exercises.clinic.decoding import toy_step
 from viz_transformer.exercises.clinic.properties import Property, Wrong, mended
@@ -22,34 +24,20 @@ from viz_transformer.exercises.instruments import leak_meter, trace_shapes, who_
 from viz_transformer.exercises.kinds import Function, resolved
 
 ROOT = Path(__file__).parents[1]
+LESSON = Lesson("clinic")
 CASES = [one.name for one in exercises_of("clinic")]
 every_case = pytest.mark.parametrize("name", CASES)
 
 
 @pytest.fixture(scope="module")
-def cells() -> dict[str, str]:
-    notebook = nbformat.read(ROOT / "notebooks" / "clinic.ipynb", as_version=4)
-    return {cell.id: cell.source for cell in notebook.cells}
-
-
-@pytest.fixture(scope="module")
-def prose(cells: dict[str, str]) -> str:
-    return " ".join(" ".join(cells.values()).split())
-
-
-@pytest.fixture(scope="module")
 def solutions() -> dict[str, str]:
-    text = (ROOT / "teaching" / "solutions" / "clinic.py").read_text(encoding="utf-8")
-    parts = re.split(r"^# %% (\S+)\n", text, flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
+    return read_solutions(find_lesson("clinic"), SOLUTIONS)
 
 
 @pytest.fixture
-def room(cells: dict[str, str]) -> dict[str, Any]:
+def room() -> dict[str, Any]:
     """What the notebook's first cell leaves behind."""
-    names: dict[str, Any] = {}
-    exec(compile(cells["instruments"], "instruments", "exec"), names)
-    return names
+    return LESSON.run("instruments")
 
 
 def answer_of(source: str, room: dict[str, Any]) -> Any:
@@ -59,13 +47,13 @@ def answer_of(source: str, room: dict[str, Any]) -> Any:
     return room[name]
 
 
-def excerpt(name: str, cells: dict[str, str], room: dict[str, Any]) -> Any:
-    return answer_of(cells[f"answer-{name.replace('.', '-')}"], room)
+def excerpt(name: str, room: dict[str, Any]) -> Any:
+    return answer_of(LESSON[f"answer-{name.replace('.', '-')}"], room)
 
 
-def test_it_covers_all_five_articles(cells: dict[str, str]) -> None:
+def test_it_covers_all_five_articles() -> None:
     assert len(CASES) >= 10
-    told = {cell for cell in cells if re.fullmatch(r"case-\d+", cell)}
+    told = {cell for cell in LESSON.cells if re.fullmatch(r"case-\d+", cell)}
     assert told == {f"case-{number + 1}" for number in range(len(CASES))}
     systems = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
     of_article = re.findall(r"^\| ([A-E])\.\d+ \|.*clinic\.ipynb", systems, flags=re.MULTILINE)
@@ -73,10 +61,8 @@ def test_it_covers_all_five_articles(cells: dict[str, str]) -> None:
 
 
 @every_case
-def test_each_excerpt_is_told_as_it_is_handed_out(
-    name: str, cells: dict[str, str], room: dict[str, Any]
-) -> None:
-    found = exercise(name).check(excerpt(name, cells, room))
+def test_each_excerpt_is_told_as_it_is_handed_out(name: str, room: dict[str, Any]) -> None:
+    found = exercise(name).check(excerpt(name, room))
     assert not found.passed
     assert found.answered
     assert found.message == exercise(name).wanted.mistakes[0].message
@@ -114,102 +100,102 @@ class TestSymptoms:
         assert "[1, 2, 4, 4]" in shapes  # “a table of weights for each of two heads”
         assert shapes[-1] == "[1, 4, 8]"
 
-    def test_1_a_thousand_is_too_much(self, cells, solutions, room) -> None:
+    def test_1_a_thousand_is_too_much(self, solutions, room) -> None:
         scores = torch.tensor([3.0, 2.0, 0.0])
-        ill = excerpt("clinic.1", cells, room)
+        ill = excerpt("clinic.1", room)
         assert ill(scores).isfinite().all()
         assert ill(scores + 1000).isnan().all()
         well = answer_of(solutions["clinic.1"], room)
         torch.testing.assert_close(well(scores), well(scores + 1000))
 
-    def test_2_words_of_a_sentence_get_one_number(self, cells, solutions, room) -> None:
+    def test_2_words_of_a_sentence_get_one_number(self, solutions, room) -> None:
         table, same_word = torch.arange(9.0).unsqueeze(1), torch.zeros(2, 3, 1)
-        ill = excerpt("clinic.2", cells, room)(same_word, table)
+        ill = excerpt("clinic.2", room)(same_word, table)
         assert ill.squeeze(-1).tolist() == [[0, 0, 0], [1, 1, 1]]
         well = answer_of(solutions["clinic.2"], room)(same_word, table)
         assert well.squeeze(-1).tolist() == [[0, 1, 2], [0, 1, 2]]
 
-    def test_3_three_scores_where_nine_are_wanted(self, cells, room) -> None:
-        ill = excerpt("clinic.3", cells, room)
+    def test_3_three_scores_where_nine_are_wanted(self, room) -> None:
+        ill = excerpt("clinic.3", room)
         weights = torch.randn(4, 2), torch.randn(4, 2), torch.randn(2)
         assert ill(torch.randn(1, 3, 4), torch.randn(1, 3, 4), *weights).numel() == 3
         with pytest.raises(RuntimeError):  # “with two queries and three keys it stops”
             ill(torch.randn(1, 2, 4), torch.randn(1, 3, 4), *weights)
 
-    def test_4_the_other_way_round_and_the_last_no_number(self, cells, room) -> None:
-        excerpt("clinic.4", cells, room)
-        exec(cells["symptom-4"].rpartition("\n")[0], room)
+    def test_4_the_other_way_round_and_the_last_no_number(self, room) -> None:
+        excerpt("clinic.4", room)
+        exec(LESSON["symptom-4"].rpartition("\n")[0], room)
         measured = leak_meter(room["masked_self_attention"], room["x"])
         assert measured.leaks.sum() == 6
         assert np.isnan(measured.changes[:, -1]).all()
         assert not measured.moved[:-1, :-1][np.triu_indices(3, 1)].any()
 
-    def test_5_the_gradients_are_nan_too(self, cells, room) -> None:
-        excerpt("clinic.5", cells, room)
-        exec(cells["symptom-5"], room)
+    def test_5_the_gradients_are_nan_too(self, room) -> None:
+        excerpt("clinic.5", room)
+        exec(LESSON["symptom-5"], room)
         assert room["weights"][1].isnan().all()
         assert room["scores"].grad[1].isnan().all()
 
-    def test_6_the_first_sentence_sees_one_word_and_the_last_the_future(self, cells, room) -> None:
+    def test_6_the_first_sentence_sees_one_word_and_the_last_the_future(self, room) -> None:
         future = torch.ones(4, 4, dtype=torch.bool).triu(1)
         x = torch.randn(4, 4, 8)
         attention = nn.MultiheadAttention(8, 2, batch_first=True).eval()
         _, weights = attention(x, x, x, key_padding_mask=future)
         assert (weights[0] > 0).tolist() == [[True, False, False, False]] * 4
         assert (weights[3] > 0).all()
-        assert '"the first word alone"' in cells["predict-slot"]
-        ill = excerpt("clinic.6", cells, room)
+        assert '"the first word alone"' in LESSON["predict-slot"]
+        ill = excerpt("clinic.6", room)
         assert leak_meter(lambda x: ill(attention, x), x).leaks.sum() == 6
 
-    def test_7_two_of_four_source_words_are_hidden(self, cells, solutions, room) -> None:
+    def test_7_two_of_four_source_words_are_hidden(self, solutions, room) -> None:
         ids = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[1, 9, 0, 0]])
-        assert excerpt("clinic.7", cells, room)(*ids)[1].sum() == 2
+        assert excerpt("clinic.7", room)(*ids)[1].sum() == 2
         assert answer_of(solutions["clinic.7"], room)(*ids)[1].sum() == 4
 
-    def test_8_a_copier_is_perfect(self, cells, solutions, room, capsys) -> None:
-        excerpt("clinic.8", cells, room)
-        exec(cells["symptom-8"], room)
+    def test_8_a_copier_is_perfect(self, solutions, room, capsys) -> None:
+        excerpt("clinic.8", room)
+        exec(LESSON["symptom-8"], room)
         assert capsys.readouterr().out.split() == ["0.00", "0.00"]
         answer_of(solutions["clinic.8"], room)
-        exec(cells["symptom-8"], room)
+        exec(LESSON["symptom-8"], room)
         first, second = map(float, capsys.readouterr().out.split())
         assert first > second > 10
 
-    def test_9_only_the_future_leaks(self, cells, room) -> None:
+    def test_9_only_the_future_leaks(self, room) -> None:
         """The prediction: which hidden test fails, of the four that it offers."""
-        ill, w_qkv, x = excerpt("clinic.9", cells, room), torch.randn(8, 24), room["x"]
+        ill, w_qkv, x = excerpt("clinic.9", room), torch.randn(8, 24), room["x"]
         assert ill(x, w_qkv, 2).shape == x.shape
         assert leak_meter(lambda x: ill(x, w_qkv, 2), x).leaks.any()
         batch = torch.randn(3, 4, 8)
         assert not leak_meter(lambda x: ill(x, w_qkv, 2), batch, between="sentences").leaks.any()
-        assert '"no leak from the future",\n    afterwards' in cells["predict-merge"]
+        assert '"no leak from the future",\n    afterwards' in LESSON["predict-merge"]
 
-    def test_10_nothing_moves_and_w_o_takes_no_part(self, cells, room) -> None:
-        ill = excerpt("clinic.10", cells, room)(8)
+    def test_10_nothing_moves_and_w_o_takes_no_part(self, room) -> None:
+        ill = excerpt("clinic.10", room)(8)
         english, spanish = torch.randn(2, 1, 4, 8).unbind()
         same = ill(spanish, english, english), ill(spanish, 2 * english, 2 * english)
         assert torch.equal(*same)
         assert who_learns(ill, spanish, english, english).silent == ("w_o.weight", "w_o.bias")
 
-    def test_11_the_error_is_traced(self, cells, room) -> None:
-        trace = trace_shapes(excerpt("clinic.11", cells, room)(8, 2, 16), torch.randn(3, 4, 8))
+    def test_11_the_error_is_traced(self, room) -> None:
+        trace = trace_shapes(excerpt("clinic.11", room)(8, 2, 16), torch.randn(3, 4, 8))
         assert trace.error.startswith("TypeError")
         assert trace.steps[0].output == "a tuple of [3, 4, 8] and [4, 3, 3]"
 
-    def test_12_a_sixth_of_the_parameters_and_nothing_back(self, cells, room) -> None:
-        stack = excerpt("clinic.12", cells, room)(lambda: nn.Linear(8, 8), n_layers=6)
+    def test_12_a_sixth_of_the_parameters_and_nothing_back(self, room) -> None:
+        stack = excerpt("clinic.12", room)(lambda: nn.Linear(8, 8), n_layers=6)
         assert sum(each.numel() for each in stack.parameters()) == 8 * 8 + 8
         assert trace_shapes(stack, room["x"]).returned == "None"
 
-    def test_13_it_is_sure_and_wrong(self, cells, solutions, room) -> None:
-        ill = start_loss(excerpt("clinic.13", cells, room)(1000, 256).logits)
+    def test_13_it_is_sure_and_wrong(self, solutions, room) -> None:
+        ill = start_loss(excerpt("clinic.13", room)(1000, 256).logits)
         assert ill > 5 * math.log(1000)
-        assert f"{math.log(1000):.1f}" in cells["predict-3"]
+        assert f"{math.log(1000):.1f}" in LESSON["predict-3"]
         well = start_loss(answer_of(solutions["clinic.13"], room)(1000, 256).logits)
         assert well == pytest.approx(math.log(1000) + 0.5, abs=0.2)
 
-    def test_14_more_than_fifty_and_three_are_different(self, cells, solutions, room) -> None:
-        found = excerpt("clinic.14", cells, room)(toy_step, 3, 20)
+    def test_14_more_than_fifty_and_three_are_different(self, solutions, room) -> None:
+        found = excerpt("clinic.14", room)(toy_step, 3, 20)
         assert len(found) > 50
         assert len({words for words, _ in found}) == 3
         well = answer_of(solutions["clinic.14"], room)(toy_step, 3, 20)
@@ -244,12 +230,12 @@ class TestHiddenTests:
 
         assert exercise("clinic.11").check(Turned)
 
-    def test_a_search_may_note_each_only_once(self, cells, room) -> None:
+    def test_a_search_may_note_each_only_once(self, room) -> None:
         """What has ended may stay in the beam, if it is noted once."""
-        source = cells["answer-clinic-14"].replace(
+        source = LESSON["answer-clinic-14"].replace(
             'if each[0][-1] == "<eos>"]', 'if each[0][-1] == "<eos>" and each not in finished]'
         )
-        assert source != cells["answer-clinic-14"]
+        assert source != LESSON["answer-clinic-14"]
         assert exercise("clinic.14").check(answer_of(source, room))
 
     def test_logits_over_the_root_of_the_width_are_fine_with_words_as_they_are(self, room) -> None:
@@ -316,21 +302,18 @@ class TestHiddenTests:
         assert wanted.check(lambda: 4).passed
 
 
-def test_the_lab_of_ward_2_opens_on_a_mistake_that_it_knows(prose: str) -> None:
+def test_the_lab_of_ward_2_opens_on_a_mistake_that_it_knows() -> None:
     from viz_transformer.widgets.mask_state import MISTAKES
 
     assert "inverted" in MISTAKES
     assert len(MISTAKES) - 1 == 4  # “its four mistakes, and one more”
-    assert "its four mistakes, and one more" in prose
+    assert "its four mistakes, and one more" in LESSON.prose
 
 
 @pytest.mark.parametrize(
     ("cell", "secrets"),
     [("predict-1", ["first word alone"]), ("predict-2", ["future leaks"]), ("predict-3", ["52"])],
 )
-def test_no_prediction_is_given_away_above_it(
-    cells: dict[str, str], cell: str, secrets: list[str]
-) -> None:
-    names = list(cells)
-    above = " ".join(cells[name] for name in names[: names.index(cell) + 1])
-    assert not [secret for secret in secrets if secret in above]
+def test_no_prediction_is_given_away_above_it(cell: str, secrets: list[str]) -> None:
+    read = LESSON.above(cell) + LESSON[cell]
+    assert not [secret for secret in secrets if secret in read]

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import nbformat
 import numpy as np
 import pytest
 import torch
 
 import viz_transformer as vt
+from tests.lesson_parts import Lesson
 from viz_transformer.analysis import weights_between
 from viz_transformer.corpus import english_spanish, is_held_out
 from viz_transformer.exercises import Look, check_head
 from viz_transformer.recipes import exact_match
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "01_which_head_attends_where.ipynb"
+LESSON = Lesson("1")
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = "the animal did not cross the street because it was too wide"
 
 
-@pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
-def prose() -> str:
-    cells = nbformat.read(LESSON, as_version=4).cells
-    return " ".join(" ".join(c.source for c in cells if c.cell_type == "markdown").split())
-
-
-def test_the_model_has_as_many_numbers_as_it_says(translator, prose: str) -> None:
+def test_the_model_has_as_many_numbers_as_it_says(translator) -> None:
     count = sum(parameter.numel() for parameter in translator.model.parameters())
-    assert f"{count:,} numbers" in prose
+    assert f"{count:,} numbers" in LESSON.prose
 
 
 def test_gato_looks_at_cat_in_every_head_of_layer_1(translator) -> None:
@@ -65,8 +52,7 @@ def test_the_ending_is_right_while_the_decoder_looks_only_at_the_adjective(trans
 
 
 def test_the_prediction_is_not_given_away_by_the_cells_that_ask_for_it() -> None:
-    cells = {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
-    asked = cells["who-is-tired"].split("### Predict before you look")[1] + cells["predict"]
+    asked = LESSON["who-is-tired"].split("### Predict before you look")[1] + LESSON["predict"]
     words = asked.replace("    tired,\n", "")  # the trace that is asked about
     assert "cansado" in words
     assert "tired" not in words
@@ -93,7 +79,7 @@ def test_it_looks_at_the_animal_whatever_is_meant(translator) -> None:
 
 
 @pytest.mark.usefixtures("shapes_unchecked")
-def test_that_head_decides_and_no_other_of_its_layer_does(prose: str) -> None:
+def test_that_head_decides_and_no_other_of_its_layer_does() -> None:
     """Its part of W_O set to zero, a head says nothing."""
     translator = vt.load_translator()
     weight = translator.model.encoder.layers[1].self_attention.w_o.weight
@@ -108,5 +94,5 @@ def test_that_head_decides_and_no_other_of_its_layer_does(prose: str) -> None:
         with torch.no_grad():
             weight.copy_(kept)
     assert failures[:3] == [0, 0, 0]
-    assert "fails in three out of four sentences" in prose
+    assert "fails in three out of four sentences" in LESSON.prose
     assert failures[3] == pytest.approx(3 / 4, abs=0.05)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 
 import viz_transformer as vt
+from tests.lesson_parts import Lesson
 from viz_transformer.analysis.likeness import cosines, nearest
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import pad
@@ -18,15 +17,8 @@ from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.recipes.untrained import UntrainedModel
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "02_tokens_to_vectors.ipynb"
-CELLS = {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
+LESSON = Lesson("2")
 D_MODEL = 512
-
-
-@pytest.fixture(scope="module")
-def prose() -> str:
-    cells = nbformat.read(LESSON, as_version=4).cells
-    return " ".join(" ".join(c.source for c in cells if c.cell_type == "markdown").split())
 
 
 @pytest.fixture(scope="module")
@@ -35,56 +27,51 @@ def untrained() -> UntrainedModel:
 
 
 @pytest.fixture(scope="module")
-def translator() -> vt.Translator:
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
 def rows() -> torch.Tensor:
     generator = torch.Generator().manual_seed(0)
     return torch.randn(35, D_MODEL, generator=generator) * D_MODEL**-0.5
 
 
-def test_the_ids_are_as_told(prose: str) -> None:
+def test_the_ids_are_as_told() -> None:
     vocabulary = vocabulary_of(SIX_PAIRS)
     assert len(vocabulary) == 35
-    assert "have 35 tokens" in prose
+    assert "have 35 tokens" in LESSON.prose
     assert vocabulary.tokens[:3] == ("<pad>", "<sos>", "<eos>")
     assert vocabulary.tokens.index("cat") == 8
     assert vocabulary.tokens.index("como") == 9
-    assert "*cat* is 8 and *como* is 9" in prose
+    assert "*cat* is 8 and *como* is 9" in LESSON.prose
     assert list(vocabulary.tokens[3:]) == sorted(vocabulary.tokens[3:])
 
 
-def test_the_batch_is_six_by_five_with_five_cells_of_padding(prose: str) -> None:
+def test_the_batch_is_six_by_five_with_five_cells_of_padding() -> None:
     vocabulary = vocabulary_of(SIX_PAIRS)
     source = pad([vocabulary.source_ids(" ".join(p.source)) for p in SIX_PAIRS], 0)
     assert source.shape == (6, 5)
-    assert "six rows by five columns" in prose
+    assert "six rows by five columns" in LESSON.prose
     assert (source == 0).sum() == 5
 
 
-def test_tired_is_nearest_to_scared(translator: vt.Translator, prose: str) -> None:
+def test_tired_is_nearest_to_scared(translator: vt.Translator) -> None:
     tokens = translator.vocabulary.tokens
     table = translator.model.source_embedding.weight.detach().numpy()
     assert tokens.index("tired") == 514
     assert tokens.index("tienes") == 513
-    assert "the id 514 in this vocabulary, *tienes* 513" in prose
+    assert "the id 514 in this vocabulary, *tienes* 513" in LESSON.prose
     near = [tokens[each.index] for each in nearest(table, 514)]
     assert near[0] == "scared"
     assert not {"tienes", "cansado", "animal"} & set(near)
 
 
 def test_the_words_of_the_nearest_lab_are_known(translator: vt.Translator) -> None:
-    (line,) = (each for each in CELLS["nearest-lab"].splitlines() if each.startswith("words = "))
+    (line,) = (each for each in LESSON["nearest-lab"].splitlines() if each.startswith("words = "))
     words = eval(line.removeprefix("words = "))
     assert set(words) <= set(translator.vocabulary.tokens)
 
 
-def test_a_position_is_sixteen_times_as_long_as_a_word(rows: torch.Tensor, prose: str) -> None:
+def test_a_position_is_sixteen_times_as_long_as_a_word(rows: torch.Tensor) -> None:
     assert sinusoidal_encoding(8, D_MODEL).norm(dim=1).numpy() == pytest.approx(16)
     assert rows.norm(dim=1).mean().item() == pytest.approx(1, abs=0.01)
-    assert "The position is sixteen times as long as the word." in prose
+    assert "The position is sixteen times as long as the word." in LESSON.prose
 
 
 def test_words_drown_unless_they_are_multiplied(rows: torch.Tensor) -> None:
@@ -109,11 +96,9 @@ def test_multiplied_by_the_root_a_rows_numbers_are_about_one(rows: torch.Tensor)
     assert (rows * D_MODEL**0.5).std().item() == pytest.approx(1, abs=0.02)
 
 
-def test_the_start_is_absurd_or_reasonable_by_one_number(
-    untrained: UntrainedModel, prose: str
-) -> None:
+def test_the_start_is_absurd_or_reasonable_by_one_number(untrained: UntrainedModel) -> None:
     assert f"{untrained.n_parameters:,}" == "44,119,552"
-    assert "44 million" in prose
+    assert "44 million" in LESSON.prose
     large, small = untrained.start(1.0), untrained.start(D_MODEL**-0.5)
     assert large.loss == pytest.approx(292, rel=0.02)
     assert small.loss == pytest.approx(10.8, rel=0.03)
@@ -122,7 +107,7 @@ def test_the_start_is_absurd_or_reasonable_by_one_number(
     own = [start.logits[2, 2, untrained.read[2, 2]] for start in (large, small)]
     assert own[0] > 200
     assert 20 < own[0] / own[1] < 35
-    assert "more than 20 times smaller" in prose
+    assert "more than 20 times smaller" in LESSON.prose
     assert 20 < large.loss / small.loss < 35
 
 
@@ -136,15 +121,15 @@ def test_the_place_that_is_drawn_is_the_one_that_is_told(untrained: UntrainedMod
     tokens = untrained.vocabulary.tokens
     assert [tokens[i] for i in untrained.read[2, :3]] == ["<sos>", "el", "gato"]
     assert tokens[untrained.wanted[2, 2]] == "es"
-    assert "sentence, place = 2, 2" in CELLS["predict-loss"]
+    assert "sentence, place = 2, 2" in LESSON["predict-loss"]
 
 
-def test_the_even_bet_is_told_right(prose: str) -> None:
+def test_the_even_bet_is_told_right() -> None:
     assert round(math.log(35), 2) == 3.56
     assert vt.load_translator().config.vocab_size == 589
-    assert "a vocabulary of 589 tokens" in prose
+    assert "a vocabulary of 589 tokens" in LESSON.prose
     assert vt.load_translator().config.d_model == 64
-    assert "has `d_model` = 64" in prose
+    assert "has `d_model` = 64" in LESSON.prose
 
 
 @pytest.mark.parametrize(
@@ -152,12 +137,7 @@ def test_the_even_bet_is_told_right(prose: str) -> None:
     [("predict-padding", "five"), ("predict-loss", "294"), ("predict-nearest", "adjective")],
 )
 def test_no_prediction_is_given_away_above_it(cell: str, secret: str) -> None:
-    above = []
-    for name, source in CELLS.items():
-        if name == cell:
-            break
-        above.append(source)
-    assert secret not in " ".join(above)
+    assert secret not in LESSON.above(cell)
 
 
 def test_the_start_can_be_drawn_after_xavier_and_nothing_else() -> None:

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
-import nbformat
 import pytest
 import torch
 
 import viz_transformer as vt
+from tests.lesson_parts import Lesson
 from viz_transformer.model.experiments import score_spread
 from viz_transformer.model.saturation import drawn_scores, slope_spread, softmax_slopes
 from viz_transformer.model.scoring import dot, scaled_dot, softmax_steps
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "03_softmax_and_scaling.ipynb"
-CELLS = {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
+LESSON = Lesson("3")
 SCORES = torch.tensor([-3.0, 2.0, -1.0, 0.0])
 
 
-@pytest.fixture(scope="module")
-def prose() -> str:
-    cells = nbformat.read(LESSON, as_version=4).cells
-    return " ".join(" ".join(c.source for c in cells if c.cell_type == "markdown").split())
-
-
 def test_the_row_is_the_articles() -> None:
-    assert "scores = [-3.0, 2.0, -1.0, 0.0]" in CELLS["start"]
+    assert "scores = [-3.0, 2.0, -1.0, 0.0]" in LESSON["start"]
     expected = torch.tensor([0.0056533, 0.83902451, 0.04177257, 0.11354962])
     torch.testing.assert_close(SCORES.softmax(-1), expected, atol=1e-7, rtol=1e-6)
 
@@ -46,13 +38,13 @@ def test_size_is_sharpness() -> None:
     assert vt.softmax_lab(times=0.0).values["times"] == 0
 
 
-def test_the_naive_softmax_overflows_at_a_thousand(prose: str) -> None:
+def test_the_naive_softmax_overflows_at_a_thousand() -> None:
     large = torch.tensor([1000.0, 999.0])
     assert large.exp().isinf().all()
     assert (large.exp() / large.exp().sum()).isnan().all()
     steps = softmax_steps(large)
     assert [round(weight, 3) for weight in steps.weights.tolist()] == [0.731, 0.269]
-    assert "0.731 and 0.269" in prose
+    assert "0.731 and 0.269" in LESSON.prose
     assert steps.exponentials.max() == 1
 
 
@@ -73,12 +65,12 @@ def test_one_product_has_the_variance_1_and_d_k_of_them_d_k() -> None:
     assert drawn_scores(64).var().item() == pytest.approx(64, rel=0.02)
 
 
-def test_undivided_the_largest_weight_takes_nearly_all(prose: str) -> None:
+def test_undivided_the_largest_weight_takes_nearly_all() -> None:
     spread = score_spread(512)
     assert f"{spread.largest_weight:.2f}" == "0.95"
-    assert "one key gets 0.95 of the weight" in prose
+    assert "one key gets 0.95 of the weight" in LESSON.prose
     assert f"{spread.largest_scaled_weight:.2f}" == "0.32"
-    assert "stays near 0.32" in prose
+    assert "stays near 0.32" in LESSON.prose
     wide = [score_spread(2**n).largest_scaled_weight for n in range(3, 11)]
     assert max(wide) - min(wide) < 0.02
     assert score_spread(1).largest_weight < 0.3  # “At 1 a query hears all keys.”
@@ -98,17 +90,17 @@ def test_the_jacobian_is_torchs_and_its_columns_add_up_to_zero() -> None:
     assert by_formula.sum(0).abs().max() < 1e-6
 
 
-def test_undivided_most_queries_are_settled_and_half_of_them_are_flat(prose: str) -> None:
+def test_undivided_most_queries_are_settled_and_half_of_them_are_flat() -> None:
     spread = slope_spread(512)
     assert spread.settled == pytest.approx(0.7, abs=0.02)
-    assert "seven out of ten queries" in prose
+    assert "seven out of ten queries" in LESSON.prose
     assert spread.slope < 1.5e-4
-    assert "a ten-thousandth" in prose
+    assert "a ten-thousandth" in LESSON.prose
     assert spread.scaled_settled == 0
     for d_k in (64, 128, 256, 512, 1024):
         assert slope_spread(d_k).scaled_slope == pytest.approx(0.21, abs=0.01)
         assert slope_spread(d_k).slope < slope_spread(d_k // 2).slope
-    assert "stays near 0.21" in prose
+    assert "stays near 0.21" in LESSON.prose
 
 
 def test_the_slope_of_a_saturated_weight_vanishes_in_the_lab() -> None:
@@ -145,10 +137,5 @@ def test_divided_by_d_k_itself_the_scores_hardly_differ() -> None:
     ],
 )
 def test_no_prediction_is_given_away_above_it(cell: str, secret: str) -> None:
-    assert any(secret in source for source in CELLS.values()) or secret == "0.839"
-    above = []
-    for name, source in CELLS.items():
-        if name == cell:
-            break
-        above.append(source)
-    assert secret not in " ".join(above)
+    assert any(secret in source for source in LESSON.cells.values()) or secret == "0.839"
+    assert secret not in LESSON.above(cell)

@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
-from pathlib import Path
+from functools import partial
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 
 import viz_transformer as vt
+from tests.lesson_parts import Lesson, flat
 from viz_transformer.analysis import weights_between
 from viz_transformer.exercises import exercise, lesson_04
 from viz_transformer.labs import compare_scorings
 from viz_transformer.model import attend
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "04_one_head_by_hand.ipynb"
+pytestmark = pytest.mark.usefixtures("folder_thrown_away")
 
-
-@pytest.fixture(scope="module")
-def cells() -> dict[str, str]:
-    """The source of each cell, by its name."""
-    return {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
-
-
-@pytest.fixture(autouse=True)
-def _guesses_elsewhere(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what is guessed in a folder that is thrown away."""
-    monkeypatch.chdir(tmp_path)
+LESSON = Lesson("4")
+#: Runs cells of the lesson, after the first one, which the others build on.
+run = partial(LESSON.run, "machines")
 
 
 @pytest.fixture
 def machines():
     return vt.thinking_machines()
-
-
-def run(cells: dict[str, str], *names: str) -> dict:
-    """Run some cells of the lesson; what they made is returned."""
-    made: dict = {}
-    for name in ("machines", *names):
-        exec(cells[name], made)
-    return made
-
-
-def shown(cells: dict[str, str], *names: str):
-    """Run some cells of the lesson and return what the last of them shows."""
-    *lines, last = ast.parse(cells[names[-1]]).body
-    made = run(cells, *names[:-1])
-    exec(compile(ast.Module(lines, []), names[-1], "exec"), made)
-    return eval(compile(ast.Expression(last.value), names[-1], "eval"), made)
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def test_the_exercises_are_about_the_numbers_of_the_view(machines) -> None:
@@ -65,13 +36,13 @@ def test_the_exercises_are_about_the_numbers_of_the_view(machines) -> None:
         assert np.array_equal(getattr(steps, name.lower())[0], getattr(lesson_04, name))
 
 
-def test_the_sums_that_are_written_out(cells, machines) -> None:
+def test_the_sums_that_are_written_out(machines) -> None:
     worked, x, w_q = machines.worked(), machines.steps.x, machines.steps.w_q[0]
     assert x[0].tolist() == [1, -1, 1, 1]
-    assert "`[1, -1, 1, 1]`" in cells["pencil"]
+    assert "`[1, -1, 1, 1]`" in LESSON["pencil"]
     for row in w_q[[0, 1, 2]].astype(int).tolist():
-        assert str(row) in cells["pencil"]
-    assert "[0.5, 0, 0]] = [2.5, 1, 2]" in cells["pencil"].replace(
+        assert str(row) in LESSON["pencil"]
+    assert "[0.5, 0, 0]] = [2.5, 1, 2]" in LESSON["pencil"].replace(
         "+ [0.5, 0, 0]", "+ [0.5, 0, 0]]"
     )
     assert (w_q[0] - w_q[1] + w_q[2] + w_q[3]).tolist() == [2.5, 1, 2] == worked.q.tolist()
@@ -80,49 +51,47 @@ def test_the_sums_that_are_written_out(cells, machines) -> None:
     assert (2.5 * 0 + 1 * 2 + 2 * 0, 2.5 * 1 + 1 * (-2) + 2 * 2) == (2, 4.5)
 
 
-def test_the_weight_that_is_predicted(cells, machines) -> None:
+def test_the_weight_that_is_predicted(machines) -> None:
     scaled = machines.worked().scaled
     difference = scaled[1] - scaled[0]
-    asked = cells["predict-weight"]
+    asked = LESSON["predict-weight"]
     assert f"differ by {difference:.2f}" in asked
     assert f"is {math.exp(difference):.1f}:" in flat(asked)
     weights = machines.worked().weights
     assert weights[1] / weights[0] == pytest.approx(math.exp(difference))
 
 
-def test_the_prediction_shows_the_softmax_after_the_guess_and_not_before(cells) -> None:
-    asked = shown(cells, "predict-weight")
+def test_the_prediction_shows_the_softmax_after_the_guess_and_not_before() -> None:
+    asked = run("predict-weight")["shown"]
     asked.guess = 0.8
     assert asked.score == 1
     view = asked.children[-1]
     assert view.steps.steps[view.step] == "weights"
-    names = list(cells)
-    before = " ".join(cells[name] for name in names[: names.index("predict-weight")])
-    assert f"{view.worked().weights[1]:.2f}" not in before
+    assert f"{view.worked().weights[1]:.2f}" not in LESSON.above("predict-weight")
     assert f"{view.worked().weights[1]:.2f}" == "0.81"
 
 
-def test_what_there_is_to_try(cells, machines) -> None:
+def test_what_there_is_to_try(machines) -> None:
     machines.query = 1
     assert machines.worked().scores.tolist() == [2, -2]
-    assert f"{machines.worked().weights[0]:.2f} goes to *thinking*" in cells["try"]
+    assert f"{machines.worked().weights[0]:.2f} goes to *thinking*" in LESSON["try"]
     machines.scale = False
-    assert f"becomes {machines.worked().weights[0]:.2f}" in cells["try"]
+    assert f"becomes {machines.worked().weights[0]:.2f}" in LESSON["try"]
 
 
-def test_the_weights_and_values_of_the_second_exercise(cells, machines) -> None:
+def test_the_weights_and_values_of_the_second_exercise(machines) -> None:
     worked = machines.worked()
     for weight in worked.weights:
-        assert f"{weight:.3f}" in cells["weighted-sum"]
+        assert f"{weight:.3f}" in LESSON["weighted-sum"]
     assert worked.v.tolist() == [[0.5, 1, 2], [2, -2, 0]]
-    assert "`[0.5, 1, 2]` and `[2, -2, 0]`" in cells["weighted-sum"]
+    assert "`[0.5, 1, 2]` and `[2, -2, 0]`" in LESSON["weighted-sum"]
     assert exercise("4.2").check(worked.output)
     # With the weights as they are printed, too.
     assert exercise("4.2").check(0.191 * worked.v[0] + 0.809 * worked.v[1])
 
 
-def test_the_formula_is_what_the_package_and_torch_compute(cells, machines) -> None:
-    made = run(cells, "thinking-query", "table", "attend")
+def test_the_formula_is_what_the_package_and_torch_compute(machines) -> None:
+    made = run("thinking-query", "table", "attend")
     assert made["weights"].shape == (2, 2)
     for query in (0, 1):
         machines.query = query
@@ -132,8 +101,8 @@ def test_the_formula_is_what_the_package_and_torch_compute(cells, machines) -> N
     )
 
 
-def test_the_head_in_the_translator_is_the_one_of_lesson_1(cells) -> None:
-    head = run(cells, "translator")["head"]
+def test_the_head_in_the_translator_is_the_one_of_lesson_1() -> None:
+    head = run("translator")["head"]
     assert (head.steps.d_head, len(head.steps.key_tokens)) == (16, 5)
     assert set(head.steps.steps) - set(vt.thinking_machines().steps.steps) == {
         "masked",
@@ -148,8 +117,8 @@ def test_the_head_in_the_translator_is_the_one_of_lesson_1(cells) -> None:
     assert np.allclose(head.worked().weights, used, atol=1e-5)
 
 
-def test_how_far_the_scores_spread(cells) -> None:
-    widths = [int(n) for n in re.search(r'"d_k": \[(.+?)\]', cells["scorings"])[1].split(",")]
+def test_how_far_the_scores_spread() -> None:
+    widths = [int(n) for n in re.search(r'"d_k": \[(.+?)\]', LESSON["scorings"])[1].split(",")]
     spreads = {d_k: {k: v.std() for k, v in compare_scorings(d_k).items()} for d_k in widths}
     dots = [spreads[d_k]["dot"] for d_k in widths]
     assert dots == sorted(dots)
@@ -158,17 +127,17 @@ def test_how_far_the_scores_spread(cells) -> None:
         assert spreads[d_k]["additive"] < 1
     wide = torch.tensor(compare_scorings(256)["dot"]).softmax(-1)
     assert int((wide.amax(-1) > 0.95).sum()) == 7
-    assert "At `d_k` = 256, seven of the eight queries" in flat(cells["compared"])
+    assert "At `d_k` = 256, seven of the eight queries" in flat(LESSON["compared"])
 
 
-def test_the_second_prediction_is_scored(cells) -> None:
-    asked = shown(cells, "three-words", "predict-shape")
+def test_the_second_prediction_is_scored() -> None:
+    asked = run("three-words", "predict-shape")["shown"]
     asked.guess = "[3]"
     assert asked.score == 1
 
 
-def test_the_wrong_sum_is_silent_and_every_row_alike(cells) -> None:
-    made = run(cells, "three-words")
+def test_the_wrong_sum_is_silent_and_every_row_alike() -> None:
+    made = run("three-words")
     wrong = torch.tanh(made["queries"] + made["keys"]) @ made["v"]
     assert wrong.shape == (3,)
     right = exercise("4.5").wanted.reference(made["queries"], made["keys"], made["v"])

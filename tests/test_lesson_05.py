@@ -2,57 +2,36 @@
 
 from __future__ import annotations
 
-import ast
 import copy
-from pathlib import Path
+from functools import partial
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 
+from tests.lesson_parts import Lesson, flat
 from viz_transformer.analysis import label_heads, weights_between
 from viz_transformer.config import ModelConfig
 from viz_transformer.exercises import exercise
 from viz_transformer.model import Transformer
 from viz_transformer.model.attention import MultiHeadAttention
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "05_many_heads.ipynb"
+pytestmark = pytest.mark.usefixtures("folder_thrown_away")
 
-
-@pytest.fixture(scope="module")
-def cells() -> dict[str, str]:
-    """The source of each cell, by its name."""
-    return {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
+LESSON = Lesson("5")
+#: Runs cells of the lesson, after the first one, which the others build on.
+run = partial(LESSON.run, "heads")
 
 
 @pytest.fixture(autouse=True)
-def _guesses_elsewhere(tmp_path, monkeypatch: pytest.MonkeyPatch):
-    """Keep what is guessed in a folder that is thrown away; let no cell switch gradients off."""
-    monkeypatch.chdir(tmp_path)
+def _without_gradients():
+    """Let no cell switch gradients off for the tests after it."""
     with torch.no_grad():
         yield
 
 
-def run(cells: dict[str, str], *names: str) -> dict:
-    """Run some cells of the lesson; what they made is returned."""
-    made: dict = {}
-    for name in ("heads", *names):
-        *lines, last = ast.parse(cells[name]).body
-        exec(compile(ast.Module(lines, []), name, "exec"), made)
-        if isinstance(last, ast.Expr):
-            made["shown"] = eval(compile(ast.Expression(last.value), name, "eval"), made)
-        else:
-            exec(compile(ast.Module([last], []), name, "exec"), made)
-    return made
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-def test_tired_looks_elsewhere_in_each_of_the_four_heads(cells) -> None:
-    made = run(cells, "four-rows", "mean-row")
+def test_tired_looks_elsewhere_in_each_of_the_four_heads() -> None:
+    made = run("four-rows", "mean-row")
     tokens = made["trace"].source_tokens
     favourites = [tokens[int(row.argmax())] for row in made["rows"]]
     assert favourites == ["was", "<eos>", "was", "animal"]
@@ -60,56 +39,54 @@ def test_tired_looks_elsewhere_in_each_of_the_four_heads(cells) -> None:
     mean = {token: float(weight) for token, weight in zip(tokens, made["mean"], strict=True)}
     assert mean["animal"] == pytest.approx(0.25, abs=0.02)
     assert mean["was"] == pytest.approx(0.25, abs=0.02)
-    assert "a quarter of *animal*, a quarter of *was*" in flat(cells["mixture"])
+    assert "a quarter of *animal*, a quarter of *was*" in flat(LESSON["mixture"])
 
 
-def test_the_view_opens_with_the_row_that_is_talked_about(cells) -> None:
-    made = run(cells)
+def test_the_view_opens_with_the_row_that_is_talked_about() -> None:
+    made = run()
     view = made["shown"]
     assert (view.kind, view.layer, view.head) == ("encoder", 1, 0)
     assert made["trace"].source_tokens[view.query] == "tired"
 
 
-def test_heads_cost_nothing(cells) -> None:
-    made = run(cells, "predict-price")
+def test_heads_cost_nothing() -> None:
+    made = run("predict-price")
     counts = {n_heads: made["numbers_in"](n_heads) for n_heads in (1, 2, 4, 8, 16)}
     assert set(counts.values()) == {4 * (64 * 64 + 64)} == {16_640}
-    assert "16,640 numbers that are learned" in flat(cells["mixture"])
+    assert "16,640 numbers that are learned" in flat(LESSON["mixture"])
     made["shown"].guess = 16_640
     assert made["shown"].score == 1
 
 
-def test_the_price_is_not_given_away_above(cells) -> None:
-    names = list(cells)
-    above = " ".join(cells[name] for name in names[: names.index("predict-price")])
+def test_the_price_is_not_given_away_above() -> None:
+    above = LESSON.above("predict-price")
     assert "cut, not added" not in above
-    assert "share" not in cells["predict-price"].partition("afterwards")[0]
+    assert "share" not in LESSON["predict-price"].partition("afterwards")[0]
 
 
-def test_the_shortcut_gives_a_head_one_word(cells) -> None:
-    made = run(cells, "split-view", "predict-shortcut")
+def test_the_shortcut_gives_a_head_one_word() -> None:
+    made = run("split-view", "predict-shortcut")
     made["shown"].guess = "all the numbers of the first word"
     assert made["shown"].score == 1
     x = torch.arange(32).reshape(4, 8)
     assert torch.equal(x.reshape(4, 4, 2)[0].flatten(), x[0])
-    names = list(cells)
-    above = " ".join(cells[name] for name in names[: names.index("predict-shortcut")])
+    above = LESSON.above("predict-shortcut")
     assert "transposed=False" not in above
 
 
-def test_after_the_shortcut_nine_of_thirteen_do_not_notice(cells) -> None:
-    made = run(cells, "who-notices")
+def test_after_the_shortcut_nine_of_thirteen_do_not_notice() -> None:
+    made = run("who-notices")
     x, changed = made["x"], made["changed"]
     assert x.shape == (13, 64)
     right = (made["by_the_model"](changed) - made["by_the_model"](x)).abs().amax(-1)
     wrong = (made["by_reshape_alone"](changed) - made["by_reshape_alone"](x)).abs().amax(-1)
     assert (right > 1e-3).all()
     assert (wrong == 0).tolist() == [True] * 9 + [False] * 4
-    assert "nine of the thirteen tokens" in flat(cells["nobody-notices"])
+    assert "nine of the thirteen tokens" in flat(LESSON["nobody-notices"])
 
 
-def test_the_steps_give_what_the_layer_gives(cells) -> None:
-    made = run(cells, "who-notices", "shapes", "sum-of-heads")
+def test_the_steps_give_what_the_layer_gives() -> None:
+    made = run("who-notices", "shapes", "sum-of-heads")
     shapes = {name: tuple(made[name].shape) for name in ("q", "weights", "heads", "joined")}
     assert shapes == {
         "q": (4, 13, 16),
@@ -130,16 +107,16 @@ def test_the_steps_give_what_the_layer_gives(cells) -> None:
         made["x"] + made["heads"]
 
 
-def test_the_view_stands_at_the_heads_side_by_side(cells) -> None:
-    view = run(cells, "concat")["shown"]
+def test_the_view_stands_at_the_heads_side_by_side() -> None:
+    view = run("concat")["shown"]
     assert view.steps.steps[view.step] == "concat"
     assert view.steps.steps[view.step + 1] == "result"
     worked = view.worked()
     assert np.array_equal(worked.concat[3 * 16 : 4 * 16], worked.output)
 
 
-def test_one_large_multiplication_is_three(cells) -> None:
-    made = run(cells, "who-notices", "fused-code")
+def test_one_large_multiplication_is_three() -> None:
+    made = run("who-notices", "fused-code")
     assert made["same"] == [True, True, True]
     assert made["fused"].shape == torch.nn.MultiheadAttention(64, 4).in_proj_weight.shape
     first, after = exercise("5.4").wanted.value
@@ -147,8 +124,8 @@ def test_one_large_multiplication_is_three(cells) -> None:
     torch.testing.assert_close(made["qkv"][:, first:after], keys, atol=1e-5, rtol=1e-5)
 
 
-def test_five_of_24_heads_have_a_name(cells) -> None:
-    made = run(cells, "labels")
+def test_five_of_24_heads_have_a_name() -> None:
+    made = run("labels")
     house = made["house"]
     named = {
         (kind, layer, head): label.name
@@ -164,21 +141,20 @@ def test_five_of_24_heads_have_a_name(cells) -> None:
     assert tired[1][3] is None  # “The head that found the animal has none.”
 
 
-def test_the_name_foretells_pequeno_and_not_the_articles(cells) -> None:
-    asked = run(cells, "labels", "predict-name")
+def test_the_name_foretells_pequeno_and_not_the_articles() -> None:
+    asked = run("labels", "predict-name")
     house, guess = asked["house"], asked["shown"]
     assert " ".join(house.output_tokens[:-2]) == "la mujer tiene una casa roja y un perro"
     guess.choice = house.target_tokens.index("perro")
     assert "That is where this head looks" in guess._verdict()
     for article in ("una", "un"):
         assert weights_between(house, "decoder", article, "<sos>")[0, 2] > 0.9
-    names = list(cells)
-    above = " ".join(cells[name] for name in names[: names.index("predict-name")])
+    above = LESSON.above("predict-name")
     assert "0.99" not in above
 
 
-def test_torchs_encoder_copies_its_layer_and_ours_does_not(cells) -> None:
-    made = run(cells, "copied", "shared-code")
+def test_torchs_encoder_copies_its_layer_and_ours_does_not() -> None:
+    made = run("copied", "shared-code")
     assert all(torch.equal(made["numbers"][0], each) for each in made["numbers"])
     assert len(made["numbers"]) == 6
     count = sum(each.numel() for each in made["stack"].parameters())

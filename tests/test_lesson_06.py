@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import nbformat
 import numpy as np
 import pytest
 import torch
 
 import viz_transformer as vt
+from tests.lesson_parts import Lesson
 from viz_transformer.analysis.positions import look_alikes, wavelength
 from viz_transformer.model import Interventions, attend
 from viz_transformer.model.experiments import shift_experiment
 from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.positional import sinusoidal_encoding
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "06_order.ipynb"
+LESSON = Lesson("6")
 ONE_WAY = "the ticket from beijing to shanghai is cheap"
 RETURN_WAY = "the ticket from shanghai to beijing is cheap"
 ORDER = [0, 1, 2, 5, 4, 3, 6, 7, 8]
 OFF = Interventions(positions=False)
-
-
-@pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
-def prose() -> str:
-    cells = nbformat.read(LESSON, as_version=4).cells
-    return " ".join(" ".join(c.source for c in cells if c.cell_type == "markdown").split())
 
 
 def moved(translator, positions: bool) -> np.ndarray:
@@ -148,10 +135,10 @@ def test_a_sentence_that_begins_later_is_read_differently(translator) -> None:
     assert "billete" not in found[10]
 
 
-def test_the_learned_table_ends_where_the_training_ended(translator, prose: str) -> None:
+def test_the_learned_table_ends_where_the_training_ended(translator) -> None:
     lab = vt.position_lab(translator, "the dog sees the cat")
     assert lab.data["trained"] == 19  # 18 words and <eos>
-    assert "No training sentence was longer than 18 words" in prose
+    assert "No training sentence was longer than 18 words" in LESSON.prose
 
 
 def test_a_causal_mask_tells_order_too() -> None:
@@ -166,11 +153,9 @@ def test_a_causal_mask_tells_order_too() -> None:
 
 
 def test_no_prediction_is_given_away_above_it() -> None:
-    cells = {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
-    ids = list(cells)
-    before = " ".join(cells[name] for name in ids[: ids.index("predict-shuffle")])
+    before = LESSON.above("predict-shuffle")
     assert "not at all" not in before
     assert "equivariant" not in before
-    before = " ".join(cells[name] for name in ids[: ids.index("predict-shift")])
+    before = LESSON.above("predict-shift")
     assert "position_lab" not in before
     assert "plot_shift" not in before

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 import torch
@@ -13,6 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import viz_transformer as vt
+from tests.lesson_parts import Lesson
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import batches, pad
@@ -25,14 +24,9 @@ from viz_transformer.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "07_masks.ipynb"
+LESSON = Lesson("7")
 SENTENCES = ["the black cat is very tired", "who sees the queen"]
 RIGHT = {"side": "right", "padding": True, "causal": True, "mistake": "none"}
-
-
-@pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
 
 
 @pytest.fixture(scope="module")
@@ -217,12 +211,6 @@ def test_nan_reaches_every_number_though_nobody_reads_its_row(vectors) -> None:
 
 
 def test_no_prediction_is_given_away_above_it() -> None:
-    cells = {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
-    ids = list(cells)
-
-    def above(name: str) -> str:
-        return " ".join(cells[each] for each in ids[: ids.index(name)])
-
-    assert "padding_mask=" not in above("predict-padding")
-    assert "translate(" not in above("predict-peeking").split("### Exercise 7.2")[1]
-    assert "nan" not in above("predict-empty").casefold()
+    assert "padding_mask=" not in LESSON.above("predict-padding")
+    assert "translate(" not in LESSON.above("predict-peeking").split("### Exercise 7.2")[1]
+    assert "nan" not in LESSON.above("predict-empty").casefold()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
-import viz_transformer as vt
+from tests.lesson_parts import Lesson
 from viz_transformer.config import ModelConfig
 from viz_transformer.exercises import exercise
 from viz_transformer.model import Interventions
@@ -20,18 +18,8 @@ from viz_transformer.recipes.depth import gradients_by_depth, losses_by_depth
 # The deep models are many layers: without a check of every shape they take a third of the time.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "08_the_block.ipynb"
+LESSON = Lesson("8")
 SENTENCE = "the black cat sleeps"
-
-
-@pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
-def cells() -> dict[str, str]:
-    return {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
 
 
 def embedded(translator, *sentences: str) -> torch.Tensor:
@@ -84,11 +72,11 @@ def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(
         assert torch.equal(one, other)
 
 
-def test_the_prediction_is_not_given_away_by_the_cells_that_ask_for_it(cells) -> None:
-    above = cells["ffn-text"] + cells["predict-ffn"].partition("afterwards")[0]
+def test_the_prediction_is_not_given_away_by_the_cells_that_ask_for_it() -> None:
+    above = LESSON["ffn-text"] + LESSON["predict-ffn"].partition("afterwards")[0]
     assert "position-wise" not in above
     assert "itself" not in above
-    assert "position-wise" in cells["spread-text"]
+    assert "position-wise" in LESSON["spread-text"]
 
 
 def test_the_translator_relies_on_its_sums_and_on_its_norms(translator) -> None:
@@ -129,11 +117,11 @@ def test_without_sums_there_is_a_cliff() -> None:
     assert decoder[-1] > 0.1
 
 
-def test_pre_norm_learns_where_post_norm_is_stuck(cells) -> None:
+def test_pre_norm_learns_where_post_norm_is_stuck() -> None:
     post, pre = (losses_by_depth(12, norm, n_steps=30) for norm in ("post", "pre"))
     assert pre[-1] < 0.2
     assert post[-1] > 1.5
-    assert "losses_by_depth(12, norm, n_steps=30)" in cells["train"]
+    assert "losses_by_depth(12, norm, n_steps=30)" in LESSON["train"]
 
 
 def test_who_uses_which_norm() -> None:
@@ -144,14 +132,14 @@ def test_who_uses_which_norm() -> None:
     assert ModelConfig.preset("gpt2-large").n_decoder_layers == 36
 
 
-def test_the_table_of_three_stacks_was_measured(cells) -> None:
+def test_the_table_of_three_stacks_was_measured() -> None:
     found = {
         "A": gradients_by_depth(6, "pre").decoder,
         "B": gradients_by_depth(6, "post", residual=False).decoder,
         "C": gradients_by_depth(6, "post").decoder,
     }
     for name, measured in found.items():
-        (row,) = re.findall(rf"^\| \*\*{name}\*\* \|(.*)\|$", cells["exercise-5"], re.MULTILINE)
+        (row,) = re.findall(rf"^\| \*\*{name}\*\* \|(.*)\|$", LESSON["exercise-5"], re.MULTILINE)
         told = [float(value) for value in row.split("|")]
         layers = [measured[layer - 1] for layer in (1, 2, 4, 6)]
         np.testing.assert_allclose(told, layers, rtol=0.06, atol=1e-16)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
-from pathlib import Path
 
-import nbformat
 import pytest
 import torch
 from torch import nn
 
-import viz_transformer as vt
+from tests.lesson_parts import Lesson, flat
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.exercises import exercise
@@ -25,18 +23,8 @@ from viz_transformer.recipes import six_pairs_translator
 # A short training is among them: without a check of every shape it takes a third of the time.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "09_encoder_and_decoder.ipynb"
+LESSON = Lesson("9")
 SENTENCE = "the black cat does not sleep"
-
-
-@pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
-def cells() -> dict[str, str]:
-    return {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
 
 
 def base(**changes: int):
@@ -44,17 +32,17 @@ def base(**changes: int):
 
 
 @torch.no_grad()
-def test_the_walk_has_the_shapes_that_it_says(translator, cells) -> None:
+def test_the_walk_has_the_shapes_that_it_says(translator) -> None:
     model, vocabulary = translator.model, translator.vocabulary
     source = torch.tensor([vocabulary.source_ids(SENTENCE)])
     written = translator.translate(SENTENCE).text
     target = torch.tensor([vocabulary.target_ids(written)])
     memory = model.encode(source)
     logits = model.decode(target[:, :-1], memory, model.padding_mask(source))
-    assert f"Each of its {source.shape[1]} tokens" in cells["walk-text"]
-    assert f"a vector of {memory.shape[2]} numbers" in " ".join(cells["walk-text"].split())
-    assert f"each of the {logits.shape[1]} written tokens" in cells["walk-text"]
-    assert f"the {logits.shape[2]} words that may come next" in cells["walk-text"]
+    assert f"Each of its {source.shape[1]} tokens" in LESSON["walk-text"]
+    assert f"a vector of {memory.shape[2]} numbers" in flat(LESSON["walk-text"])
+    assert f"each of the {logits.shape[1]} written tokens" in LESSON["walk-text"]
+    assert f"the {logits.shape[2]} words that may come next" in LESSON["walk-text"]
     assert torch.equal(logits.argmax(-1), target[:, 1:])  # “The largest logit is the next word.”
 
 
@@ -69,11 +57,11 @@ def test_every_decoder_layer_asks_the_same_memory(translator, layer: int) -> Non
     assert watch.inputs.query_input.shape == (6, 64)
 
 
-def test_the_predicted_shape_is_that_of_the_machine_shown(cells) -> None:
+def test_the_predicted_shape_is_that_of_the_machine_shown() -> None:
     (cross,) = [part for part in base() if part.name == "cross-attention"]
     assert cross.shapes["weights"] == (1, 8, 4, 6)
-    assert '    "[8, 4, 6]",' in cells["predict-shape"]
-    assert "[8, 4, 6]" not in cells["cross-text"]
+    assert '    "[8, 4, 6]",' in LESSON["predict-shape"]
+    assert "[8, 4, 6]" not in LESSON["cross-text"]
 
 
 def test_what_moves_in_the_view_is_what_the_text_says_moves() -> None:
@@ -103,7 +91,7 @@ def test_what_moves_in_the_view_is_what_the_text_says_moves() -> None:
     assert n_learned(deeper) - words == 2 * (n_learned(before) - words)
 
 
-def test_the_bill_of_the_small_model(cells) -> None:
+def test_the_bill_of_the_small_model() -> None:
     config = ModelConfig.preset("tiny")
     parts = {
         part.name: part.n_parameters for part in base(d_model=32, n_heads=4, d_ff=64, n_layers=2)
@@ -120,15 +108,15 @@ def test_the_bill_of_the_small_model(cells) -> None:
         35 * 32,
         count_parameters(config),
     ]
-    rows = [row for row in cells["count-text"].splitlines() if row.startswith("|")][2:]
+    rows = [row for row in LESSON["count-text"].splitlines() if row.startswith("|")][2:]
     assert [row.split("|")[3].strip(" *") for row in rows] == [f"{count:,}" for count in told]
     assert told[-1] == 43_104
 
 
-def test_the_large_model_and_where_its_numbers_are(cells) -> None:
+def test_the_large_model_and_where_its_numbers_are() -> None:
     parts = base()
     assert n_learned(parts) == 44_119_552
-    assert f"{n_learned(parts):,}" in cells["question"]
+    assert f"{n_learned(parts):,}" in LESSON["question"]
     found = shares(parts)
     assert found["feed-forward"] > 0.5
     assert found["feed-forward"] + found["attention"] > 0.99

@@ -8,37 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import jaxtyping
-import nbformat
 import numpy as np
 import pytest
 
 import viz_transformer as vt
+from tests.lesson_parts import Lesson, n_pictures
 from viz_transformer.exercises import exercise
 
 ROOT = Path(__file__).parents[1]
-CELLS = {
-    cell.id: cell
-    for cell in nbformat.read(ROOT / "notebooks" / "10_training.ipynb", as_version=4).cells
-}
+LESSON = Lesson("10")
 
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The names that the lesson's code cells leave behind, unanswered."""
-    names: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("lesson"))
         # Hundreds of steps: their shapes are checked elsewhere.
         patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-        for cell in CELLS.values():
-            if cell.cell_type == "code":
-                exec(cell.source, names)
-    return names
-
-
-@pytest.fixture(scope="module")
-def prose() -> str:
-    return " ".join(" ".join(c.source for c in CELLS.values() if c.cell_type == "markdown").split())
+        return LESSON.run_whole(tmp_path_factory.mktemp("lesson"))
 
 
 def shares(run: vt.TrainingTrace, kind: str = "cross") -> np.ndarray:
@@ -52,16 +39,16 @@ def test_the_training_at_the_top_ends_with_all_six_right(lesson: dict) -> None:
     assert lesson["n_right"](run.moments[0].translations) == 0
     assert lesson["n_right"](run.moments[-1].translations) == 6
     count = sum(each.numel() for each in lesson["student"].model.parameters())
-    assert f"{count:,} numbers" in CELLS["watch-it-learn"].source
+    assert f"{count:,} numbers" in LESSON["watch-it-learn"]
 
 
-def test_the_table_of_reading_and_saying_is_that_of_the_batch(lesson: dict, prose: str) -> None:
+def test_the_table_of_reading_and_saying_is_that_of_the_batch(lesson: dict) -> None:
     named = lesson["vocabulary"].tokens_of
     for first, ids in (("it reads", lesson["read"]), ("it must say", lesson["say"])):
         row = [first, *(f"`{t}`" if t[0] == "<" else t for t in named(ids[2].tolist()))]
-        assert f"| {' | '.join(row)} |" in prose
+        assert f"| {' | '.join(row)} |" in LESSON.prose
     assert lesson["real"].sum() == 23
-    assert "23 questions" in prose
+    assert "23 questions" in LESSON.prose
 
 
 def test_a_student_told_the_right_words_is_better_than_alone(lesson: dict) -> None:
@@ -100,20 +87,18 @@ def test_looking_at_nothing_costs_what_the_exercise_asks_for(lesson: dict) -> No
     assert (len(counts), counts.max(), (counts == 2).sum()) == (16, 6, 2)
     blind = -(counts / 23 * (counts / 23).log()).sum().item()
     assert exercise("10.3").wanted.value == pytest.approx(blind)
-    assert f"{blind:.4f}" in CELLS["rate-lab"].source
+    assert f"{blind:.4f}" in LESSON["rate-lab"]
 
 
-def test_the_large_models_heads_are_blank_and_the_small_ones_are_not(
-    lesson: dict, prose: str
-) -> None:
+def test_the_large_models_heads_are_blank_and_the_small_ones_are_not(lesson: dict) -> None:
     small, large = lesson["small"], lesson["large"]
     assert shares(large)[:, -1].min() > 0.99
     assert shares(large).shape[2:] == (6, 8)
-    assert f"ends at {lesson['sharpest'](small):.2f} for *the cat is black*" in prose
+    assert f"ends at {lesson['sharpest'](small):.2f} for *the cat is black*" in LESSON.prose
     assert large.losses[-1] < small.losses[-1]
     gato = small.moments[-1].traces[2].cross_attention[0, 2, 1]  # [key]
     assert small.sources[2].split()[gato.argmax()] == "is"
-    before = " ".join(prose.split("### Predict before you look")[:2])
+    before = " ".join(LESSON.prose.split("### Predict before you look")[:2])
     assert "blank" not in before
 
 
@@ -136,11 +121,9 @@ def test_the_last_sentence_comes_right_at_the_step_asked_for(lesson: dict) -> No
     assert "only half as sharp as they get" in asked.right
 
 
-def test_the_small_model_does_without_its_looks_and_the_translator_does_not(
-    lesson: dict, prose: str
-) -> None:
+def test_the_small_model_does_without_its_looks_and_the_translator_does_not(lesson: dict) -> None:
     assert lesson["right_with_blank_heads"]() == 5
-    assert "Five of the six" in CELLS["p3"].source
+    assert "Five of the six" in LESSON["p3"]
     translator, blank = lesson["translator"], lesson["blank"]
     for text in ("the black cat sleeps", "the white cow does not sleep"):
         right = translator.translate(text).tokens
@@ -148,7 +131,7 @@ def test_the_small_model_does_without_its_looks_and_the_translator_does_not(
     config = translator.config
     assert (config.n_decoder_layers, config.n_heads) == (2, 4)
     made_by = json.loads((ROOT / "data" / "en-es" / "made_by.json").read_text())
-    assert f"{made_by['n_train']:,} sentences" in prose
+    assert f"{made_by['n_train']:,} sentences" in LESSON.prose
 
 
 def test_the_translators_heads_sharpen_after_a_hundred_steps() -> None:
@@ -174,14 +157,10 @@ def test_with_smoothing_the_model_is_as_sure_as_it_was_told_to_be(lesson: dict) 
     assert lesson["n_right"]([smooth.translate(text).text for text in lesson["english"]]) == 6
 
 
-@pytest.mark.usefixtures("shapes_unchecked")
+@pytest.mark.usefixtures("shapes_unchecked", "folder_thrown_away")
 @pytest.mark.parametrize("guess", ["p1", "p2", "p3", "p4"])
-def test_predictions_are_scored_and_show_what_they_promise(
-    guess: str, lesson: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    _, _, call = CELLS[guess].source.rpartition("vt.predict_")
-    view = eval(f"vt.predict_{call}", lesson)
+def test_predictions_are_scored_and_show_what_they_promise(guess: str, lesson: dict) -> None:
+    view = LESSON.prediction(guess, lesson)
     view.guess = {
         "p1": "not shifted: the same word",
         "p2": lesson["sharpest"](lesson["large"]),
@@ -189,8 +168,7 @@ def test_predictions_are_scored_and_show_what_they_promise(
         "p4": lesson["mean_probability"](lesson["smooth"]),
     }[guess]
     assert view.score == 1
-    pictures = [child for child in view.children if "<img" in getattr(child, "value", "")]
-    assert len(pictures) == ("reveal" in call)
+    assert n_pictures(view) == ("reveal" in LESSON[guess])
 
 
 @pytest.mark.usefixtures("shapes_unchecked")

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
+from tests.lesson_parts import Lesson, n_pictures
 from viz_transformer.exercises import exercise
 
-CELLS = {
-    cell.id: cell
-    for cell in nbformat.read(
-        Path(__file__).parents[1] / "notebooks" / "11_decoding.ipynb", as_version=4
-    ).cells
-}
+LESSON = Lesson("11")
 
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The names that the lesson's code cells leave behind, unanswered."""
-    names: dict[str, Any] = {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("lesson"))
-        for cell in CELLS.values():
-            if cell.cell_type == "code":
-                exec(cell.source, names)
-    return names
-
-
-@pytest.fixture(scope="module")
-def prose() -> str:
-    return " ".join(" ".join(c.source for c in CELLS.values() if c.cell_type == "markdown").split())
+    return LESSON.run_whole(tmp_path_factory.mktemp("lesson"))
 
 
 def written(search: Any) -> list[str]:
@@ -52,10 +35,10 @@ def test_the_cache_changes_nothing_but_the_last_digits(lesson: dict) -> None:
     assert [*lesson["cache"].layers[0].target.keys.shape] == [1, 4, 4, 8]
 
 
-def test_the_probabilities_of_the_exercise_are_the_models_own(lesson: dict, prose: str) -> None:
+def test_the_probabilities_of_the_exercise_are_the_models_own(lesson: dict) -> None:
     log_probs = lesson["unsure"].log_probs("good morning", "buenos dias")
     for log_prob in log_probs:
-        assert f" {math.exp(log_prob):.3f}" in prose
+        assert f" {math.exp(log_prob):.3f}" in LESSON.prose
     assert exercise("11.2").wanted.value == pytest.approx(log_probs.sum(), abs=0.005)
     assert math.exp(log_probs.sum()) == pytest.approx(0.104, abs=0.001)
 
@@ -114,39 +97,39 @@ def test_a_wider_beam_finds_the_more_probable_and_worse_text(lesson: dict) -> No
     assert best[1].log_prob < best[2].log_prob < best[3].log_prob
 
 
-def test_buenos_wins_without_a_penalty_and_loses_with_one(lesson: dict, prose: str) -> None:
+def test_buenos_wins_without_a_penalty_and_loses_with_one(lesson: dict) -> None:
     unsure = lesson["unsure"]
     raw = {
         " ".join(one.tokens): one.score for one in unsure.decode("good morning", 3, 0.0).hypotheses
     }
     told = f"−{-raw['buenos']:.2f} against −{-raw['buenos dias']:.2f}"
-    assert f"wins with {told}, and loses" in prose
+    assert f"wins with {told}, and loses" in LESSON.prose
     for penalty in (0.6, 1.0):
         assert written(unsure.decode("good morning", 3, penalty))[0] == "buenos dias"
     tied = exercise("11.5").wanted.reference(raw["buenos"], 1, raw["buenos dias"], 2)
     assert f"it is {tied:.2f}," in exercise("11.5").wanted.right
 
 
-def test_hello_world_needs_more_and_not_too_much(lesson: dict, prose: str) -> None:
+def test_hello_world_needs_more_and_not_too_much(lesson: dict) -> None:
     unsure = lesson["unsure"]
     found = [unsure.translate("hello world", 3, penalty).text for penalty in (0, 0.6, 1, 6)]
     assert found == ["mundo", "mundo", "hola mundo", "hola hola mundo"]
     totals = [unsure.log_probs("hello world", text).sum() for text in ("mundo", "hola mundo")]
     tied = exercise("11.5").wanted.reference(totals[0], 1, totals[1], 2)
-    assert f"the first crossing of the picture, {tied:.2f}." in prose
+    assert f"the first crossing of the picture, {tied:.2f}." in LESSON.prose
     curves = [lesson["scores_of"](text) for text in lesson["texts"]]
     best = [max(range(3), key=lambda n: curves[n][at]) for at in (0, 20, 120)]
     assert best == [0, 1, 2]  # penalties 0, 1 and 6
 
 
-def test_the_careless_search_has_the_four_slips(lesson: dict, prose: str) -> None:
+def test_the_careless_search_has_the_four_slips(lesson: dict) -> None:
     finished, decode = lesson["finished"], lesson["vocabulary"].decode
     assert len(finished) > 40
     assert len({tuple(ids) for ids, _ in finished}) == 3
     assert decode(max(finished, key=lambda one: one[1])[0]) == "buenos"
     ours = lesson["ours"]
     assert (len(ours.hypotheses), len(ours.steps)) == (3, 3)
-    assert f"it went on for {20 - len(ours.steps)} more" in prose
+    assert f"it went on for {20 - len(ours.steps)} more" in LESSON.prose
     assert lesson["vocabulary"].sos_id in {ids[-1] for ids, _ in lesson["wide_beam"]}
 
 
@@ -159,7 +142,7 @@ def test_the_careless_search_is_right_for_most_sentences(lesson: dict) -> None:
         with lesson["torch"].no_grad():
             memory = lesson["model"].encode(source)
         names = {**lesson, "memory": memory, "mask": lesson["model"].padding_mask(source)}
-        exec(CELLS["careless"].source.partition("\n\n\nfinished")[0], names)
+        exec(LESSON["careless"].partition("\n\n\nfinished")[0], names)
         best = max(names["careless_beam"](3)[0], key=lambda one: one[1])[0]
         right += lesson["vocabulary"].decode(best) == " ".join(pair.target)
     assert right == 4
@@ -180,13 +163,10 @@ def test_the_trained_translator_is_sure(lesson: dict) -> None:
     assert greedy.tokens == best.tokens
 
 
+@pytest.mark.usefixtures("folder_thrown_away")
 @pytest.mark.parametrize("guess", ["p1", "p2", "p3", "p4"])
-def test_predictions_are_scored_and_show_what_they_promise(
-    guess: str, lesson: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    _, _, call = CELLS[guess].source.rpartition("vt.predict_")
-    view = eval(f"vt.predict_{call}", lesson)
+def test_predictions_are_scored_and_show_what_they_promise(guess: str, lesson: dict) -> None:
+    view = LESSON.prediction(guess, lesson)
     view.guess = {
         "p1": "buenos",
         "p2": "hola hola mundo",
@@ -194,5 +174,4 @@ def test_predictions_are_scored_and_show_what_they_promise(
         "p4": lesson["plain"]["buenos dias"],
     }[guess]
     assert view.score == 1
-    pictures = [child for child in view.children if "<img" in getattr(child, "value", "")]
-    assert len(pictures) == ("reveal" in call)
+    assert n_pictures(view) == ("reveal" in LESSON[guess])

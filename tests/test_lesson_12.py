@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 from transformers import BertConfig, BertModel
 
 import viz_transformer as vt
+from tests.lesson_parts import Lesson, flat
 from viz_transformer.analysis import (
     HeadEffect,
     alignment_error_rate,
@@ -30,20 +29,10 @@ from viz_transformer.recipes.coreference import (
     study_row,
 )
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "12_reading_heads_honestly.ipynb"
+LESSON = Lesson("12")
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = "the animal did not cross the street because it was too wide"
 COW = "the cow did not cross the street because it was too tired"
-
-
-@pytest.fixture(scope="module")
-def translator() -> vt.Translator:
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
-def cells() -> dict[str, str]:
-    return {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +65,8 @@ class TestOnePicture:
         assert weights_between(wide, "encoder", "wide", "street")[1, 3] > 0.99
         assert wide.output_tokens[-2] == "ancha"
 
-    def test_the_prediction_is_not_given_away(self, cells: dict[str, str]) -> None:
-        before = list(cells.values())[: list(cells).index("predict-it")]
-        said = " ".join(" ".join(before).split())
+    def test_the_prediction_is_not_given_away(self) -> None:
+        said = flat(LESSON.above("predict-it"))
         assert "*it* looks at" not in said.replace("where *it* looks at", "")
         assert "same row" not in said
 
@@ -139,14 +127,14 @@ class TestManySentences:
 
 class TestNeed:
     def test_the_surest_head_and_21_others_can_be_spared(
-        self, effects: tuple[HeadEffect, ...], cells: dict[str, str]
+        self, effects: tuple[HeadEffect, ...]
     ) -> None:
         idle = {effect.name for effect in effects if abs(effect.loss_change) < 0.001}
         surest = min(effects, key=lambda effect: effect.confidence_rank)
         assert len(effects) == 24
         assert len(idle) == 22
         assert {surest.name, "cross layer 1 head 0"} <= idle
-        assert "Of the 24 heads, 22" in cells["lab-said"]
+        assert "Of the 24 heads, 22" in LESSON["lab-said"]
 
     def test_the_head_that_matters_most_looks_less_surely_than_five_others(
         self, effects: tuple[HeadEffect, ...]
@@ -187,7 +175,7 @@ class TestNeed:
 
 class TestTwoTrainings:
     def test_two_seeds_agree_on_the_answer_and_not_on_the_look(
-        self, models: list[CoreferenceModel], study: list[StudyRow], cells: dict[str, str]
+        self, models: list[CoreferenceModel], study: list[StudyRow]
     ) -> None:
         for model, row in zip(models, study, strict=True):
             assert (model.answer(TIRED), model.answer(WIDE)) == ("animal", "street")
@@ -196,7 +184,7 @@ class TestTwoTrainings:
         assert study[0].tired.most("animal") > 0.9  # “nearly all its weight”
         assert study[1].tired.most("animal") < 0.4  # “none like it”
         assert study[0].head == (1, 3)  # the head that the view opens on
-        assert "12.p2" in cells["predict-seed-1"]
+        assert "12.p2" in LESSON["predict-seed-1"]
 
     def test_in_seed_0_other_words_look_as_it_does(self, models: list[CoreferenceModel]) -> None:
         trace = models[0].trace(TIRED)
@@ -239,16 +227,15 @@ class TestOtherTools:
 
     def test_without_transformers_or_bertviz_the_cells_say_so(
         self,
-        cells: dict[str, str],
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
         monkeypatch.setitem(sys.modules, "transformers", None)
-        exec(cells["tiny-bert"], {"vt": vt, "TIRED": TIRED, "torch": torch})
+        exec(LESSON["tiny-bert"], {"vt": vt, "TIRED": TIRED, "torch": torch})
         assert "pip install transformers" in capsys.readouterr().out
         monkeypatch.setattr(package, "find_spec", lambda name: None)
         package.read_script.cache_clear()
         names = {"vt": vt, "tired": vt.load_translator().trace(TIRED)}
-        exec(cells["bertviz"], names)
+        exec(LESSON["bertviz"], names)
         assert isinstance(names["drawn"], str)
         assert "bertviz is not installed" in names["drawn"]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import viz_transformer as vt
+from tests.lesson_parts import Lesson, flat
 from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
 from viz_transformer.errors import UserError
 from viz_transformer.exercises import exercise
@@ -21,7 +20,7 @@ from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.model.stacks import Encoder
 from viz_transformer.recipes.lottery import HONEST, LENGTH, N_WORDS, Lottery, train_on_lottery
 
-LESSON = Path(__file__).parents[1] / "notebooks" / "13_three_families.ipynb"
+LESSON = Lesson("13")
 SIZES = {
     "vocab_size": 16,
     "d_model": 32,
@@ -32,11 +31,6 @@ SIZES = {
 }
 IDS = torch.tensor([[1, 2, 3, 4, 5, 6]])
 WORDS = ["<sos>", "the", "animal", "was", "too", "tired"]
-
-
-@pytest.fixture(scope="module")
-def cells() -> dict[str, str]:
-    return {cell.id: cell.source for cell in nbformat.read(LESSON, as_version=4).cells}
 
 
 @pytest.fixture
@@ -133,10 +127,10 @@ class TestOutputs:
 
 
 class TestLottery:
-    def test_it_is_as_the_prose_has_it(self, cells: dict[str, str]) -> None:
+    def test_it_is_as_the_prose_has_it(self) -> None:
         assert (N_WORDS, LENGTH) == (15, 8)
         assert f"{HONEST:.2f}" == "2.71"
-        assert "9 words drawn at random from 15" in " ".join(cells["forgotten"].split())
+        assert "9 words drawn at random from 15" in flat(LESSON["forgotten"])
 
     def test_with_the_mask_it_ends_at_the_honest_best(self, runs: dict[bool, Lottery]) -> None:
         assert np.mean(runs[True].losses[-20:]) == pytest.approx(2.71, abs=0.05)
@@ -158,25 +152,23 @@ class TestLottery:
 
 class TestTorchsOwn:
     def test_the_first_two_arguments_are_no_encoder_and_no_decoder(
-        self, cells: dict[str, str], capsys: pytest.CaptureFixture[str]
+        self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         names = {"nn": nn}
-        exec(cells["torch-wrong"], names)
+        exec(LESSON["torch-wrong"], names)
         said = capsys.readouterr().out
         assert said.startswith("TypeError:")
         assert said.endswith("by name: True True\n")
-        exec(cells["torch-leaks"], names | {"torch": torch, "leak_meter": leak_meter})
+        exec(LESSON["torch-leaks"], names | {"torch": torch, "leak_meter": leak_meter})
         without, with_mask = capsys.readouterr().out.splitlines()
         assert without.startswith("15 of 15 outputs moved")
         assert with_mask.startswith("No leak")
 
 
 class TestSizes:
-    def test_the_table_has_the_published_counts(
-        self, cells: dict[str, str], capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_the_table_has_the_published_counts(self, capsys: pytest.CaptureFixture[str]) -> None:
         exec(
-            cells["size-table"],
+            LESSON["size-table"],
             {"ModelConfig": ModelConfig, "count_parameters": count_parameters},
         )
         rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
@@ -205,25 +197,23 @@ class TestSizes:
         assert in_layers(deep) == 2 * in_layers(base)
         assert in_layers(wide) == pytest.approx(4 * in_layers(base), rel=0.01)
 
-    def test_bert_and_gpt2_are_equal_in_their_layers(self, cells: dict[str, str]) -> None:
+    def test_bert_and_gpt2_are_equal_in_their_layers(self) -> None:
         bert, gpt2 = (parameter_bill(ModelConfig.preset(name)) for name in ("bert-base", "gpt2"))
         differs = {part for part in bert if bert[part] != gpt2[part]}
         assert differs == {"words", "positions", "segments", "pooler"}
         assert gpt2["segments"] == gpt2["pooler"] == 0
-        assert "In the layers the two are equal" in cells["bills-said"]
+        assert "In the layers the two are equal" in LESSON["bills-said"]
 
-    def test_the_layer_and_distilbert_are_those_of_built_models(
-        self, cells: dict[str, str]
-    ) -> None:
+    def test_the_layer_and_distilbert_are_those_of_built_models(self) -> None:
         with torch.device("meta"):
             bert = EncoderOnly(ModelConfig.preset("bert-base"))
         layer = sum(parameter.numel() for parameter in bert.encoder.layers[0].parameters())
-        assert f"For BERT-Base one layer is {layer:,}." in cells["same-machine"]
+        assert f"For BERT-Base one layer is {layer:,}." in LESSON["same-machine"]
         distilbert = count_parameters(ModelConfig.preset("distilbert"))
         assert exercise("13.5").check(distilbert).passed
         assert not exercise("13.5").check(distilbert + 1).passed
 
-    def test_the_counts_in_the_prose_are_right(self, cells: dict[str, str]) -> None:
-        assert re.findall(r"\d+,\d{3},\d{3}", cells["predict-heads-text"]) == [
+    def test_the_counts_in_the_prose_are_right(self) -> None:
+        assert re.findall(r"\d+,\d{3},\d{3}", LESSON["predict-heads-text"]) == [
             f"{count_parameters(ModelConfig.preset('bert-base')):,}"
         ]

@@ -1,0 +1,114 @@
+"""A lesson as its tests read it: what stands in its cells, and what its code makes."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import chdir
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+from viz_transformer.cli.course import find_lesson
+
+#: A cell that hangs must end the test; this is no promise of speed.
+CELL_TIMEOUT_S = 300
+
+
+class Lesson:
+    """One of the course's notebooks; ``lesson["start"]`` is the source of its cell of that id.
+
+    Attributes:
+        path: the notebook's file.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Find a lesson by its number, such as ``"4"``, or ``"clinic"``."""
+        self.path = find_lesson(name).path
+
+    def __getitem__(self, cell_id: str) -> str:
+        return self.cells[cell_id]
+
+    @cached_property
+    def _cells(self) -> list[nbformat.NotebookNode]:
+        return nbformat.read(self.path, as_version=4).cells
+
+    @cached_property
+    def cells(self) -> dict[str, str]:
+        """The source of each cell, by its id, in the lesson's order."""
+        return {cell.id: cell.source for cell in self._cells}
+
+    @cached_property
+    def code(self) -> dict[str, str]:
+        """The source of each cell of code, by its id."""
+        return {cell.id: cell.source for cell in self._cells if cell.cell_type == "code"}
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """What stands in each cell of prose."""
+        return [cell.source for cell in self._cells if cell.cell_type == "markdown"]
+
+    @cached_property
+    def prose(self) -> str:
+        """All that the lesson says, as one line."""
+        return flat(" ".join(self.texts))
+
+    def above(self, cell_id: str) -> str:
+        """What a reader has met, code and prose, on reaching a cell."""
+        ids = list(self.cells)
+        return " ".join(self[each] for each in ids[: ids.index(cell_id)])
+
+    def run(self, *ids: str) -> dict[str, Any]:
+        """Run cells one after another, and return the names that they leave behind.
+
+        Under ``"shown"`` stands what was shown last, as a notebook shows the last line of a cell.
+        """
+        names: dict[str, Any] = {}
+        for each in ids:
+            *lines, last = ast.parse(self[each]).body
+            if isinstance(last, ast.Expr):
+                exec(compile(ast.Module(lines, []), each, "exec"), names)
+                names["shown"] = eval(compile(ast.Expression(last.value), each, "eval"), names)
+            else:
+                exec(compile(self[each], each, "exec"), names)
+        return names
+
+    def run_whole(self, folder: Path) -> dict[str, Any]:
+        """Run all its code, unanswered; what it writes goes to a folder that is thrown away."""
+        with chdir(folder):
+            return self.run(*self.code)
+
+    def prediction(self, cell_id: str, names: dict[str, Any]) -> Any:
+        """Ask what a cell asks, of names that the lesson left behind.
+
+        What else stands in the cell, which may be a training, is not done again.
+        """
+        _, _, call = self[cell_id].rpartition("vt.predict_")
+        return eval(f"vt.predict_{call}", names)
+
+
+def flat(text: str) -> str:
+    """A text as one line: where it is wrapped says nothing."""
+    return " ".join(text.split())
+
+
+def n_pictures(view: Any) -> int:
+    """How many pictures a prediction shows, once it is made."""
+    return sum("<img" in getattr(child, "value", "") for child in view.children)
+
+
+def run_notebook(notebook: nbformat.NotebookNode, folder: Path) -> None:
+    """Run a notebook in a kernel; what it writes goes to a folder that is thrown away.
+
+    Raises:
+        CellExecutionError: if a cell has an error.
+        CellTimeoutError: if one hangs.
+    """
+    NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT_S,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+    ).execute()
