@@ -7,17 +7,15 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
+from tests.lesson_parts import Lesson, run_notebook
+from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
+from viz_transformer.cli.course import exercise_cell, find_lesson
 from viz_transformer.exercises import exercises_of
 from viz_transformer.exercises.course import GRADING, LESSONS
 from viz_transformer.exercises.kinds import Exercise, Function, Mistake, resolved
 
-ROOT = Path(__file__).parents[1]
-SOLUTIONS = ROOT / "teaching" / "solutions"
-#: A cell that hangs must end the test; this is no promise of speed.
-CELL_TIMEOUT_S = 300
-
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 EXERCISES = [one for lesson in LESSONS for one in exercises_of(lesson)]
 MISTAKES = [
     pytest.param(one, mistake, id=f"{one.name}-{number}")
@@ -45,32 +43,13 @@ assert asked.score is not None
 every_lesson = pytest.mark.parametrize("lesson", LESSONS)
 
 
-def notebook_of(lesson: str) -> Path:
-    start = f"{int(lesson):02}_" if lesson.isdigit() else lesson
-    (path,) = (ROOT / "notebooks").glob(f"{start}*.ipynb")
-    return path
-
-
-def cells(lesson: str) -> list[nbformat.NotebookNode]:
-    return nbformat.read(notebook_of(lesson), as_version=4).cells
-
-
-def ids(kind: str, lesson: str) -> list[str]:
-    """The names of the exercises whose cells of this kind stand in the lesson, in their order."""
-    found = (re.fullmatch(rf"{kind}-(\w+)-(\d+)", cell.id) for cell in cells(lesson))
-    return [f"{one[1]}.{one[2]}" for one in found if one]
-
-
 def solutions(lesson: str) -> dict[str, str]:
     """The solved answer cells of a lesson, by exercise."""
-    name = f"lesson_{int(lesson):02}" if lesson.isdigit() else lesson
-    text = (SOLUTIONS / f"{name}.py").read_text(encoding="utf-8")
-    parts = re.split(r"^# %% (\S+)\n", text, flags=re.MULTILINE)
-    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+    return read_solutions(find_lesson(lesson), SOLUTIONS)
 
 
 def test_every_notebook_is_a_lesson_with_exercises() -> None:
-    assert {notebook_of(lesson) for lesson in LESSONS} == set((ROOT / "notebooks").glob("*.ipynb"))
+    assert {find_lesson(lesson).path for lesson in LESSONS} == set(NOTEBOOKS.glob("*.ipynb"))
 
 
 @every_lesson
@@ -84,23 +63,24 @@ def test_a_lesson_has_at_least_three_exercises_each_with_mistakes_and_hints(less
 @every_lesson
 def test_every_exercise_has_its_answer_cell_its_check_cell_and_its_solution(lesson: str) -> None:
     names = [one.name for one in exercises_of(lesson)]
-    assert ids("answer", lesson) == names
-    assert ids("check", lesson) == names
+    found = [one for cell_id in Lesson(lesson).cells if (one := exercise_cell(cell_id))]
+    assert [name for kind, name in found if kind == "answer"] == names
+    assert [name for kind, name in found if kind == "check"] == names
     assert list(solutions(lesson)) == names
 
 
 @every_lesson
 def test_a_lesson_asks_predicts_and_says_what_to_remember(lesson: str) -> None:
-    prose = [cell.source for cell in cells(lesson) if cell.cell_type == "markdown"]
-    code = "\n".join(cell.source for cell in cells(lesson) if cell.cell_type == "code")
-    assert prose[0].startswith("# ")
-    assert "**The question:**" in prose[0]
-    assert re.search(r"vt\.predict(ion|_number|_choice|_row)\(", code)
-    remember = prose[-1].partition("## Remember")[2]
+    here = Lesson(lesson)
+    first, *_, last = here.texts
+    assert first.startswith("# ")
+    assert "**The question:**" in first
+    assert re.search(r"vt\.predict(ion|_number|_choice|_row)\(", "\n".join(here.code.values()))
+    remember = last.partition("## Remember")[2]
     assert re.findall(r"^(\d)\. ", remember, flags=re.MULTILINE) == ["1", "2", "3"]
     assert lesson == "clinic" or "**Next:**" in remember
     name = lesson if lesson.isdigit() else f'"{lesson}"'
-    assert cells(lesson)[-1].source == f"vt.exercises.progress({name})"
+    assert list(here.cells.values())[-1] == f"vt.exercises.progress({name})"
 
 
 @every_lesson
@@ -109,23 +89,18 @@ def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
 ) -> None:
     """Under grading, a check that does not pass is an error of its cell."""
     monkeypatch.setenv(GRADING, "1")
-    notebook = nbformat.read(notebook_of(lesson), as_version=4)
+    notebook = nbformat.read(find_lesson(lesson).path, as_version=4)
     solved = solutions(lesson)
     run = []
     for cell in notebook.cells:
-        kind, _, name = cell.id.partition("-")
+        kind, name = exercise_cell(cell.id) or ("", "")
         if kind == "answer":
-            cell.source = solved[name.replace("-", ".")]
+            cell.source = solved[name]
         run.append(cell)
         if cell.cell_type == "code" and "vt.predict" in cell.source:
             run.append(nbformat.v4.new_code_cell(GUESS))
     notebook.cells = run
-    NotebookClient(
-        notebook,
-        timeout=CELL_TIMEOUT_S,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path)}},
-    ).execute()
+    run_notebook(notebook, tmp_path)
 
 
 @pytest.mark.parametrize(("one", "mistake"), MISTAKES)

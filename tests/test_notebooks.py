@@ -6,14 +6,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
+from tests.lesson_parts import run_notebook
 from tools.notebooks import unclean
 
 NOTEBOOKS_FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(NOTEBOOKS_FOLDER.glob("*.ipynb"))
-#: A cell that hangs must end the test; this is no promise of speed.
-CELL_TIMEOUT_S = 300
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -36,11 +34,4 @@ def test_it_names_a_kernel_that_every_jupyter_has(path: Path) -> None:
 
 @every_notebook
 def test_it_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    # What a lesson writes goes to a folder that is thrown away.
-    NotebookClient(
-        notebook,
-        timeout=CELL_TIMEOUT_S,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path)}},
-    ).execute()
+    run_notebook(nbformat.read(path, as_version=4), tmp_path)
