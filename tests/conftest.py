@@ -1,5 +1,7 @@
 """Checks the model's shapes at run time: this runs before any test imports the package."""
 
+import os
+
 import jaxtyping
 import pytest
 
@@ -20,8 +22,10 @@ def pytest_configure() -> None:
     )
     hypothesis.settings.load_profile("repeatable")
     # The tests' models are tiny: threads would only wait for each other, and on a busy machine
-    # they do so for a hundred times as long as the work takes.
+    # they do so for a hundred times as long as the work takes. The variable is for the kernels
+    # and commands that tests start.
     torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 
 @pytest.fixture(autouse=True)

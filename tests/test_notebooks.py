@@ -1,4 +1,8 @@
-"""Every notebook is stored clean and runs from top to bottom."""
+"""Every notebook is stored clean.
+
+`test_course` runs each from top to bottom with its solutions, and `ui/test_lessons`, in JupyterLab
+and Notebook 7, as it is stored.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.lesson_parts import run_notebook
 from tools.notebooks import unclean
 
 NOTEBOOKS_FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -30,8 +33,3 @@ def test_it_is_a_valid_notebook_stored_without_outputs(path: Path) -> None:
 def test_it_names_a_kernel_that_every_jupyter_has(path: Path) -> None:
     """Without one, JupyterLab asks the reader to choose a kernel before anything else."""
     assert nbformat.read(path, as_version=4).metadata.kernelspec.name == "python3"
-
-
-@every_notebook
-def test_it_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
-    run_notebook(nbformat.read(path, as_version=4), tmp_path)
