@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.ui.conftest import ARTIFACTS, LAPTOP, ROOT, SMALL
@@ -32,7 +32,9 @@ _FAULTS = """
         }
         // A step of the attention stepper that is still to come is left blank on purpose.
         for (const canvas of area.querySelectorAll('.vt :not(.vt-to-come) > canvas')) {
-            if (!canvas.width || !canvas.height || !canvas.checkVisibility()) continue;
+            if (!canvas.width || !canvas.height) continue;
+            // JupyterLab skips the cells far from the window, and nothing is drawn there yet.
+            if (!canvas.checkVisibility({contentVisibilityAuto: true})) continue;
             const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
             if (!data.some(byte => byte)) faults.push(`cell ${cell}: a blank canvas`);
         }
@@ -42,6 +44,8 @@ _FAULTS = """
     return faults;
 }
 """
+#: One of a view's controls may change nothing; another one is tried then.
+_MOVE_MS = 10_000
 #: Notebook 7.6 says this of any notebook, an empty one as well.
 _NOTEBOOK_7S_OWN = "Cannot read properties of undefined (reading 'schema')"
 _SETTLED = """
@@ -71,6 +75,57 @@ def check_outputs(lab: LabPage, name: str) -> None:
         assert lab.page.evaluate(_FAULTS) == [], name
 
 
+#: What a view shows, but for its sliders, which show at once what they were set to.
+_SHOWN = """
+view => JSON.stringify([
+    ...[...view.querySelectorAll('canvas')].map(canvas => canvas.toDataURL()),
+    ...[...view.querySelectorAll('img')].map(image => image.src),
+    ...[...view.querySelectorAll('*')]
+        .filter(part => !part.children.length && !part.closest('.vt-slider, select'))
+        .map(part => part.textContent),
+])
+"""
+_CONTROLS = "input[type=range], select, canvas[tabindex='0'], button"
+_VIEWS = ".vt:not(.vt .vt)"
+
+
+def check_answers(lab: LabPage, name: str) -> int:
+    """Move something in every view, and hold it to show something else then; count the views."""
+    n_views = 0
+    for index in outputs(lab):
+        lab.select_cell(index)
+        lab.output(index).wait_for()
+        for view in lab.output(index).locator(_VIEWS).all():
+            n_views += 1
+            moved = (_moves(view, control) for control in view.locator(_CONTROLS).all())
+            assert any(moved), f"{name}: nothing moves the view of cell {index}"
+    return n_views
+
+
+def _moves(view: Locator, control: Locator) -> bool:
+    """Whether a control that can be used changes what its view shows."""
+    if not (control.is_visible() and control.is_enabled()):
+        return False
+    before = view.evaluate(_SHOWN)
+    kind = control.evaluate("one => one.localName")
+    if kind == "select":
+        control.select_option(index=1 - min(1, control.evaluate("one => one.selectedIndex")))
+    elif kind == "button":
+        control.click()
+    else:
+        control.focus()
+        control.press("ArrowRight")
+        control.press("ArrowRight")
+    with contextlib.suppress(PlaywrightTimeoutError):
+        view.page.wait_for_function(
+            f"([view, before]) => ({_SHOWN})(view) !== before",
+            arg=[view.element_handle(), before],
+            timeout=_MOVE_MS,
+        )
+        return True
+    return False
+
+
 @pytest.fixture(scope="module")
 def notebook_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     """Return one Notebook 7 with a copy of the lessons in its folder."""
@@ -98,6 +153,7 @@ def test_in_jupyterlab_on_a_laptop_and_dark_on_a_projector(lab: LabPage, lesson:
         lab.set_theme(theme)
         lab.page.set_viewport_size(size)
         check_outputs(lab, f"{lesson}-{theme}")
+    assert check_answers(lab, lesson)
     assert lab.errors == []
 
 
@@ -106,4 +162,5 @@ def test_in_notebook_7(notebook_7: LabPage, lesson: str) -> None:
     notebook_7.open(f"{lesson}.ipynb")
     notebook_7.run_all()
     check_outputs(notebook_7, f"{lesson}-notebook7")
+    assert check_answers(notebook_7, lesson)
     assert set(notebook_7.errors) <= {_NOTEBOOK_7S_OWN}
