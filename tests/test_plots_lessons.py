@@ -73,6 +73,8 @@ def test_a_start_shows_logits_and_the_loss_here() -> None:
     assert right.get_title("left") == "loss 50.0"
     assert "$a$, just read, 30.0" in figure.alt_text
     figure.canvas.draw()
+    for axis in (right.xaxis, right.yaxis):
+        assert figure.bbox.containsx(axis.label.get_window_extent().x1)
     with pytest.raises(UserError, match="there are 5 tokens"):
         plot_start([1.0], TOKENS, read=0, wanted=0)
     plot_start(logits, TOKENS, read=3, wanted=4).canvas.draw()

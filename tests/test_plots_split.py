@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -54,6 +56,17 @@ def test_wide_vectors_are_drawn_without_names() -> None:
     figure = plot_split([f"<b>{n}$" for n in range(25)], 64, 4)
     assert not figure.axes[0].texts
     figure.canvas.draw()
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 4, 8])
+def test_what_is_written_does_not_touch(n_heads: int) -> None:
+    figure = plot_split(("the", "black", "cat", "sleeps"), 8, n_heads)
+    figure.canvas.draw()
+    titles = [ax._left_title.get_window_extent() for ax in figure.axes[1:]]
+    sleeps = [text.get_window_extent() for text in figure.axes[0].texts[-8:]]
+    for boxes in (titles, sleeps):
+        assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+    assert titles[-1].x1 < figure.bbox.x1
 
 
 @pytest.mark.parametrize(("words", "n_heads"), [((), 2), (WORDS, 3), (WORDS, 0)])

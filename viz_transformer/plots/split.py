@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_WRITTEN = 16  # numbers in a row: more have no room for their names
+_MOST_LARGE = 8  # more have room for small names only
+_MOST_HEADS_LARGE = 4  # beside each other, before their titles touch
 
 
 def plot_split(
@@ -56,18 +58,19 @@ def plot_split(
     else:
         heads = x.reshape(n_heads, n_words, d_head)
     names = [label(word) for word in words]
-    figure = plt.figure(figsize=(9, 1.5 + 0.56 * n_words), layout="constrained")
+    figure = plt.figure(figsize=(7.6, 1.5 + 0.56 * n_words), layout="constrained")
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
     grid = figure.add_gridspec(2, n_heads)
     whole = figure.add_subplot(grid[0, :])
     _draw(whole, x, d_model, names)
     whole.set_title(f"x [{n_words}, {d_model}]: a row for each word", loc="left", size=10)
-    whole.set_yticks(range(n_words), names, fontproperties=label_font(9), parse_math=False)
+    whole.set_yticks(range(n_words), names, fontproperties=label_font(10), parse_math=False)
     for head, numbers in enumerate(heads):
         ax = figure.add_subplot(grid[1, head])
         _draw(ax, numbers, d_model, names)
-        ax.set_title(f"head {head} [{n_words}, {d_head}]", loc="left", size=10)
+        size = 10 if n_heads <= _MOST_HEADS_LARGE else 8
+        ax.set_title(f"head {head} [{n_words}, {d_head}]", loc="left", size=size)
         ax.set_yticks([])
     how = "reshape, then transpose" if transposed else "reshape alone"
     figure.suptitle(f"Split by {how}", x=0.01, ha="left", weight="bold")
@@ -96,7 +99,7 @@ def _draw(ax: Axes, numbers: np.ndarray, d_model: int, names: Sequence[str]) -> 
                 ha="center",
                 va="center",
                 color=ink_on(colour),
-                fontproperties=label_font(7.5),
+                fontproperties=label_font(10 if d_model <= _MOST_LARGE else 7.5),
                 parse_math=False,
             )
     ax.set_xticks([])

@@ -178,13 +178,13 @@ def plot_start(
             f"logits has shape {list(values.shape)}, and there are {len(tokens)} tokens"
         )
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9.4, 3.4), layout="constrained", width_ratios=[1.7, 1]
+        1, 2, figsize=(8, 3.4), layout="constrained", width_ratios=[1.7, 1]
     )
     plt.close(figure)  # shown once, by whoever gets it
     colours = ["#9aa3b2"] * len(values)
     colours[read], colours[wanted] = _READ, _WANTED
     left.bar(range(len(values)), values, color=colours)
-    font = {"fontproperties": label_font(7), "parse_math": False}
+    font = {"fontproperties": label_font(8), "parse_math": False}
     left.set_xticks(range(len(values)), [label(token) for token in tokens], rotation=90, **font)
     for place, colour, said in ((read, _READ, "just read"), (wanted, _WANTED, "should be written")):
         told = f"{label(tokens[place])}, {said}: {values[place]:.1f}".replace("-", "−")
@@ -207,7 +207,8 @@ def plot_start(
     right.set_yscale("log")
     right.yaxis.set_major_formatter("{x:g}")
     right.xaxis.set_major_formatter("{x:g}")
-    right.set(xlabel="standard deviation of the embeddings", ylabel="loss before training")
+    right.set_xlabel("standard deviation of the embeddings", size=9)
+    right.set_ylabel("loss before training", size=9)
     for ax in (left, right):
         _quiet(ax)
     at = "" if here is None else f" Standard deviation {here[0]:.3g}: loss {here[1]:.1f}."
