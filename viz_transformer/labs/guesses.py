@@ -208,6 +208,7 @@ class RowGuess(Guess):
         ]
         row = ipywidgets.HBox(self._sliders, layout=ipywidgets.Layout(flex_flow="row wrap"))
         button = _button("Predict", lambda: self._try([one.value for one in self._sliders]))
+        button.layout.align_self = "flex-start"  # as wide as its word, not as the cell
         super().__init__(question, [row, button], **rest)
 
     def _checked(self, value: Any) -> list[float]:

@@ -48,7 +48,8 @@ class TranslationLab(WithStill, ipywidgets.VBox):
             description=_capital(source),
             placeholder="type a sentence and press Enter",
             continuous_update=False,
-            layout=ipywidgets.Layout(width="min(100%, 44rem)"),
+            # Stretched by the box, not 100%: the margin would carry that out of the cell.
+            layout=ipywidgets.Layout(width="auto", max_width="44rem"),
         )
         self._translated = ipywidgets.HTML(description=_capital(target))
         self._problem = ipywidgets.HTML()
