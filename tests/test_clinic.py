@@ -306,8 +306,8 @@ def test_the_lab_of_ward_2_opens_on_a_mistake_that_it_knows() -> None:
     from viz_transformer.widgets.mask_state import MISTAKES
 
     assert "inverted" in MISTAKES
-    assert len(MISTAKES) - 1 == 4  # “its four mistakes, and one more”
-    assert "its four mistakes, and one more" in LESSON.prose
+    assert len(MISTAKES) - 1 == 4  # “the last four of its mistakes”: two more are no setting of it
+    assert "the last four of its mistakes, and one more" in LESSON.prose
 
 
 @pytest.mark.parametrize(

@@ -242,3 +242,9 @@ def test_each_is_a_table_as_text_and_as_html_and_as_a_widget() -> None:
         assert page.count("<tr>") == 1 + len(table.rows())
         assert "<b>" not in page.replace("<b>" + table.verdict(), "")
         assert table.widget().value == page
+
+
+def test_a_narrow_table_breaks_its_lines_between_shapes_and_never_inside_one() -> None:
+    page = trace_shapes(torch.matmul, torch.randn(1, 2, 3), torch.randn(1, 3, 4))._repr_html_()
+    assert "[1,\u00a02,\u00a03]  [1,\u00a03,\u00a04]" in page
+    assert "white-space: pre;" not in page

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import ipywidgets
 
-_CELL = "text-align: left; padding: 2px 12px 2px 0; white-space: pre; vertical-align: top"
+_CELL = "text-align: left; padding: 2px 12px 2px 0; white-space: pre-wrap; vertical-align: top"
 #: A tint that shows on a light page and on a dark one, and leaves the letters their colour.
-_ALARM = "background: color-mix(in srgb, var(--jp-warn-color1, #e65100) 30%, transparent)"
+_ALARM = (
+    "background: color-mix(in srgb, var(--jp-warn-color1, #e65100) 30%, transparent); "
+    "overflow-wrap: anywhere"  # a parameter's name is long, and no column may leave the cell
+)
 
 
 class Cell(NamedTuple):
@@ -75,5 +79,7 @@ class Table:
 
 def _html(cell: Cell) -> str:
     text = html.escape(cell.text)
+    if not cell.code:  # a line ends between two shapes, never inside one
+        text = re.sub(r"\[[^]]*\]", lambda shape: shape[0].replace(" ", "\u00a0"), text)
     style = f"{_CELL}; {_ALARM}" if cell.alarm else _CELL
     return f'<td style="{style}">{f"<code>{text}</code>" if cell.code and text else text}</td>'
