@@ -111,6 +111,15 @@ def test_the_start_is_absurd_or_reasonable_by_one_number(untrained: UntrainedMod
     assert 20 < large.loss / small.loss < 35
 
 
+def test_too_small_a_start_hears_no_word(untrained: UntrainedModel) -> None:
+    assert "from a standard deviation of 0.02 upwards" in LESSON.prose
+    assert all(untrained.start(std).echo == 1 for std in (0.02, 0.1, 2.0))
+    assert "At 0.005 the loss is that of an even bet" in LESSON.prose
+    start = untrained.start(0.005)
+    assert start.loss == pytest.approx(math.log(35), abs=0.02)
+    assert start.echo < 0.6
+
+
 def test_every_draw_starts_alike() -> None:
     other = UntrainedModel(seed=1)
     assert other.start(1.0).loss == pytest.approx(292, rel=0.02)
@@ -134,10 +143,25 @@ def test_the_even_bet_is_told_right() -> None:
 
 @pytest.mark.parametrize(
     ("cell", "secret"),
-    [("predict-padding", "five"), ("predict-loss", "294"), ("predict-nearest", "adjective")],
+    [
+        ("predict-padding", "five"),
+        ("predict-nearest", "adjective"),
+        ("predict-nearest", "too scared"),
+        ("predict-likeness", "drowned"),
+        ("predict-loss", "294"),
+        ("predict-loss", "ignorant"),
+    ],
 )
 def test_no_prediction_is_given_away_above_it(cell: str, secret: str) -> None:
-    assert secret not in LESSON.above(cell)
+    # What is said afterwards stands in the cell's code, where it is read before.
+    assert secret not in LESSON.above(cell) + LESSON[cell]
+
+
+@pytest.mark.usefixtures("folder_thrown_away")
+def test_next_to_a_word_beats_the_same_word_far_away() -> None:
+    names = LESSON.run("sentences", "lengths", "predict-likeness")
+    names["shown"].guess = "the first “the” and “cat” beside it"
+    assert names["shown"].score == 1
 
 
 def test_the_start_can_be_drawn_after_xavier_and_nothing_else() -> None:
