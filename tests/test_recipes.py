@@ -13,6 +13,7 @@ import viz_transformer.recipes as recipes
 from viz_transformer.cli import main
 from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
+from viz_transformer.model.threads import threads
 from viz_transformer.translator import load_translator
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
@@ -91,3 +92,11 @@ def test_half_trained_the_shorter_text_wins_without_length_normalisation() -> No
     assert short.log_prob > whole.log_prob
     for penalty in (0.6, 1.0):
         assert translator.translate("good morning", length_penalty=penalty).text == "buenos dias"
+
+
+def test_a_half_trained_model_is_the_same_on_any_number_of_threads() -> None:
+    """Lesson 11 quotes its log-probabilities; on two threads this one was −2.19."""
+    with threads(2):
+        translator = recipes.six_pairs_translator(n_steps=70, seed=7)
+    total = translator.log_probs("good morning", "buenos").sum()
+    assert total == pytest.approx(-2.184, abs=0.0005)
