@@ -81,7 +81,7 @@ def test_each_candidate_tells_its_share_and_why_it_may_not_be() -> None:
     assert first["<eos>"].reason == "the text has 0 words and needs at least 1"
     assert first["<pad>"].status == "forbidden"
     (drawn,) = (c for c in first.values() if c.status == "kept")
-    assert drawn.share == 1
+    assert (drawn.share, drawn.reason) == (1, "drawn")
     (other,) = (c for c in first.values() if c.token in ("a", "b") and c is not drawn)
     assert other.reason == "left out by top_k=1"
 

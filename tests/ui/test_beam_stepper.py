@@ -231,6 +231,10 @@ def test_sampling_shows_what_the_filters_leave(
     strip.nth(1).click()
     expect(root.locator(".vt-step-bar output")).to_have_text(f"2 of {len(search.steps)}")
     expect(root.locator(".vt-tree")).to_be_hidden()
+    page.set_viewport_size({"width": 560, "height": 768})  # a cell of a lesson on a projector
+    drawn(root)
+    cut_off = "box => box.scrollWidth - box.clientWidth"
+    assert root.locator(".vt-distribution").evaluate(cut_off) == 0
 
 
 def test_named_searches_without_a_model(page: Page, tmp_path: Path) -> None:

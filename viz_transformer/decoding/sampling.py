@@ -163,9 +163,9 @@ class _Draws:
             why = self._rules.why_barred(token, step, self._numbers[place])
             if token == drawn:
                 status = "finished" if token == words.eos_id else "kept"
-                reason = f"drawn, with probability {share:.3f}"
+                reason = "drawn"
             elif share > 0:
-                status, reason = "pruned", f"not drawn, with probability {share:.3f}"
+                status, reason = "pruned", "not drawn"
             else:
                 status, reason = "forbidden", why or f"left out by {self._left_out_by()}"
             candidates.append(

@@ -62,7 +62,7 @@ export function distributionTable(parent) {
   let shown = null;
 
   function set({ candidates, step, steps, settings }) {
-    const told = `Step ${step + 1} of ${steps}, the most probable words: above, as the model has them; below, what ${settings} leaves`;
+    const told = `Step ${step + 1} of ${steps}, the most probable words. Upper bar: as the model has them; lower bar: what ${settings} leaves`;
     if (caption.textContent !== told) caption.textContent = told;
     if (candidates === shown) return;
     shown = candidates;

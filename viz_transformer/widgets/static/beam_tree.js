@@ -5,7 +5,7 @@ import { element } from "./controls.js";
 import { visible } from "./text.js";
 
 // In units of the text's size.
-const [COLUMN, NODE, ROW, HEAD, FIRST] = [12.2, 9.6, 1.8, 1.9, 5.4];
+const [COLUMN, NODE, ROW, HEAD, FIRST] = [12.8, 10.4, 1.8, 1.9, 5.4];
 const SVG = "http://www.w3.org/2000/svg";
 
 /** A candidate as its node names it: a finished one by its score, any other by log-probability. */
