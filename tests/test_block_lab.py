@@ -74,6 +74,13 @@ def test_the_picture_of_gradients_keeps_its_axis_and_says_what_is_beyond() -> No
     assert "odd" in ax.figure.alt_text
 
 
+def test_the_first_numbers_stand_clear_of_the_axis() -> None:
+    ax = plot_gradients([1.0] * 6, [0.0] * 5 + [3.1])
+    ax.figure.draw_without_rendering()
+    below = next(text for text in ax.texts if text.get_text().startswith("below"))
+    assert below.get_window_extent().x0 > ax.get_window_extent().x0
+
+
 @pytest.mark.parametrize(("norms", "message"), [([], "no layer"), ([-1.0], "never below 0")])
 def test_what_is_no_norm_is_refused(norms: list[float], message: str) -> None:
     with pytest.raises(UserError, match=message):

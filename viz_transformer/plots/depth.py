@@ -65,9 +65,10 @@ def plot_gradients(
             ax.annotate(
                 _told(norms[layer]),
                 (layers[layer], shown[layer]),
-                (0, 7 if name == "decoder" else -14),
+                (-5 if layer == 0 and norms.size > 1 else 0, 7 if name == "decoder" else -14),
                 textcoords="offset points",
-                ha="center",
+                # Under the first point a long number would cross the axis.
+                ha="left" if layer == 0 and norms.size > 1 else "center",
                 size=9,
                 color=style["color"],
             )
@@ -79,7 +80,7 @@ def plot_gradients(
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_xlabel("layer, from the one that reads the words", color="0.35")
-    ax.set_ylabel("norm of the layer's gradient", color="0.35")
+    ax.set_ylabel("size of the layer's gradient", color="0.35")
     ax.set_title(title, loc="left", weight="bold", size=11)
     ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.14))
     return ax
