@@ -111,6 +111,7 @@ def test_a_row_that_is_none_is_refused(row: object) -> None:
 def test_sliders_draw_the_row() -> None:
     asked = vt.predict_row("where?", ["el", "gato"], [0.0, 1.0])
     sliders, button = asked.children[1].children, asked.children[2]
+    assert button.layout.align_self == "flex-start"  # not stretched over the cell
     button.click()
     assert "some weight" in words(asked)
     sliders[1].value = 0.4
