@@ -70,6 +70,10 @@ def test_its_views_appear_on_the_first_run(lesson: LabPage) -> None:
             expect(explorer.root).to_have_attribute("data-theme", theme)
             assert min(explorer.colours().values()) > 5, (look, explorer.colours())
             lesson.screenshot(f"lesson01-{name}-{look}")
+        shown = output(lesson, "lab")
+        field = shown.get_by_label("English").bounding_box()
+        cell_box = shown.bounding_box()
+        assert field["x"] + field["width"] <= cell_box["x"] + cell_box["width"], look
         shown = output(lesson, "predict")
         expect(shown.get_by_role("button", name="tired", exact=True)).to_be_visible()
         lesson.screenshot(f"lesson01-predict-{look}")
