@@ -22,6 +22,8 @@ MISTAKES = [
     for one in EXERCISES
     for number, mistake in enumerate(one.wanted.mistakes, start=1)
 ]
+#: In the source of a cell that asks for a prediction.
+ASKS = re.compile(r"\bvt\.predict(ion|_number|_choice|_row)\(")
 #: Run after a cell that asks for a prediction: whatever is guessed, the answer is then shown.
 GUESS = """
 from viz_transformer.labs.guesses import ChoiceGuess, NumberGuess, RowGuess
@@ -70,17 +72,25 @@ def test_every_exercise_has_its_answer_cell_its_check_cell_and_its_solution(less
 
 
 @every_lesson
-def test_a_lesson_asks_predicts_and_says_what_to_remember(lesson: str) -> None:
+def test_a_lesson_asks_and_says_what_to_remember(lesson: str) -> None:
     here = Lesson(lesson)
     first, *_, last = here.texts
     assert first.startswith("# ")
     assert "**The question:**" in first
-    assert re.search(r"vt\.predict(ion|_number|_choice|_row)\(", "\n".join(here.code.values()))
     remember = last.partition("## Remember")[2]
     assert re.findall(r"^(\d)\. ", remember, flags=re.MULTILINE) == ["1", "2", "3"]
     assert lesson == "clinic" or "**Next:**" in remember
     name = lesson if lesson.isdigit() else f'"{lesson}"'
     assert list(here.cells.values())[-1] == f"vt.exercises.progress({name})"
+
+
+@every_lesson
+def test_a_lesson_asks_for_predictions_and_folds_their_code(lesson: str) -> None:
+    """The answer stands in it."""
+    cells = nbformat.read(find_lesson(lesson).path, as_version=4).cells
+    asking = [cell for cell in cells if cell.cell_type == "code" and ASKS.search(cell.source)]
+    assert asking
+    assert all(cell.metadata.get("jupyter") == {"source_hidden": True} for cell in asking)
 
 
 @every_lesson
@@ -97,7 +107,7 @@ def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
         if kind == "answer":
             cell.source = solved[name]
         run.append(cell)
-        if cell.cell_type == "code" and "vt.predict" in cell.source:
+        if cell.cell_type == "code" and ASKS.search(cell.source):
             run.append(nbformat.v4.new_code_cell(GUESS))
     notebook.cells = run
     run_notebook(notebook, tmp_path)
