@@ -30,7 +30,7 @@ test: lint $(VENV)/.ready-test ## lint, then the tests, those in a real browser 
 	$(BIN)/python -m tools.ensure chromium
 	$(pytest) -m "not slow" $(TEST_FLAGS)
 
-test-slow: $(VENV)/.ready-test ## long texts and long use in a real browser
+test-slow: $(VENV)/.ready-test ## every lesson and view in JupyterLab, long texts and long use
 	$(BIN)/python -m tools.ensure chromium
 	$(pytest) -m slow $(TEST_FLAGS)
 

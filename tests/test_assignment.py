@@ -142,6 +142,7 @@ def points(folder: Path, student: str) -> dict[str, tuple[float, float]]:
         }
 
 
+@pytest.mark.slow
 def test_students_get_neither_solutions_nor_the_strict_mark(graded: Path) -> None:
     released = graded / "release" / LESSON.path.stem / LESSON.path.name
     text = released.read_text(encoding="utf-8")
@@ -159,12 +160,14 @@ def test_students_get_neither_solutions_nor_the_strict_mark(graded: Path) -> Non
     assert "Write your answer above." in answer.source
 
 
+@pytest.mark.slow
 def test_a_right_submission_gets_every_point(graded: Path) -> None:
     given = points(graded, "right")
     assert set(given) == {one.name for one in exercises_of(LESSON.key)}
     assert set(given.values()) == {(1, 1)}
 
 
+@pytest.mark.slow
 def test_a_wrong_submission_loses_the_points_of_what_is_wrong(graded: Path) -> None:
     given = points(graded, "wrong")
     assert {name for name, (score, _) in given.items() if score == 0} == {"3.2", "3.3"}

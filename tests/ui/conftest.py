@@ -22,6 +22,17 @@ _ASKED = "the page asked for something that is not on this machine"
 LOOKS = [(theme, size) for size in (LAPTOP, SMALL) for theme in ("light", "dark")]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what opens a notebook of its own in JupyterLab to `make test-slow`.
+
+    It takes ten seconds and more each time. What shares one notebook (`kept_lab`) stays.
+    """
+    for item in items:
+        if "lab" in getattr(item, "fixturenames", ()) and item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Return Chromium; it is a failure, never a skip, that there is none."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from matplotlib.figure import Figure
+
 from tests.hand_made import hostile_trace, make_trace
 from tests.hand_made_training import make_training
 from viz_transformer import labs
+from viz_transformer.plots import plot_softmax
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.beam_stepper import BeamStepper
 from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.figure_lab import figure_lab
 from viz_transformer.widgets.tour import tour
 from viz_transformer.widgets.training_scrubber import watch_training
 from viz_transformer.widgets.view import View
@@ -20,6 +24,12 @@ TOUR = [
     {"caption": "Where “gato” looks.", "state": {"layer": 1, "head": 2, "query": 1}},
     {"caption": "The encoder.", "state": {"kind": "encoder", "layer": 0, "head": 0, "query": None}},
 ]
+
+
+def sharpened(times: int) -> Figure:
+    """Draw two scores and their weights."""
+    return plot_softmax([0.0, float(times)], ["black", "cat"])
+
 
 #: Each kind of view, in each state that looks unlike the others.
 EVERY_VIEW: dict[str, Callable[[], View]] = {
@@ -33,7 +43,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "beam stepper": lambda: labs.beam_stepper(load_translator()),
     "beam stepper of draws": lambda: BeamStepper(load_translator().sample(SENTENCE, 2.0)),
     "tour": lambda: tour(explore(make_trace()), TOUR),
-    "figure lab": labs.softmax_lab,
+    "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
 
