@@ -121,6 +121,19 @@ def test_a_second_ctrl_c_stops_at_once_and_the_last_look_stands(tmp_path: Path) 
     assert weights(tmp_path / "own") == weights(tmp_path / "whole")
 
 
+def test_pieces_that_are_drawn_anew_are_the_same_after_a_stop(tmp_path: Path) -> None:
+    given = {
+        "training": replace(TRAINING, piece_dropout=0.3),
+        "vocabulary": files.vocabulary_for(TRAIN, n_tokens=400, words=False),
+    }
+    train(tmp_path / "whole", **given)
+    train(tmp_path / "half", **given, minutes=0)
+    train(tmp_path / "half", **given, resume=True)
+    assert weights(tmp_path / "half") == weights(tmp_path / "whole")
+    train(tmp_path / "usual", **{**given, "training": TRAINING})
+    assert weights(tmp_path / "usual") != weights(tmp_path / "whole")
+
+
 def test_it_stops_when_its_minutes_are_over_and_keeps_what_was_learned(tmp_path: Path) -> None:
     done = train(tmp_path / "own", minutes=0)
     assert (done.step, done.stopped) == (1, "after 0 minutes")
@@ -222,6 +235,10 @@ def test_the_commands_train_judge_and_translate(
         (["train", "--source", "{table}"], "give --source with --target"),
         (["train", "--pairs", "{tmp}/none", "--out", "{tmp}/own"], "none"),
         (["train", "--pairs", "{table}", "--out", "{tmp}/own", "--resume"], "no checkpoint folder"),
+        (
+            ["train", "--pairs", "{table}", "--out", "{tmp}/own", "--piece-dropout", "0.1"],
+            "piece_dropout=0.1 needs pieces of words",
+        ),
         (["train", "--pairs", "{table}", "--out", "{tmp}/own", "--d-model", "7"], "n_heads=4"),
         (["train", "--pairs", "{table}", "--out", "{tmp}/own", "--device", "abacus"], "device="),
         (["evaluate", "{tmp}/none"], "no checkpoint folder"),

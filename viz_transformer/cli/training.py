@@ -73,7 +73,10 @@ _SIZES = {
     "learning_rate": float,
     "warmup_steps": int,
     "label_smoothing": float,
+    "piece_dropout": float,
 }
+
+_OF_TRAINING = ("batch_tokens", "learning_rate", "warmup_steps", "label_smoothing", "piece_dropout")
 
 
 def _add_pairs(parser: Any, what: str, prefix: str = "") -> None:
@@ -160,7 +163,7 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
     }
     if options.schedule:
         training["schedule"] = options.schedule
-    for name in ("batch_tokens", "learning_rate", "warmup_steps", "label_smoothing"):
+    for name in _OF_TRAINING:
         if name in given:
             training[name] = given.pop(name)
     if options.threads:

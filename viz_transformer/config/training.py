@@ -26,11 +26,13 @@ class TrainConfig(JsonConfig):
         schedule: what follows the warm-up: ``"cosine"``, ``"inverse_sqrt"`` (the paper) or
             ``"constant"``; see `training.learning_rate`.
         label_smoothing: probability mass spread over the other tokens, 0 up to but not 1.
+        piece_dropout: probability of leaving out a merge while the training sentences are cut into
+            pieces of words, drawn anew each time (BPE-dropout, Provilkov et al. 2020).
         max_grad_norm: the gradient's norm is clipped to this.
         precision: ``"bfloat16"`` computes products of matrices in bfloat16 (autocast), faster
             where the hardware has it; weights, sums and the loss stay float32.
         fused: whether Adam updates all weights in one pass: faster, its last bits other ones.
-        seed: fixes initial weights, dropout and the order of the batches.
+        seed: fixes initial weights, dropout, and the order and the pieces of the batches.
 
     Raises:
         UserError: if a value is out of range.
@@ -44,6 +46,7 @@ class TrainConfig(JsonConfig):
     warmup_steps: int = 200
     schedule: Schedule = "cosine"
     label_smoothing: float = 0.0
+    piece_dropout: float = 0.0
     max_grad_norm: float = 1.0
     precision: Precision = "float32"
     fused: bool = True
@@ -62,4 +65,5 @@ class TrainConfig(JsonConfig):
         check_choice("precision", self.precision, get_args(Precision))
         check_real("learning_rate", self.learning_rate, minimum=0.0, below=float("inf"))
         check_real("label_smoothing", self.label_smoothing, minimum=0.0, below=1.0)
+        check_real("piece_dropout", self.piece_dropout, minimum=0.0, below=1.0)
         check_real("max_grad_norm", self.max_grad_norm, minimum=0.0, below=float("inf"))

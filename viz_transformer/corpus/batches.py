@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.files import TextPair
-from viz_transformer.vocabulary import Tokeniser
+from viz_transformer.errors import UserError
+from viz_transformer.vocabulary import Subwords, Tokeniser
 
 #: How many batches are drawn together and sorted by length, so that little is padding.
 _BATCHES_PER_POOL = 32
@@ -42,6 +44,7 @@ def batches(
     seed: int,
     *,
     batch_tokens: int | None = None,
+    piece_dropout: float = 0.0,
     start: int = 0,
 ) -> Iterator[Batch]:
     """Yield batches without end, every pair once an epoch, in an order fixed by the seed.
@@ -54,17 +57,52 @@ def batches(
         batch_size: sentences a batch.
         seed: fixes the order.
         batch_tokens: padded tokens a batch at the most, in place of `batch_size`.
+        piece_dropout: probability of leaving out a merge of pieces, drawn anew each time that a
+            sentence comes. Smaller pieces are more of them: they may exceed `batch_tokens`.
         start: batches that are left out at the beginning: those of a training that goes on.
+
+    Raises:
+        UserError: if pieces are to be left out of a vocabulary that has none.
     """
-    encoded = [
-        (vocabulary.source_ids(text(one.source)), vocabulary.target_ids(text(one.target)))
-        for one in pairs
-    ]
+    rng = Random()
+    loose = loosened(vocabulary, piece_dropout, rng)
+    encoded = [_encoded(one, vocabulary) for one in pairs]
+    most = max(len(ids) for both in encoded for ids in both)
     for number, chunk in enumerate(_order(encoded, batch_size, seed, batch_tokens)):
         if number < start:
             continue
-        sources, targets = zip(*(encoded[pair] for pair in chunk), strict=True)
+        chosen = [encoded[pair] for pair in chunk]
+        if loose is not None:
+            rng.seed(f"{seed} {number}")  # of each batch alone: a training may go on at any
+            drawn = [_encoded(pairs[pair], loose) for pair in chunk]
+            chosen = [  # no sentence becomes longer than the longest: the model's reach is given
+                new if max(map(len, new)) <= most else old
+                for new, old in zip(drawn, chosen, strict=True)
+            ]
+        sources, targets = zip(*chosen, strict=True)
         yield Batch(pad(sources, vocabulary.pad_id), pad(targets, vocabulary.pad_id))
+
+
+def loosened(vocabulary: Tokeniser, piece_dropout: float, rng: Random) -> Tokeniser | None:
+    """Return the vocabulary that cuts words another way each time; None where none is wanted.
+
+    Raises:
+        UserError: if one is wanted of a vocabulary that has no pieces.
+    """
+    if not piece_dropout:
+        return None
+    if not isinstance(vocabulary, Subwords):
+        raise UserError(
+            f"piece_dropout={piece_dropout:g} needs pieces of words, and this vocabulary holds "
+            "whole ones; give 0, or learn pieces"
+        )
+    return vocabulary.loosened(piece_dropout, rng)
+
+
+def _encoded(
+    pair: SentencePair | TextPair, vocabulary: Tokeniser
+) -> tuple[Sequence[int], Sequence[int]]:
+    return vocabulary.source_ids(text(pair.source)), vocabulary.target_ids(text(pair.target))
 
 
 def text(side: str | Sequence[str]) -> str:

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from random import Random
 
 import torch
 
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import ModelConfig, TrainConfig
-from viz_transformer.corpus.batches import batches
+from viz_transformer.corpus.batches import batches, loosened
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.split import refuse_leaks, too_long
 from viz_transformer.errors import UserError
@@ -149,9 +150,9 @@ def train_files(
 
     Raises:
         FileError: if the folder cannot be read or written.
-        UserError: if validation pairs stand in training, pairs are too long, settings were
-            others before, or the loss is no number any more; the checkpoint of the last look
-            stands.
+        UserError: if validation pairs stand in training, pairs are too long, there are no pieces
+            to drop, settings were others before, or the loss is no number any more; the checkpoint
+            of the last look stands.
     """
     folder = Path(folder)
     refuse_leaks(train, {"validation": validation, "test": test or ()})
@@ -159,6 +160,7 @@ def train_files(
         vocabulary = Checkpoint.load(folder).vocabulary
     elif vocabulary is None:
         vocabulary = vocabulary_for(train, (*validation, *(test or ())))
+    loosened(vocabulary, training.piece_dropout, Random())  # refused before anything is written
     model = replace(model, vocab_size=len(vocabulary))
     train = _short_enough(train, vocabulary, model.max_length, drop_long)
     validation = _short_enough(validation, vocabulary, model.max_length, drop_long)
@@ -209,6 +211,7 @@ def train_files(
         training.batch_size,
         training.seed,
         batch_tokens=training.batch_tokens,
+        piece_dropout=training.piece_dropout,
         start=run.step * training.accumulate,
     )
     records = run.fit(map(own_share, stream))

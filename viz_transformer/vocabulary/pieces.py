@@ -8,6 +8,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from viz_transformer.errors import UserError
@@ -84,6 +86,52 @@ def make_cutter(
     @lru_cache(maxsize=2**16)
     def cut(word: str) -> tuple[int, ...]:
         return tuple(encoder.encode(word).ids)
+
+    return cut
+
+
+def make_loose_cutter(
+    ids: Mapping[str, int], merges: Sequence[tuple[str, str]], left_out: float, rng: Random
+) -> Callable[[str], tuple[int, ...]]:
+    """Return a function that cuts a word into ids, another way each time (BPE-dropout).
+
+    Whenever two pieces are to be merged, each place where that could be is left out with the
+    probability `left_out`. A character that is no piece is its bytes, as in `make_cutter`.
+
+    Raises:
+        UserError: if the library is missing.
+
+    Source: Provilkov, Emelianenko and Voita 2020, algorithm 1.
+    """
+    borders = _library().Tokenizer(_library().models.BPE())
+    _set_borders(borders)
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+
+    @lru_cache(maxsize=2**16)
+    def runs(word: str) -> list[str]:
+        return [run for run, _ in borders.pre_tokenizer.pre_tokenize_str(word)]
+
+    def merged(pieces: list[str]) -> list[str]:
+        while True:
+            found = [
+                (ranks[pair], at)
+                for at, pair in enumerate(pairwise(pieces))
+                if pair in ranks and rng.random() >= left_out
+            ]
+            if not found:
+                return pieces
+            _, at = min(found)
+            pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
+
+    def cut(word: str) -> tuple[int, ...]:
+        pieces = [piece for run in runs(word) for piece in merged(list(run))]
+        return tuple(
+            index
+            for piece in pieces
+            for index in (
+                [ids[piece]] if piece in ids else [ids[f"<0x{one:02X}>"] for one in piece.encode()]
+            )
+        )
 
     return cut
 

@@ -12,9 +12,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from random import Random
 
 from viz_transformer.errors import UserError
-from viz_transformer.vocabulary.pieces import MARK, learn, make_cutter, normalised
+from viz_transformer.vocabulary.pieces import (
+    MARK,
+    learn,
+    make_cutter,
+    make_loose_cutter,
+    normalised,
+)
 from viz_transformer.vocabulary.tokeniser import SPECIAL_TOKENS, Side, Tokeniser
 
 _BYTES = tuple(f"<0x{value:02X}>" for value in range(256))
@@ -116,11 +124,32 @@ class Subwords(Tokeniser):
         if not text:
             raise UserError("the text holds no word; type a sentence")
         if self._cut is None:
-            # Without the special tokens: what it does not know it cannot find in a text.
-            n_special = len(SPECIAL_TOKENS)
-            ids = {token: index for token, index in self._ids.items() if index >= n_special}
-            self._cut = make_cutter(ids, self._merges)
+            self._cut = make_cutter(self._ids_of_text(), self._merges)
         return [index for word in text.split(" ") for index in self._cut(word)]
+
+    def loosened(self, left_out: float, rng: Random) -> Subwords:
+        """Return this vocabulary, but that it cuts words into smaller pieces at random.
+
+        A model that has seen words cut in several ways learns what their parts mean, and learns
+        its sentences less by heart (BPE-dropout).
+
+        Args:
+            left_out: probability with which a merge is left out, 0 up to but not including 1.
+            rng: what it draws from.
+
+        Raises:
+            UserError: if the library is missing.
+
+        Source: Provilkov, Emelianenko and Voita 2020, "BPE-Dropout".
+        """
+        loose = copy(self)
+        loose._cut = make_loose_cutter(self._ids_of_text(), self._merges, left_out, rng)
+        return loose
+
+    def _ids_of_text(self) -> dict[str, int]:
+        """Return ids without the special tokens: what is not known cannot be found in a text."""
+        n_special = len(SPECIAL_TOKENS)
+        return {token: index for token, index in self._ids.items() if index >= n_special}
 
     def decode(self, ids: Iterable[int]) -> str:
         """Turn ids into text; special tokens are left out, and broken characters become ``�``."""
