@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 
 import nbformat
@@ -124,6 +125,18 @@ def test_a_notebook_without_views_needs_none(tmp_path: Path) -> None:
     text = notebook_html(path, execute=True).read_text(encoding="utf-8")
     assert "42" in text
     assert "vt-page" not in text
+
+
+def test_code_that_is_folded_in_the_notebook_is_folded_on_the_page(tmp_path: Path) -> None:
+    path = write_notebook(tmp_path / "plain.ipynb", "answer = 42", "question = 6 * 7")
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].metadata["jupyter"] = {"source_hidden": True}
+    nbformat.write(notebook, path)
+    text = notebook_html(path).read_text(encoding="utf-8")
+    folded = re.findall(r"<details.*?</details>", text, flags=re.DOTALL)
+    assert ["answer" in each for each in folded] == [True]
+    assert "question" in text.replace(folded[0], "")
+    assert "answer" not in text.replace(folded[0], "")
 
 
 def test_what_cannot_be_read_or_written_is_refused(saved: Path, tmp_path: Path) -> None:

@@ -41,6 +41,12 @@ _TEMPLATE = """
 {%- block body_loop -%}
 {{ resources.vt_navigation }}{{ super() }}{{ resources.vt_navigation }}
 {%- endblock -%}
+{%- block input -%}
+{%- if (cell.metadata.jupyter or {}).source_hidden -%}
+<details style="flex: 1; min-width: 0">
+<summary style="font: 14px var(--jp-ui-font-family)">code</summary>{{ super() }}</details>
+{%- else -%}{{ super() }}{%- endif -%}
+{%- endblock -%}
 {%- block data_html -%}
 {%- if output.metadata.vt_places -%}
 <div class="jp-OutputArea-output" data-mime-type="text/html">{{ output.data['text/html'] }}</div>
