@@ -76,6 +76,7 @@ _SIZES = {
     "piece_dropout": float,
 }
 
+#: Those that are the training's.
 _OF_TRAINING = ("batch_tokens", "learning_rate", "warmup_steps", "label_smoothing", "piece_dropout")
 
 
