@@ -68,7 +68,10 @@ def open_all(page: Page) -> None:
     )
 
 
-@pytest.mark.parametrize("colours", COLOURS)
+@pytest.mark.parametrize(
+    "colours",
+    ["light", *(pytest.param(other, marks=pytest.mark.slow) for other in ("dark", "forced"))],
+)
 @pytest.mark.parametrize("name", EVERY_VIEW)
 def test_axe_finds_nothing_serious(
     page: Page, pages: Callable[[str], Path], name: str, colours: str
