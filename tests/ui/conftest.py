@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -72,11 +73,18 @@ def page(new_page: Callable[..., Page]) -> Page:
     return new_page()
 
 
+@contextmanager
+def serving(folder: Path, app: str = "jupyterlab") -> Iterator[LabServer]:
+    """Run a JupyterLab, or another application, with a copy of the lessons in its folder."""
+    with LabServer(folder, app) as server:
+        shutil.copytree(ROOT / "notebooks", server.root, dirs_exist_ok=True)
+        yield server
+
+
 @pytest.fixture(scope="session")
 def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    """Return one JupyterLab for the whole run, with a copy of the lessons in its folder."""
-    with LabServer(tmp_path_factory.mktemp("lab")) as server:
-        shutil.copytree(ROOT / "notebooks", server.root, dirs_exist_ok=True)
+    """Return one JupyterLab for the whole run."""
+    with serving(tmp_path_factory.mktemp("lab")) as server:
         yield server
 
 

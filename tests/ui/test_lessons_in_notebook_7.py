@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page
 
-from tests.ui.conftest import ARTIFACTS, ROOT
+from tests.ui.conftest import ARTIFACTS, serving
 from tests.ui.lab_page import LabPage, LabServer
 from tests.ui.lesson_views import LESSONS, check_answers, check_outputs
 
@@ -20,9 +19,8 @@ _NOTEBOOK_7S_OWN = "Cannot read properties of undefined (reading 'schema')"
 
 @pytest.fixture(scope="module")
 def notebook_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    """Return one Notebook 7 with a copy of the lessons in its folder."""
-    with LabServer(tmp_path_factory.mktemp("notebook"), "notebook") as server:
-        shutil.copytree(ROOT / "notebooks", server.root, dirs_exist_ok=True)
+    """Return one Notebook 7 for all lessons."""
+    with serving(tmp_path_factory.mktemp("notebook"), "notebook") as server:
         yield server
 
 
