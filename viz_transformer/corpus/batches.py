@@ -17,6 +17,9 @@ from viz_transformer.vocabulary import Subwords, Tokeniser
 #: How many batches are drawn together and sorted by length, so that little is padding.
 _BATCHES_PER_POOL = 32
 
+#: The numbers of the pairs of each batch.
+_Chunks = list[NDArray[np.int64]]
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -118,32 +121,38 @@ def _order(
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the numbers of the pairs of every batch, epoch after epoch."""
     rng = np.random.default_rng(seed)
-    lengths = np.array([len(source) + len(target) for source, target in encoded])
-    longest = np.array([max(len(source), len(target)) for source, target in encoded])
-    size = batch_size if batch_tokens is None else max(1, batch_tokens // int(longest.mean()))
+    source, target = np.array([[len(ids) for ids in both] for both in encoded]).T
+    longest = np.maximum(source, target)
     while True:
         order = rng.permutation(len(encoded))
-        chunks: list[NDArray[np.int64]] = []
-        for start in range(0, len(order), size * _BATCHES_PER_POOL):
-            pool = order[start : start + size * _BATCHES_PER_POOL]
-            pool = pool[np.argsort(lengths[pool], kind="stable")]
-            if batch_tokens is None:
-                chunks += [pool[at : at + size] for at in range(0, len(pool), size)]
-            else:
-                chunks += _filled(pool, longest, batch_tokens)
+        if batch_tokens is None:
+            chunks = _counted(order, source + target, batch_size)
+        else:
+            # By source, then by target there and back: neighbours are alike in both.
+            there_and_back = np.where(source % 2, -target, target)
+            by_length = np.lexsort((there_and_back[order], source[order]))
+            chunks = _filled(order[by_length], longest, batch_tokens)
         for index in rng.permutation(len(chunks)):
             yield chunks[index]
 
 
-def _filled(
-    pool: NDArray[np.int64], longest: NDArray[np.int64], batch_tokens: int
-) -> list[NDArray[np.int64]]:
-    """Cut a pool into batches of at most so many padded tokens; a longer sentence stands alone."""
-    chunks: list[NDArray[np.int64]] = []
+def _counted(order: NDArray[np.int64], lengths: NDArray[np.int64], size: int) -> _Chunks:
+    """Cut an epoch into batches of so many pairs, sorted by length a pool at a time."""
+    chunks: _Chunks = []
+    for start in range(0, len(order), size * _BATCHES_PER_POOL):
+        pool = order[start : start + size * _BATCHES_PER_POOL]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        chunks += [pool[at : at + size] for at in range(0, len(pool), size)]
+    return chunks
+
+
+def _filled(order: NDArray[np.int64], longest: NDArray[np.int64], batch_tokens: int) -> _Chunks:
+    """Cut an epoch into batches of at most so many padded tokens; a longer pair stands alone."""
+    chunks: _Chunks = []
     first, most = 0, 0
-    for at, pair in enumerate(pool):
+    for at, pair in enumerate(order):
         most = max(most, int(longest[pair]))
         if at > first and most * (at + 1 - first) > batch_tokens:
-            chunks.append(pool[first:at])
+            chunks.append(order[first:at])
             first, most = at, int(longest[pair])
-    return [*chunks, pool[first:]]
+    return [*chunks, order[first:]]
