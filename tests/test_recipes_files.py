@@ -141,6 +141,15 @@ def test_it_stops_when_its_minutes_are_over_and_keeps_what_was_learned(tmp_path:
     assert train(tmp_path / "own", resume=True).step == 12
 
 
+def test_the_same_command_again_does_not_begin_anew_over_what_was_learned(tmp_path: Path) -> None:
+    train(tmp_path / "own", minutes=0)
+    before = {path: path.read_bytes() for path in (tmp_path / "own").iterdir()}
+    with pytest.raises(UserError, match=r"holds a training already.*--resume.*another folder"):
+        train(tmp_path / "own")
+    assert {path: path.read_bytes() for path in (tmp_path / "own").iterdir()} == before
+    assert train(tmp_path / "own", resume=True).step == 12
+
+
 def test_other_settings_or_other_pairs_are_not_gone_on_with(tmp_path: Path) -> None:
     train(tmp_path / "own", minutes=0)
     before = weights(tmp_path / "own")

@@ -97,7 +97,7 @@ def test_what_differs_is_named_and_nothing_is_lost(
 def test_a_damaged_file_is_refused_in_a_line(tmp_path: Path, damage) -> None:
     path = save_state(begun(), tmp_path / "state")
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(FileError, match=r"no training to go on with.*leave out --resume"):
+    with pytest.raises(FileError, match=r"no training to go on with.*without --resume"):
         load_state(begun(), path)
     with pytest.raises(FileError, match="no training to go on with"):
         load_state(begun(), tmp_path / "nothing")

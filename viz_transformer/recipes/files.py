@@ -150,11 +150,17 @@ def train_files(
 
     Raises:
         FileError: if the folder cannot be read or written.
-        UserError: if validation pairs stand in training, pairs are too long, there are no pieces
-            to drop, settings were others before, or the loss is no number any more; the checkpoint
-            of the last look stands.
+        UserError: if the folder holds a training and `resume` is not asked for, validation pairs
+            stand in training, pairs are too long, there are no pieces to drop, settings were
+            others before, or the loss is no number any more; the checkpoint of the last look
+            stands.
     """
     folder = Path(folder)
+    if not resume and (folder / STATE).exists():
+        raise UserError(
+            f"{str(folder)!r} holds a training already, which would be lost; go on with it with "
+            "resume (--resume), or give another folder"
+        )
     refuse_leaks(train, {"validation": validation, "test": test or ()})
     if resume:
         vocabulary = Checkpoint.load(folder).vocabulary

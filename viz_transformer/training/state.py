@@ -72,7 +72,7 @@ def load_state(
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise FileError(
             f"{str(path)!r} holds no training to go on with ({error}); "
-            "leave out --resume to begin anew"
+            "begin anew in another folder, without --resume"
         ) from error
     for name, now in _settings(run, facts or {}).items():
         if settings.get(name) != now:
