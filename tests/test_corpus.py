@@ -17,6 +17,7 @@ from viz_transformer.corpus import (
 )
 from viz_transformer.corpus.batches import batches, pad
 from viz_transformer.corpus.drawing import NOUN, VERB
+from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.grammar import (
     DETERMINERS,
     Phrase,
@@ -34,6 +35,7 @@ from viz_transformer.corpus.grammar import (
 )
 from viz_transformer.corpus.lexicon import ADJECTIVES, NOUNS, PERSONS, SET_PHRASES, VERBS
 from viz_transformer.corpus.sentences import PATTERNS, crossing
+from viz_transformer.vocabulary import Vocabulary
 
 DET = {words[0]: words for words in DETERMINERS if words[0] != "-"}
 ADJ = {adjective.english: adjective for adjective in ADJECTIVES}
@@ -223,6 +225,27 @@ def test_an_epoch_holds_every_pair_once(corpus) -> None:
     expected = [tuple(vocabulary.source_ids(" ".join(pair.source))) for pair in pairs]
     stripped = [tuple(index for index in row if index != vocabulary.pad_id) for row in read]
     assert sorted(stripped) == sorted(expected)
+
+
+def test_batches_of_tokens_hold_every_pair_once_and_little_padding() -> None:
+    rng = np.random.default_rng(0)
+    drawn = rng.integers((3, 0), (40, 9), (2000, 2)).tolist()
+    lengths = [(n, n + more) for n, more in drawn]
+    pairs = [TextPair(" ".join(["a"] * n), " ".join(["b"] * m)) for n, m in lengths]
+    vocabulary = Vocabulary(["a"], ["b"])
+    stream = batches(pairs, vocabulary, 1, seed=0, batch_tokens=600)
+    read: list[tuple[int, int]] = []
+    padded, real = 0, 0
+    while len(read) < len(pairs):
+        batch = next(stream)
+        assert max(batch.source.size, batch.target.size) <= 600
+        n_source = (batch.source != vocabulary.pad_id).sum(1)
+        n_target = (batch.target != vocabulary.pad_id).sum(1)
+        read += zip((n_source - 1).tolist(), (n_target - 2).tolist(), strict=True)
+        padded += batch.source.size + batch.target.size
+        real += int(n_source.sum() + n_target.sum())
+    assert sorted(read) == sorted(lengths)
+    assert 1 - real / padded < 0.06
 
 
 def test_rows_are_padded_on_the_right() -> None:
