@@ -26,11 +26,6 @@ SENTENCE = "cow love"
 
 
 @pytest.fixture(scope="module")
-def translator() -> vt.Translator:
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
 def made(translator: vt.Translator) -> BeamStepper:
     return vt.beam_stepper(translator, SENTENCE)
 

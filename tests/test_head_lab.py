@@ -22,11 +22,6 @@ GENDER = {"kind": "encoder", "layer": 1, "head": 3}
 
 
 @pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
 def made(translator) -> HeadLab:
     return vt.head_lab(translator)
 

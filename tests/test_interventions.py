@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-import viz_transformer as vt
 from viz_transformer.config import ModelConfig
 from viz_transformer.corpus import english_spanish
 from viz_transformer.decoding import beam_search, greedy
@@ -383,11 +382,6 @@ def test_interventions_are_values():
     assert kept == one
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.scale = False
-
-
-@pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,6 @@ from viz_transformer.labs import Prediction, TranslationLab
 from viz_transformer.trace import ForwardTrace
 
 
-@pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
-
-
 @pytest.fixture
 def lab(translator) -> TranslationLab:
     return vt.translation_lab(translator, "the black cat sleeps")

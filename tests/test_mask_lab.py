@@ -45,11 +45,6 @@ FIVE = ["attend", "F.sdpa", "nn.MHA", "by hand", "HF eager"]
 
 
 @pytest.fixture(scope="module")
-def translator() -> Translator:
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
 def made(translator: Translator) -> MaskLab:
     return mask_lab(translator)
 

@@ -31,11 +31,6 @@ STATIC = Path(__file__).parents[1] / "viz_transformer" / "widgets" / "static"
 SENTENCE = "the dog sees the cat"
 
 
-@pytest.fixture(scope="module")
-def translator() -> vt.Translator:
-    return vt.load_translator()
-
-
 @pytest.fixture
 def lab(translator: vt.Translator) -> PositionLab:
     return vt.position_lab(translator, SENTENCE)

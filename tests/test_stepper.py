@@ -25,11 +25,6 @@ ROOT = Path(__file__).parents[1]
 TEXT = "the black cat sleeps"
 
 
-@pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
-
-
 @pytest.fixture
 def view(translator) -> AttentionStepper:
     return vt.attention_stepper(translator, TEXT, kind="decoder", layer=1, head=2, query="negro")

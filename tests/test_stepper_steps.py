@@ -21,11 +21,6 @@ TEXT = "the black cat does not sleep because it is tired"
 
 
 @pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
 def layers(translator) -> dict[tuple[str, int], AttentionSteps]:
     return {
         (kind, layer): attention_steps(translator, TEXT, kind=kind, layer=layer)

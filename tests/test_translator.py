@@ -23,11 +23,6 @@ DATA = Path(__file__).parents[1] / "data"
 SENTENCE = "the animal did not cross the street because it was too tired"
 
 
-@pytest.fixture(scope="module")
-def translator() -> Translator:
-    return vt.load_translator()
-
-
 @pytest.mark.parametrize(
     ("english", "spanish"),
     [

@@ -25,11 +25,6 @@ LONG = "the cow did not cross the street because it was too tired"
 
 
 @pytest.fixture(scope="module")
-def translator() -> vt.Translator:
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
 def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     view = vt.beam_stepper(translator, SENTENCE)
     return export_html(view, tmp_path_factory.mktemp("beam") / "page.html", title="Beam search")

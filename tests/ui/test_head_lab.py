@@ -26,11 +26,6 @@ PLACES = [(kind, layer, head) for kind in ("encoder", "decoder", "cross")
 
 
 @pytest.fixture(scope="module")
-def translator() -> vt.Translator:
-    return vt.load_translator()
-
-
-@pytest.fixture(scope="module")
 def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     lab = vt.head_lab(translator)
     return export_html(lab, tmp_path_factory.mktemp("head_lab") / "page.html", title="Head lab")

@@ -26,11 +26,6 @@ from viz_transformer.widgets.position_lab import ENCODINGS, PositionLab
 SWAPPED = [0, 4, 2, 3, 1]
 
 
-@pytest.fixture(scope="module")
-def translator() -> vt.Translator:
-    return vt.load_translator()
-
-
 @pytest.fixture
 def made(translator: vt.Translator) -> PositionLab:
     return position_lab(translator)

@@ -20,11 +20,6 @@ from viz_transformer.widgets.stepper import AttentionStepper
 TEXT = "the black cat sleeps"
 
 
-@pytest.fixture(scope="module")
-def translator():
-    return vt.load_translator()
-
-
 def open_page(page: Page, view: AttentionStepper, folder: Path) -> Locator:
     """Export a view, open the page from disk and return the view, drawn."""
     errors = errors_of(page)
