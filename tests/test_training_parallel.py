@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,27 +34,28 @@ MODEL = ModelConfig(
 CONFIG = TrainConfig(n_steps=5, batch_size=5, accumulate=2, warmup_steps=2)
 
 
-def train() -> tuple[dict[str, torch.Tensor], list[float]]:
+def train(optimiser: str) -> tuple[dict[str, torch.Tensor], list[float]]:
     model = make_model(MODEL, 0)
     stream = (own_share(batch) for batch in batches(SIX_PAIRS, VOCABULARY, 3, 0))
-    records = list(fit(model, stream, CONFIG))
+    records = list(fit(model, stream, replace(CONFIG, optimiser=optimiser)))
     weights = {name: value.clone() for name, value in model.state_dict().items()}
     return weights, [record.loss for record in records]
 
 
-def one_of_two(number: int, folder: str) -> None:
+def one_of_two(number: int, folder: str, optimiser: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=number, world_size=2)
     try:
-        weights, losses = train()
+        weights, losses = train(optimiser)
         save_file({**weights, "losses": torch.tensor(losses)}, f"{folder}/{number}")
     finally:
         dist.destroy_process_group()
 
 
-def test_two_processes_give_the_weights_of_one(tmp_path: Path) -> None:
-    mp.start_processes(one_of_two, (str(tmp_path),), nprocs=2, start_method="spawn")
-    alone, losses = train()
+@pytest.mark.parametrize("optimiser", ["adam", "muon"])
+def test_two_processes_give_the_weights_of_one(tmp_path: Path, optimiser: str) -> None:
+    mp.start_processes(one_of_two, (str(tmp_path), optimiser), nprocs=2, start_method="spawn")
+    alone, losses = train(optimiser)
     for number in (0, 1):
         theirs = load_file(tmp_path / str(number))
         assert theirs.pop("losses").tolist() == pytest.approx(losses, abs=1e-5)

@@ -42,10 +42,10 @@ def weights(run: Run) -> dict[str, torch.Tensor]:
     return {name: value.clone() for name, value in run.model.state_dict().items()}
 
 
-@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("changes", [{"fused": True}, {"fused": False}, {"optimiser": "muon"}])
 @pytest.mark.parametrize("stop", [1, 5, 11])
-def test_a_run_goes_on_bit_for_bit(tmp_path: Path, stop: int, fused: bool) -> None:
-    config = replace(CONFIG, fused=fused)
+def test_a_run_goes_on_bit_for_bit(tmp_path: Path, stop: int, changes: dict) -> None:
+    config = replace(CONFIG, **changes)
     whole = begun(config)
     expected = list(whole.fit(stream()))
     first = begun(config)
@@ -135,7 +135,9 @@ def test_accumulated_batches_give_the_step_of_one_large_batch() -> None:
     assert other.grad_norm == pytest.approx(one.grad_norm, rel=1e-5)
     # Not the weights: Adam's first step is the gradient's sign, even of one that is all rounding.
     for mine, theirs in zip(parts.model.parameters(), whole.model.parameters(), strict=True):
-        moment, expected = parts.optimiser.state[mine], whole.optimiser.state[theirs]
+        moment, expected = (
+            run.optimisers[0].state[one] for run, one in ((parts, mine), (whole, theirs))
+        )
         torch.testing.assert_close(moment["exp_avg"], expected["exp_avg"], atol=1e-6, rtol=1e-4)
 
 

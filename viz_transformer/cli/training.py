@@ -40,6 +40,11 @@ def add_training(commands: Any) -> None:
         help="how the learning rate goes on after the warm-up; cosine falls to zero at the last "
         "step (default: inverse_sqrt, which may be stopped anywhere)",
     )
+    own.add_argument(
+        "--optimiser",
+        choices=["adam", "muon"],
+        help="muon learns more from a step, which takes longer (default: adam)",
+    )
     for name, kind in _SIZES.items():
         own.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="X")
     train.set_defaults(run=_train)
@@ -162,8 +167,9 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
         "precision": "bfloat16" if options.bfloat16 else "float32",
         "seed": options.seed,
     }
-    if options.schedule:
-        training["schedule"] = options.schedule
+    for name in ("schedule", "optimiser"):
+        if getattr(options, name):
+            training[name] = getattr(options, name)
     for name in _OF_TRAINING:
         if name in given:
             training[name] = given.pop(name)

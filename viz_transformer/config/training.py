@@ -9,6 +9,7 @@ from viz_transformer.config.checks import JsonConfig, check_choice, check_int, c
 
 Schedule = Literal["cosine", "inverse_sqrt", "constant"]
 Precision = Literal["float32", "bfloat16"]
+Optimiser = Literal["adam", "muon"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,8 @@ class TrainConfig(JsonConfig):
         batch_tokens: padded tokens a batch, of the source or of the target, whichever are more:
             the longer the sentences, the fewer of them. None: `batch_size` sentences.
         accumulate: batches a step, whose gradients are added up; more than memory would hold.
+        optimiser: ``"adam"`` (the paper), or ``"muon"`` for the matrices of the layers and Adam
+            for all else; see `training.optimisers`.
         learning_rate: the peak, reached after the warm-up.
         warmup_steps: steps of linear rise to the peak.
         schedule: what follows the warm-up: ``"cosine"``, ``"inverse_sqrt"`` (the paper) or
@@ -42,6 +45,7 @@ class TrainConfig(JsonConfig):
     batch_size: int = 128
     batch_tokens: int | None = None
     accumulate: int = 1
+    optimiser: Optimiser = "adam"
     learning_rate: float = 3e-3
     warmup_steps: int = 200
     schedule: Schedule = "cosine"
@@ -61,6 +65,7 @@ class TrainConfig(JsonConfig):
         check_int("accumulate", self.accumulate, minimum=1)
         check_int("warmup_steps", self.warmup_steps, minimum=0)
         check_int("seed", self.seed, minimum=0)
+        check_choice("optimiser", self.optimiser, get_args(Optimiser))
         check_choice("schedule", self.schedule, get_args(Schedule))
         check_choice("precision", self.precision, get_args(Precision))
         check_real("learning_rate", self.learning_rate, minimum=0.0, below=float("inf"))

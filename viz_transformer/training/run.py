@@ -15,6 +15,7 @@ from viz_transformer.corpus.batches import Batch
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
 from viz_transformer.training.loss import token_loss
+from viz_transformer.training.optimisers import make_optimisers
 from viz_transformer.training.parallel import average, process_number, shared, sum_of
 from viz_transformer.training.schedule import learning_rate
 
@@ -48,7 +49,7 @@ def make_model(config: ModelConfig, seed: int) -> Transformer:
 
 
 def fit(model: Transformer, batches: Iterable[Batch], config: TrainConfig) -> Iterator[StepRecord]:
-    """Train a model in place with Adam, yielding a record after every step.
+    """Train a model in place, yielding a record after every step.
 
     The decoder reads the target and learns to write it shifted by one (teacher forcing). What was
     learned stays in the model whenever the caller stops asking; afterwards the model is in
@@ -73,7 +74,7 @@ class Run:
         model: the model, changed in place.
         config: how it is trained.
         step: optimiser steps done.
-        optimiser: Adam with the paper's β and ε (section 5.3).
+        optimisers: what steps the weights, each its own; see `make_optimisers`.
     """
 
     def __init__(
@@ -88,12 +89,8 @@ class Run:
         self.model = model.to(self.device)
         self.config = config
         self.step = 0
-        self.optimiser = torch.optim.Adam(
-            model.parameters(),
-            betas=(0.9, 0.98),
-            eps=1e-9,
-            fused=config.fused and self.device.type in ("cpu", "cuda"),
-        )
+        fused = config.fused and self.device.type in ("cpu", "cuda")
+        self.optimisers = make_optimisers(self.model, config, fused)
         with torch.random.fork_rng():
             torch.manual_seed(config.seed + process_number())
             self.random_states = self._random_states()  # what dropout draws from, between steps
@@ -145,7 +142,7 @@ class Run:
         pad_id = self.model.config.pad_id
         counts = [int((batch.target[:, 1:] != pad_id).sum()) for batch in some]
         n_tokens = sum_of(sum(counts), self.device)  # in all processes
-        self.optimiser.zero_grad(set_to_none=True)
+        self.model.zero_grad(set_to_none=True)
         loss, accuracy = 0.0, 0.0
         for batch, n_real in zip(some, counts, strict=True):
             own_loss, own_accuracy = self._losses(model, batch)
@@ -161,9 +158,10 @@ class Run:
                 f"learning_rate={config.learning_rate} or raise warmup_steps={config.warmup_steps}"
             )
         rate = learning_rate(number, config)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        self.optimiser.step()
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+            optimiser.step()
         self.step = number
         speed = n_tokens / max(time.perf_counter() - start, 1e-9)
         return StepRecord(number, loss, accuracy, rate, norm, speed)

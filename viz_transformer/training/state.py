@@ -15,7 +15,8 @@ from viz_transformer.errors import FileError, UserError
 from viz_transformer.training.averaging import WeightAverage
 from viz_transformer.training.run import Run
 
-_MOMENTS = ("exp_avg", "exp_avg_sq")
+#: What Adam and Muon remember of the gradients before.
+_MOMENTS = ("exp_avg", "exp_avg_sq", "momentum")
 
 
 def save_state(
@@ -38,9 +39,10 @@ def save_state(
     path = Path(path)
     tensors = {f"model.{name}": value for name, value in run.model.state_dict().items()}
     for name, parameter in run.model.named_parameters():
-        for moment in _MOMENTS:
-            if parameter in run.optimiser.state:
-                tensors[f"{moment}.{name}"] = run.optimiser.state[parameter][moment]
+        for optimiser in run.optimisers:
+            for moment in _MOMENTS:
+                if moment in optimiser.state.get(parameter, {}):
+                    tensors[f"{moment}.{name}"] = optimiser.state[parameter][moment]
     if average is not None:
         tensors |= {f"average.{name}": value for name, value in average.weights.items()}
     tensors |= {f"random.{name}": state for name, state in run.random_states.items()}
@@ -82,16 +84,20 @@ def load_state(
             )
     run.model.load_state_dict(_part(tensors, "model"))
     moments = {moment: _part(tensors, moment) for moment in _MOMENTS}
-    for name, parameter in run.model.named_parameters():
-        if name not in moments[_MOMENTS[0]]:
-            continue
-        state = run.optimiser.state[parameter]
-        # Adam counts its steps per weight, as a float; not fused, always on the CPU.
-        state["step"] = parameter.new_tensor(float(step))
-        if not run.optimiser.defaults["fused"]:
-            state["step"] = state["step"].cpu()
-        for moment in _MOMENTS:
-            state[moment] = moments[moment][name]
+    names = {parameter: name for name, parameter in run.model.named_parameters()}
+    for optimiser in run.optimisers:
+        for parameter in optimiser.param_groups[0]["params"]:
+            state = {
+                moment: kept[names[parameter]]
+                for moment, kept in moments.items()
+                if names[parameter] in kept
+            }
+            if "exp_avg" in state:
+                # Adam counts its steps per weight, as a float; not fused, always on the CPU.
+                count = parameter.new_tensor(float(step))
+                state["step"] = count if optimiser.defaults["fused"] else count.cpu()
+            if state:
+                optimiser.state[parameter] = state
     if average is not None:
         kept = _part(tensors, "average")
         average.weights = {name: kept[name] for name in average.weights}  # in the model's order

@@ -1,0 +1,94 @@
+"""Muon against a singular value decomposition, against torch's own, and in a training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.six_pairs import SIX_PAIRS, VOCABULARY
+from tests.test_training_state import CONFIG, MODEL
+from viz_transformer.config import TrainConfig
+from viz_transformer.corpus.batches import batches
+from viz_transformer.errors import UserError
+from viz_transformer.training import fit, make_model
+from viz_transformer.training.optimisers import Muon, make_optimisers, orthogonalised
+
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (6, 20), (20, 6), (3, 12, 7)])
+def test_the_singular_vectors_stay_and_the_singular_values_become_alike(shape) -> None:
+    torch.manual_seed(0)
+    u, s, vh = torch.linalg.svd(torch.randn(shape, dtype=torch.float64), full_matrices=False)
+    s = torch.logspace(0, -2, s.shape[-1], dtype=torch.float64).expand(s.shape)  # 1 down to 0.01
+    found = orthogonalised(5 * u * s.unsqueeze(-2) @ vh)
+    values = u.mT @ found @ vh.mT
+    diagonal = values.diagonal(dim1=-2, dim2=-1)
+    torch.testing.assert_close(values, torch.diag_embed(diagonal))
+    assert diagonal.min() > 0.6
+    assert diagonal.max() < 1.25
+
+
+def test_no_gradient_no_step() -> None:
+    assert torch.equal(orthogonalised(torch.zeros(3, 4)), torch.zeros(3, 4))
+
+
+def test_it_takes_the_steps_of_torchs_own() -> None:
+    """Torch's computes in bfloat16, with two to three digits."""
+    torch.manual_seed(0)
+    mine = [torch.nn.Parameter(torch.randn(shape)) for shape in ((8, 8), (6, 20), (20, 6))]
+    theirs = [torch.nn.Parameter(one.detach().clone()) for one in mine]
+    before = [one.detach().clone() for one in mine]
+    ours = Muon(mine, lr=0.1)
+    other = torch.optim.Muon(
+        theirs, lr=0.1, weight_decay=0.0, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+    )
+    for _ in range(3):
+        for one, same in zip(mine, theirs, strict=True):
+            one.grad = torch.randn_like(one)
+            same.grad = one.grad.clone()
+        ours.step()
+        other.step()
+    for one, same, was in zip(mine, theirs, before, strict=True):
+        moved = (same - was).norm()
+        assert moved > 0.05 * one.numel() ** 0.5 * 0.2
+        assert (one - same).norm() < 0.05 * moved
+
+
+def test_a_step_is_a_fifth_of_the_rate() -> None:
+    torch.manual_seed(0)
+    for shape in ((64, 64), (32, 128), (128, 32)):
+        matrix = torch.nn.Parameter(torch.zeros(shape))
+        matrix.grad = torch.randn(shape)
+        Muon([matrix], lr=0.5).step()
+        assert matrix.detach().square().mean().sqrt().item() == pytest.approx(0.2 * 0.5, rel=0.2)
+
+
+def test_muon_steps_the_layers_matrices_and_adam_all_else() -> None:
+    model = make_model(MODEL, 0)
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    adam, muon = make_optimisers(model, replace(CONFIG, optimiser="muon"), fused=True)
+    stepped = {names[one] for one in muon.param_groups[0]["params"]}
+    assert {name for name in names.values() if name.startswith(("encoder", "decoder"))} >= stepped
+    # Four of each attention, of which there are three, and two of each feed-forward network.
+    assert len(stepped) == 3 * 4 + 2 * 2
+    assert {names[one] for one in adam.param_groups[0]["params"]} == set(names.values()) - stepped
+    (alone,) = make_optimisers(model, CONFIG, fused=True)
+    assert list(map(id, alone.param_groups[0]["params"])) == list(map(id, model.parameters()))
+
+
+def test_with_muon_the_six_pairs_are_learned() -> None:
+    model = make_model(replace(MODEL, dropout=0.0), 0)
+    config = TrainConfig(
+        n_steps=80, batch_size=6, warmup_steps=5, optimiser="muon", learning_rate=0.02
+    )
+    records = list(fit(model, batches(SIX_PAIRS, VOCABULARY, 6, 0), config))
+    assert records[-1].token_accuracy == 1.0
+    assert records[-1].loss < 0.1 * records[0].loss
+
+
+def test_another_optimiser_is_refused() -> None:
+    with pytest.raises(UserError, match="optimiser='sgd'"):
+        TrainConfig(optimiser="sgd")
