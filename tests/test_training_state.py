@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import json
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save
 
 from tests.six_pairs import SIX_PAIRS, VOCABULARY
 from viz_transformer.config import ModelConfig, TrainConfig
@@ -91,6 +94,19 @@ def test_what_differs_is_named_and_nothing_is_lost(
         load_state(run, tmp_path / "state", {"vocabulary": "one", **facts})
     assert run.step == 0
     assert all(torch.equal(value, before[name]) for name, value in weights(run).items())
+
+
+def test_a_training_begun_before_there_was_a_setting_goes_on(tmp_path: Path) -> None:
+    path = save_state(begun(), tmp_path / "state")
+    with safe_open(path, "pt") as file:
+        notes = file.metadata()
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    settings = json.loads(notes["settings"])
+    del settings["optimiser"]
+    path.write_bytes(save(tensors, {**notes, "settings": json.dumps(settings)}))
+    load_state(begun(), path)
+    with pytest.raises(UserError, match="begun with optimiser='adam', not 'muon'"):
+        load_state(begun(replace(CONFIG, optimiser="muon")), path)
 
 
 @pytest.mark.parametrize("damage", [lambda whole: b"", lambda whole: whole[:-9], lambda _: b"{}"])

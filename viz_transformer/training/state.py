@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from viz_transformer._files import written_whole
+from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.training.averaging import WeightAverage
 from viz_transformer.training.run import Run
 
+_DEFAULTS = {
+    each.name: each.default for kind in (ModelConfig, TrainConfig) for each in fields(kind)
+}
 #: What Adam and Muon remember of the gradients before.
 _MOMENTS = ("exp_avg", "exp_avg_sq", "momentum")
 
@@ -77,9 +81,11 @@ def load_state(
             "begin anew in another folder, without --resume"
         ) from error
     for name, now in _settings(run, facts or {}).items():
-        if settings.get(name) != now:
+        # A setting that came later than the file: then there was only what is its default now.
+        before = settings.get(name, _DEFAULTS.get(name))
+        if before != now:
             raise UserError(
-                f"this training was begun with {name}={settings.get(name)!r:.60}, not "
+                f"this training was begun with {name}={before!r:.60}, not "
                 f"{now!r:.60}; resume it with the same settings, or begin anew in another folder"
             )
     run.model.load_state_dict(_part(tensors, "model"))
