@@ -123,13 +123,13 @@ def _order(
     rng = np.random.default_rng(seed)
     source, target = np.array([[len(ids) for ids in both] for both in encoded]).T
     longest = np.maximum(source, target)
+    there_and_back = np.where(source % 2, -target, target)
     while True:
         order = rng.permutation(len(encoded))
         if batch_tokens is None:
             chunks = _counted(order, source + target, batch_size)
         else:
             # By source, then by target there and back: neighbours are alike in both.
-            there_and_back = np.where(source % 2, -target, target)
             by_length = np.lexsort((there_and_back[order], source[order]))
             chunks = _filled(order[by_length], longest, batch_tokens)
         for index in rng.permutation(len(chunks)):

@@ -96,7 +96,7 @@ def orthogonalised(
 ) -> Float[Tensor, "*batch row column"]:
     """Return U S Vᵀ of matrices U Σ Vᵀ, with all of S between about 0.7 and 1.2.
 
-    A singular value below a thousandth of the matrix's norm stays smaller.
+    A singular value below 0.0015 of the matrix's norm stays smaller.
 
     Source: Jordan et al. 2024: a polynomial of the matrix is a polynomial of its singular values.
     """

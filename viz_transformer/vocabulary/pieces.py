@@ -111,8 +111,8 @@ def make_loose_cutter(
     def runs(word: str) -> list[tuple[str, ...]]:
         return [tuple(run) for run, _ in borders.pre_tokenizer.pre_tokenize_str(word)]
 
-    # Epoch after epoch the same words pass the same stages: found anew, they took a training more
-    # than a third of its time.
+    # Epoch after epoch the same words pass the same stages: to find them anew each time takes twice
+    # as long.
     @lru_cache(maxsize=2**17)
     def after_a_merge(pieces: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return the pieces after each merge that could be made, the first learned first."""
