@@ -73,18 +73,40 @@ def test_batches_are_drawn_anew_and_a_training_may_go_on_at_any(subwords: Subwor
     for first, second in zip(one[70:], some(subwords, 20, start=70), strict=True):
         np.testing.assert_array_equal(first.source, second.source)
     plain = some(subwords, 90, p=0.0)
-    texts = [[subwords.decode(row) for row in batch.source] for batch in one]
-    assert texts == [[subwords.decode(row) for row in batch.source] for batch in plain]
     longest = max(max(batch.source.shape[1], batch.target.shape[1]) for batch in plain)
-    assert sum(batch.source.size for batch in one) > sum(batch.source.size for batch in plain)
     assert max(batch.source.shape[1] for batch in one) <= longest
+    assert {batch.source.shape[1] for batch in one} != {batch.source.shape[1] for batch in plain}
+
+
+def test_every_epoch_has_every_sentence_once_each_time_in_other_pieces(subwords: Subwords) -> None:
     n_epoch = -(-len(PAIRS) // 8)
-    seen = {TEXTS[0]: set()}
-    for batch in some(subwords, 3 * n_epoch):
-        for row in batch.source:
-            if (said := subwords.decode(row)) in seen:
-                seen[said].add(tuple(row[row != subwords.pad_id]))
-    assert len(seen[TEXTS[0]]) > 1
+    drawn = some(subwords, 3 * n_epoch)
+    cuts = set()
+    for epoch in range(3):
+        rows = [row for one in drawn[epoch * n_epoch :][:n_epoch] for row in one.source]
+        said = sorted(subwords.decode(row) for row in rows)
+        assert said == sorted(subwords.decode(subwords.encode(pair.source)) for pair in PAIRS)
+        cuts |= {
+            tuple(row[row != subwords.pad_id]) for row in rows if subwords.decode(row) == TEXTS[0]
+        }
+    assert len(cuts) > 1
+
+
+def test_smaller_pieces_make_smaller_batches_not_longer_ones(subwords: Subwords) -> None:
+    """A batch holds as many tokens as it may, and little of it is padding."""
+    n_tokens, n_real, n_pairs = {}, {}, {}
+    for p in (0.0, 0.2):
+        stream = batches(PAIRS, subwords, 8, seed=3, batch_tokens=400, piece_dropout=p)
+        drawn = list(itertools.islice(stream, 40))
+        sizes = [array.size for one in drawn for array in (one.source, one.target)]
+        assert max(sizes) <= 400
+        n_tokens[p] = sum(sizes)
+        n_real[p] = sum(
+            int((a != subwords.pad_id).sum()) for one in drawn for a in (one.source, one.target)
+        )
+        n_pairs[p] = sum(len(one.source) for one in drawn)
+    assert n_pairs[0.2] < n_pairs[0.0]
+    assert n_real[0.2] / n_tokens[0.2] > 0.9 * n_real[0.0] / n_tokens[0.0]
 
 
 def test_whole_words_have_no_pieces_to_leave_out() -> None:

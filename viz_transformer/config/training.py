@@ -30,7 +30,7 @@ class TrainConfig(JsonConfig):
             ``"constant"``; see `training.learning_rate`.
         label_smoothing: probability mass spread over the other tokens, 0 up to but not 1.
         piece_dropout: probability of leaving out a merge while the training sentences are cut into
-            pieces of words, drawn anew each time (BPE-dropout, Provilkov et al. 2020).
+            pieces of words, drawn anew every epoch (BPE-dropout, Provilkov et al. 2020).
         max_grad_norm: the gradient's norm is clipped to this.
         precision: ``"bfloat16"`` computes products of matrices in bfloat16 (autocast), faster
             where the hardware has it; weights, sums and the loss stay float32.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -16,6 +17,9 @@ from viz_transformer.vocabulary import Subwords, Tokeniser
 
 #: How many batches are drawn together and sorted by length, so that little is padding.
 _BATCHES_PER_POOL = 32
+
+#: The ids of a pair, source and target.
+_Ids = tuple[Sequence[int], Sequence[int]]
 
 #: The numbers of the pairs of each batch.
 _Chunks = list[NDArray[np.int64]]
@@ -60,30 +64,43 @@ def batches(
         batch_size: sentences a batch.
         seed: fixes the order.
         batch_tokens: padded tokens a batch at the most, in place of `batch_size`.
-        piece_dropout: probability of leaving out a merge of pieces, drawn anew each time that a
-            sentence comes. Smaller pieces are more of them: they may exceed `batch_tokens`.
+        piece_dropout: probability of leaving out a merge of pieces, drawn anew every epoch.
         start: batches that are left out at the beginning: those of a training that goes on.
 
     Raises:
         UserError: if pieces are to be left out of a vocabulary that has none.
     """
+    order = np.random.default_rng(seed)
+    number = 0
+    for cut in _cuts(pairs, vocabulary, piece_dropout, seed):
+        for chunk in _chunks(cut, batch_size, batch_tokens, order):
+            if number >= start:
+                sources, targets = zip(*(cut[pair] for pair in chunk), strict=True)
+                yield Batch(pad(sources, vocabulary.pad_id), pad(targets, vocabulary.pad_id))
+            number += 1
+
+
+def _cuts(
+    pairs: Sequence[SentencePair | TextPair],
+    vocabulary: Tokeniser,
+    piece_dropout: float,
+    seed: int,
+) -> Iterator[Sequence[_Ids]]:
+    """Yield the ids of all pairs for every epoch."""
     rng = Random()
     loose = loosened(vocabulary, piece_dropout, rng)
-    encoded = [_encoded(one, vocabulary) for one in pairs]
-    most = max(len(ids) for both in encoded for ids in both)
-    for number, chunk in enumerate(_order(encoded, batch_size, seed, batch_tokens)):
-        if number < start:
-            continue
-        chosen = [encoded[pair] for pair in chunk]
-        if loose is not None:
-            rng.seed(f"{seed} {number}")  # of each batch alone: a training may go on at any
-            drawn = [_encoded(pairs[pair], loose) for pair in chunk]
-            chosen = [  # no sentence becomes longer than the longest: the model's reach is given
-                new if max(map(len, new)) <= most else old
-                for new, old in zip(drawn, chosen, strict=True)
-            ]
-        sources, targets = zip(*chosen, strict=True)
-        yield Batch(pad(sources, vocabulary.pad_id), pad(targets, vocabulary.pad_id))
+    usual = [_encoded(pair, vocabulary) for pair in pairs]
+    if loose is None:
+        yield from itertools.repeat(usual)
+        return
+    most = max(len(ids) for both in usual for ids in both)
+    for epoch in itertools.count():
+        rng.seed(f"{seed} {epoch}")
+        drawn = (_encoded(pair, loose) for pair in pairs)
+        yield [  # no sentence becomes longer than the longest: the model's reach is given
+            new if max(map(len, new)) <= most else old
+            for new, old in zip(drawn, usual, strict=True)
+        ]
 
 
 def loosened(vocabulary: Tokeniser, piece_dropout: float, rng: Random) -> Tokeniser | None:
@@ -102,9 +119,7 @@ def loosened(vocabulary: Tokeniser, piece_dropout: float, rng: Random) -> Tokeni
     return vocabulary.loosened(piece_dropout, rng)
 
 
-def _encoded(
-    pair: SentencePair | TextPair, vocabulary: Tokeniser
-) -> tuple[Sequence[int], Sequence[int]]:
+def _encoded(pair: SentencePair | TextPair, vocabulary: Tokeniser) -> _Ids:
     return vocabulary.source_ids(text(pair.source)), vocabulary.target_ids(text(pair.target))
 
 
@@ -113,27 +128,24 @@ def text(side: str | Sequence[str]) -> str:
     return side if isinstance(side, str) else " ".join(side)
 
 
-def _order(
-    encoded: Sequence[tuple[Sequence[int], Sequence[int]]],
+def _chunks(
+    cut: Sequence[_Ids],
     batch_size: int,
-    seed: int,
     batch_tokens: int | None,
+    rng: np.random.Generator,
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the numbers of the pairs of every batch, epoch after epoch."""
-    rng = np.random.default_rng(seed)
-    source, target = np.array([[len(ids) for ids in both] for both in encoded]).T
-    longest = np.maximum(source, target)
-    there_and_back = np.where(source % 2, -target, target)
-    while True:
-        order = rng.permutation(len(encoded))
-        if batch_tokens is None:
-            chunks = _counted(order, source + target, batch_size)
-        else:
-            # By source, then by target there and back: neighbours are alike in both.
-            by_length = np.lexsort((there_and_back[order], source[order]))
-            chunks = _filled(order[by_length], longest, batch_tokens)
-        for index in rng.permutation(len(chunks)):
-            yield chunks[index]
+    """Yield the numbers of the pairs of every batch of an epoch."""
+    source, target = np.array([[len(ids) for ids in both] for both in cut]).T
+    order = rng.permutation(len(cut))
+    if batch_tokens is None:
+        chunks = _counted(order, source + target, batch_size)
+    else:
+        # By source, then by target there and back: neighbours are alike in both.
+        there_and_back = np.where(source % 2, -target, target)
+        by_length = np.lexsort((there_and_back[order], source[order]))
+        chunks = _filled(order[by_length], np.maximum(source, target), batch_tokens)
+    for index in rng.permutation(len(chunks)):
+        yield chunks[index]
 
 
 def _counted(order: NDArray[np.int64], lengths: NDArray[np.int64], size: int) -> _Chunks:
