@@ -146,9 +146,11 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
 
     from viz_transformer.corpus.split import split, without_leaks
     from viz_transformer.recipes import files
+    from viz_transformer.training.memory import keep_freed_memory
     from viz_transformer.training.parallel import joined, process_number
     from viz_transformer.training.progress import with_bar
 
+    keep_freed_memory()
     validation = _pairs(options, "validation_")
     test = None
     if validation is None:
