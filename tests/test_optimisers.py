@@ -35,15 +35,16 @@ def test_no_gradient_no_step() -> None:
     assert torch.equal(orthogonalised(torch.zeros(3, 4)), torch.zeros(3, 4))
 
 
-def test_it_takes_the_steps_of_torchs_own() -> None:
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+def test_it_takes_the_steps_of_torchs_own(decay: float) -> None:
     """Torch's computes in bfloat16, with two to three digits."""
     torch.manual_seed(0)
     mine = [torch.nn.Parameter(torch.randn(shape)) for shape in ((8, 8), (6, 20), (20, 6))]
     theirs = [torch.nn.Parameter(one.detach().clone()) for one in mine]
     before = [one.detach().clone() for one in mine]
-    ours = Muon(mine, lr=0.1)
+    ours = Muon(mine, lr=0.1, weight_decay=decay)
     other = torch.optim.Muon(
-        theirs, lr=0.1, weight_decay=0.0, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+        theirs, lr=0.1, weight_decay=decay, momentum=0.95, adjust_lr_fn="match_rms_adamw"
     )
     for _ in range(3):
         for one, same in zip(mine, theirs, strict=True):
@@ -74,9 +75,43 @@ def test_muon_steps_the_layers_matrices_and_adam_all_else() -> None:
     assert {name for name in names.values() if name.startswith(("encoder", "decoder"))} >= stepped
     # Four of each attention, of which there are three, and two of each feed-forward network.
     assert len(stepped) == 3 * 4 + 2 * 2
-    assert {names[one] for one in adam.param_groups[0]["params"]} == set(names.values()) - stepped
+    others = [names[one] for group in adam.param_groups for one in group["params"]]
+    assert sorted(others) == sorted(set(names.values()) - stepped)
     (alone,) = make_optimisers(model, CONFIG, fused=True)
-    assert list(map(id, alone.param_groups[0]["params"])) == list(map(id, model.parameters()))
+    others = [names[one] for group in alone.param_groups for one in group["params"]]
+    assert sorted(others) == sorted(names.values())
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "muon"])
+@pytest.mark.parametrize("fused", [True, False])
+def test_matrices_decay_and_biases_and_norms_do_not(optimiser: str, fused: bool) -> None:
+    model = make_model(MODEL, 0)
+    before = {name: one.detach().clone() for name, one in model.named_parameters()}
+    config = replace(CONFIG, optimiser=optimiser, weight_decay=0.2)
+    for one in model.parameters():
+        one.grad = torch.zeros_like(one)  # so that nothing but the decay moves them
+    for each in make_optimisers(model, config, fused):
+        for group in each.param_groups:
+            group["lr"] = 0.5
+        each.step()
+    for name, one in model.named_parameters():
+        share = 0.9 if one.ndim > 1 else 1.0
+        torch.testing.assert_close(one.detach(), share * before[name], msg=name)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_without_decay_it_is_adam_to_the_last_bit(fused: bool) -> None:
+    mine, theirs = make_model(MODEL, 0), make_model(MODEL, 0)
+    (ours,) = make_optimisers(mine, CONFIG, fused)
+    adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=fused)
+    for _ in range(3):
+        for one, same in zip(mine.parameters(), theirs.parameters(), strict=True):
+            one.grad = torch.randn_like(one)
+            same.grad = one.grad.clone()
+        ours.step()
+        adam.step()
+    for one, same in zip(mine.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(one, same)
 
 
 def test_with_muon_the_six_pairs_are_learned() -> None:
@@ -87,6 +122,11 @@ def test_with_muon_the_six_pairs_are_learned() -> None:
     records = list(fit(model, batches(SIX_PAIRS, VOCABULARY, 6, 0), config))
     assert records[-1].token_accuracy == 1.0
     assert records[-1].loss < 0.1 * records[0].loss
+
+
+def test_a_decay_below_0_is_refused() -> None:
+    with pytest.raises(UserError, match=r"weight_decay=-0\.1"):
+        TrainConfig(weight_decay=-0.1)
 
 
 def test_another_optimiser_is_refused() -> None:

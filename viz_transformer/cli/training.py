@@ -79,10 +79,18 @@ _SIZES = {
     "warmup_steps": int,
     "label_smoothing": float,
     "piece_dropout": float,
+    "weight_decay": float,
 }
 
 #: Those that are the training's.
-_OF_TRAINING = ("batch_tokens", "learning_rate", "warmup_steps", "label_smoothing", "piece_dropout")
+_OF_TRAINING = (
+    "batch_tokens",
+    "learning_rate",
+    "warmup_steps",
+    "label_smoothing",
+    "piece_dropout",
+    "weight_decay",
+)
 
 
 def _add_pairs(parser: Any, what: str, prefix: str = "") -> None:

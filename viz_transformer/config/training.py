@@ -31,6 +31,8 @@ class TrainConfig(JsonConfig):
         label_smoothing: probability mass spread over the other tokens, 0 up to but not 1.
         piece_dropout: probability of leaving out a merge while the training sentences are cut into
             pieces of words, drawn anew every epoch (BPE-dropout, Provilkov et al. 2020).
+        weight_decay: share of the learning rate by which every step shrinks the matrices, the
+            embeddings among them, towards 0 (AdamW, Loshchilov and Hutter 2019).
         max_grad_norm: the gradient's norm is clipped to this.
         precision: ``"bfloat16"`` computes products of matrices in bfloat16 (autocast), faster
             where the hardware has it; weights, sums and the loss stay float32.
@@ -51,6 +53,7 @@ class TrainConfig(JsonConfig):
     schedule: Schedule = "cosine"
     label_smoothing: float = 0.0
     piece_dropout: float = 0.0
+    weight_decay: float = 0.0
     max_grad_norm: float = 1.0
     precision: Precision = "float32"
     fused: bool = True
@@ -71,4 +74,5 @@ class TrainConfig(JsonConfig):
         check_real("learning_rate", self.learning_rate, minimum=0.0, below=float("inf"))
         check_real("label_smoothing", self.label_smoothing, minimum=0.0, below=1.0)
         check_real("piece_dropout", self.piece_dropout, minimum=0.0, below=1.0)
+        check_real("weight_decay", self.weight_decay, minimum=0.0, below=float("inf"))
         check_real("max_grad_norm", self.max_grad_norm, minimum=0.0, below=float("inf"))

@@ -24,7 +24,8 @@ def make_optimisers(
     """Return what steps the weights: Adam with the paper's β and ε (section 5.3), or two.
 
     With ``"muon"``, Muon steps the matrices of attention and of the feed-forward networks, and
-    Adam the embeddings, biases and norms, both with the same learning rate.
+    Adam the embeddings, biases and norms, both with the same learning rate. Weights decay apart
+    from the gradient (AdamW); biases and norms do not.
     """
     matrices: list[nn.Parameter] = []
     if config.optimiser == "muon":
@@ -36,8 +37,13 @@ def make_optimisers(
         ]
     chosen = set(map(id, matrices))
     others = [one for one in model.parameters() if id(one) not in chosen]
-    adam = torch.optim.Adam(others, betas=(0.9, 0.98), eps=1e-9, fused=fused)
-    return (adam, Muon(matrices)) if matrices else (adam,)
+    decay = config.weight_decay
+    groups = [
+        {"params": [one for one in others if one.ndim > 1], "weight_decay": decay},
+        {"params": [one for one in others if one.ndim == 1], "weight_decay": 0.0},
+    ]
+    adam = torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-9, fused=fused)
+    return (adam, Muon(matrices, weight_decay=decay)) if matrices else (adam,)
 
 
 class Muon(torch.optim.Optimizer):
@@ -53,15 +59,20 @@ class Muon(torch.optim.Optimizer):
         params: matrices alone.
         lr: the learning rate: the root mean square of a step is 0.2 of it.
         momentum: what a step leaves of the gradients before (Nesterov's momentum).
+        weight_decay: share of the learning rate by which a step shrinks the matrices.
 
     Source: Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"; the
     size of the steps is that of Liu et al. 2025, "Muon is scalable for LLM training", section 2.2.
     """
 
     def __init__(
-        self, params: Iterable[nn.Parameter], lr: float = 1e-3, momentum: float = 0.95
+        self,
+        params: Iterable[nn.Parameter],
+        lr: float = 1e-3,
+        momentum: float = 0.95,
+        weight_decay: float = 0.0,
     ) -> None:
-        super().__init__(params, {"lr": lr, "momentum": momentum})
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
@@ -79,6 +90,7 @@ class Muon(torch.optim.Optimizer):
                 wishes = [self._wish(matrix, group["momentum"]) for matrix in matrices]
                 steps = orthogonalised(torch.stack(wishes))  # [matrix, row, column]
                 size = _SIZE * max(shape) ** 0.5  # an orthogonal matrix's is 1/√max(shape)
+                torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
                 torch._foreach_add_(matrices, list(steps), alpha=-group["lr"] * size)
         return loss
 

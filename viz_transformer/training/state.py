@@ -92,7 +92,7 @@ def load_state(
     moments = {moment: _part(tensors, moment) for moment in _MOMENTS}
     names = {parameter: name for name, parameter in run.model.named_parameters()}
     for optimiser in run.optimisers:
-        for parameter in optimiser.param_groups[0]["params"]:
+        for parameter in [one for group in optimiser.param_groups for one in group["params"]]:
             state = {
                 moment: kept[names[parameter]]
                 for moment, kept in moments.items()
