@@ -31,8 +31,8 @@ class TrainConfig(JsonConfig):
         label_smoothing: probability mass spread over the other tokens, 0 up to but not 1.
         piece_dropout: probability of leaving out a merge while the training sentences are cut into
             pieces of words, drawn anew every epoch (BPE-dropout, Provilkov et al. 2020).
-        weight_decay: share of the learning rate by which every step shrinks the matrices, the
-            embeddings among them, towards 0 (AdamW, Loshchilov and Hutter 2019).
+        weight_decay: every step shrinks the matrices, embeddings among them, by this share
+            of themselves times the learning rate (AdamW, Loshchilov and Hutter 2019).
         max_grad_norm: the gradient's norm is clipped to this.
         precision: ``"bfloat16"`` computes products of matrices in bfloat16 (autocast), faster
             where the hardware has it; weights, sums and the loss stay float32.

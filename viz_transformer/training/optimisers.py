@@ -59,7 +59,7 @@ class Muon(torch.optim.Optimizer):
         params: matrices alone.
         lr: the learning rate: the root mean square of a step is 0.2 of it.
         momentum: what a step leaves of the gradients before (Nesterov's momentum).
-        weight_decay: share of the learning rate by which a step shrinks the matrices.
+        weight_decay: a step shrinks the matrices by this much times the learning rate.
 
     Source: Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"; the
     size of the steps is that of Liu et al. 2025, "Muon is scalable for LLM training", section 2.2.
