@@ -82,16 +82,6 @@ _SIZES = {
     "weight_decay": float,
 }
 
-#: Those that are the training's.
-_OF_TRAINING = (
-    "batch_tokens",
-    "learning_rate",
-    "warmup_steps",
-    "label_smoothing",
-    "piece_dropout",
-    "weight_decay",
-)
-
 
 def _add_pairs(parser: Any, what: str, prefix: str = "") -> None:
     parser.add_argument(f"--{prefix}source", metavar="FILE", help=f"sentences {what}")
@@ -150,8 +140,9 @@ def _train_bundled(options: argparse.Namespace) -> int:
 
 
 def _train_files(options: argparse.Namespace, pairs: list) -> int:
-    from dataclasses import replace
+    from dataclasses import fields, replace
 
+    from viz_transformer.config import TrainConfig
     from viz_transformer.corpus.split import split, without_leaks
     from viz_transformer.recipes import files
     from viz_transformer.training.memory import keep_freed_memory
@@ -180,9 +171,8 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
     for name in ("schedule", "optimiser"):
         if getattr(options, name):
             training[name] = getattr(options, name)
-    for name in _OF_TRAINING:
-        if name in given:
-            training[name] = given.pop(name)
+    of_training = {field.name for field in fields(TrainConfig)}
+    training |= {name: given.pop(name) for name in list(given) if name in of_training}
     if options.threads:
         import torch
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, fields
+from itertools import chain
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -92,7 +93,7 @@ def load_state(
     moments = {moment: _part(tensors, moment) for moment in _MOMENTS}
     names = {parameter: name for name, parameter in run.model.named_parameters()}
     for optimiser in run.optimisers:
-        for parameter in [one for group in optimiser.param_groups for one in group["params"]]:
+        for parameter in chain.from_iterable(one["params"] for one in optimiser.param_groups):
             state = {
                 moment: kept[names[parameter]]
                 for moment, kept in moments.items()
