@@ -14,7 +14,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.config import ModelConfig
 from viz_transformer.decoding import beam_search, sample
 from viz_transformer.errors import UserError
-from viz_transformer.model import TracedTransformer, Transformer
+from viz_transformer.model import ModelOutput, TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.model.threads import threads_for
 from viz_transformer.trace import DecodeTrace, ForwardTrace
@@ -60,7 +60,12 @@ class Translator:
     @property
     def traced_model(self) -> TracedTransformer:
         """The model that `trace` runs, which shares all parameters with `model`."""
-        return self._traced
+        return self._traced.to(self._device)  # its tables of positions go where `model` went
+
+    @property
+    def _device(self) -> torch.device:
+        """Where the model is: the processor, or the card that it was moved to."""
+        return next(self.model.parameters()).device
 
     def translate(
         self,
@@ -177,8 +182,7 @@ class Translator:
             UserError: as `translate`, also for words of `target`.
         """
         source, read, written = self._teacher_forced(text, target, interventions)
-        with threads_for(self.config):
-            output = self._traced(torch.tensor([source]), torch.tensor([read]), interventions)
+        output = self._read(source, read, interventions)
         return ForwardTrace(
             source_tokens=self.vocabulary.tokens_of(source),
             target_tokens=self.vocabulary.tokens_of(read),
@@ -188,8 +192,8 @@ class Translator:
             encoder_attention=_stack(output.encoder_attention),
             decoder_attention=_stack(output.decoder_attention),
             cross_attention=_stack(output.cross_attention),
-            source_positions=output.source_positions.numpy(),
-            target_positions=output.target_positions.numpy(),
+            source_positions=output.source_positions.cpu().numpy(),
+            target_positions=output.target_positions.cpu().numpy(),
         )
 
     @torch.no_grad()
@@ -206,9 +210,9 @@ class Translator:
         Raises:
             UserError: as `translate`.
         """
-        source = torch.tensor([self._source_ids(text)])  # [1, source]
+        source = torch.tensor([self._source_ids(text)], device=self._device)  # [1, source]
         with threads_for(self.config):
-            return self.model.encode(source, interventions)[0].numpy()  # [source, d_model]
+            return self.model.encode(source, interventions)[0].cpu().numpy()  # [source, d_model]
 
     @torch.no_grad()
     def log_probs(
@@ -232,10 +236,9 @@ class Translator:
             UserError: as `trace`.
         """
         source, read, written = self._teacher_forced(text, target, interventions)
-        with threads_for(self.config):
-            output = self._traced(torch.tensor([source]), torch.tensor([read]), interventions)
+        output = self._read(source, read, interventions)
         # In float64, a word that is all but certain still shows how certain: -1e-9 and not 0.
-        log_probs = output.logits[0].double().log_softmax(-1)  # [position, vocab]
+        log_probs = output.logits[0].cpu().double().log_softmax(-1)  # [position, vocab]
         return log_probs.gather(1, torch.tensor(written)[:, None])[:, 0].numpy()  # [position]
 
     def _teacher_forced(
@@ -254,6 +257,14 @@ class Translator:
         self._check_length(read, "translation")
         return source, read, [*words, self.vocabulary.eos_id]
 
+    def _read(
+        self, source: list[int], read: list[int], interventions: Interventions | None
+    ) -> ModelOutput:
+        """Let the model read a sentence and what the decoder reads of its translation."""
+        ids = [torch.tensor([each], device=self._device) for each in (source, read)]  # [1, token]
+        with threads_for(self.config):
+            return self.traced_model(*ids, interventions)
+
     def _source_ids(self, text: str) -> list[int]:
         ids = self.vocabulary.source_ids(text)
         self._check_length(ids, "sentence")
@@ -271,7 +282,7 @@ class Translator:
 
 def _stack(layers: Sequence[torch.Tensor]) -> np.ndarray:
     """Turn one sentence's layers, each [1, head, query, key], into [layer, head, query, key]."""
-    return torch.cat(tuple(layers)).numpy()
+    return torch.cat(tuple(layers)).cpu().numpy()
 
 
 def load_translator(folder: str | os.PathLike[str] | None = None) -> Translator:

@@ -97,6 +97,7 @@ class FusedSteps:
 
     def step(self, ids: Tensor) -> Tensor:
         """Read the next ids [row], or at the start [row, position]; return logits [row, vocab]."""
+        ids = ids.to(self._embedding.weight.device)
         if ids.ndim == 1:
             ids = ids[:, None]  # [row, 1]
         n_rows, n_new = ids.shape
@@ -119,7 +120,7 @@ class FusedSteps:
         x = x[:, -1]  # [row, d_model]
         if self._last_norm is not None:
             x = F.layer_norm(x, *self._last_norm)
-        return self._model.logits(x[:, None])[:, 0]  # [row, vocab]
+        return self._model.logits(x[:, None])[:, 0].cpu()  # [row, vocab]
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
         """Go on with the given rows, in the given order; `sentences` says which are still there."""

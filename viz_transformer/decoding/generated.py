@@ -124,7 +124,7 @@ class _Replay:
         before = torch.zeros(1, 1)  # [sentence, hypothesis]: at first there is one
         for step in range(max(self._lengths)):
             n_live = before.shape[1]
-            scores = self._output.scores[step][first : first + n_live]  # [hypothesis, vocab]
+            scores = self._output.scores[step][first : first + n_live].cpu()  # [hypothesis, vocab]
             recorder.saw(scores, before, [self._place], self._looks(step, n_live))
             ranked = self._rank(scores, before, step)
             recorder.came_to(ranked)
@@ -192,11 +192,11 @@ class _Replay:
             return None
         first = self._place * self._width
         rows = slice(first, first + n_live)
-        own = torch.stack([layer[rows, :, -1] for layer in layers[step]], dim=1)
+        own = torch.stack([layer[rows, :, -1] for layer in layers[step]], dim=1).cpu()
         cross = getattr(self._output, "cross_attentions", None)
         if cross is None:
             return own, None
-        return own, torch.stack([layer[rows, :, -1] for layer in cross[step]], dim=1)
+        return own, torch.stack([layer[rows, :, -1] for layer in cross[step]], dim=1).cpu()
 
     def _prompt_looks(self) -> Any:
         """What all but the last token of a prompt looked at, [layer, head, query, key]."""
@@ -204,7 +204,7 @@ class _Replay:
         if layers is None or self._n_prompt < 2 or layers[0][0] is None:
             return None
         row = self._place * self._width
-        return torch.stack([layer[row, :, :-1] for layer in layers[0]]).numpy()
+        return torch.stack([layer[row, :, :-1] for layer in layers[0]]).cpu().numpy()
 
 
 def _words(tokenizer: Any) -> _Words:

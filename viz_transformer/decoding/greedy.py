@@ -54,7 +54,7 @@ def greedy(
 
 
 def _write(steps: Steps, ids: Tensor, rules: Rules, numbers: list[int]) -> list[list[int]]:
-    finished = torch.zeros(len(numbers), dtype=torch.bool, device=ids.device)
+    finished = torch.zeros(len(numbers), dtype=torch.bool)
     written: list[Tensor] = []
     while not finished.all():  # at its maximum a text can but end
         logits = rules.bar(steps.step(ids), len(written), numbers)  # [sentence, vocab]

@@ -50,14 +50,14 @@ class Rules:
             sentences: which sentence each row writes.
         """
         words = self.words
-        logits.index_fill_(1, self._never.to(logits.device), -torch.inf)
+        logits.index_fill_(1, self._never, -torch.inf)
         if step < self.min_length:
             logits[:, words.eos_id] = -torch.inf
         if step < self._longest_prefix or step >= self._shortest_maximum:
             forced = [(row, self._forced(step, one)) for row, one in enumerate(sentences)]
             forced = [(row, token) for row, token in forced if token is not None]
             if forced:
-                rows, ids = torch.tensor(forced, device=logits.device).T
+                rows, ids = torch.tensor(forced).T
                 logits[rows] = _only(logits[rows], ids)
         return logits
 

@@ -142,7 +142,7 @@ class _Draws:
             shares = kept_probabilities(barred, *self._filter)
             drawn = [
                 torch.multinomial(share, 1, generator=generator).item()
-                for share, generator in zip(shares.cpu(), self._generators, strict=True)
+                for share, generator in zip(shares, self._generators, strict=True)
             ]
             for place, token in enumerate(drawn):
                 if not ended[place]:
@@ -150,7 +150,7 @@ class _Draws:
                     ended[place] = token == end
             if all(ended):
                 return
-            ids = torch.tensor(drawn, device=ids.device)
+            ids = torch.tensor(drawn)
 
     def _note(self, place: int, step: int, drawn: int, log_probs: Tensor, shares: Tensor) -> None:
         words, before = self._rules.words, self._log_probs[place]

@@ -21,7 +21,11 @@ Looks = tuple[Tensor, Tensor | None]
 
 
 class Steps(Protocol):
-    """Texts under way; the rows of a batch are hypotheses, equally many for each sentence."""
+    """Texts under way; the rows of a batch are hypotheses, equally many for each sentence.
+
+    Wherever the model is, ids and rows come from the processor, and logits go there: what is done
+    with them are small sums and many questions, each of which a graphics card would wait for.
+    """
 
     def step(self, ids: Tensor) -> Tensor:
         """Read the next ids [row], or at the start [row, position]; return logits [row, vocab]."""
@@ -48,13 +52,14 @@ class CachedSteps:
         attention: bool,
     ) -> None:
         self._model, self._interventions = model, interventions
+        self._device = next(model.parameters()).device
         self._attention = attend if attention else attend_fused
         self.looks: Looks | None = None
         self.prompt_looks: Tensor | None = None
         if isinstance(model, DecoderOnly):
             self._cache = model.start_decoding(len(sources))
         else:
-            ids = padded(sources, words.pad_id)
+            ids = padded(sources, words.pad_id, self._device)
             memory = model.encode(ids, interventions)
             self._cache = model.start_decoding(memory, model.padding_mask(ids, interventions))
 
@@ -65,7 +70,7 @@ class CachedSteps:
             if self.looks is not None and ids.ndim == 2:
                 before.append(self.looks[0])
             output = self._model.attended_step(
-                column, self._cache, self._interventions, self._attention
+                column.to(self._device), self._cache, self._interventions, self._attention
             )
             self._cache = output.cache
             if self._attention is attend:
@@ -76,7 +81,7 @@ class CachedSteps:
             n_keys = ids.shape[1]
             rows = [F.pad(look, (0, n_keys - look.shape[-1])) for look in before]
             self.prompt_looks = torch.stack(rows, dim=3)  # [row, layer, head, query, key]
-        return output.logits
+        return output.logits.cpu()
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
         """Go on with these rows."""
@@ -84,7 +89,8 @@ class CachedSteps:
 
 
 def _stacked(layers: tuple[Tensor, ...]) -> Tensor:
-    return torch.cat(layers, dim=2).transpose(1, 2)  # [row, head, layer, key] -> [row, layer, …]
+    looks = torch.cat(layers, dim=2).transpose(1, 2)  # [row, head, layer, key] -> [row, layer, …]
+    return looks.cpu()
 
 
 def open_steps(
@@ -108,24 +114,22 @@ def open_steps(
     alone = isinstance(model, DecoderOnly)
     device = next(model.parameters()).device
     first = (
-        torch.tensor([list(source) for source in sources], device=device)  # [sentence, position]
+        torch.tensor([list(source) for source in sources])  # [sentence, position]
         if alone
-        else torch.full((len(sources),), words.sos_id, device=device)  # [sentence]
+        else torch.full((len(sources),), words.sos_id)  # [sentence]
     )
     if interventions is not None or attention or not can_fuse(model):
         return CachedSteps(model, sources, words, interventions, attention), first
     if alone:
         # Checked here, once: the fused steps take what they are given.
-        model.embed(first)
+        model.embed(first.to(device))
         return FusedSteps(model, None, None, max_positions), first
     ids = padded(sources, words.pad_id, device)
     memory, mask = model.encode(ids), model.padding_mask(ids)
     return FusedSteps(model, memory, mask, max_positions), first
 
 
-def padded(
-    sources: Sequence[Sequence[int]], pad_id: int, device: torch.device | None = None
-) -> Tensor:
+def padded(sources: Sequence[Sequence[int]], pad_id: int, device: torch.device) -> Tensor:
     """Return ids [sentence, position], the shorter sentences padded on the right."""
     rows = [torch.tensor(list(source), dtype=torch.long, device=device) for source in sources]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)

@@ -176,9 +176,10 @@ class Recorder:
     def _read(self, source: list[int], target: list[int]) -> tuple[float, ForwardTrace]:
         """Read a reference, teacher forced; return its loss in nats a token, and the heads."""
         device = next(self._model.parameters()).device
-        traced = self._translator.traced_model.to(device)  # the model may have been moved since
         read, written = target[:-1], target[1:]
-        output = traced(torch.tensor([source], device=device), torch.tensor([read], device=device))
+        output = self._translator.traced_model(
+            torch.tensor([source], device=device), torch.tensor([read], device=device)
+        )
         # In float64 a word that is all but certain still shows how certain.
         log_probs = output.logits[0].cpu().double().log_softmax(-1)  # [position, vocab]
         loss = -log_probs.gather(1, torch.tensor(written)[:, None]).mean()

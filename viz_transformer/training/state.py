@@ -72,9 +72,12 @@ def load_state(
     """
     path = Path(path)
     try:
-        with safe_open(path, "pt", device=str(run.device)) as file:
+        with safe_open(path, "pt") as file:
             notes = file.metadata()
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            tensors = {
+                name: file.get_tensor(name).to(run.device)
+                for name in file.keys()  # noqa: SIM118
+            }
         step, settings = int(notes["step"]), json.loads(notes["settings"])
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise FileError(
