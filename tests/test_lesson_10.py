@@ -178,9 +178,13 @@ def test_a_warm_up_saves_the_high_rate(lesson: dict) -> None:
         for warmup in (0, 20)
         for seed in (0, 1, 2)
     }
-    assert all(losses[20, seed][-1] < losses[0, seed][-1] for seed in (0, 1, 2))
+    # “after 30 steps they are lower”: later, sums in another order end elsewhere.
+    assert all(losses[20, seed][29] < losses[0, seed][29] - 0.2 for seed in (0, 1, 2))
+    for seed in (0, 1):  # “they leap up and down”
+        later = losses[20, seed][30:]
+        assert max(later) > 2 * min(later)
     cold, warm = losses[0, 2], losses[20, 2]
     assert cold[10:30] == pytest.approx([2.5475] * 20, abs=0.1)  # “which words are frequent”
-    assert cold[-1] > 2.4  # “after 100 it is no further”
-    assert warm[-1] < 0.05
+    assert cold[-1] > 1.5  # “its loss is still above 1.5”
+    assert max(warm[29:]) < 0.05
     assert lesson["rates"].values == {"peak": 0.03, "warmup": 0, "seed": 2}
