@@ -159,6 +159,22 @@ def test_another_sentence_kind_and_head(page: Page, exported: Path) -> None:
     expect(large.locator(".vt-large .vt-title")).to_have_text("Layer 1 · head 2")
 
 
+def test_keys_faster_than_frames_all_count(page: Page, exported: Path) -> None:
+    root = open_page(page, exported)
+    root.get_by_label("Heads of").select_option("encoder")
+    drawn(root)
+    large = root.locator(".vt-run").nth(1)
+    large.locator(".vt-small canvas").evaluate(
+        """canvas => {
+            const keys = ["ArrowUp", "ArrowUp", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft",
+                "ArrowDown", "ArrowRight", "ArrowRight"];
+            for (const key of keys)
+                canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        }"""
+    )
+    expect(large.locator(".vt-large .vt-title")).to_have_text("Layer 1 · head 2")
+
+
 def test_the_slider_takes_the_keyboard_and_the_curve_a_click(page: Page, exported: Path) -> None:
     root = open_page(page, exported)
     moment = slider(root)

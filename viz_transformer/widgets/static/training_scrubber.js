@@ -76,6 +76,7 @@ function render({ model, el }) {
   const sidesPart = element(root, "div", "vt-sides");
   const sides = runs.map((_, index) => openSide(view, sidesPart, {
     scale: () => state.scale,
+    chosenIn: (entry) => chosenIn(index, entry),
     onHead: ({ layer, head }) => view.set({ [SIDE_TRAITS[index][0]]: layer, [SIDE_TRAITS[index][1]]: head }),
   }));
 
@@ -167,6 +168,12 @@ function render({ model, el }) {
     input.setAttribute("aria-valuetext", `step ${first.moments[moment]}, translation ${right ? "right" : "not yet right"}`);
   }
 
+  /** The head {layer, head} chosen on a side, of those that there are. */
+  function chosenIn(index, entry) {
+    const [layer, head] = SIDE_TRAITS[index].map((trait) => get(trait) ?? 0);
+    return { layer: Math.min(layer, (entry?.layers ?? 1) - 1), head: Math.min(head, (entry?.heads ?? 1) - 1) };
+  }
+
   function drawSides(places, sentence, kind, width) {
     const found = headsOf(sentence);
     const beside = runs.length > 1 && width >= 760;
@@ -177,10 +184,9 @@ function render({ model, el }) {
     retext(trouble, problem);
     sides.forEach((side, index) => {
       const entry = found?.[index][kind] ?? null;
-      const [layer, head] = SIDE_TRAITS[index].map((trait) => get(trait) ?? 0);
       side.draw({
         run: runs[index], moment: places[index], sentence, entry, named: runs.length > 1, longest, theme: state.theme,
-        chosen: { kind, layer: Math.min(layer, (entry?.layers ?? 1) - 1), head: Math.min(head, (entry?.heads ?? 1) - 1) },
+        chosen: { kind, ...chosenIn(index, entry) },
         width: beside ? (width - 28) / 2 : width, height: 320,
       });
     });

@@ -37,8 +37,11 @@ export function openSheets(limit = MOST_PIXELS) {
   };
 }
 
-/** The parts of one run: {node, draw(shown), forget()}; `onHead({layer, head})` hears the viewer. */
-export function openSide(view, parent, { scale, onHead }) {
+/**
+ * The parts of one run: {node, draw(shown), forget()}; `onHead({layer, head})` hears the viewer, and
+ * `chosenIn(entry)` tells what is chosen now, which may not be drawn yet.
+ */
+export function openSide(view, parent, { scale, onHead, chosenIn }) {
   const node = element(parent, "section", "vt-run");
   const words = element(node, "div", "vt-run-words");
   const name = element(words, "h3", "vt-title");
@@ -69,7 +72,8 @@ export function openSide(view, parent, { scale, onHead }) {
     click: onHead,
     press(event) {
       if (!heads || !ARROWS.includes(event.key)) return false;
-      onHead(moveHead(heads.sections, now.chosen, event.key));
+      // From what is chosen, not from what is drawn: two keys may come in one frame.
+      onHead(moveHead(heads.sections, { ...now.chosen, ...chosenIn(now.entry) }, event.key));
       return true;
     },
   });
