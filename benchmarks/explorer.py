@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks.lab_view import EXPLORER, Bench
 from benchmarks.table import Goal, Table
-from tests.ui.lab_page import LabServer
+from tests.support.ui_jupyterlab import LabServer
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
 
 N_LAYERS, N_HEADS = 12, 12
@@ -49,9 +49,7 @@ def run() -> Table:
         LabServer(Path(folder) / "lab") as server,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(
-            executable_path=find_chromium(), args=list(CHROMIUM_FLAGS)
-        )
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(CHROMIUM_FLAGS))
         bench = Bench(browser, server, EXPLORER)
         results = {n_tokens: measure(bench, n_tokens) for n_tokens in TOKEN_COUNTS}
         browser_version = browser.version
@@ -67,9 +65,7 @@ def run() -> Table:
             "new head drawn whole after",
         ),
         rows=tuple(row for row, _ in results.values()),
-        goals=tuple(
-            goal(name, {n: work[name] for n, (_, work) in results.items()}) for name in ACTION_NAMES
-        ),
+        goals=tuple(goal(name, {n: work[name] for n, (_, work) in results.items()}) for name in ACTION_NAMES),
         versions=(
             ("Chromium", browser_version),
             *((name, version(name)) for name in ("jupyterlab", "anywidget")),

@@ -184,10 +184,7 @@ def measured_peaks(name: str) -> list[float | None]:
     """Return `peaks_mib` from a fresh process; None where this is no Linux with glibc."""
     if not (Path("/proc/self/clear_refs").exists() and hasattr(ctypes.CDLL(None), "malloc_trim")):
         return [None] * len(LENGTHS)
-    code = (
-        "import json\nfrom benchmarks.forward import peaks_mib\n"
-        f"print(json.dumps(peaks_mib({name!r})))"
-    )
+    code = f"import json\nfrom benchmarks.forward import peaks_mib\nprint(json.dumps(peaks_mib({name!r})))"
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT
     )

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, sync_playwright
 from benchmarks import peers
 from benchmarks.lab_view import BERTVIZ, EXPLORER, Bench
 from benchmarks.table import Goal, Table
-from tests.ui.lab_page import LabServer
+from tests.support.ui_jupyterlab import LabServer
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
 
 N_LAYERS, N_HEADS = 6, 8
@@ -64,9 +64,7 @@ def run() -> Table:
         LabServer(Path(folder) / "lab") as server,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(
-            executable_path=find_chromium(), args=list(CHROMIUM_FLAGS)
-        )
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(CHROMIUM_FLAGS))
         results = {n_tokens: measure(browser, server, n_tokens) for n_tokens in TOKEN_COUNTS}
         browser_version = browser.version
         browser.close()

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from benchmarks import peers
 from benchmarks.frames import HELPERS, TIMED
-from tests.ui.lab_page import TIMEOUT_S, LabPage, LabServer, guard
+from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, guard
 
 #: What every notebook starts with; the same attention for every view.
 ATTENTION = """

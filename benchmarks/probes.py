@@ -65,8 +65,7 @@ EXPLORER = Probe(
         _DRAWN,
     ),
     point=Action(
-        _MOVE
-        % ("document.querySelector('.vt-head canvas')", "new PointerEvent('pointermove', at)"),
+        _MOVE % ("document.querySelector('.vt-head canvas')", "new PointerEvent('pointermove', at)"),
         _DRAWN,
     ),
 )

@@ -116,9 +116,7 @@ def run() -> Table:
         speeds = (f"{1000 / statistics.median(ms):.1f} steps/s" for ms in (ours_ms, other_ms))
         peaks = [peak_mb(side, d_model, n_heads) for side in ("ours", "nn.Transformer")]
         memory.append(peaks[0] / peaks[1])
-        rows.append(
-            (str(d_model), *speeds, f"{ratios[-1]:.2f}×", *(f"{peak:.0f} MB" for peak in peaks))
-        )
+        rows.append((str(d_model), *speeds, f"{ratios[-1]:.2f}×", *(f"{peak:.0f} MB" for peak in peaks)))
     return Table(
         title="Training",
         text=f"The package's own loop (`fit`: Adam, clipped gradients) on batches of {BATCH_SIZE} "

@@ -22,7 +22,7 @@ from benchmarks import peers
 from benchmarks.frames import HELPERS, TIMED
 from benchmarks.probes import PROBES, Action, Probe
 from benchmarks.table import Table
-from tests.ui.lab_page import guard
+from tests.support.ui_jupyterlab import guard
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
 
 SHAPES = ((6, 8), (12, 12))
@@ -82,9 +82,7 @@ class Measured:
         times = (self.paint_ms, self.switch_ms, self.point_ms)
         cells = [n_bytes, *(None if ms is None else f"{ms:.0f} ms" for ms in times)]
         first = cells.index(None) if None in cells else None
-        return tuple(
-            cell or (self.stopped if index == first else "–") for index, cell in enumerate(cells)
-        )
+        return tuple(cell or (self.stopped if index == first else "–") for index, cell in enumerate(cells))
 
 
 class Chromium:
@@ -109,9 +107,7 @@ class Chromium:
     def new_page(self) -> Page:
         """Open a page that reaches nothing but this machine and the peers' scripts on it."""
         # A policy against eval() would stop what is measured with, not the view.
-        context = self._browser.new_context(
-            viewport={"width": 1280, "height": 720}, bypass_csp=True
-        )
+        context = self._browser.new_context(viewport={"width": 1280, "height": 720}, bypass_csp=True)
         guard(context)
         peers.serve(context)
         return context.new_page()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.hand_made import attention, make_trace
+from tests.support.hand_made_traces import attention, make_trace
 from viz_transformer.analysis import (
     agreement,
     entropy_bits,
@@ -78,9 +78,7 @@ def test_entropy_of_known_rows() -> None:
 
 
 @given(n_keys=st.integers(1, 9), seed=st.integers(0, 99), sharpness=st.floats(0, 50))
-def test_entropy_has_bounds_and_does_not_care_about_order(
-    n_keys: int, seed: int, sharpness: float
-) -> None:
+def test_entropy_has_bounds_and_does_not_care_about_order(n_keys: int, seed: int, sharpness: float) -> None:
     rng = np.random.default_rng(seed)
     weights = np.exp(sharpness * rng.random((3, n_keys)))
     weights /= weights.sum(axis=-1, keepdims=True)
@@ -124,9 +122,7 @@ def test_distance_is_measured_in_positions() -> None:
     previous = np.eye(5, k=-1)
     previous[0, 0] = 1
     np.testing.assert_allclose(mean_distance(previous), [0, 1, 1, 1, 1])
-    np.testing.assert_allclose(
-        mean_distance([[0.5, 0.5, 0], [0, 0, 1], [0.5, 0, 0.5]]), [0.5, 1, 1]
-    )
+    np.testing.assert_allclose(mean_distance([[0.5, 0.5, 0], [0, 0, 1], [0.5, 0, 0.5]]), [0.5, 1, 1])
     both = np.stack([previous, np.eye(5)])[None]
     np.testing.assert_allclose(head_mean_distance(encoder(both), "encoder"), [[0.8, 0.0]])
 

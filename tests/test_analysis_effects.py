@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.hand_made import make_trace
+from tests.support.hand_made_traces import make_trace
 from viz_transformer import analysis
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace

@@ -1,4 +1,4 @@
-"""The walls of docs/architecture.md: who may import whom, how long a module may be, what is heavy.
+"""The walls of docs/architecture.md: who may import whom, and what is heavy.
 
 The imports are read from the source with `ast`, so a wall holds for an import inside a function
 too; what really gets loaded is seen in a fresh Python process.
@@ -39,7 +39,8 @@ ALLOWED: dict[str, set[str] | None] = {
     "checkpoint": {"model", "vocabulary", "config"},
     "training": {"model", "corpus", "config", "checkpoint"},
     "decoding": {"model", "vocabulary", "trace"},
-    "capture": {"model", "trace"},
+    "tracing": {"model", "trace"},
+    "experiments": {"config", "corpus", "vocabulary", "model", "training", "recipes"},
     "analysis": {"trace"},
     "plots": {"trace", "analysis"},
     "widgets": {"trace", "analysis", "plots"},
@@ -64,6 +65,7 @@ ALLOWED: dict[str, set[str] | None] = {
         "vocabulary",
         "analysis",
         "model",
+        "experiments",
         "config",
         "plots",
         "progress",
@@ -79,7 +81,8 @@ ALLOWED: dict[str, set[str] | None] = {
         "translator",
         "training",
         "recipes",
-        "capture",
+        "experiments",
+        "tracing",
         "progress",
     },
 }
@@ -153,20 +156,12 @@ def test_a_widget_reaches_for_its_matplotlib_twin_only_inside_a_function(module:
     assert not eager, f"{name(module)} imports {eager} at its top; import it inside the method"
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name)
-def test_a_module_has_one_job(module: Path) -> None:
-    lines = len(module.read_text(encoding="utf-8").splitlines())
-    assert lines < 300, f"{name(module)} has {lines} lines, two jobs: split it into a folder"
-
-
 def test_the_documented_table_is_the_one_that_is_held() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for here, rooms in re.findall(r"^\| `(\w+)/?` \|.*\| (.+) \|$", text, re.MULTILINE):
         documented = set(re.sub(r"\(.*?\)|;.*|nothing", "", rooms).replace(",", " ").split())
         assert documented == ALLOWED[here], f"docs/architecture.md and ALLOWED differ on {here!r}"
-    undocumented = {
-        each for each in BUILT if f"| `{each}" not in text and ALLOWED[each] is not None
-    }
+    undocumented = {each for each in BUILT if f"| `{each}" not in text and ALLOWED[each] is not None}
     assert not undocumented, f"docs/architecture.md has no line for {sorted(undocumented)}"
 
 

@@ -106,9 +106,7 @@ def shorten(path: Path) -> None:
     """Leave of a lesson what its exercises need; tests/test_course.py runs it whole."""
     notebook = nbformat.read(path, as_version=4)
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    notebook.cells = [
-        cell for cell in notebook.cells if cell is first or "nbgrader" in cell.metadata
-    ]
+    notebook.cells = [cell for cell in notebook.cells if cell is first or "nbgrader" in cell.metadata]
     nbformat.write(notebook, path)
 
 
@@ -136,10 +134,7 @@ def points(folder: Path, student: str) -> dict[str, tuple[float, float]]:
 
     with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as book:
         found = book.find_submission_notebook(LESSON.path.stem, LESSON.path.stem, student)
-        return {
-            exercise_cell(grade.cell.name)[1]: (grade.score, grade.max_score)
-            for grade in found.grades
-        }
+        return {exercise_cell(grade.cell.name)[1]: (grade.score, grade.max_score) for grade in found.grades}
 
 
 @pytest.mark.slow
@@ -153,9 +148,7 @@ def test_students_get_neither_solutions_nor_the_strict_mark(graded: Path) -> Non
         "NotImplementedError",
     ):
         assert mark not in text
-    answer = next(
-        cell for cell in nbformat.read(released, as_version=4).cells if cell.id == "answer-3-1"
-    )
+    answer = next(cell for cell in nbformat.read(released, as_version=4).cells if cell.id == "answer-3-1")
     assert "..." in answer.source
     assert "Write your answer above." in answer.source
 
@@ -174,9 +167,7 @@ def test_a_wrong_submission_loses_the_points_of_what_is_wrong(graded: Path) -> N
     assert {score for name, (score, _) in given.items() if name not in ("3.2", "3.3")} == {1}
 
 
-def test_a_teachers_changes_are_not_written_over(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_teachers_changes_are_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["lessons", "assignment", str(tmp_path), "--lesson", LESSON.key]
     (tmp_path / "nbgrader_config.py").write_text("mine")
     assert main(command) == 0

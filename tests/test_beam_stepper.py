@@ -12,15 +12,15 @@ import torch
 import traitlets
 
 import viz_transformer as vt
-from tests.hand_made import HOSTILE
+from tests.support.hand_made_traces import HOSTILE
 from tests.test_decoding import VOCABULARY
 from viz_transformer.config import ModelConfig
 from viz_transformer.decoding import beam_search
 from viz_transformer.model import DecoderOnly
 from viz_transformer.plots import plot_beam, plot_distribution
 from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace, Hypothesis
-from viz_transformer.widgets.beam_pack import in_words, texts_of
-from viz_transformer.widgets.beam_stepper import BeamStepper
+from viz_transformer.widgets.beam_stepper.payload import in_words, texts_of
+from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
 SENTENCE = "cow love"
 
@@ -101,9 +101,7 @@ def test_a_translator_keeps_attention_when_asked(translator: vt.Translator) -> N
     looking = translator.decode(SENTENCE, attention=True)
     assert plain.steps[0].cross_attention is None
     assert looking.steps[1].cross_attention.shape == (4, 2, 4, 3)
-    assert [each.tokens for each in plain.hypotheses] == [
-        each.tokens for each in looking.hypotheses
-    ]
+    assert [each.tokens for each in plain.hypotheses] == [each.tokens for each in looking.hypotheses]
 
 
 def test_a_translator_draws_the_same_words_from_the_same_seed(translator: vt.Translator) -> None:
@@ -315,9 +313,7 @@ def test_of_a_decoder_alone_its_own_attention_is_shown() -> None:
     )  # fmt: skip
     torch.manual_seed(3)
     model = DecoderOnly(config).eval()
-    (search,) = beam_search(
-        model, [[1, 3, 4]], VOCABULARY, beam_width=2, max_length=3, attention=True
-    )
+    (search,) = beam_search(model, [[1, 3, 4]], VOCABULARY, beam_width=2, max_length=3, attention=True)
     view = BeamStepper(search)
     (_, reply), *_ = view.data
     assert view.sentence == "<sos> a b"
@@ -351,10 +347,7 @@ def test_the_twin_draws_the_tree(view: BeamStepper) -> None:
     assert len(best) == len(view.search.hypotheses[0].path)
     dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
     gone = [
-        one
-        for step in view.search.steps
-        for one in step.candidates
-        if one.status in ("pruned", "forbidden")
+        one for step in view.search.steps for one in step.candidates if one.status in ("pruned", "forbidden")
     ]
     assert len(dashed) == len(gone)
     first = view.search.steps[0].candidates[0]

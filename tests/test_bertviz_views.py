@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 
 import viz_transformer as vt
-from tests.hand_made import HOSTILE, SOURCE, TARGET, attention, hostile_trace, make_trace
+from tests.support.hand_made_traces import (
+    HOSTILE,
+    SOURCE,
+    TARGET,
+    attention,
+    hostile_trace,
+    make_trace,
+)
 from viz_transformer.bertviz_views import BertvizView, head_view, model_view, package
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.trace import ForwardTrace
@@ -207,9 +214,7 @@ def test_without_bertviz_it_says_what_to_install(view, monkeypatch: pytest.Monke
 
 
 @BOTH
-def test_another_layout_of_bertviz_is_named(
-    view, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_another_layout_of_bertviz_is_named(view, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     package.read_script.cache_clear()
     spec = importlib.util.spec_from_loader("bertviz", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path)]

@@ -20,9 +20,7 @@ def test_translate_prints_the_translation(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == "el gato negro duerme\n"
 
 
-def test_translate_writes_a_page_and_a_picture(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_translate_writes_a_page_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, picture = tmp_path / "page.html", tmp_path / "heads.png"
     arguments = ["--html", str(page), "--png", str(picture), "--beam-width", "2"]
     assert main(["translate", "the black cat sleeps", *arguments]) == 0
@@ -66,9 +64,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_damaged_checkpoint_gets_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_checkpoint_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bundled = load_translator()
     folder = Checkpoint(bundled.model, bundled.vocabulary).save(tmp_path / "copy")
     weights = folder / "model.safetensors"
@@ -119,9 +115,7 @@ def test_lessons_are_copied_and_a_students_work_stays(tmp_path: Path) -> None:
 def test_lab_opens_the_first_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[list[str]] = []
 
-    def run(
-        command: list[str], check: bool, env: dict[str, str]
-    ) -> subprocess.CompletedProcess[str]:
+    def run(command: list[str], check: bool, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
         commands.append(command)
         (ours,) = (Path(each) for each in env["JUPYTER_CONFIG_PATH"].split(os.pathsep)[:1])
         assert (ours / "labconfig" / "default_setting_overrides.json").exists()

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.lesson_parts import Lesson
+from tests.support.lessons import Lesson
 from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import find_lesson
 from viz_transformer.exercises import exercise, exercises_of
@@ -70,9 +70,7 @@ def test_each_excerpt_is_told_as_it_is_handed_out(name: str, room: dict[str, Any
 
 
 @every_case
-def test_the_solutions_heal_every_case(
-    name: str, solutions: dict[str, str], room: dict[str, Any]
-) -> None:
+def test_the_solutions_heal_every_case(name: str, solutions: dict[str, str], room: dict[str, Any]) -> None:
     found = exercise(name).check(answer_of(solutions[name], room))
     assert found.passed, found.message
     assert found.message
@@ -303,7 +301,7 @@ class TestHiddenTests:
 
 
 def test_the_lab_of_ward_2_opens_on_a_mistake_that_it_knows() -> None:
-    from viz_transformer.widgets.mask_state import MISTAKES
+    from viz_transformer.widgets.mask_lab.composition import MISTAKES
 
     assert "inverted" in MISTAKES
     assert len(MISTAKES) - 1 == 4  # “the last four of its mistakes”: two more are no setting of it

@@ -25,9 +25,7 @@ def test_defaults_are_the_papers_base_model():
     bias=st.booleans(),
 )
 def test_model_config_goes_to_json_and_back(n_heads, d_head, dropout, norm, bias):
-    config = ModelConfig(
-        d_model=n_heads * d_head, n_heads=n_heads, dropout=dropout, norm=norm, bias=bias
-    )
+    config = ModelConfig(d_model=n_heads * d_head, n_heads=n_heads, dropout=dropout, norm=norm, bias=bias)
     assert ModelConfig.from_json(config.to_json()) == config
 
 

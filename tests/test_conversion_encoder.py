@@ -42,9 +42,7 @@ def torch_heads(module, x, ignore):
     weights = []
     for layer in module.layers:
         seen = layer.norm1(x) if layer.norm_first else x
-        _, heads = layer.self_attn(
-            seen, seen, seen, key_padding_mask=ignore, average_attn_weights=False
-        )
+        _, heads = layer.self_attn(seen, seen, seen, key_padding_mask=ignore, average_attn_weights=False)
         weights.append(heads)
         x = layer(x, src_key_padding_mask=ignore)
     return tuple(weights)

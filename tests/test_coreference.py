@@ -70,9 +70,7 @@ def test_the_set_holds_every_sentence_once_on_one_side() -> None:
 
 def test_no_animal_and_place_of_the_held_out_part_meet_in_training() -> None:
     parts = pronoun_sentences()
-    train, held_out = (
-        {(each.animal, each.place) for each in part} for part in (parts.train, parts.held_out)
-    )
+    train, held_out = ({(each.animal, each.place) for each in part} for part in (parts.train, parts.held_out))
     assert not train & held_out
     assert len(train) + len(held_out) == len(ANIMALS) * len(PLACES)
     assert {animal for animal, _ in held_out} == set(ANIMALS)
@@ -156,9 +154,7 @@ def test_a_row_is_the_mean_of_what_it_looks_at_in_each_sentence(
     with torch.no_grad():
         attention = made.model(made.ids(sentences)).encoder_attention
     for looks, meant in ((row.tired, True), (row.wide, False)):
-        chosen = [
-            (n, ("<sos>", *s.words)) for n, s in enumerate(sentences) if s.means_animal == meant
-        ]
+        chosen = [(n, ("<sos>", *s.words)) for n, s in enumerate(sentences) if s.means_animal == meant]
         for noun, shown in ((2, looks.to_animal), (7, looks.to_place)):
             for layer, head in ((0, 1), (1, 3)):
                 seen = [
@@ -192,9 +188,7 @@ def test_the_trace_can_be_explored(trained: dict[tuple[int, str], CoreferenceMod
 
 
 def test_training_twice_gives_equal_weights() -> None:
-    one, two, other = (
-        coreference_model(seed, training=SHORT).model.state_dict() for seed in (3, 3, 4)
-    )
+    one, two, other = (coreference_model(seed, training=SHORT).model.state_dict() for seed in (3, 3, 4))
     assert all(torch.equal(one[name], two[name]) for name in one)
     assert not all(torch.equal(one[name], other[name]) for name in one)
 
@@ -260,9 +254,7 @@ def test_the_command_prints_the_table(
         (lambda: coreference_study((0, 0.5)), "seed=0.5"),
         (lambda: coreference_study((0,), read_at="end"), "read_at='end'"),
         (
-            lambda: coreference_study(
-                (0,), training=replace(SHORT, learning_rate=1e38, warmup_steps=0)
-            ),
+            lambda: coreference_study((0,), training=replace(SHORT, learning_rate=1e38, warmup_steps=0)),
             "the loss is",
         ),
         (lambda: coreference_trace(0, TIRED, read_at="end"), "read_at='end'"),

@@ -40,9 +40,7 @@ def put(folder: Path, **contents: bytes) -> list[Path]:
     ids=["plain", "no last line end", "byte order mark, CRLF", "white space"],
 )
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-def test_two_files_are_read_line_by_line(
-    tmp_path: Path, english: bytes, german: bytes, packed: bool
-) -> None:
+def test_two_files_are_read_line_by_line(tmp_path: Path, english: bytes, german: bytes, packed: bool) -> None:
     if packed:
         files = put(tmp_path, en_gz=gzip.compress(english), de_gz=gzip.compress(german))
     else:
@@ -52,9 +50,7 @@ def test_two_files_are_read_line_by_line(
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-def test_a_table_is_read_and_further_columns_are_not_looked_at(
-    tmp_path: Path, packed: bool
-) -> None:
+def test_a_table_is_read_and_further_columns_are_not_looked_at(tmp_path: Path, packed: bool) -> None:
     name = "pairs_tsv_gz" if packed else "pairs_tsv"
     (path,) = put(tmp_path, **{name: gzip.compress(TABLE) if packed else TABLE})
     assert read_table(path) == PAIRS

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.lesson_parts import Lesson, run_notebook
+from tests.support.lessons import Lesson, run_notebook
 from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import exercise_cell, find_lesson
 from viz_transformer.exercises import exercises_of

@@ -22,9 +22,7 @@ SOURCE = [3, 4, 4, EOS]
 @pytest.fixture(scope="module")
 def found() -> DecodeTrace:
     """A search that has recorded attention, the second sentence of a batch."""
-    return beam_search(
-        tiny_model(11), [[3, EOS], SOURCE], VOCABULARY, beam_width=3, attention=True
-    )[1]
+    return beam_search(tiny_model(11), [[3, EOS], SOURCE], VOCABULARY, beam_width=3, attention=True)[1]
 
 
 def test_stitched_attention_is_that_of_one_teacher_forced_pass(found: DecodeTrace) -> None:

@@ -72,9 +72,7 @@ sources = st.lists(st.sampled_from([3, 4]), min_size=1, max_size=4).map(lambda i
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 999), source=sources, penalty=st.sampled_from([0.0, 0.6, 2.0]))
-def test_a_beam_wide_enough_equals_brute_force(
-    seed: int, source: list[int], penalty: float
-) -> None:
+def test_a_beam_wide_enough_equals_brute_force(seed: int, source: list[int], penalty: float) -> None:
     model = tiny_model(seed)
     longest = 3
     (found,) = beam_search(
@@ -150,9 +148,7 @@ def test_padding_and_start_are_never_emitted_even_if_the_model_wants_them() -> N
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 999), source=sources, width=st.integers(1, 4))
-def test_the_steps_tell_what_became_of_each_candidate(
-    seed: int, source: list[int], width: int
-) -> None:
+def test_the_steps_tell_what_became_of_each_candidate(seed: int, source: list[int], width: int) -> None:
     model = tiny_model(seed)
     (found,) = beam_search(model, [source], VOCABULARY, beam_width=width, max_length=5)
     totals, texts = [0.0], [()]
@@ -279,9 +275,7 @@ def test_lengths_and_beginnings_are_kept_to(seed: int, batch: list[list[int]]) -
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 999), source=sources, penalty=st.sampled_from([0.0, 0.6, 1.5]))
-def test_without_early_stop_nothing_better_is_missed(
-    seed: int, source: list[int], penalty: float
-) -> None:
+def test_without_early_stop_nothing_better_is_missed(seed: int, source: list[int], penalty: float) -> None:
     """It ends no later than at the maximum, and with the best that a longer search would find."""
     model = tiny_model(seed)
     shared = {"beam_width": 3, "length_penalty": penalty, "max_length": 6}
@@ -327,9 +321,7 @@ def test_a_decoder_alone_continues_texts_of_any_length(interventions) -> None:
             if written[-1] == EOS:
                 break
         assert text == [i for i in written[len(prompt) :] if i != EOS]
-    found = beam_search(
-        model, prompts, VOCABULARY, beam_width=1, max_length=5, interventions=interventions
-    )
+    found = beam_search(model, prompts, VOCABULARY, beam_width=1, max_length=5, interventions=interventions)
     assert [list(trace.hypotheses[0].ids) for trace in found] == texts
     assert found[0].prompt_tokens == ("<sos>", "a", "b")
     assert found[0].source_tokens == ()

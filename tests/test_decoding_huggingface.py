@@ -23,7 +23,7 @@ from viz_transformer.model import (
     Transformer,
     from_huggingface,
 )
-from viz_transformer.widgets.beam_stepper import BeamStepper
+from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
 PAD, EOS, N_WORDS = 19, 0, 20
 LONGEST = 24
@@ -86,9 +86,7 @@ def generated(theirs, sources: list[list[int]], **options):
 @pytest.mark.parametrize("width", [2, 3, 5])
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize("early", [True, False])
-def test_the_n_best_and_their_scores_are_theirs(
-    models, width: int, penalty: float, early: bool
-) -> None:
+def test_the_n_best_and_their_scores_are_theirs(models, width: int, penalty: float, early: bool) -> None:
     theirs, ours = models
     expected = generated(
         theirs, SOURCES, num_beams=width, length_penalty=penalty,

@@ -49,9 +49,7 @@ def test_the_fused_steps_equal_a_whole_pass(changes: dict) -> None:
     found = walk(steps, ids, texts)
     for row, source in enumerate(SOURCES):
         target = torch.cat([torch.tensor([VOCABULARY.sos_id]), texts[row]])[None]
-        torch.testing.assert_close(
-            found[row], model(torch.tensor([source]), target)[0], atol=1e-5, rtol=1e-5
-        )
+        torch.testing.assert_close(found[row], model(torch.tensor([source]), target)[0], atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("changes", VARIANTS[:6], ids=str)

@@ -16,9 +16,7 @@ from viz_transformer.exercises.kinds import Array, Choice, Exercise, Function, M
 from viz_transformer.exercises.verdict import Check
 
 NUMBER = Number(2.0, (Mistake(4.0, "That is its square."),), right="So it is.")
-ARRAY = Array(
-    lambda: np.array([[1.0, 2], [3, 4]]), (Mistake([[1, 3], [2, 4]], "It is transposed."),)
-)
+ARRAY = Array(lambda: np.array([[1.0, 2], [3, 4]]), (Mistake([[1, 3], [2, 4]], "It is transposed."),))
 CHOICE = Choice("query", ("query", "key"), (Mistake("key", "The key is looked at."),))
 SCALED = Function(
     lambda row: row / row.sum(),

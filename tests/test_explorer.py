@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 import traitlets
 
-from tests.hand_made import SOURCE, TARGET, attention, make_trace
+from tests.support.hand_made_traces import SOURCE, TARGET, attention, make_trace
+from tests.support.javascript import module_path
 from tools.ensure import find_node
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.bundle import bundle
+from viz_transformer.widgets.base.bundle import join
 from viz_transformer.widgets.explorer import AttentionExplorer, explore, pack
 
 NAMES = ("kind", "layer", "head", "query", "key")
@@ -213,9 +214,7 @@ def test_the_twin_shows_the_selected_head() -> None:
 
 
 def test_the_page_decodes_every_half_as_numpy_does() -> None:
-    halves = np.frombuffer(
-        run_bundle("process.stdout.write(Buffer.from(page.halfTable().buffer));"), "<f4"
-    )
+    halves = np.frombuffer(run_bundle("process.stdout.write(Buffer.from(page.halfTable().buffer));"), "<f4")
     expected = np.arange(65536, dtype=np.uint16).view("<f2").astype(np.float32)
     np.testing.assert_array_equal(halves, expected)
     zero = halves == 0
@@ -223,7 +222,7 @@ def test_the_page_decodes_every_half_as_numpy_does() -> None:
 
 
 def test_the_bundle_is_one_module_that_imports_nothing() -> None:
-    text = bundle("explorer.js")
+    text = join(module_path("widgets/explorer/view.js"))
     assert "\nimport " not in text
     assert run_bundle("process.stdout.write(typeof page.default.render)") == b"function"
     assert explore(make_trace()).get_state(["_esm"])["_esm"] == text
@@ -233,7 +232,7 @@ def run_bundle(code: str, stdin: bytes = b"") -> bytes:
     """Run JavaScript with the explorer's joined module, as a page loads it, named `page`."""
     prelude = (
         "import fs from 'node:fs';"
-        f"const text = {json.dumps(bundle('explorer.js'))};"
+        f"const text = {json.dumps(join(module_path('widgets/explorer/view.js')))};"
         "const page = await import('data:text/javascript,' + encodeURIComponent(text));"
     )
     with tempfile.TemporaryDirectory() as folder:

@@ -7,13 +7,12 @@ import itertools
 import json
 import subprocess
 import tracemalloc
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.hand_made import (
+from tests.support.hand_made_traces import (
     HOSTILE,
     OUTPUT,
     SOURCE,
@@ -30,9 +29,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.export.pieces import encode
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack
-from viz_transformer.widgets.explorer.data import OVERVIEW_BYTES
-
-STATIC = Path(__file__).parents[1] / "viz_transformer" / "widgets" / "static"
+from viz_transformer.widgets.explorer.payload import OVERVIEW_BYTES
 
 
 def large_trace(n: int = 80, **sizes: int) -> ForwardTrace:
@@ -74,9 +71,7 @@ def test_a_large_trace_sends_an_overview_and_the_chosen_head() -> None:
         drawn = np.frombuffer(small["values"], np.uint8).reshape(2, 4, 32, 32)
         edges = np.arange(33) * 80 // 32
         for row, col in ((0, 0), (5, 9), (31, 31)):
-            part = trace.attention(kind)[
-                ..., edges[row] : edges[row + 1], edges[col] : edges[col + 1]
-            ]
+            part = trace.attention(kind)[..., edges[row] : edges[row + 1], edges[col] : edges[col + 1]]
             np.testing.assert_array_equal(drawn[..., row, col], np.rint(255 * part.max((-2, -1))))
 
 
@@ -249,9 +244,7 @@ def test_the_overview_of_a_difference_has_zero_in_its_middle() -> None:
     swapped = ForwardTrace(
         source_tokens=trace.source_tokens, encoder_attention=trace.encoder_attention[:, ::-1]
     )
-    only = ForwardTrace(
-        source_tokens=trace.source_tokens, encoder_attention=trace.encoder_attention
-    )
+    only = ForwardTrace(source_tokens=trace.source_tokens, encoder_attention=trace.encoder_attention)
     same = pack(only, only)["kinds"][0]["overview"]
     assert set(same["values"]) == {128}
     values = np.frombuffer(pack(only, swapped)["kinds"][0]["overview"]["values"], np.uint8)
@@ -275,15 +268,11 @@ def test_rows_that_do_not_sum_to_one_are_shown_and_told() -> None:
     weights = attention(1, 2, 4, 4)
     weights[0, 1, 2] *= 0.5
     weights[0, 1, 3] = 0
-    (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=weights))[
-        "kinds"
-    ]
+    (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=weights))["kinds"]
     assert entry["note"].startswith("1 of 8 rows do not sum to 1 but to 0.50, so")
     assert all(entry["note"] == "" for entry in pack(make_trace())["kinds"])
     twice = np.full((1, 1, 4, 4), 0.5)
-    (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=twice))[
-        "kinds"
-    ]
+    (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=twice))["kinds"]
     assert entry["note"].startswith("4 of 4 rows do not sum to 1 but to 2.00, so")
     assert (entry["labels"], entry["entropies"], entry["rollouts"]) == (None, None, None)
     assert "sum to more" in entry["noRollout"]
@@ -320,9 +309,9 @@ def test_the_page_reads_the_values_that_the_trace_holds(n_tokens: int) -> None:
     words = tuple(map(str, range(n_tokens)))
     view = explore(make_trace(words, words, words))
     answers = [[request, view.answer(request)] for request in view.questions()]
-    shown = np.frombuffer(
-        run_node(READ_ALL, {"data": view.data, "answers": answers}), "<f4"
-    ).reshape(3, 2, 4, n_tokens, n_tokens)
+    shown = np.frombuffer(run_node(READ_ALL, {"data": view.data, "answers": answers}), "<f4").reshape(
+        3, 2, 4, n_tokens, n_tokens
+    )
     for kind, values in zip(view.trace.kinds, shown, strict=True):
         weights = view.trace.attention(kind)
         np.testing.assert_array_equal(values, weights if n_tokens == 5 else halves(weights))
@@ -333,9 +322,7 @@ def test_the_page_reads_the_values_that_the_trace_holds(n_tokens: int) -> None:
 def test_both_halves_draw_the_same_small_pictures(signed: bool) -> None:
     """What the page makes of a small trace is what Python makes of a large one."""
     trace, other = make_trace(), make_trace(n_heads=4)
-    other = ForwardTrace(
-        source_tokens=SOURCE, encoder_attention=softmax(trace.encoder_attention * 3)
-    )
+    other = ForwardTrace(source_tokens=SOURCE, encoder_attention=softmax(trace.encoder_attention * 3))
     trace = ForwardTrace(source_tokens=SOURCE, encoder_attention=trace.encoder_attention)
     data = pack(trace, other if signed else None)
     code = (
@@ -353,8 +340,8 @@ def test_both_halves_draw_the_same_small_pictures(signed: bool) -> None:
 def run_node(code: str, state: dict[str, Any]) -> bytes:
     """Run JavaScript on a state as an exported page holds it; `page` is the store's module."""
     prelude = (
-        f"const page = await import({json.dumps((STATIC / 'store.js').as_uri())});"
-        f"const part = await import({json.dumps((STATIC / 'page.js').as_uri())});"
+        f"const page = await import({json.dumps(module_url('widgets/explorer/weight_store.js'))});"
+        f"const part = await import({json.dumps(module_url('export/page.js'))});"
         "const input = Buffer.concat(await process.stdin.toArray());"
     )
     done = subprocess.run(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.hand_made import make_trace
+from tests.support.hand_made_traces import make_trace
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import traitlets
 
-from tests.hand_made import HOSTILE, hostile_trace, make_trace
+from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export import export_html
 from viz_transformer.widgets.explorer import explore
@@ -187,9 +187,7 @@ def test_a_page_too_large_is_not_written(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_module_that_cannot_stand_alone_is_refused(
-    module: str, message: str, tmp_path: Path
-) -> None:
+def test_a_module_that_cannot_stand_alone_is_refused(module: str, message: str, tmp_path: Path) -> None:
     class Odd(anywidget.AnyWidget):
         _esm = module
 
@@ -206,9 +204,7 @@ def test_hostile_text_stays_inside_its_place(tmp_path: Path) -> None:
     assert "<img" not in text
     assert "\u2028" not in text
     assert len(elements(path, "script")) == text.count("</script>") == 3
-    assert page_data(path)["views"][0]["state"]["data"]["kinds"][0]["queries"][:-1] == [
-        *HOSTILE[:-1]
-    ]
+    assert page_data(path)["views"][0]["state"]["data"]["kinds"][0]["queries"][:-1] == [*HOSTILE[:-1]]
 
 
 def test_a_page_names_nothing_to_fetch(tmp_path: Path) -> None:

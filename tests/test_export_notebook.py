@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.notebooks_made import write_notebook
+from tests.support.notebooks import write_notebook
 from tests.test_export import page_data
 from viz_transformer.cli import main
 from viz_transformer.errors import FileError, UserError
@@ -69,9 +69,7 @@ def saved(tmp_path: Path) -> Path:
         ],
     }
     notebook = nbformat.v4.new_notebook(
-        cells=[
-            nbformat.v4.new_code_cell(source, outputs=shown) for source, shown in outputs.items()
-        ],
+        cells=[nbformat.v4.new_code_cell(source, outputs=shown) for source, shown in outputs.items()],
         metadata={"widgets": {STATE: {"state": models, "version_major": 2, "version_minor": 0}}},
     )
     path = tmp_path / "saved.ipynb"

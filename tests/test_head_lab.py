@@ -11,11 +11,11 @@ import torch
 import torch.nn.functional as F
 
 import viz_transformer as vt
-from tests.hand_made import hostile_trace, make_trace
+from tests.support.hand_made_traces import hostile_trace, make_trace
 from viz_transformer.labs import interventions_of
 from viz_transformer.model import HeadChange, Interventions, Transformer
 from viz_transformer.plots import plot_head_effects, plot_log_probs
-from viz_transformer.widgets.head_lab import HeadLab
+from viz_transformer.widgets.head_lab.view import HeadLab
 
 SENTENCE = "the cow did not cross the street because it was too tired"
 GENDER = {"kind": "encoder", "layer": 1, "head": 3}
@@ -65,16 +65,12 @@ def test_the_numbers_are_those_of_the_plain_model(lab: HeadLab, translator) -> N
     reply = asked(lab)
     assert reply["translation"] == translator.translate(SENTENCE).text.split()
     assert reply["output"] == [*reply["translation"], "<eos>"]
-    expected = plain_log_probs(
-        translator, translator.model, SENTENCE, " ".join(reply["translation"])
-    )
+    expected = plain_log_probs(translator, translator.model, SENTENCE, " ".join(reply["translation"]))
     assert reply["log_probs"] == pytest.approx(expected, abs=1e-5)
     assert reply["loss"] == pytest.approx(-np.mean(reply["log_probs"]))
 
 
-@pytest.mark.parametrize(
-    ("kind", "layer", "head"), [("encoder", 1, 3), ("decoder", 0, 1), ("cross", 1, 2)]
-)
+@pytest.mark.parametrize(("kind", "layer", "head"), [("encoder", 1, 3), ("decoder", 0, 1), ("cross", 1, 2)])
 def test_a_head_switched_off_is_a_head_that_w_o_does_not_read(
     lab: HeadLab, translator, kind: str, layer: int, head: int
 ) -> None:
@@ -285,9 +281,7 @@ def test_plots_take_axes_and_refuse_what_does_not_fit(lab: HeadLab) -> None:
     ax = plot_log_probs(["la", "vaca"], [-0.1, -0.2], [-1.0, -0.2])
     assert plot_head_effects(effects, ax=ax) is ax
     assert "la: −0.90 nats" in ax.figure.alt_text
-    assert plot_head_effects(effects).figure.alt_text.endswith(
-        vt.analysis.effects_in_words(effects)
-    )
+    assert plot_head_effects(effects).figure.alt_text.endswith(vt.analysis.effects_in_words(effects))
     for before in ([-0.1], [-0.1, 0.2], [-0.1, float("nan")]):
         with pytest.raises(vt.UserError, match="2 tokens"):
             plot_log_probs(["la", "vaca"], before, [-1.0, -0.2])

@@ -196,9 +196,7 @@ TRANSLATORS = {
     "marian without its output": lambda: marian(hf.MarianModel),
     "marian, unscaled": lambda: marian(scale_embedding=False, activation_function="gelu"),
     "marian, untied": lambda: marian(tie_word_embeddings=False),
-    "marian, two vocabularies": lambda: marian(
-        share_encoder_decoder_embeddings=False, decoder_vocab_size=29
-    ),
+    "marian, two vocabularies": lambda: marian(share_encoder_decoder_embeddings=False, decoder_vocab_size=29),
     "marian, two of one size": lambda: marian(share_encoder_decoder_embeddings=False),
     "marian, two vocabularies, untied": lambda: marian(
         share_encoder_decoder_embeddings=False, decoder_vocab_size=29, tie_word_embeddings=False
@@ -239,9 +237,7 @@ def test_a_padded_target_after_marians_start_token():
     target[:, 0] = 22
     real = target != 22
     real[:, 0] = True
-    expected = theirs(
-        input_ids=source, decoder_input_ids=target, decoder_attention_mask=real
-    ).logits
+    expected = theirs(input_ids=source, decoder_input_ids=target, decoder_attention_mask=real).logits
     close(from_huggingface(theirs)(source, target)[real], expected[real])
 
 

@@ -95,9 +95,7 @@ def test_asking_for_nothing_changes_no_bit_in_decoding():
     source, target = batch()
     steps = []
     for interventions in (None, Interventions()):
-        cache = model.start_decoding(
-            model.encode(source, interventions), model.padding_mask(source)
-        )
+        cache = model.start_decoding(model.encode(source, interventions), model.padding_mask(source))
         logits, cache = model.decode_step(target[:, 0], cache, interventions)
         steps.append([logits, model.decode_step(target[:, 1], cache, interventions)[0]])
     for one, other in zip(*steps, strict=True):
@@ -138,9 +136,7 @@ def first_scores(model, source):
     """Query, key and mask of the first encoder layer, worked out from the weights."""
     x = model.embed_source(source)
     attention = model.encoder.layers[0].self_attention
-    query, key = (
-        w(x).unflatten(-1, (4, 4)).transpose(1, 2) for w in (attention.w_q, attention.w_k)
-    )
+    query, key = (w(x).unflatten(-1, (4, 4)).transpose(1, 2) for w in (attention.w_q, attention.w_k))
     return query, key, model.padding_mask(source)
 
 

@@ -17,9 +17,7 @@ def outputs() -> list[list[nbformat.NotebookNode]]:
             for source in ("answer + 1", "answer = 1", "answer + 1", "explain_names")
         ]
     )
-    NotebookClient(notebook, kernel_name="python3", allow_errors=True).execute(
-        env=lab_environment()
-    )
+    NotebookClient(notebook, kernel_name="python3", allow_errors=True).execute(env=lab_environment())
     return [cell.outputs for cell in notebook.cells]
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.lesson_parts import Lesson
+from tests.support.lessons import Lesson
 from viz_transformer.analysis import weights_between
 from viz_transformer.corpus import english_spanish, is_held_out
 from viz_transformer.exercises import Look, check_head

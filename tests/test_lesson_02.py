@@ -9,13 +9,13 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.lesson_parts import Lesson
-from viz_transformer.analysis.likeness import cosines, nearest
+from tests.support.lessons import Lesson
+from viz_transformer.analysis.cosine_similarity import cosines, nearest
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import pad
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
+from viz_transformer.experiments.initial_loss import UntrainedModel
 from viz_transformer.model.positional import sinusoidal_encoding
-from viz_transformer.recipes.untrained import UntrainedModel
 
 LESSON = Lesson("2")
 D_MODEL = 512
@@ -78,8 +78,7 @@ def test_words_drown_unless_they_are_multiplied(rows: torch.Tensor) -> None:
     vocabulary = vocabulary_of(SIX_PAIRS)
     ids = vocabulary.encode("the cat is black the cat is black")
     quiet, loud = (
-        cosines(rows[ids] * factor + sinusoidal_encoding(8, D_MODEL))
-        for factor in (1, D_MODEL**0.5)
+        cosines(rows[ids] * factor + sinusoidal_encoding(8, D_MODEL)) for factor in (1, D_MODEL**0.5)
     )
     for place in range(4):
         neighbour = place + 1

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.lesson_parts import Lesson
-from viz_transformer.model.experiments import score_spread
-from viz_transformer.model.saturation import drawn_scores, slope_spread, softmax_slopes
+from tests.support.lessons import Lesson
+from viz_transformer.experiments.saturation import drawn_scores, slope_spread, softmax_slopes
+from viz_transformer.experiments.score_variance import score_spread
 from viz_transformer.model.scoring import dot, scaled_dot, softmax_steps
 
 LESSON = Lesson("3")

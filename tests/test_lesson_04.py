@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.lesson_parts import Lesson, flat
+from tests.support.lessons import Lesson, flat
 from viz_transformer.analysis import weights_between
 from viz_transformer.exercises import exercise, lesson_04
 from viz_transformer.labs import compare_scorings
@@ -42,9 +42,7 @@ def test_the_sums_that_are_written_out(machines) -> None:
     assert "`[1, -1, 1, 1]`" in LESSON["pencil"]
     for row in w_q[[0, 1, 2]].astype(int).tolist():
         assert str(row) in LESSON["pencil"]
-    assert "[0.5, 0, 0]] = [2.5, 1, 2]" in LESSON["pencil"].replace(
-        "+ [0.5, 0, 0]", "+ [0.5, 0, 0]]"
-    )
+    assert "[0.5, 0, 0]] = [2.5, 1, 2]" in LESSON["pencil"].replace("+ [0.5, 0, 0]", "+ [0.5, 0, 0]]")
     assert (w_q[0] - w_q[1] + w_q[2] + w_q[3]).tolist() == [2.5, 1, 2] == worked.q.tolist()
     assert worked.k.tolist() == [[0, 2, 0], [1, -2, 2]]
     assert worked.scores.tolist() == [2, 4.5]
@@ -156,7 +154,5 @@ def test_the_reference_functions_are_those_of_the_model() -> None:
     wanted = attend(query, key, value)[0]
     torch.testing.assert_close(exercise("4.3").wanted.reference(query, key, value), wanted)
     assert exercise("4.4").check(640_000)
-    sizes = {
-        lesson_04._pairs(rng)[0].shape[0] - lesson_04._pairs(rng)[1].shape[0] for _ in range(9)
-    }
+    sizes = {lesson_04._pairs(rng)[0].shape[0] - lesson_04._pairs(rng)[1].shape[0] for _ in range(9)}
     assert sizes != {0}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.lesson_parts import Lesson, flat
+from tests.support.lessons import Lesson, flat
 from viz_transformer.analysis import label_heads, weights_between
 from viz_transformer.config import ModelConfig
 from viz_transformer.exercises import exercise
@@ -161,9 +161,7 @@ def test_torchs_encoder_copies_its_layer_and_ours_does_not() -> None:
     assert len(made["numbers"]) == 6
     count = sum(each.numel() for each in made["stack"].parameters())
     assert count == sum(each.numel() for each in made["linear"].parameters()) == 4_160
-    config = ModelConfig(
-        vocab_size=9, d_model=8, n_heads=2, n_encoder_layers=3, n_decoder_layers=1, d_ff=8
-    )
+    config = ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_encoder_layers=3, n_decoder_layers=1, d_ff=8)
     weights = [each.self_attention.w_q.weight for each in Transformer(config).encoder.layers]
     assert not any(torch.equal(weights[0], each) for each in weights[1:])
 

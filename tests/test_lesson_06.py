@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.lesson_parts import Lesson
+from tests.support.lessons import Lesson
 from viz_transformer.analysis.positions import look_alikes, wavelength
+from viz_transformer.experiments.score_variance import shift_experiment
 from viz_transformer.model import Interventions, attend
-from viz_transformer.model.experiments import shift_experiment
 from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.positional import sinusoidal_encoding
 
@@ -92,9 +92,7 @@ def test_the_published_line_gives_each_sentence_one_row(translator) -> None:
     small, words = sinusoidal_encoding(64, 4), torch.zeros(3, 5, 4)
     published = words + small[: words.shape[0], None]
     assert torch.equal(published, small[:3, None].expand(3, 5, 4))
-    source = torch.tensor(
-        [translator.vocabulary.source_ids(text) for text in (ONE_WAY, RETURN_WAY, ONE_WAY)]
-    )
+    source = torch.tensor([translator.vocabulary.source_ids(text) for text in (ONE_WAY, RETURN_WAY, ONE_WAY)])
     model = translator.model
     embedded = model.source_embedding(source) * model.config.d_model**0.5
     mask = padding_mask(source, 0)
@@ -106,9 +104,7 @@ def test_the_published_line_gives_each_sentence_one_row(translator) -> None:
     assert ((wrong[2] - wrong[0]).norm(dim=-1) / wrong[0].norm(dim=-1)).max() > 0.5
     # “Inside a sentence there is no order.”
     with torch.no_grad():
-        swapped, _ = model.encoder(
-            embedded[:, ORDER] + sinusoidal_encoding(3, 64)[:, None], mask[..., ORDER]
-        )
+        swapped, _ = model.encoder(embedded[:, ORDER] + sinusoidal_encoding(3, 64)[:, None], mask[..., ORDER])
     torch.testing.assert_close(swapped, wrong[:, ORDER], atol=1e-4, rtol=1e-4)
 
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import viz_transformer as vt
-from tests.lesson_parts import Lesson
+from tests.support.lessons import Lesson
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import batches, pad
@@ -67,9 +67,7 @@ def test_without_the_look_ahead_mask_the_loss_is_as_low_and_the_translations_wro
         steps = TrainConfig(n_steps=100, batch_size=6, learning_rate=3e-3, warmup_steps=0)
         *_, last = fit(model, batches(SIX_PAIRS, vocabulary, 6, seed=0), steps)
         learned = Translator(model.eval(), vocabulary)
-        right.append(
-            sum(learned.translate(" ".join(p.source)).text == " ".join(p.target) for p in SIX_PAIRS)
-        )
+        right.append(sum(learned.translate(" ".join(p.source)).text == " ".join(p.target) for p in SIX_PAIRS))
         losses.append(last.loss)
     assert losses[1] == pytest.approx(losses[0], rel=0.05)
     assert losses[0] < 0.05
@@ -85,9 +83,7 @@ def test_the_leak_meter_moves_earlier_outputs_only_without_the_mask(translator, 
     changed[:, 3] = vocabulary.ids_of(["blanco"])[0]
     for looks_ahead in (False, True):
         changes = Interventions(causal_mask=not looks_ahead)
-        before, after = (
-            translator.traced_model(source[:1], each, changes).logits for each in (ids, changed)
-        )
+        before, after = (translator.traced_model(source[:1], each, changes).logits for each in (ids, changed))
         moved = (after - before).abs().amax(-1)[0] > 1e-4
         assert moved.tolist() == [looks_ahead] * 3 + [True] * 2
 

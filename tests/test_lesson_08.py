@@ -9,11 +9,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.lesson_parts import Lesson
+from tests.support.lessons import Lesson
 from viz_transformer.config import ModelConfig
 from viz_transformer.exercises import exercise
+from viz_transformer.experiments.depth import gradients_by_depth, losses_by_depth
 from viz_transformer.model import Interventions
-from viz_transformer.recipes.depth import gradients_by_depth, losses_by_depth
 
 # The deep models are many layers: without a check of every shape they take a third of the time.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
@@ -30,9 +30,7 @@ def embedded(translator, *sentences: str) -> torch.Tensor:
 
 def test_the_feed_forward_network_holds_nearly_as_many_numbers_as_attention(translator) -> None:
     block = translator.model.encoder.layers[0]
-    counts = {
-        name: sum(p.numel() for p in part.parameters()) for name, part in block.named_children()
-    }
+    counts = {name: sum(p.numel() for p in part.parameters()) for name, part in block.named_children()}
     assert len(counts) == 4  # “Four parts.”
     assert 0.9 < counts["feed_forward"] / counts["self_attention"] < 1
     assert counts["self_attention_residual"] < 0.01 * counts["self_attention"]
@@ -58,14 +56,11 @@ def test_layer_norm_gives_every_word_mean_0_and_spread_1(translator) -> None:
 
 
 @pytest.mark.parametrize(("axes", "changes"), [(-1, False), ((0, 1), True)])
-def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(
-    translator, axes, changes: bool
-) -> None:
+def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(translator, axes, changes: bool) -> None:
     cow = embedded(translator, SENTENCE, "the white cow sleeps")
     queen = embedded(translator, SENTENCE, "the queen sees me")
     one, other = (
-        ((x - x.mean(axes, keepdim=True)) / x.std(axes, keepdim=True, correction=0))[0]
-        for x in (cow, queen)
+        ((x - x.mean(axes, keepdim=True)) / x.std(axes, keepdim=True, correction=0))[0] for x in (cow, queen)
     )
     assert ((one - other).abs().max() > 0.5) == changes
     if not changes:

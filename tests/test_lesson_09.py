@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch import nn
 
-from tests.lesson_parts import Lesson, flat
+from tests.support.lessons import Lesson, flat
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.exercises import exercise
-from viz_transformer.labs.machine import machine_lab, machine_of
+from viz_transformer.labs.model_summary import machine_lab, machine_of
+from viz_transformer.model.attention_hooks import watched
 from viz_transformer.model.conversion import to_torch_transformer
 from viz_transformer.model.masks import causal_mask, to_torch_mask
-from viz_transformer.model.walkthrough import watched
-from viz_transformer.plots.machine import n_learned, shares
+from viz_transformer.plots.model_summary import n_learned, shares
 from viz_transformer.recipes import six_pairs_translator
 
 # A short training is among them: without a check of every shape it takes a third of the time.
@@ -76,15 +76,11 @@ def test_what_moves_in_the_view_is_what_the_text_says_moves() -> None:
     }
     cross = {("decoder", "cross-attention", name) for name in ("key", "value", "weights")}
     assert {one for one in moved if one[0] == "decoder"} == cross
-    in_encoder = {
-        (p.stack, p.name, name) for p in before if p.stack == "encoder" for name in p.shapes
-    }
+    in_encoder = {(p.stack, p.name, name) for p in before if p.stack == "encoder" for name in p.shapes}
     assert moved - cross == in_encoder  # “in the encoder every shape follows”
 
     assert n_learned(base(n_heads=16)) == n_learned(before)
-    assert n_learned(base(d_model=1024, d_ff=4096)) / n_learned(before) == pytest.approx(
-        4, abs=0.01
-    )
+    assert n_learned(base(d_model=1024, d_ff=4096)) / n_learned(before) == pytest.approx(4, abs=0.01)
     deeper = base(n_layers=12)
     assert [part.shapes for part in deeper] == [part.shapes for part in before]
     words = 35 * 512
@@ -93,12 +89,8 @@ def test_what_moves_in_the_view_is_what_the_text_says_moves() -> None:
 
 def test_the_bill_of_the_small_model() -> None:
     config = ModelConfig.preset("tiny")
-    parts = {
-        part.name: part.n_parameters for part in base(d_model=32, n_heads=4, d_ff=64, n_layers=2)
-    }
-    attention, network, norm = (
-        parts[name] for name in ("cross-attention", "feed-forward", "Add & Norm")
-    )
+    parts = {part.name: part.n_parameters for part in base(d_model=32, n_heads=4, d_ff=64, n_layers=2)}
+    attention, network, norm = (parts[name] for name in ("cross-attention", "feed-forward", "Add & Norm"))
     told = [
         attention,
         network,
@@ -167,9 +159,7 @@ def test_2048_lands_where_the_lesson_says() -> None:
 
 
 @pytest.mark.parametrize(("batch_first", "leaks"), [(True, False), (False, True)])
-def test_with_the_axes_mixed_up_sentences_look_at_each_other(
-    batch_first: bool, leaks: bool
-) -> None:
+def test_with_the_axes_mixed_up_sentences_look_at_each_other(batch_first: bool, leaks: bool) -> None:
     x = torch.randn(2, 5, 32)
     other = x.clone()
     other[0] = torch.randn(5, 32)

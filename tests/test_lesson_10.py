@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import viz_transformer as vt
-from tests.lesson_parts import Lesson, n_pictures
+from tests.support.lessons import Lesson, n_pictures
 from viz_transformer.exercises import exercise
 
 ROOT = Path(__file__).parents[1]
@@ -174,9 +174,7 @@ def test_predictions_are_scored_and_show_what_they_promise(guess: str, lesson: d
 @pytest.mark.usefixtures("shapes_unchecked")
 def test_a_warm_up_saves_the_high_rate(lesson: dict) -> None:
     losses = {
-        (warmup, seed): lesson["losses_with"](0.03, warmup, seed)
-        for warmup in (0, 20)
-        for seed in (0, 1, 2)
+        (warmup, seed): lesson["losses_with"](0.03, warmup, seed) for warmup in (0, 20) for seed in (0, 1, 2)
     }
     # “after 30 steps they are lower”: later, sums in another order end elsewhere.
     assert all(losses[20, seed][29] < losses[0, seed][29] - 0.2 for seed in (0, 1, 2))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.lesson_parts import Lesson, n_pictures
+from tests.support.lessons import Lesson, n_pictures
 from viz_transformer.exercises import exercise
 
 LESSON = Lesson("11")
@@ -86,8 +86,7 @@ def test_buenos_misses_a_beam_of_two_by_what_the_exercise_asks_for(lesson: dict)
 
 def test_a_wider_beam_finds_the_more_probable_and_worse_text(lesson: dict) -> None:
     best = {
-        width: lesson["unsure"].decode("good morning", width, 0.0).hypotheses[0]
-        for width in (1, 2, 3, 4, 8)
+        width: lesson["unsure"].decode("good morning", width, 0.0).hypotheses[0] for width in (1, 2, 3, 4, 8)
     }
     assert [" ".join(one.tokens) for one in best.values()] == [
         "buenos buenos buenos",
@@ -99,9 +98,7 @@ def test_a_wider_beam_finds_the_more_probable_and_worse_text(lesson: dict) -> No
 
 def test_buenos_wins_without_a_penalty_and_loses_with_one(lesson: dict) -> None:
     unsure = lesson["unsure"]
-    raw = {
-        " ".join(one.tokens): one.score for one in unsure.decode("good morning", 3, 0.0).hypotheses
-    }
+    raw = {" ".join(one.tokens): one.score for one in unsure.decode("good morning", 3, 0.0).hypotheses}
     told = f"−{-raw['buenos']:.2f} against −{-raw['buenos dias']:.2f}"
     assert f"wins with {told}, and loses" in LESSON.prose
     for penalty in (0.6, 1.0):

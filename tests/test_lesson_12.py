@@ -10,7 +10,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 import viz_transformer as vt
-from tests.lesson_parts import Lesson, flat
+from tests.support.lessons import Lesson, flat
 from viz_transformer.analysis import (
     HeadEffect,
     alignment_error_rate,
@@ -84,8 +84,7 @@ class TestManySentences:
         (pair,) = (
             pair
             for pair in english_spanish(n_train=0).held_out_reasons
-            if " ".join(pair.source)
-            == "the goat did not cross the street because it was too hungry"
+            if " ".join(pair.source) == "the goat did not cross the street because it was too hungry"
         )
         assert (len(pair.target), len(pair.links)) == (10, 11)
         assert pair.target[2] == "no"
@@ -97,9 +96,7 @@ class TestManySentences:
         best = alignment_error_rate([list(one_each.values())], [pair.links])
         assert exercise("12.1").check(best).passed
 
-    def test_layer_1_is_nearly_a_dictionary_and_layer_0_is_not(
-        self, translator: vt.Translator
-    ) -> None:
+    def test_layer_1_is_nearly_a_dictionary_and_layer_0_is_not(self, translator: vt.Translator) -> None:
         pairs = english_spanish(n_train=0).held_out[:60]
         traces = [translator.trace(" ".join(pair.source), pair.target) for pair in pairs]
         errors = head_alignment_error_rate(traces, [pair.links for pair in pairs])
@@ -126,9 +123,7 @@ class TestManySentences:
 
 
 class TestNeed:
-    def test_the_surest_head_and_21_others_can_be_spared(
-        self, effects: tuple[HeadEffect, ...]
-    ) -> None:
+    def test_the_surest_head_and_21_others_can_be_spared(self, effects: tuple[HeadEffect, ...]) -> None:
         idle = {effect.name for effect in effects if abs(effect.loss_change) < 0.001}
         surest = min(effects, key=lambda effect: effect.confidence_rank)
         assert len(effects) == 24
@@ -142,9 +137,7 @@ class TestNeed:
         assert effects[0].name == "cross layer 1 head 2"
         assert effects[0].confidence_rank == 6
 
-    def test_without_every_single_head_but_two_the_spanish_stays(
-        self, translator: vt.Translator
-    ) -> None:
+    def test_without_every_single_head_but_two_the_spanish_stays(self, translator: vt.Translator) -> None:
         before = translator.translate(COW).text
         changed = {}
         for kind in ("encoder", "decoder", "cross"):
@@ -157,9 +150,7 @@ class TestNeed:
         assert changed["cross", 1, 2][-1] == "cansada"
         assert changed["encoder", 1, 3][-1] == "cansado"
 
-    def test_three_heads_that_can_be_spared_alone_cannot_be_together(
-        self, translator: vt.Translator
-    ) -> None:
+    def test_three_heads_that_can_be_spared_alone_cannot_be_together(self, translator: vt.Translator) -> None:
         target = translator.translate(COW).tokens
 
         def rise(*heads: int) -> float:
@@ -191,9 +182,7 @@ class TestTwoTrainings:
         for word in ("<sos>", "did", "not", "it", "was"):
             assert weights_between(trace, "encoder", word, "animal")[1, 3] > 0.8
 
-    def test_blinding_it_costs_answers_only_where_they_are_read_there(
-        self, study: list[StudyRow]
-    ) -> None:
+    def test_blinding_it_costs_answers_only_where_they_are_read_there(self, study: list[StudyRow]) -> None:
         assert study[0].accuracy_blind > 0.99
         assert study[1].accuracy_blind > 0.99
         assert study[2].accuracy_blind < 0.5  # “most of the right answers are gone”
@@ -203,9 +192,7 @@ class TestTwoTrainings:
 
 class TestOtherTools:
     def test_bertviz_draws_the_same_trace(self, translator: vt.Translator) -> None:
-        view = vt.bertviz_views.head_view(
-            translator.trace(TIRED), kind="encoder", layers=[1], heads=[3]
-        )
+        view = vt.bertviz_views.head_view(translator.trace(TIRED), kind="encoder", layers=[1], heads=[3])
         assert "tired" in view.html
 
     def test_all_heads_of_an_untrained_bert_are_broad(self) -> None:

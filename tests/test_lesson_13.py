@@ -11,14 +11,20 @@ import torch
 from torch import nn
 
 import viz_transformer as vt
-from tests.lesson_parts import Lesson, flat
+from tests.support.lessons import Lesson, flat
 from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
 from viz_transformer.errors import UserError
 from viz_transformer.exercises import exercise
 from viz_transformer.exercises.instruments import leak_meter
+from viz_transformer.experiments.causal_leak import (
+    HONEST,
+    LENGTH,
+    N_WORDS,
+    Lottery,
+    train_on_lottery,
+)
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.model.stacks import Encoder
-from viz_transformer.recipes.lottery import HONEST, LENGTH, N_WORDS, Lottery, train_on_lottery
 
 LESSON = Lesson("13")
 SIZES = {
@@ -107,9 +113,7 @@ class TestMasks:
 
 
 class TestOutputs:
-    def test_shapes_are_those_that_are_printed(
-        self, reader: EncoderOnly, writer: DecoderOnly
-    ) -> None:
+    def test_shapes_are_those_that_are_printed(self, reader: EncoderOnly, writer: DecoderOnly) -> None:
         assert reader(IDS).shape == (1, 6, 32)
         assert writer(IDS).shape == (1, 6, 16)
         assert Transformer(ModelConfig(**SIZES))(IDS, IDS).shape == (1, 6, 16)
@@ -142,9 +146,7 @@ class TestLottery:
         assert last == pytest.approx(HONEST, abs=0.2)
         assert max(runs[True].writing) < min(early)
 
-    def test_the_lowest_that_a_cheat_can_reach_lies_just_below(
-        self, runs: dict[bool, Lottery]
-    ) -> None:
+    def test_the_lowest_that_a_cheat_can_reach_lies_just_below(self, runs: dict[bool, Lottery]) -> None:
         lowest = HONEST / LENGTH
         assert exercise("13.3").check(lowest).passed
         assert lowest < np.mean(runs[False].losses[-20:]) < lowest + 0.1

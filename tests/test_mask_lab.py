@@ -17,18 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viz_transformer as vt
+from tests.support.javascript import module_path
 from tools.ensure import find_node
 from viz_transformer.errors import UserError
-from viz_transformer.labs.masks import MaskTester, mask_lab
+from viz_transformer.labs.mask_lab import MaskTester, mask_lab
 from viz_transformer.model import attend
 from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.masks import causal_mask, padding_mask, to_torch_mask
 from viz_transformer.plots import plot_leaks, plot_mask
 from viz_transformer.plots.masks import _UNMOVED, WRITTEN
 from viz_transformer.translator import Translator
-from viz_transformer.widgets.bundle import STATIC, bundle
-from viz_transformer.widgets.mask_lab import UNMOVED, MaskLab
-from viz_transformer.widgets.mask_state import (
+from viz_transformer.widgets.base.bundle import join
+from viz_transformer.widgets.mask_lab.composition import (
     KINDS,
     MISTAKES,
     PAD,
@@ -36,6 +36,7 @@ from viz_transformer.widgets.mask_state import (
     MaskState,
     compose,
 )
+from viz_transformer.widgets.mask_lab.view import UNMOVED, MaskLab
 
 SOURCE = [["the", "cat", "is", "tired", "<eos>"], ["i", "sleep", "<eos>"]]
 TARGET = [["<sos>", "el", "gato", "esta"], ["<sos>", "duermo"]]
@@ -84,8 +85,8 @@ def states() -> st.SearchStrategy[MaskState]:
 def run_node(code: str, value: Any) -> Any:
     """Run JavaScript that reads JSON as `input` and returns JSON; the view's parts are there."""
     prelude = "".join(
-        f"Object.assign(globalThis, await import({json.dumps((STATIC / name).as_uri())}));"
-        for name in ("mask_rules.js", "mask_code.js")
+        f"Object.assign(globalThis, await import({json.dumps(module_url(name))}));"
+        for name in ("widgets/mask_lab/mask_rules.js", "widgets/mask_lab/mask_code.js")
     )
     whole = (
         f"{prelude} const read = await process.stdin.toArray();"
@@ -286,7 +287,7 @@ def test_sentences_that_do_not_match_are_refused(words: Any) -> None:
 
 
 def test_the_bundle_is_one_module() -> None:
-    text = bundle("mask_lab.js")
+    text = join(module_path("widgets/mask_lab/view.js"))
     code = (
         f"const text = {json.dumps(text)};"
         "const page = await import('data:text/javascript,' + encodeURIComponent(text));"
@@ -324,9 +325,7 @@ def test_the_leak_meter_is_what_the_model_does(translator: Translator, lab: Mask
 
 
 @torch.no_grad()
-def test_the_mask_on_screen_is_the_one_that_the_model_gets(
-    translator: Translator, lab: MaskLab
-) -> None:
+def test_the_mask_on_screen_is_the_one_that_the_model_gets(translator: Translator, lab: MaskLab) -> None:
     lab.kind, lab.causal, lab.painted = "cross", False, [[1, 2, 6, True]]
     model, batch = translator.model, lab.batch
     source, target = shortest(translator, batch.sources), shortest(translator, batch.targets)
@@ -439,9 +438,7 @@ def test_each_library_is_asked_live(lab: MaskLab) -> None:
     for library, direct in zip(shown, expected, strict=True):
         seen, output = numbers(library)
         np.testing.assert_allclose(seen, direct[:, 0], atol=1e-6, err_msg=library["name"])
-        np.testing.assert_allclose(
-            output, (direct @ value)[:, 0, :, :4], atol=1e-5, err_msg=library["name"]
-        )
+        np.testing.assert_allclose(output, (direct @ value)[:, 0, :, :4], atol=1e-5, err_msg=library["name"])
     np.testing.assert_allclose(numbers(shown[1])[1], fused[..., :4], atol=1e-6)
     rows = {library["short"]: numbers(library)[0][1, 0] for library in shown}
     assert (rows["attend"] == 0).all()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.six_pairs import SIX_PAIRS, VOCABULARY
+from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
 from tests.test_training_state import CONFIG, MODEL
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus.batches import batches
@@ -116,9 +116,7 @@ def test_without_decay_it_is_adam_to_the_last_bit(fused: bool) -> None:
 
 def test_with_muon_the_six_pairs_are_learned() -> None:
     model = make_model(replace(MODEL, dropout=0.0), 0)
-    config = TrainConfig(
-        n_steps=80, batch_size=6, warmup_steps=5, optimiser="muon", learning_rate=0.02
-    )
+    config = TrainConfig(n_steps=80, batch_size=6, warmup_steps=5, optimiser="muon", learning_rate=0.02)
     records = list(fit(model, batches(SIX_PAIRS, VOCABULARY, 6, 0), config))
     assert records[-1].token_accuracy == 1.0
     assert records[-1].loss < 0.1 * records[0].loss

@@ -33,16 +33,12 @@ def some(subwords: Subwords, n: int, start: int = 0, p: float = 0.1) -> list[Bat
 
 
 @pytest.mark.parametrize("text", [*TEXTS[:100], *HOSTILE])
-def test_where_nothing_is_left_out_the_pieces_are_the_usual_ones(
-    subwords: Subwords, text: str
-) -> None:
+def test_where_nothing_is_left_out_the_pieces_are_the_usual_ones(subwords: Subwords, text: str) -> None:
     assert subwords.loosened(0.0, Random(0)).encode(text) == subwords.encode(text)
 
 
 @given(text=st.text(min_size=1).filter(normalised), p=st.floats(0, 0.99), seed=st.integers())
-def test_whatever_is_left_out_the_text_comes_back(
-    subwords: Subwords, text: str, p: float, seed: int
-) -> None:
+def test_whatever_is_left_out_the_text_comes_back(subwords: Subwords, text: str, p: float, seed: int) -> None:
     loose = subwords.loosened(p, Random(seed))
     assert subwords.decode(loose.encode(text)) == normalised(text)
 
@@ -86,9 +82,7 @@ def test_every_epoch_has_every_sentence_once_each_time_in_other_pieces(subwords:
         rows = [row for one in drawn[epoch * n_epoch :][:n_epoch] for row in one.source]
         said = sorted(subwords.decode(row) for row in rows)
         assert said == sorted(subwords.decode(subwords.encode(pair.source)) for pair in PAIRS)
-        cuts |= {
-            tuple(row[row != subwords.pad_id]) for row in rows if subwords.decode(row) == TEXTS[0]
-        }
+        cuts |= {tuple(row[row != subwords.pad_id]) for row in rows if subwords.decode(row) == TEXTS[0]}
     assert len(cuts) > 1
 
 
@@ -101,9 +95,7 @@ def test_smaller_pieces_make_smaller_batches_not_longer_ones(subwords: Subwords)
         sizes = [array.size for one in drawn for array in (one.source, one.target)]
         assert max(sizes) <= 400
         n_tokens[p] = sum(sizes)
-        n_real[p] = sum(
-            int((a != subwords.pad_id).sum()) for one in drawn for a in (one.source, one.target)
-        )
+        n_real[p] = sum(int((a != subwords.pad_id).sum()) for one in drawn for a in (one.source, one.target))
         n_pairs[p] = sum(len(one.source) for one in drawn)
     assert n_pairs[0.2] < n_pairs[0.0]
     assert n_real[0.2] / n_tokens[0.2] > 0.9 * n_real[0.0] / n_tokens[0.0]

@@ -11,15 +11,20 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from tests.hand_made import HOSTILE, OUTPUT, SOURCE, TARGET, hostile_trace, make_trace
+from tests.support.hand_made_traces import (
+    HOSTILE,
+    OUTPUT,
+    SOURCE,
+    TARGET,
+    hostile_trace,
+    make_trace,
+)
 from tools.ensure import find_node
 from viz_transformer.errors import UserError
 from viz_transformer.plots import plot_head, plot_heads, save_figure
 from viz_transformer.plots.colour import SIGNED, STOPS, ink_on, weight_colormap
 from viz_transformer.plots.labels import label, visible
 from viz_transformer.trace import ForwardTrace
-
-STATIC = Path(__file__).parents[1] / "viz_transformer" / "widgets" / "static"
 
 
 @pytest.fixture(autouse=True)
@@ -115,18 +120,23 @@ def test_nothing_of_a_token_is_invisible() -> None:
     tokens = ["", "a\nb", "a\u2028b", "\t", "\x00", " ", "  ", "a b", "plain"]
     expected = ["∅", "a⏎b", "a⏎b", "⇥", "␀", "␣", "␣␣", "a b", "plain"]
     assert [visible(token) for token in tokens] == expected
-    assert node("text.js", f"JSON.stringify({json.dumps(tokens)}.map(part.visible))") == expected
+    assert (
+        node("widgets/base/js/text.js", f"JSON.stringify({json.dumps(tokens)}.map(part.visible))") == expected
+    )
 
 
 def test_the_page_and_the_figures_share_one_colour_scale() -> None:
-    assert node("colour.js", "JSON.stringify(part.STOPS)") == {
+    assert node("widgets/base/js/colour.js", "JSON.stringify(part.STOPS)") == {
         theme: list(stops) for theme, stops in STOPS.items()
     }
-    assert node("colour.js", "JSON.stringify(part.SIGNED)") == {
+    assert node("widgets/base/js/colour.js", "JSON.stringify(part.SIGNED)") == {
         theme: list(stops) for theme, stops in SIGNED.items()
     }
     for theme in STOPS:
-        ramp = node("colour.js", f"JSON.stringify(Array.from(part.rampOf(part.STOPS.{theme})))")
+        ramp = node(
+            "widgets/base/js/colour.js",
+            f"JSON.stringify(Array.from(part.rampOf(part.STOPS.{theme})))",
+        )
         rgb = np.array(ramp, dtype=np.uint32).view(np.uint8).reshape(256, 4)[:, :3]
         twin = weight_colormap(theme)(np.linspace(0, 1, 256))[:, :3] * 255
         assert np.abs(rgb - twin).max() <= 1
@@ -161,7 +171,7 @@ def lightness_of(colours: np.ndarray) -> np.ndarray:
 
 def node(part: str, expression: str):
     """Return what a JavaScript expression over a part of the views is worth."""
-    code = f"import * as part from {json.dumps((STATIC / part).as_uri())};"
+    code = f"import * as part from {json.dumps(module_url(part))};"
     done = subprocess.run(
         [find_node(), "--input-type=module", "-e", f"{code}console.log({expression})"],
         capture_output=True,

@@ -8,8 +8,8 @@ import pytest
 from matplotlib import pyplot as plt
 
 from viz_transformer.errors import UserError
-from viz_transformer.model.experiments import score_spread
-from viz_transformer.model.saturation import drawn_scores, slope_spread
+from viz_transformer.experiments.saturation import drawn_scores, slope_spread
+from viz_transformer.experiments.score_variance import score_spread
 from viz_transformer.plots import (
     plot_drawn_scores,
     plot_ids,

@@ -21,7 +21,7 @@ from viz_transformer.analysis.positions import (
     wavelength,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.model.experiments import random_head, shift_experiment
+from viz_transformer.experiments.score_variance import random_head, shift_experiment
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
 from viz_transformer.plots import (
     plot_by_offset,
@@ -66,9 +66,7 @@ def test_a_trace_gives_its_source_positions_or_else_its_targets() -> None:
     )
     np.testing.assert_array_equal(plot_positions(both).images[0].get_array(), WAVES[:6])
     only = ForwardTrace(target_tokens=words, target_positions=RANDOM[:6])
-    np.testing.assert_allclose(
-        plot_positions(only).images[0].get_array(), RANDOM[:6].astype(np.float32)
-    )
+    np.testing.assert_allclose(plot_positions(only).images[0].get_array(), RANDOM[:6].astype(np.float32))
     with pytest.raises(UserError, match="holds no positions"):
         plot_positions(ForwardTrace(source_tokens=words))
 
@@ -113,7 +111,7 @@ def test_likeness_depends_on_the_offset_alone_for_sinusoids_and_not_for_others()
 
 
 def test_the_probe_head_gives_the_scores_of_the_experiment() -> None:
-    """The view's numbers are those that viz_transformer.model.experiments measures with torch."""
+    """The view's numbers are those that viz_transformer.experiments.score_variance measures with torch."""
     for shift in (1, 10):
         measured = shift_experiment(shift=shift)
         table, head = sinusoidal_encoding(12 + shift, 64), probe()
@@ -121,9 +119,7 @@ def test_the_probe_head_gives_the_scores_of_the_experiment() -> None:
             np.testing.assert_allclose(
                 head.added(table, start).whole, getattr(measured.sinusoidal, name), atol=1e-5
             )
-            np.testing.assert_allclose(
-                head.rotary(start), getattr(measured.rotary, name), atol=1e-5
-            )
+            np.testing.assert_allclose(head.rotary(start), getattr(measured.rotary, name), atol=1e-5)
 
 
 def test_turning_is_rotary_positions() -> None:

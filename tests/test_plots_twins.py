@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from tests.hand_made import OUTPUT, SOURCE, TARGET, attention, make_trace, softmax
-from tests.test_explorer_data import STATIC
+from tests.support.hand_made_traces import OUTPUT, SOURCE, TARGET, attention, make_trace, softmax
+from tests.support.javascript import module_url
 from tools.ensure import find_node
 from viz_transformer.analysis import output_rollout, rollout
 from viz_transformer.analysis.words import between_words, word_axis
@@ -125,7 +125,7 @@ def test_pieces_of_words_are_merged_as_the_page_merges_them() -> None:
     for hide, merge in ((False, True), (True, True), (True, False), (False, False)):
         axis = word_axis(PIECES, WORDS, hide_special=hide, merge_words=merge)
         code = (
-            f"const axes = await import({json.dumps((STATIC / 'axes.js').as_uri())});"
+            f"const axes = await import({json.dumps(module_url('widgets/explorer/displayed_head.js'))});"
             f"const special = {json.dumps([True, *[False] * 4, True])};"
             f"const axis = axes.axisOf({json.dumps(PIECES)}, special, {json.dumps(WORDS)},"
             f" {{hideSpecial: {json.dumps(hide)}, mergeWords: {json.dumps(merge)}}});"
@@ -139,18 +139,14 @@ def test_pieces_of_words_are_merged_as_the_page_merges_them() -> None:
         assert done.returncode == 0, done.stderr
         names, merged = json.loads(done.stdout)
         assert list(axis.names) == names
-        np.testing.assert_allclose(
-            between_words(weights, axis, axis).ravel(), merged, rtol=1e-5, atol=1e-7
-        )
+        np.testing.assert_allclose(between_words(weights, axis, axis).ravel(), merged, rtol=1e-5, atol=1e-7)
     whole = word_axis(PIECES, WORDS)
     assert whole.names == ("[CLS]", "unables", "dog", "[SEP]")
     np.testing.assert_allclose(between_words(weights, whole, whole).sum(axis=-1), 1, rtol=1e-6)
 
 
 def test_the_explorers_figure_is_of_its_state_now() -> None:
-    trace = ForwardTrace(
-        source_tokens=PIECES, source_words=WORDS, encoder_attention=attention(2, 3, 6, 6)
-    )
+    trace = ForwardTrace(source_tokens=PIECES, source_words=WORDS, encoder_attention=attention(2, 3, 6, 6))
     view = explore(trace, layer=1, head=2)
     np.testing.assert_array_equal(drawn(view.figure()), trace.encoder_attention[1, 2])
     view.merge_words = view.hide_special = True

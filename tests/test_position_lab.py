@@ -15,19 +15,19 @@ import torch
 from safetensors.numpy import load_file
 
 import viz_transformer as vt
+from tests.support.javascript import module_url
 from tools.ensure import find_node
 from viz_transformer import recipes
 from viz_transformer._files import bundled
 from viz_transformer.analysis.positions import ProbeHead, rms
 from viz_transformer.corpus import english_spanish
 from viz_transformer.errors import UserError
+from viz_transformer.experiments.score_variance import random_head, shift_experiment
 from viz_transformer.model import Interventions
-from viz_transformer.model.experiments import random_head, shift_experiment
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
-from viz_transformer.widgets.position_lab import ENCODINGS, PositionLab
-from viz_transformer.widgets.view import SelectionError
+from viz_transformer.widgets.base.view import SelectionError
+from viz_transformer.widgets.position_lab.view import ENCODINGS, PositionLab
 
-STATIC = Path(__file__).parents[1] / "viz_transformer" / "widgets" / "static"
 SENTENCE = "the dog sees the cat"
 
 
@@ -192,16 +192,15 @@ def test_a_sentence_of_one_word_and_one_that_cannot_be(translator: vt.Translator
 
 
 def computed_in_js(lab: PositionLab, encoding: str, shift: int) -> dict:
-    """Return what position_math.js makes of the bytes that the page gets."""
+    """Return what encodings.js makes of the bytes that the page gets."""
     sent = {
         name: {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
         for name, value in lab.data.items()
     }
     script = f"""
-        const part = (name) => import(`{STATIC.as_uri()}/${{name}}.js`);
-        const {{ unpackPositions, shiftResult }} = await part("position_lab");
-        const {{ scoresByPlace }} = await part("position_math");
-        const {{ revive }} = await part("page");
+        import {{ unpackPositions, shiftResult }} from "{module_url("widgets/position_lab/view.js")}";
+        import {{ scoresByPlace }} from "{module_url("widgets/position_lab/encodings.js")}";
+        import {{ revive }} from "{module_url("export/page.js")}";
         let text = "";
         for await (const part of process.stdin) text += part;
         const {{ tables, head }} = unpackPositions(revive(JSON.parse(text)));
@@ -287,9 +286,7 @@ def test_the_bundled_table_is_the_file_that_its_notes_name() -> None:
 
 
 @pytest.mark.usefixtures("shapes_unchecked")
-def test_its_recipe_gives_the_same_file_twice(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_its_recipe_gives_the_same_file_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     corpus = english_spanish(n_train=600, n_held_out=0, n_held_out_reasons=0)
     monkeypatch.setattr(recipes.positions, "english_spanish", lambda n_train: corpus)
     training = replace(recipes.POSITIONS_TRAINING, n_steps=5, batch_size=16)

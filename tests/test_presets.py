@@ -99,9 +99,7 @@ def configs(draw):
         "d_ff": draw(st.integers(1, 9)),
         "max_length": draw(st.integers(1, 9)),
         "norm": draw(st.sampled_from(["post", "pre"])),
-        "positional": draw(
-            st.sampled_from(["sinusoidal", "sinusoidal_halves", "learned", "rotary", "none"])
-        ),
+        "positional": draw(st.sampled_from(["sinusoidal", "sinusoidal_halves", "learned", "rotary", "none"])),
         "scoring": draw(st.sampled_from(["scaled_dot", "dot", "additive"])),
         "bias": draw(st.booleans()),
         "tie_embeddings": draw(st.booleans()),

@@ -66,9 +66,7 @@ def test_pins_are_exact_and_fit_every_build_of_a_version() -> None:
 def test_no_file_names_a_package_registry() -> None:
     for path in ("Makefile", "constraints.txt", "environment.yml", "pyproject.toml"):
         text = (ROOT / path).read_text(encoding="utf-8")
-        assert "://" not in text, (
-            f"{path} names a host; a user's own pip and npm settings choose it"
-        )
+        assert "://" not in text, f"{path} names a host; a user's own pip and npm settings choose it"
         assert "index-url" not in text
 
 
@@ -144,8 +142,6 @@ def test_the_commit_hook_finds_what_running_a_notebook_leaves(
     assert command[0] == ".venv/bin/python"
     path = tmp_path / "lesson.ipynb"
     path.write_text(json.dumps(content), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, *command[1:], path], capture_output=True, text=True, cwd=ROOT
-    )
+    done = subprocess.run([sys.executable, *command[1:], path], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == (0 if complaint is None else 1)
     assert (complaint or "") in done.stderr

@@ -11,14 +11,14 @@ import itertools
 import pytest
 import torch
 
-from tests.six_pairs import SIX_PAIRS, VOCABULARY
+from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import batches
 from viz_transformer.decoding import beam_search, greedy, length_norm
 from viz_transformer.errors import UserError
+from viz_transformer.experiments.score_variance import shift_experiment
 from viz_transformer.model import DecoderOnly, EncoderOnly, TracedTransformer, Transformer
 from viz_transformer.model.attention import MultiHeadAttention, attend
-from viz_transformer.model.experiments import shift_experiment
 from viz_transformer.model.masks import causal_mask, padding_mask, to_torch_mask
 from viz_transformer.model.scoring import AdditiveScore, softmax_steps
 from viz_transformer.training import fit, make_model, token_loss
@@ -126,16 +126,12 @@ class TestTorchsOwnModule:
         with pytest.raises(TypeError):
             ModelConfig(1000, 512, 8, 6, 2048)  # type: ignore[misc]
 
-    def test_the_encoding_runs_along_the_positions_and_not_the_batch(
-        self, model: Transformer
-    ) -> None:
+    def test_the_encoding_runs_along_the_positions_and_not_the_batch(self, model: Transformer) -> None:
         x = model.embed_source(ids([5, 5, 5], [5, 5, 5]))
         assert torch.equal(x[0], x[1])
         assert not torch.allclose(x[0, 0], x[0, 1])
 
-    def test_a_causal_mask_is_no_padding_mask_even_if_the_batch_is_as_long(
-        self, model: Transformer
-    ) -> None:
+    def test_a_causal_mask_is_no_padding_mask_even_if_the_batch_is_as_long(self, model: Transformer) -> None:
         source = torch.full((4, 4), 5)
         memory = model.encode(source)
         with pytest.raises(UserError, match="4, 4"):
@@ -231,9 +227,7 @@ class TestPaperNotes:
         for stack in (model.encoder, model.decoder):
             for one, other in itertools.combinations(stack.layers, 2):
                 assert one is not other
-                assert not torch.equal(
-                    one.self_attention.w_q.weight, other.self_attention.w_q.weight
-                )
+                assert not torch.equal(one.self_attention.w_q.weight, other.self_attention.w_q.weight)
 
     def test_additive_scores_pair_every_query_with_every_key(self) -> None:
         """Broadcast wrongly, n_q = n_k scores each query with one key alone, in silence."""

@@ -24,9 +24,7 @@ def small_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipes.bundled, "english_spanish", lambda: english_spanish(n_train=3000))
 
 
-def test_it_gives_the_same_file_twice_and_says_how_it_was_made(
-    small_corpus: None, tmp_path: Path
-) -> None:
+def test_it_gives_the_same_file_twice_and_says_how_it_was_made(small_corpus: None, tmp_path: Path) -> None:
     training = replace(recipes.TRAINING, n_steps=12, batch_size=16)
     digests, traces = [], []
     for name in ("first", "again"):

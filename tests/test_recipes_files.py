@@ -20,8 +20,8 @@ from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.recipes import files
-from viz_transformer.recipes.curve import read_curve
-from viz_transformer.recipes.judging import judge, validation_loss
+from viz_transformer.recipes.evaluation import judge, validation_loss
+from viz_transformer.recipes.metrics_log import read_curve
 from viz_transformer.recipes.recording import load_training
 from viz_transformer.training import Run
 
@@ -261,9 +261,7 @@ def test_what_cannot_be_done_is_told_in_a_line(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    given = [
-        one.replace("{tmp}", str(tmp_path)).replace("{table}", str(table)) for one in arguments
-    ]
+    given = [one.replace("{tmp}", str(tmp_path)).replace("{table}", str(table)) for one in arguments]
     assert cli.main(given) == 2
     error = capsys.readouterr().err
     assert told in error
@@ -290,9 +288,7 @@ def killed_while_it_trains(arguments: list[str], state: Path, rng: random.Random
             return os.waitpid(process, 0)[1]
 
 
-def test_killed_at_random_moments_it_ends_with_the_same_weights(
-    table: Path, tmp_path: Path
-) -> None:
+def test_killed_at_random_moments_it_ends_with_the_same_weights(table: Path, tmp_path: Path) -> None:
     command = [
         "train",
         "--pairs",

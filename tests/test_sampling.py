@@ -89,9 +89,7 @@ def test_each_candidate_tells_its_share_and_why_it_may_not_be() -> None:
 def test_draws_follow_the_distribution() -> None:
     model, source = tiny_model(2), [3, EOS]
     (trace,) = beam_search(model, [source], VOCABULARY, max_length=1)
-    shares = {
-        c.token: c.token_log_prob for c in trace.steps[0].candidates if c.status != "forbidden"
-    }
+    shares = {c.token: c.token_log_prob for c in trace.steps[0].candidates if c.status != "forbidden"}
     total = sum(map(math.exp, shares.values()))
     n = 2000
     traces = sample(model, [source] * n, VOCABULARY, seed=range(n), max_length=1)

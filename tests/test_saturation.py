@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from viz_transformer.errors import UserError
-from viz_transformer.model.experiments import score_spread
-from viz_transformer.model.saturation import drawn_scores, slope_spread, softmax_slopes
+from viz_transformer.experiments.saturation import drawn_scores, slope_spread, softmax_slopes
+from viz_transformer.experiments.score_variance import score_spread
 
 
 def test_the_slopes_are_the_derivatives() -> None:

@@ -54,9 +54,7 @@ def test_every_formula_of_the_lessons_can_be_read(tmp_path: Path) -> None:
 
 
 def test_a_page_is_read_from_its_first_cell(tmp_path: Path) -> None:
-    first = (
-        "# 7 · Masks, *and* `leaks`\n\nWhy.\n\n**The question:** what may a *word*\nsee?\n\nMore."
-    )
+    first = "# 7 · Masks, *and* `leaks`\n\nWhy.\n\n**The question:** what may a *word*\nsee?\n\nMore."
     page = read_page(write(tmp_path / "07_masks.ipynb", first, "# Other"))
     assert (page.title, page.question) == ("7 · Masks, and leaks", "What may a word see?")
     page = read_page(write(tmp_path / "plain.ipynb", "no heading"))

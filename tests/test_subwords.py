@@ -35,7 +35,7 @@ from viz_transformer.training import make_model
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import SPECIAL_TOKENS, Subwords, Vocabulary
 from viz_transformer.vocabulary.pieces import normalised
-from viz_transformer.widgets.mask_lab import MaskLab
+from viz_transformer.widgets.mask_lab.view import MaskLab
 
 TEXTS = [
     " ".join(side).capitalize() + "."
@@ -175,9 +175,7 @@ def test_what_cannot_be_learned_from_is_refused() -> None:
         Subwords.train(TEXTS, 300).ids_of(["dragon"])
 
 
-def test_without_the_library_the_extra_is_named(
-    subwords: Subwords, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_the_extra_is_named(subwords: Subwords, monkeypatch: pytest.MonkeyPatch) -> None:
     again = vocabularies.from_json(subwords.to_json())
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(UserError, match=r"install it with `pip install \"viz-transformer\[train\]"):

@@ -150,9 +150,7 @@ def test_a_beam_of_three_translates_sentences_that_were_in_no_pair() -> None:
 
 def test_a_model_keeps_the_width_that_its_forward_scales_by() -> None:
     """Published code multiplied by √self.d_model, and had kept no such attribute."""
-    config = ModelConfig(
-        vocab_size=9, d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=8
-    )
+    config = ModelConfig(vocab_size=9, d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=8)
     model = Transformer(config).eval()
     assert model.config.d_model == 16
     ids = torch.tensor([[3, 4]])
@@ -181,9 +179,7 @@ def test_torch_takes_an_encoder_and_a_decoder_by_name_alone() -> None:
 @pytest.mark.usefixtures("shapes_unchecked")
 def test_every_parameter_of_ours_takes_part() -> None:
     """A line behind `return` would leave its parameters without a gradient."""
-    config = ModelConfig(
-        vocab_size=9, d_model=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=2, d_ff=8
-    )
+    config = ModelConfig(vocab_size=9, d_model=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=2, d_ff=8)
     ids = torch.tensor([[3, 4, 5]])
     found = who_learns(Transformer(config).eval(), ids, ids)
     assert not found.silent

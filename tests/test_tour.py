@@ -11,13 +11,13 @@ import pytest
 import traitlets
 
 import viz_transformer as vt
-from tests.hand_made import HOSTILE, make_trace
+from tests.support.hand_made_traces import HOSTILE, make_trace
+from tests.support.ui_views import EVERY_VIEW
 from tests.test_export import page_data
-from tests.ui.every_view import EVERY_VIEW
 from viz_transformer.errors import FileError, UserError
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.tour import Tour, tour
 from viz_transformer.widgets.tour.states import chosen_names, looking_at, state_of
-from viz_transformer.widgets.view import View
 
 STEPS = [
     {"caption": "one", "state": {"layer": 1, "head": 2, "query": 1}},
@@ -172,9 +172,7 @@ def test_a_step_that_does_not_fit_is_refused_before_anything_changes(
         ),
     ],
 )
-def test_a_file_that_is_no_tour_is_refused(
-    view: View, tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_file_that_is_no_tour_is_refused(view: View, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "tour.json").write_text(text)
     before = state_of(view)
     with pytest.raises(UserError, match=re.escape(message)) as caught:

@@ -9,7 +9,7 @@ from itertools import repeat
 import pytest
 import torch
 
-from tests.six_pairs import SIX_PAIRS, VOCABULARY
+from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus.batches import batches
 from viz_transformer.decoding import greedy

@@ -11,7 +11,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from safetensors.torch import load_file, save_file
 
-from tests.six_pairs import SIX_PAIRS, VOCABULARY
+from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.errors import UserError
@@ -76,9 +76,7 @@ def test_the_shares_of_a_batch_are_all_of_it(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("viz_transformer.training.parallel.n_processes", lambda: 4)
     rows = []
     for number in range(4):
-        monkeypatch.setattr(
-            "viz_transformer.training.parallel.process_number", lambda number=number: number
-        )
+        monkeypatch.setattr("viz_transformer.training.parallel.process_number", lambda number=number: number)
         share: Batch = own_share(batch)
         rows += [tuple(row) for row in share.source]
     assert sorted(rows) == sorted(tuple(row) for row in batch.source)

@@ -7,7 +7,7 @@ import pytest
 import traitlets
 
 import viz_transformer as vt
-from tests.hand_made_training import PAIRS, STEPS, hostile_training, make_training
+from tests.support.hand_made_trainings import PAIRS, STEPS, hostile_training, make_training
 from viz_transformer.analysis import (
     entropy_share_over_training,
     head_entropy_share,
@@ -15,9 +15,9 @@ from viz_transformer.analysis import (
 )
 from viz_transformer.export import export_html
 from viz_transformer.plots.training import nearest_moment, plot_training, strip_moments
-from viz_transformer.widgets import training_pack
-from viz_transformer.widgets.still import still
-from viz_transformer.widgets.training_scrubber import TrainingScrubber, watch_training
+from viz_transformer.widgets.base.static_fallback import still
+from viz_transformer.widgets.training_scrubber import payload
+from viz_transformer.widgets.training_scrubber.view import TrainingScrubber, watch_training
 
 LARGE = {"n_layers": 6, "n_heads": 8, "seed": 5, "sharpest": 0.6}
 
@@ -141,24 +141,24 @@ def test_the_bytes_are_the_traces(two: TrainingScrubber) -> None:
 def test_of_a_large_training_one_sentence_goes_and_the_others_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(training_pack, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(payload, "WHOLE_BYTES", 1000)
     view = watch_training(make_training(), sentence=1)
     assert list(view.data["sentences"]) == ["1"]
     assert view.questions() == [{"sentence": 0}, {"sentence": 2}]
-    whole = sum(training_pack.sentence_bytes((view.trace,), each) for each in (0, 2))
+    whole = sum(payload.sentence_bytes((view.trace,), each) for each in (0, 2))
     assert view.export_bytes() == whole * 4 // 3
-    assert view.answer({"sentence": 2}) == training_pack.pack_sentence((view.trace,), 2)
+    assert view.answer({"sentence": 2}) == payload.pack_sentence((view.trace,), 2)
     for wrong in (3, -1, None, "0"):
         with pytest.raises(vt.UserError, match="choose 0 to 2"):
             view.answer({"sentence": wrong})
 
 
 def test_too_much_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    monkeypatch.setattr(training_pack, "MOST_SENTENCE_BYTES", 10_000)
+    monkeypatch.setattr(payload, "MOST_SENTENCE_BYTES", 10_000)
     with pytest.raises(vt.UserError, match=r"takes 0 MB, and a view holds up to 0; record fewer"):
         watch_training(make_training(**LARGE))
-    monkeypatch.setattr(training_pack, "MOST_SENTENCE_BYTES", 10**9)
-    monkeypatch.setattr(training_pack, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(payload, "MOST_SENTENCE_BYTES", 10**9)
+    monkeypatch.setattr(payload, "WHOLE_BYTES", 1000)
     view = watch_training(make_training())
     with pytest.raises(vt.UserError, match="MB"):
         export_html(view, tmp_path / "page.html", max_megabytes=0.01)

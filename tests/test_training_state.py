@@ -13,7 +13,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save
 
-from tests.six_pairs import SIX_PAIRS, VOCABULARY
+from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.errors import FileError, UserError
@@ -60,9 +60,7 @@ def test_a_run_goes_on_bit_for_bit(tmp_path: Path, stop: int, changes: dict) -> 
     assert again.step == stop
     records = list(again.fit(stream(again.step)))
     told = [(one.step, one.loss, one.grad_norm, one.learning_rate) for one in records]
-    assert told == [
-        (one.step, one.loss, one.grad_norm, one.learning_rate) for one in expected[stop:]
-    ]
+    assert told == [(one.step, one.loss, one.grad_norm, one.learning_rate) for one in expected[stop:]]
     other = weights(again)
     for name, value in weights(whole).items():
         assert torch.equal(value, other[name]), name
@@ -151,9 +149,7 @@ def test_accumulated_batches_give_the_step_of_one_large_batch() -> None:
     assert other.grad_norm == pytest.approx(one.grad_norm, rel=1e-5)
     # Not the weights: Adam's first step is the gradient's sign, even of one that is all rounding.
     for mine, theirs in zip(parts.model.parameters(), whole.model.parameters(), strict=True):
-        moment, expected = (
-            run.optimisers[0].state[one] for run, one in ((parts, mine), (whole, theirs))
-        )
+        moment, expected = (run.optimisers[0].state[one] for run, one in ((parts, mine), (whole, theirs)))
         torch.testing.assert_close(moment["exp_avg"], expected["exp_avg"], atol=1e-6, rtol=1e-4)
 
 

@@ -70,8 +70,7 @@ def batches(draw):
     generator = torch.Generator().manual_seed(draw(st.integers(0, 10_000)))
     batch = draw(st.integers(1, 3))
     source, target = (
-        torch.randint(1, VOCAB, (batch, draw(st.integers(1, 7))), generator=generator)
-        for _ in range(2)
+        torch.randint(1, VOCAB, (batch, draw(st.integers(1, 7))), generator=generator) for _ in range(2)
     )
     share = draw(st.sampled_from([0.0, 0.3, 1.0]))
     for ids in (source, target):

@@ -97,9 +97,7 @@ def test_a_trace_replays_from_disk(translator: Translator, tmp_path: Path) -> No
 
 
 def test_a_trace_of_a_given_translation(translator: Translator) -> None:
-    trace = translator.trace(
-        "the black cat sleeps", target="La gata, negra".replace("gata", "vaca")
-    )
+    trace = translator.trace("the black cat sleeps", target="La gata, negra".replace("gata", "vaca"))
     assert trace.output_tokens == ("la", "vaca", "negra", "<eos>")
 
 

@@ -12,9 +12,7 @@ from viz_transformer.vocabulary import SPECIAL_TOKENS, UnknownWordError, Vocabul
 
 @pytest.fixture
 def vocabulary() -> Vocabulary:
-    return Vocabulary(
-        ["the", "dog", "cat", "no", "is", "not"], ["el", "perro", "gato", "no", "niño"]
-    )
+    return Vocabulary(["the", "dog", "cat", "no", "is", "not"], ["el", "perro", "gato", "no", "niño"])
 
 
 @pytest.mark.parametrize(
@@ -53,9 +51,7 @@ def test_a_word_that_both_languages_spell_alike_has_one_id(vocabulary: Vocabular
 
 
 def test_an_unknown_word_is_named_with_the_nearest_known_ones(vocabulary: Vocabulary) -> None:
-    with pytest.raises(
-        UnknownWordError, match=r"English word 'dgo' \(did you mean 'dog'"
-    ) as caught:
+    with pytest.raises(UnknownWordError, match=r"English word 'dgo' \(did you mean 'dog'") as caught:
         vocabulary.encode("the dgo is not the caat")
     assert caught.value.words == ("dgo", "caat")
     assert caught.value.suggestions["caat"][0] == "cat"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.ui.lab_page import LabPage, LabServer, guard
+from tests.support.ui_jupyterlab import LabPage, LabServer, guard
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
 
 ROOT = Path(__file__).parents[1]
@@ -26,12 +26,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, LabServer(Path(folder)) as server:
         shutil.copy(ROOT / "notebooks" / LESSON, server.root)
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=find_chromium(), args=CHROMIUM_FLAGS
-            )
-            context = browser.new_context(
-                viewport={"width": 1280, "height": 900}, device_scale_factor=1.5
-            )
+            browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
+            context = browser.new_context(viewport={"width": 1280, "height": 900}, device_scale_factor=1.5)
             left = guard(context)
             lab = LabPage(context.new_page(), server, PICTURE.parent)
             lab.open(LESSON)

@@ -11,9 +11,7 @@ drawing a saved trace needs no torch.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -21,7 +19,7 @@ __version__ = "0.1.0"
 #: Each public name with the module that it comes from; None for a module itself.
 _PUBLIC = {
     "AttentionExplorer": "widgets.explorer",
-    "AttentionStepper": "widgets.stepper",
+    "AttentionStepper": "widgets.attention_stepper",
     "BeamStepper": "widgets.beam_stepper",
     "DecodeTrace": "trace",
     "FigureLab": "widgets.figure_lab",
@@ -41,7 +39,7 @@ _PUBLIC = {
     "attention_stepper": "labs",
     "beam_stepper": "labs",
     "bertviz_views": None,
-    "capture": "capture",
+    "capture": "tracing",
     "exercises": None,
     "explore": "widgets.explorer",
     "export_html": "export",
@@ -82,22 +80,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names too, loaded or not."""
     return sorted({*globals(), *_PUBLIC})
-
-
-class _Package(ModuleType):
-    """The package, in which `capture` stays the function.
-
-    The room of the same name would take its place: importing a module inside a package sets it
-    there as an attribute.
-    """
-
-    @property
-    def capture(self) -> Any:
-        return __getattr__("capture")
-
-    @capture.setter
-    def capture(self, room: ModuleType) -> None:
-        pass
-
-
-sys.modules[__name__].__class__ = _Package

@@ -28,6 +28,11 @@ def bundled(name: str) -> Path:
     )
 
 
+def text_beside(module: str, name: str) -> str:
+    """Return the text of a file that stands beside a Python module, given its ``__file__``."""
+    return Path(module).with_name(name).read_text(encoding="utf-8")
+
+
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a path to write to, which takes the place of `path` once all is written.

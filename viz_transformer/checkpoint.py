@@ -118,12 +118,8 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
         FileError: if it cannot.
     """
     folder = Path(folder)
-    if folder.is_file() or (
-        folder.is_dir() and any(folder.iterdir()) and not (folder / WEIGHTS).exists()
-    ):
-        raise FileError(
-            f"{str(folder)!r} exists and is not a checkpoint; choose a new or an empty folder"
-        )
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / WEIGHTS).exists()):
+        raise FileError(f"{str(folder)!r} exists and is not a checkpoint; choose a new or an empty folder")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -159,9 +155,7 @@ def _read_weights(path: Path) -> dict[str, torch.Tensor]:
         ) from error
 
 
-def _check_shapes(
-    folder: Path, weights: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]
-) -> None:
+def _check_shapes(folder: Path, weights: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> None:
     for name in sorted(weights.keys() | wanted.keys()):
         have = list(weights[name].shape) if name in weights else "missing"
         want = list(wanted[name].shape) if name in wanted else "no such weight"

@@ -98,9 +98,7 @@ class Translator:
         translations = []
         for decoded in self._decode(texts, beam_width, length_penalty, interventions):
             best = decoded.hypotheses[0]
-            translations.append(
-                Translation(self.vocabulary.decode(best.ids), best.tokens, best.score)
-            )
+            translations.append(Translation(self.vocabulary.decode(best.ids), best.tokens, best.score))
         return translations
 
     def decode(
@@ -257,9 +255,7 @@ class Translator:
         self._check_length(read, "translation")
         return source, read, [*words, self.vocabulary.eos_id]
 
-    def _read(
-        self, source: list[int], read: list[int], interventions: Interventions | None
-    ) -> ModelOutput:
+    def _read(self, source: list[int], read: list[int], interventions: Interventions | None) -> ModelOutput:
         """Let the model read a sentence and what the decoder reads of its translation."""
         ids = [torch.tensor([each], device=self._device) for each in (source, read)]  # [1, token]
         with threads_for(self.config):

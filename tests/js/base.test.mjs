@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const { canonical, joinBytes, NEEDS_KERNEL, NO_ANSWER, openKernel } = await import(new URL("kernel.js", STATIC));
-const { moveInTable, numberColour, shownNumber } = await import(new URL("numbers.js", STATIC));
-const { SIGNED, STOPS } = await import(new URL("colour.js", STATIC));
+import { canonical, joinBytes, NEEDS_KERNEL, NO_ANSWER, openKernel } from "../../viz_transformer/widgets/base/js/kernel.js";
+import { moveInTable, numberColour, shownNumber } from "../../viz_transformer/widgets/base/js/number_table.js";
+import { SIGNED, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
 
 /** A model whose kernel answers when the test says so. */
 function fakeModel(state) {

@@ -6,8 +6,8 @@ import { test } from "node:test";
 import {
   beamRows, beamTexts, carriedInWords, fateInWords, headInWords, keysOf, looksOf, moveInTree, nats, parentOf,
   searchRequest, settingsInWords, shownIn,
-} from "../../viz_transformer/widgets/static/beam_parts.js";
-import { beginningsOf, nodeNumber } from "../../viz_transformer/widgets/static/beam_tree.js";
+} from "../../viz_transformer/widgets/beam_stepper/candidates.js";
+import { beginningsOf, nodeNumber } from "../../viz_transformer/widgets/beam_stepper/tree.js";
 
 const one = (parent, token, status, log_prob = -1) => ({ parent, token, status, log_prob, score: log_prob / 2, token_log_prob: log_prob, reason: "why" });
 

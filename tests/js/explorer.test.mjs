@@ -3,21 +3,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const load = (name) => import(new URL(name, STATIC));
-const { arrange, notes } = await load("arrange.js");
-const { axisOf, changeLimit, gather, gatherMask } = await load("axes.js");
-const { headAt, headsLayout, moveHead, sortedHeads } = await load("heads.js");
-const { linkedColumns, linkedHeading, linkedSentence, movePlace, pinOf, placesOf } = await load("linked.js");
-const { cellAt, matrixLayout, moveCell, panBy, reveal, zoomAround } = await load("matrix.js");
-const { nextSize } = await load("panel.js");
-const { pathsOf, spread, strongLines } = await load("paths.js");
-const { describe, HINT, placeOf, rankOf, readout, rowSum, strongestThree } = await load("readout.js");
-const { activeCell, carryPins, fitSelection, foundIn, nextFound, shownHeads, shownInWords, within, withHead } =
-  await load("selection.js");
-const { headInWords, marksInWords } = await load("telling.js");
-const { strongestCells, tableOf } = await load("twin.js");
-const { lineInView, wordAt, wordsInView, wordsLayout } = await load("words.js");
+import { arrange, notes } from "../../viz_transformer/widgets/explorer/layout.js";
+import { axisOf, changeLimit, gather, gatherMask } from "../../viz_transformer/widgets/explorer/displayed_head.js";
+import { headAt, headsLayout, moveHead, sortedHeads } from "../../viz_transformer/widgets/base/js/head_grid.js";
+import { linkedColumns, linkedHeading, linkedSentence, movePlace, pinOf, placesOf } from "../../viz_transformer/widgets/explorer/linked_columns.js";
+import { cellAt, matrixLayout, moveCell, panBy, reveal, zoomAround } from "../../viz_transformer/widgets/base/js/heatmap.js";
+import { nextSize } from "../../viz_transformer/widgets/base/js/options_panel.js";
+import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
+import { describe, HINT, placeOf, rankOf, readout, rowSum, strongestThree } from "../../viz_transformer/widgets/explorer/readout.js";
+import { activeCell, carryPins, fitSelection, foundIn, nextFound, shownHeads, shownInWords, within, withHead } from "../../viz_transformer/widgets/explorer/selection.js";
+import { headInWords, marksInWords } from "../../viz_transformer/widgets/explorer/narration.js";
+import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.js";
+import { lineInView, wordAt, wordsInView, wordsLayout } from "../../viz_transformer/widgets/explorer/token_columns.js";
 
 const NONE = { query: null, key: null };
 const plainAxis = (names) => axisOf(names, [], null, { hideSpecial: false, mergeWords: false });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pictureAddress, samePlaces, withPlace } from "../../viz_transformer/widgets/static/figure_lab.js";
+import { pictureAddress, samePlaces, withPlace } from "../../viz_transformer/widgets/figure_lab/view.js";
 
 test("one place is changed, and the old list stays", () => {
   const before = [0, 3, 1];

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellInWords, headOf, linesOf } from "../../viz_transformer/widgets/static/head_lab.js";
-import { headState } from "../../viz_transformer/widgets/static/head_lab_grid.js";
+import { cellInWords, headOf, linesOf } from "../../viz_transformer/widgets/head_lab/view.js";
+import { headState } from "../../viz_transformer/widgets/head_lab/head_switches.js";
 import {
   changesInWords, differences, effectInWords, factorOf, movedInWords, plainNumber, signed, withFactor,
-} from "../../viz_transformer/widgets/static/head_lab_parts.js";
-import { barShare, leastOf } from "../../viz_transformer/widgets/static/head_lab_tables.js";
+} from "../../viz_transformer/widgets/head_lab/head_changes.js";
+import { barShare, leastOf } from "../../viz_transformer/widgets/head_lab/tables.js";
 
 const GENDER = { kind: "encoder", layer: 1, head: 3 };
 

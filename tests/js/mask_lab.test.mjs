@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const rules = await import(new URL("mask_rules.js", STATIC));
-const { maskCode } = await import(new URL("mask_code.js", STATIC));
-const meter = await import(new URL("mask_leaks.js", STATIC));
-const { rowVerdict } = await import(new URL("mask_libraries.js", STATIC));
-const { shapeBoxes, shapesLayout, shapesSentence, wrapped } = await import(new URL("mask_shapes.js", STATIC));
+import * as rules from "../../viz_transformer/widgets/mask_lab/mask_rules.js";
+import { maskCode } from "../../viz_transformer/widgets/mask_lab/mask_code.js";
+import * as meter from "../../viz_transformer/widgets/mask_lab/leak_meter.js";
+import { rowVerdict } from "../../viz_transformer/widgets/mask_lab/library_table.js";
+import { shapeBoxes, shapesLayout, shapesSentence, wrapped } from "../../viz_transformer/widgets/mask_lab/broadcasting.js";
 
 const WORDS = {
   source: [["the", "cat", "is", "tired", "<eos>"], ["i", "<eos>"]],

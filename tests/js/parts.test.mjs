@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const { decodeWeights, halfTable, paintMatrix, spans } = await import(new URL("weights.js", STATIC));
-const { colourOf, inkOn, rampOf, STOPS } = await import(new URL("colour.js", STATIC));
-const { elide, joinPieces, runningText, shownWeight, visible } = await import(new URL("text.js", STATIC));
-const { paintThumbnail, paintWeights } = await import(new URL("paint.js", STATIC));
-const { pageModel, revive } = await import(new URL("page.js", STATIC));
+import { decodeWeights, halfTable, paintMatrix, spans } from "../../viz_transformer/widgets/base/js/weights.js";
+import { colourOf, inkOn, rampOf, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
+import { elide, joinPieces, runningText, shownWeight, visible } from "../../viz_transformer/widgets/base/js/text.js";
+import { paintThumbnail, paintWeights } from "../../viz_transformer/widgets/base/js/pixels.js";
+import { pageModel, revive } from "../../viz_transformer/export/page.js";
 
 test("halves decode to their values", () => {
   const table = halfTable();

@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const math = await import(new URL("position_math.js", STATIC));
-const words = await import(new URL("position_words.js", STATIC));
-const { offsetAt, offsetsLayout, positionAt, tableCellAt, tableLayout, ticksOf, wavesLayout } = await import(new URL("position_draw.js", STATIC));
-const { exchanged, shuffled } = await import(new URL("position_shuffle.js", STATIC));
-const { shiftResult } = await import(new URL("position_lab.js", STATIC));
+import * as math from "../../viz_transformer/widgets/position_lab/encodings.js";
+import * as words from "../../viz_transformer/widgets/position_lab/narration.js";
+import { offsetAt, offsetsLayout, positionAt, tableCellAt, tableLayout, ticksOf, wavesLayout } from "../../viz_transformer/widgets/position_lab/charts.js";
+import { exchanged, shuffled } from "../../viz_transformer/widgets/position_lab/shuffle.js";
+import { shiftResult } from "../../viz_transformer/widgets/position_lab/view.js";
 
 const table = math.sinusoids(40, 8);
 const near = (a, b, within = 1e-12) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);

@@ -3,15 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const { largest, matrixOf, product, softmaxRow, transposed, unpackSteps, workThrough } = await import(new URL("stepper_math.js", STATIC));
-const { formulaOf, lineOf, madeIn, placeOf, sourcesOf } = await import(new URL("stepper_explain.js", STATIC));
-const { cellWidth, digitsIn, followedBy, followedCell, inNumbers, planOf, productSizes, resultOf } = await import(new URL("stepper_plan.js", STATIC));
-const { limitOf, pixelsOf, sheetCellAt, sheetLayout } = await import(new URL("stepper_sheet.js", STATIC));
-const { marksOf, roleAt } = await import(new URL("stepper_stage.js", STATIC));
-const { smallMark, smallWidth } = await import(new URL("stepper_bar.js", STATIC));
-const { layerName, meaningOf, sentenceOf } = await import(new URL("stepper_words.js", STATIC));
-const { exactly, fitChosen } = await import(new URL("stepper.js", STATIC));
+import { largest, matrixOf, product, softmaxRow, transposed, unpackSteps, workThrough } from "../../viz_transformer/widgets/attention_stepper/attention_math.js";
+import { formulaOf, lineOf, madeIn, placeOf, sourcesOf } from "../../viz_transformer/widgets/attention_stepper/derivation.js";
+import { cellWidth, digitsIn, followedBy, followedCell, inNumbers, planOf, productSizes, resultOf } from "../../viz_transformer/widgets/attention_stepper/layout.js";
+import { limitOf, pixelsOf, sheetCellAt, sheetLayout } from "../../viz_transformer/widgets/attention_stepper/large_matrix.js";
+import { marksOf, roleAt } from "../../viz_transformer/widgets/attention_stepper/stage.js";
+import { smallMark, smallWidth } from "../../viz_transformer/widgets/attention_stepper/step_bar.js";
+import { layerName, meaningOf, sentenceOf } from "../../viz_transformer/widgets/attention_stepper/narration.js";
+import { exactly, fitChosen } from "../../viz_transformer/widgets/attention_stepper/view.js";
 
 const ALL = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];
 const LINES = {

@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const { combine, openStore, unpackBits } = await import(new URL("store.js", STATIC));
-const { openCache } = await import(new URL("cache.js", STATIC));
-const { halfTable } = await import(new URL("weights.js", STATIC));
+import { combine, openStore, unpackBits } from "../../viz_transformer/widgets/explorer/weight_store.js";
+import { openCache } from "../../viz_transformer/widgets/explorer/lru_cache.js";
+import { halfTable } from "../../viz_transformer/widgets/base/js/weights.js";
 
 const tick = () => new Promise((done) => setTimeout(done, 0));
 const floats = (values) => new DataView(Float32Array.from(values).buffer);

@@ -3,11 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const STATIC = new URL("../../viz_transformer/widgets/static/", import.meta.url);
-const { chosenState, differing, placeInTour, stepOnKey, withChange, withoutStep, withStep } =
-  await import(new URL("tour_steps.js", STATIC));
-const { pageManager } = await import(new URL("page.js", STATIC));
-const { openKernel } = await import(new URL("kernel.js", STATIC));
+import { chosenState, differing, placeInTour, stepOnKey, withChange, withoutStep, withStep } from "../../viz_transformer/widgets/tour/steps.js";
+import { pageManager } from "../../viz_transformer/export/page.js";
+import { openKernel } from "../../viz_transformer/widgets/base/js/kernel.js";
 
 const steps = (...captions) => captions.map((caption) => ({ caption, state: {} }));
 const captions = (list) => list.map(({ caption }) => caption).join("");

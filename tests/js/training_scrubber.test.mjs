@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fitHeads, paceOf } from "../../viz_transformer/widgets/static/training_scrubber.js";
+import { fitHeads, paceOf } from "../../viz_transformer/widgets/training_scrubber/view.js";
 import {
   curveAxes, curveInWords, evenTicks, isCrowded, logTicks, momentAt, tickText,
-} from "../../viz_transformer/widgets/static/training_scrubber_curve.js";
+} from "../../viz_transformer/widgets/training_scrubber/loss_curve.js";
 import {
   compareWords, entropyInWords, factsOf, headAtMoment, nearestTo, numbersIn, overviewAtMoment, readKind, readRun,
   shownLoss, strongestInWords,
-} from "../../viz_transformer/widgets/static/training_scrubber_runs.js";
-import { openSheets } from "../../viz_transformer/widgets/static/training_scrubber_side.js";
+} from "../../viz_transformer/widgets/training_scrubber/runs.js";
+import { openSheets } from "../../viz_transformer/widgets/training_scrubber/run_panel.js";
 
 /** A DataView of numbers that starts at an odd offset, as the bytes of a message may. */
 function bytesOf(Type, values) {

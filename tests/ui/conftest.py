@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.ui.lab_page import TIMEOUT_S, LabPage, LabServer, guard
+from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, guard
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
 
 ROOT = Path(__file__).parents[2]

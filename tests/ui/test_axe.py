@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.ui_views import EVERY_VIEW, class_names
 from tests.ui.conftest import ARTIFACTS, LAPTOP
-from tests.ui.every_view import EVERY_VIEW, class_names
 from viz_transformer.export import export_html
 
 AXE = Path(__file__).parent / "vendor" / "axe-core-4.14.1.min.js"
@@ -73,9 +73,7 @@ def open_all(page: Page) -> None:
     ["light", *(pytest.param(other, marks=pytest.mark.slow) for other in ("dark", "forced"))],
 )
 @pytest.mark.parametrize("name", EVERY_VIEW)
-def test_axe_finds_nothing_serious(
-    page: Page, pages: Callable[[str], Path], name: str, colours: str
-) -> None:
+def test_axe_finds_nothing_serious(page: Page, pages: Callable[[str], Path], name: str, colours: str) -> None:
     page.set_viewport_size(LAPTOP)
     page.emulate_media(**COLOURS[colours])
     page.goto(pages(name).as_uri())

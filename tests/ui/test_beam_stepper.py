@@ -11,14 +11,14 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
-from tests.hand_made import HOSTILE
+from tests.support.hand_made_traces import HOSTILE
+from tests.support.ui_jupyterlab import LabPage, errors_of, next_frames
 from tests.test_beam_stepper import hand_made
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage, errors_of, next_frames
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
-from viz_transformer.widgets.beam_pack import texts_of
-from viz_transformer.widgets.beam_stepper import BeamStepper
+from viz_transformer.widgets.beam_stepper.payload import texts_of
+from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
 SENTENCE = "cow love"
 LONG = "the cow did not cross the street because it was too tired"
@@ -84,9 +84,7 @@ def check_attention(root: Locator, weights: np.ndarray) -> None:
     assert shown == pytest.approx(weights.tolist(), abs=0.0055)
 
 
-def test_each_step_shows_its_candidates(
-    page: Page, exported: Path, translator: vt.Translator
-) -> None:
+def test_each_step_shows_its_candidates(page: Page, exported: Path, translator: vt.Translator) -> None:
     search = translator.decode(SENTENCE, attention=True)
     root = open_page(page, exported)
     check_step(root, search, len(search.steps) - 1)
@@ -109,12 +107,8 @@ def test_greedy_stands_beside_and_the_difference_is_marked(
     lines = root.locator(".vt-translation")
     assert lines.all_inner_texts() == [" ".join(greedy.tokens), " ".join(beam.tokens)]
     expect(lines.last.locator("mark")).to_have_text("vaca")
-    scores = [
-        text.removeprefix("score ") for text in root.locator(".vt-line-score").all_inner_texts()
-    ]
-    assert [number(text) for text in scores] == pytest.approx(
-        [greedy.score, beam.score], abs=0.00051
-    )
+    scores = [text.removeprefix("score ") for text in root.locator(".vt-line-score").all_inner_texts()]
+    assert [number(text) for text in scores] == pytest.approx([greedy.score, beam.score], abs=0.00051)
     expect(root.locator(".vt-verdict")).to_contain_text("They part at step 1")
     expect(root.locator(".vt-leaf.vt-greedy")).to_have_count(len(greedy.tokens) + 1)
 
@@ -157,9 +151,7 @@ def test_attention_is_that_of_who_wrote_the_candidate(
     for index in (0, 2, len(step.candidates) - 1):
         root.locator(f".vt-leaf[data-step='1'][data-index='{index}']").click()
         one = step.candidates[index]
-        expect(looks).to_contain_text(
-            f"to write “\u2068{one.token}\u2069”: the mean of the 4 heads"
-        )
+        expect(looks).to_contain_text(f"to write “\u2068{one.token}\u2069”: the mean of the 4 heads")
         check_attention(root, step.cross_attention[one.parent, 1].mean(axis=0))
     root.get_by_role("combobox", name="layer").select_option("0")
     root.get_by_role("combobox", name="head").select_option("3")
@@ -199,9 +191,7 @@ def test_the_keyboard_does_all(page: Page, exported: Path, translator: vt.Transl
     expect(root.locator(".vt-candidates tr.vt-chosen th")).to_have_text(last.token)
 
 
-def test_sampling_shows_what_the_filters_leave(
-    page: Page, exported: Path, translator: vt.Translator
-) -> None:
+def test_sampling_shows_what_the_filters_leave(page: Page, exported: Path, translator: vt.Translator) -> None:
     root = open_page(page, exported)
     root.get_by_role("combobox", name="method").select_option("sample")
     drawn(root)
@@ -217,8 +207,7 @@ def test_sampling_shows_what_the_filters_leave(
         assert one.reason in fate
         bars = row.locator(".vt-fill")
         widths = bars.evaluate_all(
-            "bars => bars.map(bar => bar.getBoundingClientRect().width"
-            " / bar.parentElement.clientWidth)"
+            "bars => bars.map(bar => bar.getBoundingClientRect().width / bar.parentElement.clientWidth)"
         )
         assert widths == pytest.approx([math.exp(one.token_log_prob), one.share], abs=0.01)
     strip = root.locator(".vt-strip").get_by_role("option")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Frame, Page, expect
 
-from tests.hand_made import HOSTILE, attention, hostile_trace, make_trace
+from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace
+from tests.support.ui_jupyterlab import LabPage, LabServer, guard
 from tests.test_bertviz_views import uneven_trace
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage, LabServer, guard
 from viz_transformer.bertviz_views import BertvizView, head_view, model_view
 from viz_transformer.trace import ForwardTrace
 
@@ -180,9 +180,7 @@ def test_the_model_view_is_redrawn_when_the_colours_change(page: Page, tmp_path:
     expect(tile).to_have_attribute("fill", "black")
     page.locator("#filter").select_option("Cross")
     expect(page.locator("svg")).to_have_count(1)
-    np.testing.assert_allclose(
-        opacities(page, "line"), make_trace().cross_attention.ravel(), atol=1e-6
-    )
+    np.testing.assert_allclose(opacities(page, "line"), make_trace().cross_attention.ravel(), atol=1e-6)
 
 
 @pytest.fixture

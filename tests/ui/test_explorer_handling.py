@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.hand_made import attention, make_trace
+from tests.support.hand_made_traces import attention, make_trace
 from tests.ui.test_explorer_options import open_view, press
 from tests.ui.test_exported_page import picture, settled
 from viz_transformer.trace import ForwardTrace
@@ -81,9 +81,7 @@ def test_text_grows_with_the_picture_and_stays_inside(page: Page, tmp_path: Path
         root.get_by_role("button", name="Larger text").click()
     settled(root)
     assert matrix.bounding_box()["height"] > before * 1.2
-    size = root.locator(".vt-sentence").evaluate(
-        "(node) => parseFloat(getComputedStyle(node).fontSize)"
-    )
+    size = root.locator(".vt-sentence").evaluate("(node) => parseFloat(getComputedStyle(node).fontSize)")
     assert size == pytest.approx(14 * 1.75)
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     matrix.click(position={"x": matrix.bounding_box()["width"] * 0.6, "y": before})

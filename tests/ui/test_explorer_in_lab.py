@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.ui_explorer import Explorer, places
+from tests.support.ui_jupyterlab import LabPage
 from tests.ui.conftest import LAPTOP, LOOKS
-from tests.ui.explorer_parts import Explorer, places
-from tests.ui.lab_page import LabPage
 
 #: Two layers of two heads of each kind, every weight different from its neighbours.
 MAKE = """
@@ -96,9 +96,7 @@ def test_a_click_on_a_head_is_read_in_the_kernel(opened: LabPage, explorer: Expl
     assert opened.run("print(view.layer, view.head)") == "0 0\n"
 
 
-def test_a_click_on_a_word_pins_it_and_a_second_lets_go(
-    opened: LabPage, explorer: Explorer
-) -> None:
+def test_a_click_on_a_word_pins_it_and_a_second_lets_go(opened: LabPage, explorer: Explorer) -> None:
     first = places(explorer.words)[0]
     explorer.words.click(position=first)
     opened.wait_for_value("(view.query, view.key)", (0, None))
@@ -117,9 +115,7 @@ def test_python_moves_the_view(opened: LabPage, explorer: Explorer) -> None:
     opened.run("view.kind = 'decoder'")
     expect(explorer.title).to_have_text("Decoder self-attention · layer 1 · head 0")
 
-    opened.run(
-        "view.trace = make(('good', 'morning'), ('<sos>', 'buenos', 'dias'))\nview.query = 2"
-    )
+    opened.run("view.trace = make(('good', 'morning'), ('<sos>', 'buenos', 'dias'))\nview.query = 2")
     expect(explorer.pair).to_contain_text("dias to ")
 
 

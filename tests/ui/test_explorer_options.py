@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.hand_made import HOSTILE, attention, hostile_trace, make_trace
+from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace
 from tests.ui.test_exported_page import open_page, picture, settled
 from viz_transformer.analysis import output_rollout, rollout
 from viz_transformer.export import export_html
@@ -21,9 +21,7 @@ WORDS = (None, 0, 0, 0, 1, None)
 
 
 def pieces_trace() -> ForwardTrace:
-    return ForwardTrace(
-        source_tokens=PIECES, source_words=WORDS, encoder_attention=attention(2, 3, 6, 6)
-    )
+    return ForwardTrace(source_tokens=PIECES, source_words=WORDS, encoder_attention=attention(2, 3, 6, 6))
 
 
 def open_view(page: Page, folder: Path, view: AttentionExplorer) -> Locator:
@@ -76,9 +74,7 @@ def test_several_heads_are_shown_as_one(page: Page, tmp_path: Path, how: str) ->
     trace = make_trace()
     root = open_view(page, tmp_path, explore(trace, selected=HEADS, aggregate=how, query=1, key=2))
     name = {"mean": "mean", "max": "maximum"}[how]
-    expect(root.locator(".vt-title")).to_have_text(
-        f"Cross-attention · {name} of 3 heads: 0·1, 1·0, 1·3"
-    )
+    expect(root.locator(".vt-title")).to_have_text(f"Cross-attention · {name} of 3 heads: 0·1, 1·0, 1·3")
     heads = np.stack([trace.cross_attention[layer, head] for layer, head in HEADS])
     wanted = heads.mean(0) if how == "mean" else heads.max(0)
     assert_shown(root, wanted)
@@ -216,9 +212,7 @@ def test_all_kinds_are_linked(page: Page, tmp_path: Path) -> None:
     source = int(paths.argmax())
     assert f"source word “\u2068{trace.source_tokens[source]}\u2069” {paths[source]:.2f}" in told
     assert f"“\u2068{trace.source_tokens[cross[2].argmax()]}\u2069” {cross[2].max():.2f}" in told
-    assert (
-        f"“\u2068{trace.target_tokens[decoder[2].argmax()]}\u2069” {decoder[2].max():.2f}" in told
-    )
+    assert f"“\u2068{trace.target_tokens[decoder[2].argmax()]}\u2069” {decoder[2].max():.2f}" in told
 
     words = root.locator(".vt-words canvas")
     pair = root.locator(".vt-pair").first

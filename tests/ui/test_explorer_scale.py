@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.explorer_parts import Explorer
-from tests.ui.lab_page import LabPage, LabServer
+from tests.support.ui_explorer import Explorer
+from tests.support.ui_jupyterlab import LabPage, LabServer
 from viz_transformer.export import export_html
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
@@ -211,9 +211,7 @@ def test_a_thousand_tokens_open_and_answer(lab: LabPage) -> None:
     assert lab.errors == []
 
 
-def test_a_page_holds_every_head_of_a_large_trace(
-    new_page: Callable[..., Page], tmp_path: Path
-) -> None:
+def test_a_page_holds_every_head_of_a_large_trace(new_page: Callable[..., Page], tmp_path: Path) -> None:
     view = explore(made(64), query=40, key=0)
     weights = view.trace.decoder_attention
     page = new_page()

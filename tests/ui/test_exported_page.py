@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.hand_made import HOSTILE, hostile_trace, make_trace
+from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
+from tests.support.ui_jupyterlab import errors_of, next_frames
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import errors_of, next_frames
 from viz_transformer.export import export_html
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore

@@ -12,12 +12,12 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
-from tests.hand_made import HOSTILE, hostile_trace
+from tests.support.hand_made_traces import HOSTILE, hostile_trace
+from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, errors_of, next_frames
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import TIMEOUT_S, LabPage, errors_of, next_frames
 from viz_transformer.export import export_html
 from viz_transformer.model import HeadChange, Interventions
-from viz_transformer.widgets.head_lab import HeadLab
+from viz_transformer.widgets.head_lab.view import HeadLab
 
 SENTENCE = "the cow did not cross the street because it was too tired"
 GENDER = {"kind": "encoder", "layer": 1, "head": 3}
@@ -104,9 +104,7 @@ def test_the_page_shows_the_model_s_numbers_for_heads_of_each_kind(
     check_words(root, translator, [])
 
 
-def test_differing_words_are_marked_and_the_bars_are_the_numbers(
-    page: Page, exported: Path
-) -> None:
+def test_differing_words_are_marked_and_the_bars_are_the_numbers(page: Page, exported: Path) -> None:
     root = open_page(page, exported)
     expect(root.locator("mark")).to_have_count(0)
     head_button(root, *GENDER.values()).click()
@@ -150,9 +148,7 @@ def test_weights_of_the_chosen_head_stand_beside_each_other(
     for _ in range(3):
         page.keyboard.press("ArrowDown")
     expect(root.locator(".vt-chosen-name")).to_have_text("Chosen: cross L1 H3")
-    expect(root.locator(".vt-looks .vt-title")).to_contain_text(
-        "Cross-attention · layer 1 · head 3"
-    )
+    expect(root.locator(".vt-looks .vt-title")).to_contain_text("Cross-attention · layer 1 · head 3")
     target = translator.translate(SENTENCE).tokens
     off = Interventions(heads=[HeadChange(**GENDER, factor=0)])
     for which, changes in enumerate((None, off)):
@@ -238,9 +234,7 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("window", [LAPTOP, SMALL, {"width": 480, "height": 720}])
-def test_it_fits_its_window(
-    new_page: Callable[..., Page], exported: Path, scheme: str, window: dict
-) -> None:
+def test_it_fits_its_window(new_page: Callable[..., Page], exported: Path, scheme: str, window: dict) -> None:
     page = new_page(viewport=window)
     page.emulate_media(color_scheme=scheme)
     root = open_page(page, exported)
@@ -276,8 +270,7 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
     check_words(root, translator, [{**GENDER, "factor": 0}])
     lab.wait_for_value("lab.factors", [{**GENDER, "factor": 0.0}])
     told = lab.run(
-        "print(translator.translate(lab.sentence,"
-        " interventions=vt.labs.interventions_of(lab)).text)"
+        "print(translator.translate(lab.sentence, interventions=vt.labs.interventions_of(lab)).text)"
     )
     assert told.strip() == root.locator(".vt-translation").last.inner_text()
 
@@ -298,10 +291,7 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
             for (let i = 0; i < 30; i++) heads[i % 10].click();
         }"""
     )
-    ten = [
-        {"kind": kind, "layer": layer, "head": head, "factor": 0.0}
-        for kind, layer, head in PLACES[:10]
-    ]
+    ten = [{"kind": kind, "layer": layer, "head": head, "factor": 0.0} for kind, layer, head in PLACES[:10]]
     lab.wait_for_value("lab.factors", ten)
     drawn(root)
     check_words(root, translator, ten)

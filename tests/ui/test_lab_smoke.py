@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.ui.lab_page import LabPage, guard
+from tests.support.ui_jupyterlab import LabPage, guard
 
 COUNTER = """
 import anywidget, traitlets

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.support.ui_explorer import Explorer, places
+from tests.support.ui_jupyterlab import LabPage, LabServer
 from tests.ui.conftest import LAPTOP, LOOKS
-from tests.ui.explorer_parts import Explorer, places
-from tests.ui.lab_page import LabPage, LabServer
 
 LESSON = "01_which_head_attends_where.ipynb"
 SENTENCE = "the black cat sleeps"
@@ -19,9 +19,7 @@ SENTENCE = "the black cat sleeps"
 
 def cell(lab: LabPage, name: str) -> int:
     """Return the index of the lesson's cell with this id."""
-    return lab.page.evaluate(
-        "(id) => panel.content.widgets.findIndex((cell) => cell.model.id === id)", name
-    )
+    return lab.page.evaluate("(id) => panel.content.widgets.findIndex((cell) => cell.model.id === id)", name)
 
 
 def output(lab: LabPage, name: str) -> Locator:
@@ -86,9 +84,7 @@ def test_a_typed_sentence_changes_the_translation_and_the_picture(lesson: LabPag
     expect(shown).to_contain_text("la vaca blanca no duerme")
     lesson.wait_for_value("lab.translation.text", "la vaca blanca no duerme")
     lesson.run("lab.explorer.query, lab.explorer.key = 1, 2")
-    weight = lesson.value(
-        "float(vt.analysis.weights_between(lab.trace, 'cross', 'vaca', 'cow')[1, 0])"
-    )
+    weight = lesson.value("float(vt.analysis.weights_between(lab.trace, 'cross', 'vaca', 'cow')[1, 0])")
     expect(Explorer(output(lesson, "lab")).pair).to_contain_text(f"vaca to cow: {weight:.2f}")
 
 
@@ -174,9 +170,7 @@ def test_thirty_fast_sentences_end_on_the_last(lesson: LabPage) -> None:
     assert lesson.value("lab.explorer.trace is lab.trace")
 
 
-def test_a_saved_lesson_shows_its_views_before_it_is_run_again(
-    lab: LabPage, lab_server: LabServer
-) -> None:
+def test_a_saved_lesson_shows_its_views_before_it_is_run_again(lab: LabPage, lab_server: LabServer) -> None:
     """The line *Error displaying widget: model not found* meets nobody."""
     shutil.copy(lab_server.root / LESSON, lab_server.root / "saved.ipynb")
     lab.open("saved.ipynb")

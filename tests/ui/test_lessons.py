@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.ui_jupyterlab import LabPage
+from tests.support.ui_lessons import LESSONS, check_answers, check_outputs
 from tests.ui.conftest import LAPTOP, SMALL
-from tests.ui.lab_page import LabPage
-from tests.ui.lesson_views import LESSONS, check_answers, check_outputs
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page
 
+from tests.support.ui_jupyterlab import LabPage, LabServer
+from tests.support.ui_lessons import LESSONS, check_answers, check_outputs
 from tests.ui.conftest import ARTIFACTS, serving
-from tests.ui.lab_page import LabPage, LabServer
-from tests.ui.lesson_views import LESSONS, check_answers, check_outputs
 
 pytestmark = pytest.mark.slow
 

@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
-from tests.hand_made import HOSTILE
+from tests.support.hand_made_traces import HOSTILE
+from tests.support.ui_jupyterlab import LabPage
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage
 from viz_transformer.export import export_html
-from viz_transformer.widgets.mask_lab import UNMOVED, MaskLab
+from viz_transformer.widgets.mask_lab.view import UNMOVED, MaskLab
 
 PRESETS = {
     "Decoder": {"causal": True},
@@ -148,9 +148,7 @@ def test_each_preset_shows_what_the_model_and_the_libraries_do(
     assert (leaks.sum() == 0) == right
 
     asked = ["libraries"] if batch.mask.any(-1).all() else ["libraries", "eager"]
-    row = int(
-        shown.root.locator(".vt-mask-grid td[aria-selected='true']").get_attribute("data-row")
-    )
+    row = int(shown.root.locator(".vt-mask-grid td[aria-selected='true']").get_attribute("data-row"))
     direct = [
         np.frombuffer(library[name], "<f4").reshape(shape)[b, row]
         for index, name in enumerate(("weights", "output"))
@@ -338,9 +336,7 @@ def test_it_works_in_jupyterlab(lab: LabPage) -> None:
     )
     lab.select_cell(0)
     outputs = [number(value) for value in lab.value("out")]
-    expect(shown.tables.nth(1).locator("tbody tr").nth(1).locator("td").first).to_have_text(
-        outputs[0]
-    )
+    expect(shown.tables.nth(1).locator("tbody tr").nth(1).locator("td").first).to_have_text(outputs[0])
     assert all(row == outputs for row in shown.table(1))
     for theme in ("light", "dark"):
         lab.set_theme(theme)

@@ -13,15 +13,15 @@ from matplotlib.colors import to_rgb
 from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
-from tests.hand_made import HOSTILE
+from tests.support.hand_made_traces import HOSTILE
+from tests.support.ui_jupyterlab import LabPage, errors_of, next_frames
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage, errors_of, next_frames
 from viz_transformer.analysis.positions import look_alikes, rms, wavelength
+from viz_transformer.experiments.score_variance import shift_experiment
 from viz_transformer.export import export_html
-from viz_transformer.labs.positions import position_lab
-from viz_transformer.model.experiments import shift_experiment
+from viz_transformer.labs.position_lab import position_lab
 from viz_transformer.plots.colour import SIGNED
-from viz_transformer.widgets.position_lab import ENCODINGS, PositionLab
+from viz_transformer.widgets.position_lab.view import ENCODINGS, PositionLab
 
 SWAPPED = [0, 4, 2, 3, 1]
 
@@ -100,32 +100,22 @@ def test_the_table_on_screen_is_the_table(
     made.encoding, made.position, made.pair = encoding, 63, 31
     root = open_page(page, made, tmp_path)
     table, limit = made.table, np.abs(made.table).max()
-    told = re.compile(
-        r"position (\d+), dimension (\d+): (−?\d+\.\d\d)(?:, one turn every (.*) tokens)?"
-    )
+    told = re.compile(r"position (\d+), dimension (\d+): (−?\d+\.\d\d)(?:, one turn every (.*) tokens)?")
     seen = set()
     for cell in cells(root):
         position, dimension, value, turn = told.fullmatch(cell["text"]).groups()
         position, dimension = int(position), int(dimension)
         assert number(value) == pytest.approx(table[position, dimension], abs=0.00501)
         if encoding == "sinusoidal":
-            assert float(turn.replace(",", "")) == pytest.approx(
-                wavelength(dimension // 2, 64), rel=0.01
-            )
-        if (
-            position < 62
-            and dimension < 61
-            and not (encoding == "learned" and position in (18, 19))
-        ):
+            assert float(turn.replace(",", "")) == pytest.approx(wavelength(dimension // 2, 64), rel=0.01)
+        if position < 62 and dimension < 61 and not (encoding == "learned" and position in (18, 19)):
             wanted = signed_colour(0.5 + table[position, dimension] / (2 * limit))
             assert np.abs(wanted - cell["rgb"]).max() < 6, (cell, wanted)
         seen.add((position, dimension))
     assert len(seen) > 100
 
 
-def test_the_keyboard_moves_position_pair_and_offset(
-    page: Page, made: PositionLab, tmp_path: Path
-) -> None:
+def test_the_keyboard_moves_position_pair_and_offset(page: Page, made: PositionLab, tmp_path: Path) -> None:
     root = open_page(page, made, tmp_path)
     readout = root.locator(".vt-readout")
     table_canvas(root).focus()
@@ -199,9 +189,7 @@ def test_the_claim_is_judged_by_what_was_measured(
     expect(claim.locator(".vt-verdict")).to_have_text("")
 
 
-def test_the_page_carries_the_answers_for_its_orders(
-    page: Page, made: PositionLab, tmp_path: Path
-) -> None:
+def test_the_page_carries_the_answers_for_its_orders(page: Page, made: PositionLab, tmp_path: Path) -> None:
     root = open_page(page, made, tmp_path)
     answered(root, [0, 1, 2, 3, 4], True)
     expect(root.get_by_role("button", name="shuffle")).to_have_count(0)  # hidden: nobody answers
@@ -209,9 +197,7 @@ def test_the_page_carries_the_answers_for_its_orders(
     answered(root, SWAPPED, True)
     reply = made.answer({"order": SWAPPED, "positions_on": True})
     amounts = root.locator(".vt-amount").all_inner_texts()
-    assert list(map(float, amounts)) == pytest.approx(
-        [reply["moved"][word] for word in SWAPPED], abs=0.00501
-    )
+    assert list(map(float, amounts)) == pytest.approx([reply["moved"][word] for word in SWAPPED], abs=0.00501)
     expect(root.locator(".vt-row bdi")).to_have_text(["the", "cat", "sees", "the", "dog"])
     expect(root.locator(".vt-spanish")).to_have_text(
         "In Spanish: el gato ve el perro (as written: el perro ve el gato)"
@@ -221,9 +207,7 @@ def test_the_page_carries_the_answers_for_its_orders(
     expect(root.locator(".vt-shuffle")).to_contain_text("permutation equivariance")
     assert set(root.locator(".vt-amount").all_inner_texts()) == {"0.00"}
     written = made.answer({"order": SWAPPED, "positions_on": False})["as_written"]
-    expect(root.locator(".vt-spanish")).to_have_text(
-        f"In Spanish: {written} (as written: {written})"
-    )
+    expect(root.locator(".vt-spanish")).to_have_text(f"In Spanish: {written} (as written: {written})")
 
 
 def test_it_opens_as_it_was_left(page: Page, made: PositionLab, tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ import pytest
 from nbformat.sign import NotebookNotary
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.notebooks_made import CELLS
+from tests.support.notebooks import CELLS
+from tests.support.ui_jupyterlab import LabPage, LabServer, guard
 from tests.test_export import page_data
 from tests.ui.conftest import ARTIFACTS, LAPTOP, ROOT, SMALL
-from tests.ui.lab_page import LabPage, LabServer, guard
 from viz_transformer.export.notebook import notebook_html
 
 SHOWN = ("make", "explorer", "box", "again")
@@ -118,9 +118,7 @@ def test_a_notebook_saved_without_its_state_shows_pictures(reopen: Callable[...,
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_notebook_saved_with_its_state_shows_its_views(
-    reopen: Callable[..., LabPage], theme: str
-) -> None:
+def test_a_notebook_saved_with_its_state_shows_its_views(reopen: Callable[..., LabPage], theme: str) -> None:
     lab = reopen(state=True, trusted=True)
     lab.set_theme(theme)
     for name in VIEWS:
@@ -130,9 +128,7 @@ def test_a_notebook_saved_with_its_state_shows_its_views(
         marks = (
             output(lab, name)
             .locator(".jupyter-widgets-disconnected")
-            .evaluate_all(
-                "(nodes) => nodes.map((node) => getComputedStyle(node, '::before').content)"
-            )
+            .evaluate_all("(nodes) => nodes.map((node) => getComputedStyle(node, '::before').content)")
         )
         assert marks
         assert set(marks) == {"none"}
@@ -146,9 +142,7 @@ def test_a_notebook_saved_with_its_state_shows_its_views(
 
 
 @pytest.mark.parametrize("state", [True, False])
-def test_a_notebook_of_somebody_else_shows_pictures(
-    reopen: Callable[..., LabPage], state: bool
-) -> None:
+def test_a_notebook_of_somebody_else_shows_pictures(reopen: Callable[..., LabPage], state: bool) -> None:
     lab = reopen(state=state, trusted=False)
     lab.page.set_viewport_size(SMALL)
     lab.set_theme("dark")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.notebooks_made import CELLS, write_notebook
+from tests.support.notebooks import CELLS, write_notebook
+from tests.support.ui_jupyterlab import guard
 from tests.ui.conftest import ARTIFACTS, LAPTOP, ROOT, SMALL
-from tests.ui.lab_page import guard
 from viz_transformer.cli import main
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -56,9 +56,7 @@ def output(page: Page, name: str):
     return page.locator(".jp-CodeCell").nth(list(CELLS).index(name)).locator(".jp-OutputArea")
 
 
-def test_its_views_are_alive_and_it_asks_for_nothing(
-    page: Page, saved: Path, requests: list[str]
-) -> None:
+def test_its_views_are_alive_and_it_asks_for_nothing(page: Page, saved: Path, requests: list[str]) -> None:
     page.goto(saved.as_uri())
     explorers = page.locator(".vt-explorer")
     expect(explorers).to_have_count(2)

@@ -25,7 +25,7 @@ $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\r
 """
 SHOW = """
 import viz_transformer as vt
-from tests.hand_made import make_trace
+from tests.support.hand_made_traces import make_trace
 open("left_behind.txt", "w").write("a lesson may write files")
 vt.explore(make_trace(), layer=1)
 """
@@ -61,9 +61,7 @@ def heard(page: Page) -> list[str]:
     return heard
 
 
-def test_one_walks_through_it_and_every_view_is_alive(
-    page: Page, site: Path, heard: list[str]
-) -> None:
+def test_one_walks_through_it_and_every_view_is_alive(page: Page, site: Path, heard: list[str]) -> None:
     page.goto(site.as_uri())
     assert page.title() == "A course"
     entries = page.locator(".vt-index li")

@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
-from tests.hand_made import HOSTILE
-from tests.stepper_parts import barred_steps, random_steps
+from tests.support.attention_steps import barred_steps, random_steps
+from tests.support.hand_made_traces import HOSTILE
+from tests.support.ui_jupyterlab import LabPage, errors_of
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
-from tests.ui.lab_page import LabPage, errors_of
-from viz_transformer.widgets.stepper import AttentionStepper
+from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
 TEXT = "the black cat sleeps"
 
@@ -66,9 +66,7 @@ def test_every_number_on_screen_is_numpys(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_a_real_head_on_screen_is_the_models_own(
-    page: Page, tmp_path: Path, translator, kind: str
-) -> None:
+def test_a_real_head_on_screen_is_the_models_own(page: Page, tmp_path: Path, translator, kind: str) -> None:
     view = vt.attention_stepper(translator, TEXT, kind=kind, layer=1, head=3, query=2)
     root = open_page(page, view, tmp_path)
     worked, trace = view.worked(), translator.trace(TEXT)
@@ -77,9 +75,7 @@ def test_a_real_head_on_screen_is_the_models_own(
         expect(root).to_have_attribute("data-step", step)
         if step in ("q", "scores", "scaled", "masked", "weights", "output"):
             wanted = np.atleast_2d(getattr(worked, step))
-            coarse = (
-                0.0501 if step == "scores" else 0.005001
-            )  # two digits, or one where it is large
+            coarse = 0.0501 if step == "scores" else 0.005001  # two digits, or one where it is large
             assert np.allclose(shown(root, step), wanted, atol=coarse), step
         if step == "weights":
             theirs = trace.attention(kind)[1, 3, 2]
@@ -105,9 +101,7 @@ def test_pointing_tells_where_a_number_comes_from(page: Page, tmp_path: Path) ->
     expect(root.locator(".vt-code")).to_have_text("scores = q @ k.T\nscores[0]  # 2")
     expect(root.locator('[data-matrix="q"] td.vt-mark-a')).to_have_count(3)
     expect(root.locator('[data-matrix="k_t"] td.vt-mark-b')).to_have_count(3)
-    expect(root.locator('[data-matrix="k_t"] td.vt-mark-b').first).to_have_attribute(
-        "data-col", "0"
-    )
+    expect(root.locator('[data-matrix="k_t"] td.vt-mark-b').first).to_have_attribute("data-col", "0")
     expect(cell).to_have_class(re.compile("vt-mark-is"))
     cell.click()
     page.mouse.move(0, 0)
@@ -146,9 +140,7 @@ def test_a_masked_row_is_hatched_and_zero(page: Page, tmp_path: Path) -> None:
     expect(root.locator('[data-matrix="masked"] td.vt-masked')).to_have_text(["−∞"] * 4)
     root.locator(".vt-step").nth(7).click()
     expect(root.locator('[data-matrix="weights"] td')).to_have_text(["0.00"] * 4)
-    expect(root.locator(".vt-says p")).to_have_text(
-        "No word may be looked at, so all weights are 0."
-    )
+    expect(root.locator(".vt-says p")).to_have_text("No word may be looked at, so all weights are 0.")
 
 
 def test_it_is_all_within_reach_of_the_keyboard(page: Page, tmp_path: Path) -> None:
@@ -166,9 +158,7 @@ def test_it_is_all_within_reach_of_the_keyboard(page: Page, tmp_path: Path) -> N
     reached = set()
     for _ in range(12):
         page.keyboard.press("Tab")
-        reached.add(
-            page.evaluate("document.activeElement.closest('[data-matrix]')?.dataset.matrix")
-        )
+        reached.add(page.evaluate("document.activeElement.closest('[data-matrix]')?.dataset.matrix"))
     assert {"x", "w_q", "q"} <= reached
     root.locator('[data-matrix="q"] td').first.focus()
     page.keyboard.press("ArrowRight")
@@ -191,9 +181,7 @@ def test_hostile_words_are_text(page: Page, tmp_path: Path) -> None:
     assert root.locator("b").count() == 0
 
 
-def test_a_page_carries_the_layers_and_says_what_it_lacks(
-    page: Page, tmp_path: Path, translator
-) -> None:
+def test_a_page_carries_the_layers_and_says_what_it_lacks(page: Page, tmp_path: Path, translator) -> None:
     view = vt.attention_stepper(translator, TEXT, query=1)
     root = open_page(page, view, tmp_path)
     root.get_by_label("attention", exact=True).select_option("encoder 1")
@@ -270,9 +258,7 @@ def test_in_the_notebook_it_is_live_both_ways(lab: LabPage) -> None:
     field = root.get_by_label("Sentence", exact=True)
     field.fill("the white cow does not sleep")
     field.press("Enter")
-    expect(root.locator(".vt-token")).to_have_text(
-        ["la", "vaca", "blanca", "no", "duerme", "<eos>"]
-    )
+    expect(root.locator(".vt-token")).to_have_text(["la", "vaca", "blanca", "no", "duerme", "<eos>"])
     lab.wait_for_value("view.text", "the white cow does not sleep")
     expect(weights_on_screen(root)).to_have_text(lab.value(weights))
 

@@ -14,13 +14,14 @@ import pytest
 import traitlets
 from playwright.sync_api import Page, expect
 
-from tests.hand_made import hostile_trace, make_trace
+from tests.support.hand_made_traces import hostile_trace, make_trace
+from tests.support.javascript import module_path
 from tests.test_export import policy_of
 from viz_transformer.errors import UserError
 from viz_transformer.export import export_html
-from viz_transformer.widgets.bundle import bundle
+from viz_transformer.widgets.base.bundle import join
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
-from viz_transformer.widgets.view import View
 
 #: What a strict host adds: no text may become a script, or markup, by way of a string.
 TRUSTED_TYPES = "require-trusted-types-for 'script'"
@@ -31,7 +32,7 @@ DRAWN = re.compile(r"[1-9]\d*")
 class Square(View):
     """Asks for the square of a number, and for its bytes; knows the first ones beforehand."""
 
-    _esm = bundle("kernel.js") + (
+    _esm = join(module_path("widgets/base/js/kernel.js")) + (
         """
         export default {
           async render({ model, el }) {
@@ -166,9 +167,7 @@ def test_views_of_several_classes_are_alive_under_a_policy_in_the_header(
         assert refusals == []
 
 
-def test_what_needs_a_model_is_answered_or_says_so(
-    page: Page, tmp_path: Path, refusals: list[str]
-) -> None:
+def test_what_needs_a_model_is_answered_or_says_so(page: Page, tmp_path: Path, refusals: list[str]) -> None:
     page.goto(export_html(Square(answer=square), tmp_path / "page.html").as_uri())
     shown = page.locator(".square")
     expect(shown).to_have_text("0 squared 0,0")
@@ -196,9 +195,7 @@ def test_the_policy_holds_for_the_views_too(page: Page, tmp_path: Path) -> None:
     tried = page.locator(".tried")
     expect(tried).to_contain_text("refused")
     names = ("eval", "function", "blob", "fetch", "style", "script")
-    assert page.evaluate("(text) => JSON.parse(text)", tried.inner_text()) == dict.fromkeys(
-        names, "refused"
-    )
+    assert page.evaluate("(text) => JSON.parse(text)", tried.inner_text()) == dict.fromkeys(names, "refused")
 
 
 def test_a_view_that_fails_says_so_and_leaves_the_others_alone(page: Page, tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.hand_made import HOSTILE, make_trace
+from tests.support.hand_made_traces import HOSTILE, make_trace
+from tests.support.ui_jupyterlab import LabPage, errors_of
+from tests.support.ui_views import EVERY_VIEW
 from tests.ui.conftest import ARTIFACTS, LOOKS, ROOT, SMALL
-from tests.ui.every_view import EVERY_VIEW
-from tests.ui.lab_page import LabPage, errors_of
 from viz_transformer.export import export_html
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.tour import Tour, tour
@@ -38,9 +38,7 @@ def open_tour(page: Page, shown: Tour, folder: Path) -> Locator:
     """Open a tour's page from disk and return its root, drawn."""
     page.goto(export_html(shown, folder / "tour.html", title="A tour").as_uri())
     root = page.locator(".vt-tour")
-    expect(root.locator(".vt-tour-view [data-vt-drawn]").first).to_have_attribute(
-        "data-vt-drawn", DRAWN
-    )
+    expect(root.locator(".vt-tour-view [data-vt-drawn]").first).to_have_attribute("data-vt-drawn", DRAWN)
     return root
 
 
@@ -143,9 +141,7 @@ def test_presenting_fills_the_screen_and_escape_ends_it(page: Page, tmp_path: Pa
 
 
 def test_where_the_full_screen_is_refused_the_window_is_filled(page: Page, tmp_path: Path) -> None:
-    page.add_init_script(
-        "Element.prototype.requestFullscreen = () => Promise.reject(new Error('no'));"
-    )
+    page.add_init_script("Element.prototype.requestFullscreen = () => Promise.reject(new Error('no'));")
     errors = errors_of(page)
     root = open_tour(page, tour(explore(make_trace()), STEPS), tmp_path)
     root.get_by_role("button", name="Present").click()
@@ -180,7 +176,7 @@ MAKE = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 import viz_transformer as vt
-from tests.hand_made import make_trace
+from tests.support.hand_made_traces import make_trace
 view = vt.explore(make_trace())
 tour = vt.tour(view, {STEPS[:1]!r})
 """

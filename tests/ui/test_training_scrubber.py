@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.hand_made import HOSTILE
-from tests.hand_made_training import STEPS, hostile_training, make_training
+from tests.support.hand_made_traces import HOSTILE
+from tests.support.hand_made_trainings import STEPS, hostile_training, make_training
+from tests.support.ui_jupyterlab import LabPage, LabServer, errors_of, next_frames
 from tests.ui.conftest import ARTIFACTS, LAPTOP, LOOKS, SMALL
-from tests.ui.lab_page import LabPage, LabServer, errors_of, next_frames
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
 from viz_transformer.trace import TrainingTrace
-from viz_transformer.widgets import training_pack
-from viz_transformer.widgets.training_scrubber import watch_training
+from viz_transformer.widgets.training_scrubber import payload
+from viz_transformer.widgets.training_scrubber.view import watch_training
 
 ONE = make_training()
 LARGE = make_training("large", steps=(0, 10, 60, 200), n_layers=6, n_heads=8, sharpest=0.6)
@@ -119,9 +119,7 @@ def check_head(
         )
 
 
-def test_both_sides_show_their_traces_at_the_moments_of_the_nearest_steps(
-    page: Page, exported: Path
-) -> None:
+def test_both_sides_show_their_traces_at_the_moments_of_the_nearest_steps(page: Page, exported: Path) -> None:
     root = open_page(page, exported)
     sides = root.locator(".vt-run")
     expect(sides.locator("h3")).to_have_text(["seed 0", "large"])
@@ -223,7 +221,7 @@ def test_it_plays_to_the_end_unless_motion_is_not_wanted(page: Page, exported: P
 def test_a_page_carries_the_sentences_that_a_notebook_would_ask_for(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training_pack, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(payload, "WHOLE_BYTES", 0)
     view = watch_training(ONE, moment=6)
     assert list(view.data["sentences"]) == ["0"]
     root = open_page(page, export_html(view, tmp_path / "page.html"))
@@ -246,9 +244,7 @@ def test_hostile_texts_are_texts(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "window"), [*LOOKS, ("light", {"width": 480, "height": 720})])
-def test_it_fits_its_window(
-    new_page: Callable[..., Page], exported: Path, scheme: str, window: dict
-) -> None:
+def test_it_fits_its_window(new_page: Callable[..., Page], exported: Path, scheme: str, window: dict) -> None:
     page = new_page(viewport=window)
     page.emulate_media(color_scheme=scheme)
     root = open_page(page, exported)
@@ -269,9 +265,9 @@ def test_it_fits_its_window(
 
 CELL = """
 import viz_transformer as vt
-from viz_transformer.widgets import training_pack
+from viz_transformer.widgets.training_scrubber import payload
 
-training_pack.WHOLE_BYTES = 0  # as of a large training: other sentences are asked for
+payload.WHOLE_BYTES = 0  # as of a large training: other sentences are asked for
 trace = vt.TrainingTrace.load("scrubbed.npz")
 view = vt.watch_training(trace)
 view
@@ -303,9 +299,7 @@ def test_in_jupyterlab_traits_go_both_ways(lab: LabPage, lab_server: LabServer) 
     check_head(root, saved, 3, ("decoder", 1, 2), sentence=2)
     root.get_by_label("Heads of").select_option("encoder")
     lab.wait_for_value("(view.kind, view.layer, view.head)", ("encoder", 1, 2))
-    told = lab.run(
-        "try:\n    view.moment = 99\nexcept vt.UserError as error:\n    print(error)\nview.moment"
-    )
+    told = lab.run("try:\n    view.moment = 99\nexcept vt.UserError as error:\n    print(error)\nview.moment")
     assert "moment=99, but here there are 8" in told
     lab.select_cell(0)
     lab.screenshot("training-scrubber-jupyterlab")

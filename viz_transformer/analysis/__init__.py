@@ -23,11 +23,10 @@ from viz_transformer.analysis.effects import (
     effects_in_words,
     head_effects,
 )
-from viz_transformer.analysis.flow import OutputRollout, output_rollout, rollout
+from viz_transformer.analysis.indexing import weights_between, word_index
+from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.labels import HeadLabel, label_heads
 from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
-from viz_transformer.analysis.lookup import weights_between, word_index
-from viz_transformer.analysis.masked import masked_cells
 from viz_transformer.analysis.measures import (
     entropy_bits,
     head_entropy_bits,
@@ -36,6 +35,7 @@ from viz_transformer.analysis.measures import (
     mean_distance,
     norm_weighted,
 )
+from viz_transformer.analysis.rollout import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 
 __all__ = [

@@ -11,7 +11,7 @@ from operator import index
 
 import numpy as np
 
-from viz_transformer.analysis.lookup import attention_of
+from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import Float64
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
@@ -137,9 +137,7 @@ def _as_links(links: Collection[Link]) -> set[Link]:
 def _check_inside(trace: ForwardTrace, links: Collection[Link]) -> None:
     n_targets, n_sources = attention_of(trace, "cross").shape[2:]
     outside = sorted(
-        (target, source)
-        for target, source in _as_links(links)
-        if target >= n_targets or source >= n_sources
+        (target, source) for target, source in _as_links(links) if target >= n_targets or source >= n_sources
     )
     if outside:
         raise UserError(

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import ArrayLike
 
-from viz_transformer.analysis.lookup import attention_of
+from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import (
     Float64,
     as_weights,
@@ -19,9 +19,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
 
 
-def head_confidence(
-    trace: ForwardTrace, kind: str, *, leave_out: Collection[str] = ("<eos>",)
-) -> Float64:
+def head_confidence(trace: ForwardTrace, kind: str, *, leave_out: Collection[str] = ("<eos>",)) -> Float64:
     """Return how surely each head looks: the mean of its rows' largest weights, ``[layer, head]``.
 
     1 is a head whose every query looks at one key alone. It is what one would go by who had

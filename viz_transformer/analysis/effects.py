@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer.analysis.confidence import head_confidence, rank_correlation
-from viz_transformer.analysis.lookup import attention_of
+from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 
@@ -46,9 +46,7 @@ class HeadEffect:
         return f"{self.kind} layer {self.layer} head {self.head}"
 
 
-def head_effects(
-    trace: ForwardTrace, loss_changes: Mapping[str, ArrayLike]
-) -> tuple[HeadEffect, ...]:
+def head_effects(trace: ForwardTrace, loss_changes: Mapping[str, ArrayLike]) -> tuple[HeadEffect, ...]:
     """Set every head's measured effect beside its confidence; the largest effect first.
 
     To switch a head off shows what the model loses without it. That is no perfect measure (two
@@ -110,9 +108,7 @@ def effects_in_words(effects: Sequence[HeadEffect]) -> str:
     if np.isnan(surest.confidence):  # in so short a sentence no query has a choice
         said.append(f"The head that matters most, {most.name}, {_changes(most)}.")
     elif surest is most:
-        said.append(
-            f"{looks} is also the one that matters most: switched off, it {_changes(most)}."
-        )
+        said.append(f"{looks} is also the one that matters most: switched off, it {_changes(most)}.")
     else:
         said.append(f"{looks} {_changes(surest)} when it is switched off.")
         said.append(
@@ -121,10 +117,7 @@ def effects_in_words(effects: Sequence[HeadEffect]) -> str:
         )
     idle = sum(abs(effect.loss_change) < NEGLIGIBLE for effect in effects)
     if idle:
-        said.append(
-            f"Switched off alone, {idle} of the {n_heads} heads change it by less than "
-            f"{NEGLIGIBLE}."
-        )
+        said.append(f"Switched off alone, {idle} of the {n_heads} heads change it by less than {NEGLIGIBLE}.")
     correlation = effect_correlation(effects)
     if not np.isnan(correlation):
         said.append(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.lookup import attention_of
+from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import (
     Float64,
     as_weights,
@@ -101,9 +101,7 @@ def label_heads(trace: ForwardTrace, kind: str) -> tuple[tuple[HeadLabel | None,
     reachable = reachable_keys(weights, kind)  # [query]
     patterns = list(_patterns(kind, *weights.shape[-2:]))
     # Head by head: float64 of all at once could fill the memory.
-    return tuple(
-        tuple(_label(as_weights(head), reachable, patterns) for head in layer) for layer in weights
-    )
+    return tuple(tuple(_label(as_weights(head), reachable, patterns) for head in layer) for layer in weights)
 
 
 def _patterns(kind: str, n_queries: int, n_keys: int) -> Iterator[_Pattern]:
@@ -125,9 +123,7 @@ def _patterns(kind: str, n_queries: int, n_keys: int) -> Iterator[_Pattern]:
     yield _Pattern("first-token sink", "on the first token", first, telling)
 
 
-def _label(
-    head: Float64, reachable: NDArray[np.int64], patterns: list[_Pattern]
-) -> HeadLabel | None:
+def _label(head: Float64, reachable: NDArray[np.int64], patterns: list[_Pattern]) -> HeadLabel | None:
     """Return the strongest name for a head's weights ``[query, key]``, or None."""
     found = [_broad(head, reachable)]
     for pattern in patterns:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz_transformer.analysis.lookup import attention_of
+from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import (
     Float64,
     attending,

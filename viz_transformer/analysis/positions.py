@@ -63,9 +63,7 @@ def is_sinusoidal(table: ArrayLike) -> bool:
     return bool(np.abs(values - waves).max() < 1e-4)  # float32 loses some digits far out
 
 
-def look_alikes(
-    table: ArrayLike, position: int, pair: int, within: float = ALIKE
-) -> tuple[int, ...]:
+def look_alikes(table: ArrayLike, position: int, pair: int, within: float = ALIKE) -> tuple[int, ...]:
     """Return the other positions that one pair of dimensions can hardly tell from `position`.
 
     Those whose two numbers, seen as a point, lie nearer to it than `within`.
@@ -175,9 +173,7 @@ class ProbeHead:
             )
         left = (self.words, self.words, places, places)
         right = (self.words, places, self.words, places)
-        return ScoreParts(
-            *(one @ self.mixing @ other.T for one, other in zip(left, right, strict=True))
-        )
+        return ScoreParts(*(one @ self.mixing @ other.T for one, other in zip(left, right, strict=True)))
 
     def rotary(self, start: int = 0) -> Float64:
         """Score the sentence with queries and keys turned by their positions, [query, key]."""

@@ -50,12 +50,11 @@ def word_axis(
     Raises:
         UserError: if there is not one number, or None, for each token.
 
-    The views do the same in widgets/static/axes.js.
+    The views do the same in widgets/explorer/displayed_head.js.
     """
     if words is not None and len(words) != len(tokens):
         raise UserError(
-            f"words holds {len(words)} numbers for {len(tokens)} tokens; give one, or None, for "
-            "each token"
+            f"words holds {len(words)} numbers for {len(tokens)} tokens; give one, or None, for each token"
         )
     special = special_tokens(tokens) if special is None else special
     hide_special = hide_special and not all(special)

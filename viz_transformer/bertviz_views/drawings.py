@@ -113,9 +113,7 @@ def _kinds(trace: ForwardTrace, kind: str | None) -> tuple[str, ...]:
         return trace.kinds
     if kind not in trace.kinds:
         known = "is not in this trace" if kind in list(ATTENTION_KINDS) else "is unknown"
-        raise UserError(
-            f"kind={kind!r} {known}; choose one of {list(trace.kinds)}, or None for all of them"
-        )
+        raise UserError(f"kind={kind!r} {known}; choose one of {list(trace.kinds)}, or None for all of them")
     return (kind,)
 
 
@@ -132,8 +130,7 @@ def _whole_numbers(name: str, given: Sequence[int] | None, most: int) -> tuple[i
     fits = all(0 <= number < most for number in numbers)
     if not numbers or not fits or len(set(numbers)) != len(numbers):
         raise UserError(
-            f"{name}={list(numbers)!r:.60} does not fit; give different numbers from 0 to "
-            f"{most - 1}"
+            f"{name}={list(numbers)!r:.60} does not fit; give different numbers from 0 to {most - 1}"
         )
     return numbers
 

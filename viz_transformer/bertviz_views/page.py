@@ -64,9 +64,7 @@ _LINE = 80
 _N_COLOURS = 10
 
 
-def build(
-    view: str, title: str, drawings: Sequence[Drawing], script: str, display_mode: str | None
-) -> str:
+def build(view: str, title: str, drawings: Sequence[Drawing], script: str, display_mode: str | None) -> str:
     """Return the whole page, in ASCII.
 
     Args:
@@ -136,8 +134,7 @@ def _menus(view: str, drawing: Drawing) -> str:
         menus.append('<label>Layer: <select id="layer"></select></label>')
     if len(drawing.kinds) > 1:
         options = "".join(
-            f'<option value="{i}">{kind.capitalize()}</option>'
-            for i, kind in enumerate(drawing.kinds)
+            f'<option value="{i}">{kind.capitalize()}</option>' for i, kind in enumerate(drawing.kinds)
         )
         menus.append(f'<label>Attention: <select id="filter">{options}</select></label>')
     return " ".join(menus)
@@ -156,9 +153,7 @@ def _note(view: str, drawing: Drawing, drawings: Sequence[Drawing]) -> str:
     if len(drawing.layers) < drawing.n_layers:
         parts.append(f"Of {_count(drawing.n_layers, 'layer')}: {_list(drawing.layers)}.")
     if len(drawing.heads) < drawing.n_heads:
-        parts.append(
-            f"Of {_count(drawing.n_heads, 'head')}, from left to right: {_list(drawing.heads)}."
-        )
+        parts.append(f"Of {_count(drawing.n_heads, 'head')}, from left to right: {_list(drawing.heads)}.")
     if view == "head_view" and len(drawing.heads) > _N_COLOURS:
         parts.append(f"bertviz has {_N_COLOURS} colours; then they begin again.")
     return " ".join(parts)

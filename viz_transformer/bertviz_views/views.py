@@ -122,8 +122,7 @@ def _view(
         )
     if display_mode not in (None, "light", "dark"):
         raise UserError(
-            f"display_mode={display_mode!r} is unknown; give 'light', 'dark', or None to follow "
-            "the notebook"
+            f"display_mode={display_mode!r} is unknown; give 'light', 'dark', or None to follow the notebook"
         )
     drawings = drawings_of(trace, layers, heads, kind)
     script = read_script(name)

@@ -77,8 +77,7 @@ def write_course(folder: Path, notebooks: Mapping[Lesson, dict[str, Any]]) -> li
     changed = [path for path, text in texts.items() if path.exists() and _content(path) != text]
     if changed:
         raise FileError(
-            f"{str(changed[0])!r} is there already and differs; move it away, or give another "
-            "folder"
+            f"{str(changed[0])!r} is there already and differs; move it away, or give another folder"
         )
     if not (folder / "nbgrader_config.py").exists():
         texts = {folder / "nbgrader_config.py": _CONFIG, **texts}
@@ -140,9 +139,7 @@ def read_solutions(lesson: Lesson, solutions: Path) -> dict[str, str]:
             "clone the repository, install it with pip install -e ., and run this there"
         ) from error
     parts = re.split(r"^# %% (\S+)[ \t]*\n", text, flags=re.MULTILINE)
-    return {
-        name: part.strip("\n").rstrip() for name, part in zip(parts[1::2], parts[2::2], strict=True)
-    }
+    return {name: part.strip("\n").rstrip() for name, part in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def _solutions_file(lesson: Lesson, solutions: Path) -> Path:

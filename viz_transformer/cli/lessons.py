@@ -46,9 +46,7 @@ def add_lessons(commands: Any) -> None:
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--folder", default=FOLDER, metavar="DIR", help=f"where they are (default: {FOLDER})"
-    )
+    parser.add_argument("--folder", default=FOLDER, metavar="DIR", help=f"where they are (default: {FOLDER})")
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -77,8 +75,7 @@ def copy_lessons(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(
-            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another with "
-            "--folder"
+            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another with --folder"
         ) from error
     for lesson in course():
         copy = folder / lesson.path.name

@@ -28,9 +28,7 @@ def add_training(commands: Any) -> None:
     own.add_argument("--look-every", type=int, default=500, metavar="N", help="steps between looks")
     own.add_argument("--resume", action="store_true", help="go on where --out was stopped")
     own.add_argument("--drop-long", action="store_true", help="leave out pairs that are too long")
-    own.add_argument(
-        "--drop-leaks", action="store_true", help="leave out pairs that are held out, too"
-    )
+    own.add_argument("--drop-leaks", action="store_true", help="leave out pairs that are held out, too")
     own.add_argument("--device", default="cpu", help="cpu, cuda or mps (default: cpu)")
     own.add_argument("--bfloat16", action="store_true", help="faster, where the hardware has it")
     own.add_argument("--threads", type=int, metavar="N", help="threads of the processor")
@@ -94,18 +92,14 @@ def _pairs(options: argparse.Namespace, prefix: str = "") -> list | None:
     from viz_transformer.corpus.files import read_pairs, read_table
     from viz_transformer.errors import UserError
 
-    source, target, table = (
-        getattr(options, f"{prefix}{name}") for name in ("source", "target", "pairs")
-    )
+    source, target, table = (getattr(options, f"{prefix}{name}") for name in ("source", "target", "pairs"))
     dashed = prefix.replace("_", "-")
     if table and not (source or target):
         return read_table(table)
     if source and target and not table:
         return read_pairs(source, target)
     if source or target or table:
-        raise UserError(
-            f"give --{dashed}source with --{dashed}target, or --{dashed}pairs without them"
-        )
+        raise UserError(f"give --{dashed}source with --{dashed}target, or --{dashed}pairs without them")
     return None
 
 
@@ -227,9 +221,9 @@ def _evaluate(options: argparse.Namespace) -> int:
     from viz_transformer.corpus.files import read_table
     from viz_transformer.corpus.links import read_links
     from viz_transformer.recipes import align_english_spanish, evaluate_english_spanish
-    from viz_transformer.recipes.aligning import judge_alignment
+    from viz_transformer.recipes.alignment_eval import judge_alignment
+    from viz_transformer.recipes.evaluation import judge
     from viz_transformer.recipes.files import TEST
-    from viz_transformer.recipes.judging import judge
     from viz_transformer.translator import load_translator
 
     pairs = _pairs(options)

@@ -47,9 +47,7 @@ def check_int(name: str, value: Any, minimum: int, maximum: int | None = None) -
 def check_real(name: str, value: Any, minimum: float, below: float) -> None:
     """Raise a UserError unless the value is a number from `minimum` up to but not `below`."""
     if not isinstance(value, int | float) or not minimum <= value < below:
-        raise UserError(
-            f"{name}={value!r} must be a number from {minimum} up to (not including) {below}"
-        )
+        raise UserError(f"{name}={value!r} must be a number from {minimum} up to (not including) {below}")
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -123,9 +123,7 @@ def english_spanish(
             break
     reasons = _held_out_reasons(n_held_out_reasons, seed)
     phrases = [_set_phrase(words) for words in SET_PHRASES.items()]
-    return Corpus(
-        (*train.values(), *phrases * (SET_PHRASE_COPIES - 1)), tuple(held_out.values()), reasons
-    )
+    return Corpus((*train.values(), *phrases * (SET_PHRASE_COPIES - 1)), tuple(held_out.values()), reasons)
 
 
 def _set_phrase(words: tuple[str, str]) -> SentencePair:

@@ -98,8 +98,7 @@ def _cuts(
         rng.seed(f"{seed} {epoch}")
         drawn = (_encoded(pair, loose) for pair in pairs)
         yield [  # no sentence becomes longer than the longest: the model's reach is given
-            new if max(map(len, new)) <= most else old
-            for new, old in zip(drawn, usual, strict=True)
+            new if max(map(len, new)) <= most else old for new, old in zip(drawn, usual, strict=True)
         ]
 
 

@@ -108,8 +108,7 @@ def text_lines(path: Path) -> list[str]:
     if "\0" in text:  # what UTF-16 looks like when it is read as UTF-8
         number = text.count("\n", 0, text.index("\0")) + 1
         raise UserError(
-            f"{str(path)!r} line {number} holds a NUL character, as UTF-16 does; save the file as "
-            "UTF-8"
+            f"{str(path)!r} line {number} holds a NUL character, as UTF-16 does; save the file as UTF-8"
         )
     # Not splitlines(): it also splits at U+2028 and its like, and the two files would no longer
     # stand line by line.

@@ -150,9 +150,7 @@ def after(english: str, spanish: str, nominal: Phrase) -> Phrase:
     contracted = _CONTRACTIONS.get((spanish.split()[-1], head.spanish))
     if contracted is None:
         return Phrase((preposition,), (preposition,)) + nominal
-    merged = Unit(
-        f"{english} {head.english}".strip(), " ".join([*spanish.split()[:-1], contracted])
-    )
+    merged = Unit(f"{english} {head.english}".strip(), " ".join([*spanish.split()[:-1], contracted]))
     return Phrase(
         (merged, *(unit for unit in nominal.english if unit is not head)),
         (merged, *rest),
@@ -219,9 +217,7 @@ def verb_clause(
         english = verb.lemma
     eat = same_order((english, _spanish_form(verb, subject, tense)))
     rest, it = complement or Phrase(), clitic or Phrase()
-    return in_orders(
-        [subject.phrase, auxiliary, eat, it, rest], [subject.phrase, auxiliary, it, eat, rest]
-    )
+    return in_orders([subject.phrase, auxiliary, eat, it, rest], [subject.phrase, auxiliary, it, eat, rest])
 
 
 def verb_question(

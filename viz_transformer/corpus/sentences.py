@@ -67,9 +67,7 @@ OBJECT_PRONOUNS = {
 }
 #: What can be too much of an animal, and what of the place that it would have to cross.
 ANIMAL_REASONS = tuple(ADJECTIVE[word] for word in ("tired", "sick", "hungry", "scared"))
-PLACE_REASONS = tuple(
-    ADJECTIVE[word] for word in ("wide", "narrow", "long", "dangerous", "noisy", "dark")
-)
+PLACE_REASONS = tuple(ADJECTIVE[word] for word in ("wide", "narrow", "long", "dangerous", "noisy", "dark"))
 
 
 def intransitive(rng: Random) -> Phrase:
@@ -110,9 +108,7 @@ def description(rng: Random) -> Phrase:
         subject = pronoun(rng.choice(SUBJECT_PRONOUNS))
         fitting = [a for a in ADJECTIVES if "person" in a.kinds]
     else:
-        subject = draw_nominal(
-            rng, "animal", "person", "thing", "food", "place", adjective_share=0.2
-        )
+        subject = draw_nominal(rng, "animal", "person", "thing", "food", "place", adjective_share=0.2)
         fitting = adjectives_for(NOUN[subject.lemma])
     degree = rng.choice((None, None, None, VERY, TOO))
     return copula_clause(
@@ -181,12 +177,8 @@ def journey(rng: Random) -> Phrase:
         subject = draw_subject(rng)
         verb = VERB[rng.choice(("travel", "travel", "walk", "run"))]
         negated = rng.random() < 0.2
-        return verb_clause(
-            subject, verb, draw_tense(rng, subject), negated=negated, complement=route
-        )
-    carrier = noun_phrase(
-        DEFINITE, NOUN[rng.choice(("train", "ticket", "road", "bridge"))], rng.randrange(2)
-    )
+        return verb_clause(subject, verb, draw_tense(rng, subject), negated=negated, complement=route)
+    carrier = noun_phrase(DEFINITE, NOUN[rng.choice(("train", "ticket", "road", "bridge"))], rng.randrange(2))
     carrier = Nominal(
         carrier.phrase + route,
         carrier.person,
@@ -195,9 +187,7 @@ def journey(rng: Random) -> Phrase:
         carrier.kind,
         carrier.lemma,
     )
-    return copula_clause(
-        carrier, rng.choice(adjectives_for(NOUN[carrier.lemma])), draw_tense(rng, carrier)
-    )
+    return copula_clause(carrier, rng.choice(adjectives_for(NOUN[carrier.lemma])), draw_tense(rng, carrier))
 
 
 def reason(rng: Random) -> Phrase:

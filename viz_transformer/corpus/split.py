@@ -104,9 +104,7 @@ def without_leaks(
     return kept, len(train) - len(kept)
 
 
-def too_long(
-    pairs: Sequence[TextPair], vocabulary: Tokeniser, max_length: int
-) -> list[tuple[int, int]]:
+def too_long(pairs: Sequence[TextPair], vocabulary: Tokeniser, max_length: int) -> list[tuple[int, int]]:
     """Return the pairs that a model cannot read, as (index, tokens of its longer side).
 
     The index counts from 0. A side's tokens include ``<eos>`` or ``<sos>``, as `max_length` does.

@@ -168,9 +168,7 @@ class _Search:
         quiet = not ends.any() and bool(sums[:, width - 1].isfinite().all())
         if quiet:
             kept = torch.arange(width).expand(n_sentences, -1)  # [sentence, hypothesis]
-            kept_sums, kept_parents, kept_tokens = (
-                part[:, :width] for part in (sums, parents, tokens)
-            )
+            kept_sums, kept_parents, kept_tokens = (part[:, :width] for part in (sums, parents, tokens))
         else:
             # The best that go on, in their order; -inf stands for what is not there.
             kept = ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]

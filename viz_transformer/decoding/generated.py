@@ -161,9 +161,7 @@ class _Replay:
         path = []
         for step, (token, parent) in enumerate(zip(ids, self._parents[text], strict=False)):
             ranked = self._ranked[step]
-            same = (ranked.tokens[0] == token) & (
-                ranked.parents[0] == parent - self._place * self._width
-            )
+            same = (ranked.tokens[0] == token) & (ranked.parents[0] == parent - self._place * self._width)
             if not same.any():
                 raise UserError(
                     f"step {step} of text {row} is not among the best continuations of that step; "

@@ -70,9 +70,7 @@ class Recorder:
         self._seen: list[_Seen] = []
         self._ranked: list[Ranked] = []
 
-    def saw(
-        self, log_probs: Tensor, before: Tensor, active: list[int], looks: Looks | None
-    ) -> None:
+    def saw(self, log_probs: Tensor, before: Tensor, active: list[int], looks: Looks | None) -> None:
         """Keep the top of each distribution [row, vocab], before anything is barred."""
         values, ids = log_probs.topk(min(_N_PROBABLE, log_probs.shape[1]))
         rows = {place: row for row, place in enumerate(active)}
@@ -168,9 +166,7 @@ class Recorder:
         told = []
         for parent in range(n_live):
             total = seen.before[row, parent].item()
-            pairs = zip(
-                seen.log_probs[row, parent].tolist(), seen.ids[row, parent].tolist(), strict=True
-            )
+            pairs = zip(seen.log_probs[row, parent].tolist(), seen.ids[row, parent].tolist(), strict=True)
             for log_prob, token in pairs:
                 if (parent, token) in allowed or total + log_prob <= least:
                     continue

@@ -180,8 +180,7 @@ def _prefixes(
     each = [tuple(one) for one in prefix] if nested else [tuple(prefix)] * n_sentences
     if len(each) != n_sentences:
         raise UserError(
-            f"{len(each)} prefixes were given for {n_sentences} sentences; give one for each, or "
-            "one for all"
+            f"{len(each)} prefixes were given for {n_sentences} sentences; give one for each, or one for all"
         )
     special = (words.pad_id, words.sos_id, words.eos_id)
     for ids in each:
@@ -192,7 +191,5 @@ def _prefixes(
                 "words of this vocabulary, such as vocabulary.encode(text, 'target')"
             )
         if len(ids) > most:
-            raise UserError(
-                f"the prefix has {len(ids)} words, and max_length is {most}; shorten it"
-            )
+            raise UserError(f"the prefix has {len(ids)} words, and max_length is {most}; shorten it")
     return tuple(each)

@@ -180,9 +180,7 @@ class _Draws:
                     share=share,
                 )
             )
-        probable = tuple(
-            Probable(token=words.tokens[t], log_prob=log_probs[t].item()) for t in shown
-        )
+        probable = tuple(Probable(token=words.tokens[t], log_prob=log_probs[t].item()) for t in shown)
         self._steps[place].append(DecodeStep(candidates=tuple(candidates), probable=(probable,)))
         self._paths[place].append(shown.index(drawn))
         self._log_probs[place] += log_probs[drawn].item()
@@ -191,9 +189,7 @@ class _Draws:
     def _left_out_by(self) -> str:
         _, top_k, top_p = self._filter
         names = [f"top_k={top_k}"] if top_k is not None else []
-        return (
-            " and ".join([*names, f"top_p={top_p}"] if top_p is not None else names) or "rounding"
-        )
+        return " and ".join([*names, f"top_p={top_p}"] if top_p is not None else names) or "rounding"
 
     def trace(self, place: int, source: Sequence[int]) -> DecodeTrace:
         """Return one text and how it was drawn."""

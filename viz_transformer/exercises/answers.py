@@ -39,8 +39,7 @@ def as_array(answer: Any) -> NDArray[Any]:
         array = np.asarray(answer)
     except (ValueError, TypeError, RuntimeError) as error:
         raise UnusableError(
-            f"This cannot be read as a table of numbers ({one_line(error)}); are all its rows "
-            "equally long?"
+            f"This cannot be read as a table of numbers ({one_line(error)}); are all its rows equally long?"
         ) from error
     if array.dtype.kind in "US":
         raise UnusableError("This is text; write numbers without quotation marks.")
@@ -132,9 +131,7 @@ def same(found: Any, wanted: Any, tolerance: float) -> bool:
 def is_table(values: Any) -> bool:
     """Whether a list or tuple is a table of plain numbers."""
     try:
-        return all(isinstance(one, Number | list | tuple) for one in values) and bool(
-            as_array(values).size
-        )
+        return all(isinstance(one, Number | list | tuple) for one in values) and bool(as_array(values).size)
     except UnusableError:
         return False
 

@@ -135,10 +135,7 @@ def progress(lesson: int | str | None = None) -> Progress:
     solved = kept.solved()
     if lesson is not None:
         return Progress(
-            [
-                (f"{one.name} {one.title}", int(one.name in solved), 1)
-                for one in exercises_of(lesson)
-            ]
+            [(f"{one.name} {one.title}", int(one.name in solved), 1) for one in exercises_of(lesson)]
         )
     rows = []
     for each in LESSONS:

@@ -45,9 +45,7 @@ class Function:
     def check(self, answer: Any) -> Check:
         """Compare it with the right one, and then with those that are likely instead."""
         if not callable(answer):
-            raise UnusableError(
-                f"Give the function itself, without calling it; this is {named(answer)}."
-            )
+            raise UnusableError(f"Give the function itself, without calling it; this is {named(answer)}.")
         rng = np.random.default_rng(0)
         draws = [self.inputs(rng) for _ in range(_DRAWS)]
         wanted = outcome(self.reference, draws)
@@ -94,6 +92,4 @@ class Function:
 
 def _arguments(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
     names = list(inspect.signature(function).parameters)
-    return ", ".join(
-        f"{name}={shown(value)}" for name, value in zip(names, arguments, strict=False)
-    )
+    return ", ".join(f"{name}={shown(value)}" for name, value in zip(names, arguments, strict=False))

@@ -22,9 +22,7 @@ class Look:
     key: str
 
 
-def check_head(
-    looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_least: float = 0.8
-) -> Check:
+def check_head(looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_least: float = 0.8) -> Check:
     """Check whether one head does all that is asked of it.
 
     Args:

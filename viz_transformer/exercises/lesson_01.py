@@ -49,14 +49,10 @@ EXERCISES = (
         Number(
             24,
             (
-                Mistake(
-                    8, "These are the heads of one kind. How many kinds of attention are there?"
-                ),
+                Mistake(8, "These are the heads of one kind. How many kinds of attention are there?"),
                 Mistake(4, "These are the heads of one row, which is one layer. Count all rows."),
                 Mistake(16, "These are two kinds. The picture shows three."),
-                Mistake(
-                    6, "These are the rows, one for each layer of each kind; each has more heads."
-                ),
+                Mistake(6, "These are the rows, one for each layer of each kind; each has more heads."),
             ),
             right="Three kinds of attention, two layers each, four heads in every layer.",
         ),

@@ -126,8 +126,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     _pad_with_zeros,
-                    "You fill up with 0. Another vocabulary may have another id for <pad>: use "
-                    "pad_id.",
+                    "You fill up with 0. Another vocabulary may have another id for <pad>: use pad_id.",
                 ),
                 Mistake(
                     _cut,
@@ -189,8 +188,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     math.log2(_VOCAB),
-                    "That is the logarithm to the base 2, a number of bits. ln is the natural "
-                    "one: np.log.",
+                    "That is the logarithm to the base 2, a number of bits. ln is the natural one: np.log.",
                 ),
                 Mistake(
                     1 / _VOCAB,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number
-from viz_transformer.model.saturation import softmax_slopes
+from viz_transformer.experiments.saturation import softmax_slopes
 
 
 def _softmax(scores: Tensor) -> Tensor:
@@ -125,8 +125,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     _of_the_table,
-                    "All the rows together add up to 1. Each row must do so alone: sum over the "
-                    "last axis.",
+                    "All the rows together add up to 1. Each row must do so alone: sum over the last axis.",
                 ),
                 Mistake(
                     _of_the_columns,

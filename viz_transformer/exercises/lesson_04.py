@@ -52,9 +52,7 @@ EXERCISES = (
             X[1] @ W_Q,
             mistakes=(
                 Mistake(X[0] @ W_Q, "That is the query of thinking; take the row of machines."),
-                Mistake(
-                    X[1] @ W_K, "That is the key of machines: you used W_K. A query needs W_Q."
-                ),
+                Mistake(X[1] @ W_K, "That is the key of machines: you used W_K. A query needs W_Q."),
                 Mistake(X[1] @ W_V, "That is the value of machines: you used W_V."),
                 Mistake(
                     [2, 1, 1],
@@ -69,8 +67,7 @@ EXERCISES = (
             right="Only two rows of W_Q count, since machines is 0 in its first and last place.",
         ),
         hints=(
-            "machines is [0, 2, 1, 0]: no first row of W_Q, twice the second, once the third, no "
-            "fourth.",
+            "machines is [0, 2, 1, 0]: no first row of W_Q, twice the second, once the third, no fourth.",
             "Twice the second row is [−2, 0, 0]. Add the third row to it.",
         ),
     ),
@@ -97,13 +94,11 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda: _weights(0) @ X @ W_K,
-                    "You mixed the keys. Keys are there to be found by; what is handed over are "
-                    "the values.",
+                    "You mixed the keys. Keys are there to be found by; what is handed over are the values.",
                 ),
                 Mistake(
                     lambda: _weights(0, divisor=1) @ X @ W_V,
-                    "These weights are of scores that were not divided by √d_k; use 0.191 and "
-                    "0.809.",
+                    "These weights are of scores that were not divided by √d_k; use 0.191 and 0.809.",
                 ),
                 Mistake(
                     lambda: _weights(1) @ X @ W_V,
@@ -134,16 +129,12 @@ EXERCISES = (
                     "You divided by d_k; the formula divides by its square root.",
                 ),
                 Mistake(
-                    lambda query, key, value: (
-                        (query @ key.T / math.sqrt(len(key))).softmax(-1) @ value
-                    ),
+                    lambda query, key, value: (query @ key.T / math.sqrt(len(key))).softmax(-1) @ value,
                     "You divided by the root of the number of keys. d_k is how long a key is: the "
                     "size of its last axis.",
                 ),
                 Mistake(
-                    lambda query, key, value: (
-                        (query @ key.T / math.sqrt(query.shape[-1])).softmax(0) @ value
-                    ),
+                    lambda query, key, value: (query @ key.T / math.sqrt(query.shape[-1])).softmax(0) @ value,
                     "The softmax ran down the columns, so the weights of a word do not add up to "
                     "1. A row belongs to the word that looks: which axis is its row?",
                 ),
@@ -159,21 +150,15 @@ EXERCISES = (
                     "of the two is transposed?",
                 ),
                 Mistake(
-                    lambda query, key, value: (query @ key.T / math.sqrt(query.shape[-1])).softmax(
-                        -1
-                    ),
+                    lambda query, key, value: (query @ key.T / math.sqrt(query.shape[-1])).softmax(-1),
                     "These are the weights. One step is missing: what the head says.",
                 ),
                 Mistake(
-                    lambda query, key, value: (
-                        (query @ key.T / math.sqrt(query.shape[-1])).softmax(-1) @ key
-                    ),
+                    lambda query, key, value: (query @ key.T / math.sqrt(query.shape[-1])).softmax(-1) @ key,
                     "The weights mix the keys; they must mix the values.",
                 ),
                 Mistake(
-                    lambda query, key, value: (
-                        (query @ key / math.sqrt(query.shape[-1])).softmax(-1) @ value
-                    ),
+                    lambda query, key, value: (query @ key / math.sqrt(query.shape[-1])).softmax(-1) @ value,
                     "query @ key does not fit: a row of one meets a column of the other. Turn the "
                     "keys round with key.T.",
                 ),
@@ -204,12 +189,9 @@ EXERCISES = (
                 ),
                 Mistake(
                     2 * 100 * 64,
-                    "That is all queries and all keys. They are added in pairs: how many pairs are "
-                    "there?",
+                    "That is all queries and all keys. They are added in pairs: how many pairs are there?",
                 ),
-                Mistake(
-                    100 * 99 * 64, "A token looks at itself too, so each of 100 meets each of 100."
-                ),
+                Mistake(100 * 99 * 64, "A token looks at itself too, so each of 100 meets each of 100."),
             ),
             tolerance=1e-3,
             right="640,000 numbers for 10,000 scores; the dot product goes to the scores directly.",
@@ -234,8 +216,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda queries, keys, v: torch.tanh(queries + keys[:, None]) @ v,
-                    "Your rows are the keys. The scores are wanted as [n_q, n_k]: the queries come "
-                    "first.",
+                    "Your rows are the keys. The scores are wanted as [n_q, n_k]: the queries come first.",
                 ),
                 Mistake(
                     lambda queries, keys, v: (queries[:, None] + keys) @ v,
@@ -260,14 +241,12 @@ EXERCISES = (
                     "That is the dot product, which is another way of scoring.",
                 ),
             ),
-            right="Checked with more keys than queries and the other way round: no wrong sum can "
-            "hide there.",
+            right="Checked with more keys than queries and the other way round: no wrong sum can hide there.",
         ),
         hints=(
             "The sums need the shape [n_q, n_k, d_a]. An axis of length 1 is stretched by torch to "
             "fit; a new one is made with None.",
-            "queries[:, None] has the shape [n_q, 1, d_a]; added to keys, it meets every one of "
-            "them.",
+            "queries[:, None] has the shape [n_q, 1, d_a]; added to keys, it meets every one of them.",
         ),
     ),
 )

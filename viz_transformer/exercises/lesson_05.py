@@ -143,8 +143,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda x, n_heads: x.reshape(len(x), n_heads, -1).permute(1, 2, 0),
-                    "The heads come first, but each has a column for each word; it is to have a "
-                    "row.",
+                    "The heads come first, but each has a column for each word; it is to have a row.",
                 ),
                 Mistake(
                     lambda x, n_heads: x.expand(n_heads, *x.shape),
@@ -185,8 +184,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda heads: heads.mean(0),
-                    "You took the mean of the heads. Then nobody can tell them apart; lay them end "
-                    "to end.",
+                    "You took the mean of the heads. Then nobody can tell them apart; lay them end to end.",
                 ),
                 Mistake(
                     lambda heads: heads.sum(0),

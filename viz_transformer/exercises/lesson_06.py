@@ -68,8 +68,7 @@ EXERCISES = (
                     "up before it, and which after it?",
                 ),
             ),
-            "So to this program “the dog sees the cat” and “the cat sees the dog” are one and the "
-            "same.",
+            "So to this program “the dog sees the cat” and “the cat sees the dog” are one and the same.",
         ),
         (
             "Shuffled, the encoder gives the same vectors in another order. Now add them up.",
@@ -230,15 +229,13 @@ EXERCISES = (
                     lambda query, key, query_position, key_position: float(
                         _turned(query, query_position) @ key
                     ),
-                    "Only the query was turned, so its own place counts. Turn the key by its "
-                    "position too.",
+                    "Only the query was turned, so its own place counts. Turn the key by its position too.",
                 ),
                 Mistake(
                     lambda query, key, query_position, key_position: float(
                         query @ _turned(key, key_position)
                     ),
-                    "Only the key was turned, so its own place counts. Turn the query by its "
-                    "position too.",
+                    "Only the key was turned, so its own place counts. Turn the query by its position too.",
                 ),
                 Mistake(
                     lambda query, key, query_position, key_position: float(query @ key),

@@ -138,8 +138,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda ids, pad_id: (ids == pad_id)[:, None, None] & _look_back(ids),
-                    "You hide the words and show the padding: compare ids and pad_id the other way "
-                    "round.",
+                    "You hide the words and show the padding: compare ids and pad_id the other way round.",
                 ),
                 Mistake(
                     lambda ids, pad_id: (ids != pad_id)[:, None, None],
@@ -155,8 +154,7 @@ EXERCISES = (
                     "True belongs on the diagonal and below it.",
                 ),
             ),
-            right="Shapes [batch, 1, 1, key] and [1, 1, query, key] are joined to "
-            "[batch, 1, query, key].",
+            right="Shapes [batch, 1, 1, key] and [1, 1, query, key] are joined to [batch, 1, query, key].",
         ),
         (
             "padding_mask and causal_mask were imported at the top, and make one half each.",

@@ -86,12 +86,10 @@ EXERCISES = (
                     "nobody ever has to say.",
                 ),
             ),
-            right="One list of ids serves for both: place i reads token i and must say token "
-            "i + 1.",
+            right="One list of ids serves for both: place i reads token i and must say token i + 1.",
         ),
         (
-            "target[:, 2:5] takes the columns 2, 3 and 4 of all rows; either number may be "
-            "left out.",
+            "target[:, 2:5] takes the columns 2, 3 and 4 of all rows; either number may be left out.",
             "The part that is read has all columns but the last; a slice may end at -1.",
         ),
     ),
@@ -123,8 +121,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     _surprise(*_PROBABILITIES) / 3 / math.log(2),
-                    "That is in bits: you took the logarithm to base 2. Nats need the natural one, "
-                    "math.log.",
+                    "That is in bits: you took the logarithm to base 2. Nats need the natural one, math.log.",
                 ),
                 Mistake(
                     _surprise(*_PROBABILITIES) / 3 / math.log(10),
@@ -244,16 +241,12 @@ EXERCISES = (
                     "It rises right, and goes on rising for ever. What happens after the peak?",
                 ),
                 Mistake(
-                    lambda step, d_model, warmup: (
-                        (d_model * warmup) ** -0.5 * min(1.0, step / warmup)
-                    ),
+                    lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * min(1.0, step / warmup),
                     "It rises right, and then stays at the peak. After it, it is to fall with one "
                     "over the root of the step.",
                 ),
                 Mistake(
-                    lambda step, d_model, warmup: (
-                        max(step**-0.5, step * warmup**-1.5) * d_model**-0.5
-                    ),
+                    lambda step, d_model, warmup: max(step**-0.5, step * warmup**-1.5) * d_model**-0.5,
                     "You took the larger of the two lines: it falls first and then rises. Which of "
                     "the two is meant before the peak?",
                 ),
@@ -263,8 +256,7 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda step, d_model, warmup: (
-                        (d_model * warmup) ** -0.5
-                        * (step / warmup if step <= warmup else step**-0.5)
+                        (d_model * warmup) ** -0.5 * (step / warmup if step <= warmup else step**-0.5)
                     ),
                     "There is a jump behind the peak: at step = warmup the falling part must be "
                     "as high as the peak.",

@@ -108,10 +108,8 @@ EXERCISES = (
             right="Padding and causal together: the mask of every decoder in this course.",
         ),
         hints=(
-            "padding_mask(batch_ids, pad_id=0) is [batch, 1, 1, key], causal_mask(4) is "
-            "[1, 1, query, key].",
-            "Join them with &: a cell is open where both are True, and the axes of length 1 are "
-            "repeated.",
+            "padding_mask(batch_ids, pad_id=0) is [batch, 1, 1, key], causal_mask(4) is [1, 1, query, key].",
+            "Join them with &: a cell is open where both are True, and the axes of length 1 are repeated.",
         ),
     ),
     Exercise(
@@ -126,13 +124,11 @@ EXERCISES = (
                 ),
                 Mistake(
                     (8, 20, 3),
-                    "That would be a class for each word. The classifier reads one position of "
-                    "each text.",
+                    "That would be a class for each word. The classifier reads one position of each text.",
                 ),
                 Mistake(
                     (8, 768),
-                    "That is what the classifier reads: one vector for each text. What does it "
-                    "make of it?",
+                    "That is what the classifier reads: one vector for each text. What does it make of it?",
                 ),
                 Mistake((3, 8), "The batch is the first axis."),
                 Mistake(
@@ -230,8 +226,7 @@ EXERCISES = (
             mistakes=(
                 Mistake(
                     _BERT_BASE // 2,
-                    "Half of everything would halve the words and places, too. Only the layers "
-                    "become fewer.",
+                    "Half of everything would halve the words and places, too. Only the layers become fewer.",
                 ),
                 Mistake(
                     _DISTILBERT + _SEGMENTS,

@@ -11,7 +11,7 @@ import ipywidgets
 from viz_transformer.errors import UserError
 from viz_transformer.export.page import check_size, page_text, write_page
 from viz_transformer.export.pieces import expected_bytes, of_live
-from viz_transformer.widgets.contents import LiveWidgets
+from viz_transformer.widgets.base.widget_tree import LiveWidgets
 
 __all__ = ["export_html"]
 
@@ -43,12 +43,9 @@ def export_html(
         FileError: if the file cannot be written.
     """
     listed = [views] if isinstance(views, ipywidgets.Widget) else views
-    if not isinstance(listed, Sequence) or not all(
-        isinstance(view, ipywidgets.Widget) for view in listed
-    ):
+    if not isinstance(listed, Sequence) or not all(isinstance(view, ipywidgets.Widget) for view in listed):
         raise UserError(
-            f"export_html takes a view or a list of views, not {views!r:.60}; "
-            "make one with vt.explore(trace)"
+            f"export_html takes a view or a list of views, not {views!r:.60}; make one with vt.explore(trace)"
         )
     if not listed:
         raise UserError("export_html was given no view; make one with vt.explore(trace)")
@@ -58,7 +55,6 @@ def export_html(
     places = [pieces.add(view.model_id) for view in listed]
     if not pieces.views:
         raise UserError(
-            f"export_html found no view in {type(listed[0]).__name__}; "
-            "make one with vt.explore(trace)"
+            f"export_html found no view in {type(listed[0]).__name__}; make one with vt.explore(trace)"
         )
     return write_page(path, page_text(title, places, pieces), max_megabytes=max_megabytes)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import ipywidgets
 
 from viz_transformer.export.pieces import alternative, answered, encode
-from viz_transformer.widgets.view import View
+from viz_transformer.widgets.base.view import View
 
 #: The kind of output in which they tell: model id → {"alt": …, "answers": [[request, reply], …]}.
 TOLD = "application/vnd.viz-transformer.views+json"
@@ -15,7 +15,7 @@ TOLD = "application/vnd.viz-transformer.views+json"
 #: A cell that has the views of these ids tell, in a notebook that has any of ours.
 TELL = """\
 import sys
-if "viz_transformer.widgets.view" in sys.modules:
+if "viz_transformer.widgets.base.view" in sys.modules:
     from viz_transformer.export.kernel import tell
     tell({ids!r})
 """

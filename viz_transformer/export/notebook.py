@@ -14,7 +14,7 @@ from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.kernel import TELL, TOLD
 from viz_transformer.export.page import script_elements, write_page
 from viz_transformer.export.pieces import Pieces
-from viz_transformer.widgets.contents import State
+from viz_transformer.widgets.base.widget_tree import State
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 _WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
@@ -133,8 +133,7 @@ def _read(path: Path) -> Any:
         import nbformat
     except ImportError as error:
         raise UserError(
-            "converting a notebook needs nbconvert; install it with pip install "
-            "'viz-transformer[lab]'"
+            "converting a notebook needs nbconvert; install it with pip install 'viz-transformer[lab]'"
         ) from error
     try:
         return nbformat.read(path, as_version=4)
@@ -154,15 +153,11 @@ def _run(notebook: Any, path: Path) -> dict[str, dict[str, Any]]:
 
     telling = nbformat.v4.new_code_cell("...")
     notebook.cells.append(telling)
-    client = NotebookClient(
-        notebook, timeout=None, resources={"metadata": {"path": str(path.parent)}}
-    )
+    client = NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(path.parent)}})
 
     def name_the_views(cell: Any, **_: Any) -> None:
         if cell is telling:
-            cell.source = TELL.format(
-                ids=[i for i, s in client.widget_state.items() if "_esm" in s]
-            )
+            cell.source = TELL.format(ids=[i for i, s in client.widget_state.items() if "_esm" in s])
 
     client.on_cell_execute = name_the_views
     try:
@@ -170,8 +165,7 @@ def _run(notebook: Any, path: Path) -> dict[str, dict[str, Any]]:
     except CellExecutionError as error:
         first = error.evalue.partition("\n")[0]
         raise UserError(
-            f"a cell of {str(path)!r} raised {error.ename}: {first}; mend it, or convert "
-            "without --execute"
+            f"a cell of {str(path)!r} raised {error.ename}: {first}; mend it, or convert without --execute"
         ) from error
     except DeadKernelError as error:
         raise UserError(f"the kernel of {str(path)!r} died while the notebook ran") from error

@@ -8,11 +8,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import text_beside, written_whole
 from viz_transformer.errors import UserError
 from viz_transformer.export.module import inline_style, source_hash
 from viz_transformer.export.pieces import Pieces
-from viz_transformer.widgets.bundle import STATIC
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -37,7 +36,7 @@ _PAGE = """<!doctype html>
 def page_text(title: str, places: Sequence[str], pieces: Pieces) -> str:
     """Return a page whose policy allows its own scripts and styles by hash, and nothing else."""
     texts = script_texts(pieces)
-    styles = [inline_style((STATIC / "page.css").read_text(encoding="utf-8")), *pieces.styles]
+    styles = [inline_style(text_beside(__file__, "page.css")), *pieces.styles]
     policy = {
         "default-src": ["'none'"],
         "base-uri": ["'none'"],
@@ -57,7 +56,7 @@ def page_text(title: str, places: Sequence[str], pieces: Pieces) -> str:
 
 def script_texts(pieces: Pieces) -> list[str]:
     """Return the scripts of a page in the order in which they run: the views', then its own."""
-    own = (STATIC / "page.js").read_text(encoding="utf-8")
+    own = text_beside(__file__, "page.js")
     return [*(script.text for script in pieces.scripts.values()), own]
 
 

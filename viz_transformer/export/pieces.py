@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import anywidget
 import ipywidgets
 
+from viz_transformer._files import text_beside
 from viz_transformer.errors import UserError
 from viz_transformer.export.module import Script, inline, inline_style
-from viz_transformer.widgets.bundle import STATIC
-from viz_transformer.widgets.contents import REFERENCE, LiveWidgets, State, contents
+from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, contents
 
 _NEEDS_KERNEL = "The controls that stood here need a running notebook."
 
@@ -38,7 +38,7 @@ class Pieces:
     def __init__(self, state_of: Callable[[str], State | None], extras: Extras) -> None:
         """Start with nothing; `state_of` and `extras` tell of a widget by its model id."""
         self.scripts: dict[str, Script] = {}
-        self.styles = [inline_style((STATIC / "places.css").read_text(encoding="utf-8"))]
+        self.styles = [inline_style(text_beside(__file__, "places.css"))]
         self.views: list[dict[str, Any]] = []
         self._state_of = state_of
         self._extras = extras

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import text_beside, written_whole
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.module import inline_style, source_hash
 from viz_transformer.export.notebook import notebook_html
-from viz_transformer.widgets.bundle import STATIC
 
 INDEX = "index.html"
 
@@ -106,9 +105,7 @@ def write_site(
         raise UserError("a site needs a notebook, and none was given; give their paths")
     names = [page.name for page in pages]
     if twice := [name for name in names if names.count(name) > 1 or name == INDEX]:
-        raise UserError(
-            f"two pages of the site would be called {twice[0]!r}; give the notebooks other names"
-        )
+        raise UserError(f"two pages of the site would be called {twice[0]!r}; give the notebooks other names")
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -178,14 +175,9 @@ def _navigation(pages: Sequence[Page], number: int) -> str:
 
 
 def _index(pages: Sequence[Page], title: str) -> str:
-    style = inline_style(
-        "\n".join((STATIC / name).read_text(encoding="utf-8") for name in ("page.css", "index.css"))
-    )
+    style = inline_style("\n".join(text_beside(__file__, name) for name in ("page.css", "index.css")))
     return _INDEX.format(
-        policy=(
-            f"default-src 'none'; base-uri 'none'; form-action 'none'; "
-            f"style-src {source_hash(style)}"
-        ),
+        policy=(f"default-src 'none'; base-uri 'none'; form-action 'none'; style-src {source_hash(style)}"),
         title=html.escape(title),
         style=style,
         about=_ABOUT,

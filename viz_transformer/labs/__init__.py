@@ -1,16 +1,20 @@
 """Labs: a live model joined to a view. The only room where the two meet."""
 
-from viz_transformer.labs.beam import beam_stepper
+from viz_transformer.experiments.scorings import compare_scorings
+from viz_transformer.labs.attention_stepper import (
+    attention_stepper,
+    attention_steps,
+    thinking_machines,
+)
+from viz_transformer.labs.beam_stepper import beam_stepper
 from viz_transformer.labs.head_lab import head_lab, interventions_of
-from viz_transformer.labs.masks import MaskTester, mask_lab
-from viz_transformer.labs.positions import position_lab
+from viz_transformer.labs.mask_lab import MaskTester, mask_lab
+from viz_transformer.labs.position_lab import position_lab
 from viz_transformer.labs.predict import predict_choice, predict_number, predict_row
 from viz_transformer.labs.prediction import Prediction, prediction
-from viz_transformer.labs.scoring import compare_scorings
-from viz_transformer.labs.softmax import softmax_lab
-from viz_transformer.labs.stepper import attention_stepper, attention_steps, thinking_machines
-from viz_transformer.labs.switch import TraceSwitch, trace_switch
-from viz_transformer.labs.translation import TranslationLab, translation_lab
+from viz_transformer.labs.softmax_lab import softmax_lab
+from viz_transformer.labs.trace_switch import TraceSwitch, trace_switch
+from viz_transformer.labs.translation_lab import TranslationLab, translation_lab
 
 __all__ = [
     "MaskTester",

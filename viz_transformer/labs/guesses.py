@@ -15,7 +15,7 @@ import traitlets
 
 from viz_transformer import progress
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.still import WithStill, picture
+from viz_transformer.widgets.base.static_fallback import WithStill, picture
 
 
 class Guess(WithStill, ipywidgets.VBox):
@@ -161,8 +161,7 @@ class ChoiceGuess(Guess):
         """Ask for one of the options."""
         self.options, self._answer = list(options), answer
         self._buttons = [
-            _button(option, lambda option=option: setattr(self, "guess", option))
-            for option in self.options
+            _button(option, lambda option=option: setattr(self, "guess", option)) for option in self.options
         ]
         row = ipywidgets.HBox(self._buttons, layout=ipywidgets.Layout(flex_flow="row wrap"))
         super().__init__(question, [row], **rest)
@@ -217,9 +216,7 @@ class RowGuess(Guess):
         except (TypeError, ValueError):
             row = np.empty(0)
         if row.shape != (len(self.labels),) or not (np.isfinite(row).all() and (row >= 0).all()):
-            raise UserError(
-                f"give one weight for each of {self.labels}, none below 0; this is {value!r:.60}"
-            )
+            raise UserError(f"give one weight for each of {self.labels}, none below 0; this is {value!r:.60}")
         if not row.sum():
             raise UserError("give at least one of them some weight")
         return (row / row.sum()).tolist()
@@ -232,9 +229,7 @@ class RowGuess(Guess):
     def _judge(self) -> tuple[float, str]:
         weights = np.asarray(self._weights() if callable(self._weights) else self._weights)
         if weights.shape != (len(self.labels),):
-            raise UserError(
-                f"the row has the shape {weights.shape}, and there are {len(self.labels)} labels"
-            )
+            raise UserError(f"the row has the shape {weights.shape}, and there are {len(self.labels)} labels")
         drawn = np.array(self.guess)  # [key]
         overlap = float(np.minimum(drawn, weights).sum())  # 1 - half their L1 distance
         most = int(weights.argmax())
@@ -251,8 +246,7 @@ class RowGuess(Guess):
             return f'<tr><th scope="row" style="padding: 2px 8px">{name}</th>{cells}</tr>'
 
         heads = "".join(
-            f'<th scope="col" style="padding: 2px 8px">{html.escape(label)}</th>'
-            for label in self.labels
+            f'<th scope="col" style="padding: 2px 8px">{html.escape(label)}</th>' for label in self.labels
         )
         rows = row("yours", drawn) + row("measured", weights)
         return f"<table><tr><td></td>{heads}</tr>{rows}</table>"

@@ -9,7 +9,7 @@ import numpy as np
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translator
-from viz_transformer.widgets.head_lab import HeadLab
+from viz_transformer.widgets.head_lab.view import HeadLab
 
 #: Gender at a distance: *cow*, *la vaca*, decides the ending of *cansada* nine words later.
 _SENTENCE = "the cow did not cross the street because it was too tired"

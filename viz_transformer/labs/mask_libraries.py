@@ -75,9 +75,7 @@ def module(heads: Heads, mask: Tensor) -> tuple[Tensor, Tensor]:
     attention = nn.MultiheadAttention(width, 1, bias=False, batch_first=True).eval()
     attention.in_proj_weight.copy_(torch.eye(width).repeat(3, 1))
     attention.out_proj.weight.copy_(torch.eye(width))
-    output, weights = attention(
-        *(each[:, 0] for each in heads), attn_mask=to_torch_mask(mask[:, 0])
-    )
+    output, weights = attention(*(each[:, 0] for each in heads), attn_mask=to_torch_mask(mask[:, 0]))
     return output[:, None], weights[:, None]
 
 

@@ -9,8 +9,8 @@ import traitlets
 
 from viz_transformer.analysis import word_index
 from viz_transformer.trace import ForwardTrace
+from viz_transformer.widgets.base.static_fallback import WithStill
 from viz_transformer.widgets.explorer import AttentionExplorer, explore
-from viz_transformer.widgets.still import WithStill
 
 
 class Prediction(WithStill, ipywidgets.VBox):
@@ -33,8 +33,7 @@ class Prediction(WithStill, ipywidgets.VBox):
         self._keys = trace.key_tokens(kind)
         self._weights = trace.attention(kind)[explorer.layer, explorer.head, explorer.query]
         self._buttons = [
-            ipywidgets.Button(description=word, layout=ipywidgets.Layout(width="auto"))
-            for word in self._keys
+            ipywidgets.Button(description=word, layout=ipywidgets.Layout(width="auto")) for word in self._keys
         ]
         for place, button in enumerate(self._buttons):
             button.on_click(lambda _, place=place: setattr(self, "choice", place))

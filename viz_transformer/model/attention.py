@@ -20,9 +20,7 @@ from viz_transformer.model.positional import RotaryPositions
 from viz_transformer.model.scoring import Score, dot, make_score, scaled_dot
 
 #: `attend` or `attend_fused`: how a layer is told which of the two to use.
-Attention = Callable[
-    [Tensor, Tensor, Tensor, Tensor | None, float, Score], tuple[Tensor, Tensor | None]
-]
+Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None, float, Score], tuple[Tensor, Tensor | None]]
 
 
 def attend(
@@ -215,9 +213,7 @@ class MultiHeadAttention(nn.Module):
         keys_values = self.keys_values(key_value_input, start)
         return self.look(query_input, keys_values, mask, attention, start)
 
-    def keys_values(
-        self, x: Float[Tensor, "batch key d_model"], start: int | None = 0
-    ) -> KeysValues:
+    def keys_values(self, x: Float[Tensor, "batch key d_model"], start: int | None = 0) -> KeysValues:
         """Project a sequence, its first word at `start`, to the keys and values of every head."""
         keys = self._turn(self._split_heads(self.w_k(x)), start)  # [batch, head, key, d_head]
         return KeysValues(keys, self._split_heads(self.w_v(x)))

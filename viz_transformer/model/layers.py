@@ -45,9 +45,7 @@ class FeedForward(nn.Module):
         self.activation = ACTIVATIONS[config.activation]
         self.dropout = Dropout(config.dropout)
 
-    def forward(
-        self, x: Float[Tensor, "batch position d_model"]
-    ) -> Float[Tensor, "batch position d_model"]:
+    def forward(self, x: Float[Tensor, "batch position d_model"]) -> Float[Tensor, "batch position d_model"]:
         """Transform every position's vector on its own; the shape stays."""
         hidden = self.dropout(self.activation(self.w_1(x)))  # [batch, position, d_ff]
         return self.w_2(hidden)  # [batch, position, d_model]
@@ -103,9 +101,7 @@ def _self_attention(config: ModelConfig) -> MultiHeadAttention:
 
 def _cross_attention(config: ModelConfig) -> MultiHeadAttention:
     # Never rotary: how far apart a source and a target word stand says nothing.
-    return MultiHeadAttention(
-        config.d_model, config.n_heads, config.dropout, config.bias, config.scoring
-    )
+    return MultiHeadAttention(config.d_model, config.n_heads, config.dropout, config.bias, config.scoring)
 
 
 class EncoderLayer(nn.Module):
@@ -145,9 +141,7 @@ class EncoderLayer(nn.Module):
         past: KeysValues,
         changes: LayerInterventions,
         attention: Attention = attend_fused,
-    ) -> tuple[
-        Float[Tensor, "batch 1 d_model"], KeysValues, Float[Tensor, "batch head 1 target"] | None
-    ]:
+    ) -> tuple[Float[Tensor, "batch 1 d_model"], KeysValues, Float[Tensor, "batch head 1 target"] | None]:
         """Do what `forward` does for the newest position alone, where each sees none after it."""
         h = self.self_attention_residual.branch(x, changes)
         present = past.extend(self.self_attention.keys_values(h, changes.start))
@@ -225,9 +219,7 @@ class DecoderLayer(nn.Module):
         h = self.self_attention_residual.branch(x, changes)
         target = cache.target.extend(self.self_attention.keys_values(h, changes.start))
         attend_self = changes.self_attention(attention)
-        h, self_weights = self.self_attention.look(
-            h, target, target_mask, attend_self, changes.start
-        )
+        h, self_weights = self.self_attention.look(h, target, target_mask, attend_self, changes.start)
         x = self.self_attention_residual.merge(x, h, changes)
 
         h = self.cross_attention_residual.branch(x, changes)

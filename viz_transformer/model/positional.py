@@ -49,8 +49,7 @@ def _angles(length: int, width: int, start: int = 0) -> Float[Tensor, "{length} 
     """Return position / 10000^(2i / width): how far each position turns each pair of numbers."""
     if width % 2:
         raise UserError(
-            f"a width of {width} is odd, and each angle belongs to a pair of numbers; "
-            f"use {width + 1}"
+            f"a width of {width} is odd, and each angle belongs to a pair of numbers; use {width + 1}"
         )
     # Double precision: far positions times small frequencies would lose digits in float32.
     positions = torch.arange(start, start + length, dtype=torch.float64)  # [length]

@@ -82,9 +82,7 @@ def make_score(scoring: Scoring, n_heads: int, d_head: int) -> Score:
     if scoring == "additive":
         return AdditiveScore(n_heads, d_head)
     if scoring not in ("scaled_dot", "dot"):
-        raise UserError(
-            f"scoring={scoring!r} is unknown; choose one of ('scaled_dot', 'dot', 'additive')"
-        )
+        raise UserError(f"scoring={scoring!r} is unknown; choose one of ('scaled_dot', 'dot', 'additive')")
     return scaled_dot if scoring == "scaled_dot" else dot
 
 

@@ -23,9 +23,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        n_layers = (
-            config.n_decoder_layers if config.family == "decoder" else config.n_encoder_layers
-        )
+        n_layers = config.n_decoder_layers if config.family == "decoder" else config.n_encoder_layers
         self.kind = "decoder" if config.family == "decoder" else "encoder"
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(n_layers))
         self.norm = _final_norm(config)
@@ -97,9 +95,7 @@ class Decoder(nn.Module):
         self_attentions, cross_attentions = [], []
         for index, layer in enumerate(self.layers):
             changes = LayerInterventions(interventions, index, "decoder")
-            x, self_weights, cross_weights = layer(
-                x, target_mask, memory, source_mask, attention, changes
-            )
+            x, self_weights, cross_weights = layer(x, target_mask, memory, source_mask, attention, changes)
             self_attentions.append(self_weights)
             cross_attentions.append(cross_weights)
         x = self.norm(x) if interventions.layer_norm else x

@@ -14,7 +14,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.model.attention import Attention, attend, attend_fused
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.dropout import Dropout
-from viz_transformer.model.initial import initialise
+from viz_transformer.model.init_weights import initialise
 from viz_transformer.model.inputs import check_alike, check_batch, check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
 from viz_transformer.model.masks import (
@@ -180,9 +180,7 @@ class Transformer(nn.Module):
         x = self.embed_target(ids, cache.length, changes)  # [batch, 1, d_model]
         check_batch(ids, cache.source_mask)
         new_mask = self.target_padding_mask(ids, cache.length, changes)
-        x, cache, self_weights, cross_weights = self.decoder.step(
-            x, new_mask, cache, changes, attention
-        )
+        x, cache, self_weights, cross_weights = self.decoder.step(x, new_mask, cache, changes, attention)
         return StepOutput(
             logits=self.logits(x)[:, 0],  # [batch, vocab]
             cache=cache,
@@ -246,9 +244,7 @@ class Transformer(nn.Module):
         places = self._places(self.target_positions, target_ids, start, interventions)
         return self._embed(target_ids, embedding, places)
 
-    def logits(
-        self, x: Float[Tensor, "batch target d_model"]
-    ) -> Float[Tensor, "batch target vocab"]:
+    def logits(self, x: Float[Tensor, "batch target d_model"]) -> Float[Tensor, "batch target vocab"]:
         """Compare each of the decoder's vectors with the output vector of every word."""
         words = self._target_embedding if self.config.tie_embeddings else self.output
         return F.linear(x, words.weight, self.output_bias if self.config.output_bias else None)
@@ -262,9 +258,7 @@ class Transformer(nn.Module):
         x = embedding(ids) * embedding_scale(self.config)  # [batch, position, d_model]
         return self.dropout(x + places)
 
-    def _places(
-        self, positions: nn.Module, ids: Tensor, start: int, interventions: Interventions
-    ) -> Tensor:
+    def _places(self, positions: nn.Module, ids: Tensor, start: int, interventions: Interventions) -> Tensor:
         places = positions(ids.shape[1], start)  # [position, d_model]
         return places if interventions.positions else torch.zeros_like(places)
 

@@ -1,6 +1,6 @@
 """Static pictures of a trace, in matplotlib: the twins of the interactive views."""
 
-from viz_transformer.plots.alt import describe_head, set_alt_text
+from viz_transformer.plots.alt_text import describe_head, set_alt_text
 from viz_transformer.plots.beam import plot_beam, plot_distribution
 from viz_transformer.plots.coreference import describe_study, plot_study
 from viz_transformer.plots.curves import describe_curves, plot_curves

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.labels import label, label_font
 from viz_transformer.trace import running_text
 
@@ -147,9 +147,7 @@ def _bars(step: DecodeStep) -> tuple[list[str], list[float], list[float] | None]
 def _rows(step: DecodeStep) -> dict[int, int]:
     """In which row each candidate stands: kept ones in the beam's order, the others below."""
     order = {"kept": 0, "finished": 1, "pruned": 1, "forbidden": 2}
-    ranked = sorted(
-        range(len(step.candidates)), key=lambda index: order[step.candidates[index].status]
-    )
+    ranked = sorted(range(len(step.candidates)), key=lambda index: order[step.candidates[index].status])
     return {index: row for row, index in enumerate(ranked)}
 
 
@@ -191,9 +189,7 @@ def _tree_in_words(search: DecodeTrace, step: int) -> str:
 def _checked(search: DecodeTrace, step: int | None) -> int:
     n_steps = len(search.steps)
     if not n_steps:
-        raise UserError(
-            "the search has no recorded steps; decode with beam_search(..., steps=True)"
-        )
+        raise UserError("the search has no recorded steps; decode with beam_search(..., steps=True)")
     if step is None:
         return n_steps - 1
     if not 0 <= step < n_steps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.colors import LinearSegmentedColormap
 
 #: Nine stops of equal steps in lightness (OKLab): equal differences of weight look equal, in
-#: colour and in grey. widgets/static/colour.js holds the same stops; a test compares the two.
+#: colour and in grey. widgets/base/js/colour.js holds the same stops; a test compares the two.
 STOPS = {
     "light": (
         "#f1f8fa", "#c2e0ea", "#95c7db", "#68acd3", "#408fcc",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,9 +78,7 @@ def plot_study(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     for place, (name, colour, hatch, value) in enumerate(_BARS):
         where = [number + (place - 1.5) * _WIDTH for number in range(len(rows))]
         heights = [value(row) for row in rows]
-        bars = ax.bar(
-            where, heights, 0.9 * _WIDTH, color=colour, hatch=hatch, edgecolor="white", label=name
-        )
+        bars = ax.bar(where, heights, 0.9 * _WIDTH, color=colour, hatch=hatch, edgecolor="white", label=name)
         ax.bar_label(bars, [f"{height:.2f}" for height in heights], fontsize=8, padding=2)
     ax.set_xticks(range(len(rows)), [_name(row) for row in rows])
     ax.tick_params(axis="x", length=0)

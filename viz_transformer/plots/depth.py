@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,9 +86,7 @@ def plot_gradients(
     return ax
 
 
-def describe_gradients(
-    encoder: Sequence[float], decoder: Sequence[float], *, title: str = ""
-) -> str:
+def describe_gradients(encoder: Sequence[float], decoder: Sequence[float], *, title: str = "") -> str:
     """Return the picture in words."""
     said = [
         f"{name}: {_told(norms[0])} in the first layer, {_told(norms[-1])} in the last"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from viz_transformer.analysis import HeadEffect, effects_in_words
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.labels import label, label_font
 
 if TYPE_CHECKING:

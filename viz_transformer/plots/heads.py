@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz_transformer.analysis.combine import combine_heads
-from viz_transformer.analysis.flow import output_rollout, rollout
-from viz_transformer.analysis.masked import masked_cells
+from viz_transformer.analysis.inferred_mask import masked_cells
+from viz_transformer.analysis.rollout import output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import between_words, key_words, query_words, word_axis
 from viz_transformer.errors import UserError
@@ -249,9 +249,7 @@ def _keys(trace: ForwardTrace, kind: str) -> tuple[str, ...]:
     return trace.key_tokens(kind)
 
 
-def _both(
-    traces: Sequence[ForwardTrace], names: Callable[..., tuple[str, ...]], kind: str
-) -> list[str]:
+def _both(traces: Sequence[ForwardTrace], names: Callable[..., tuple[str, ...]], kind: str) -> list[str]:
     pairs = zip(*(names(trace, kind) for trace in traces), strict=True)
     return ["|".join(dict.fromkeys(pair)) for pair in pairs]
 

@@ -26,7 +26,7 @@ _WIDER_FONTS = (
 def visible(token: str) -> str:
     """Return a token as it is shown: nothing invisible, nothing that would break the line.
 
-    widgets/static/text.js does the same for the interactive views.
+    widgets/base/js/text.js does the same for the interactive views.
     """
     if token == "":
         return "∅"

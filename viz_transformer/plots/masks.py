@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import STOPS
 from viz_transformer.plots.labels import label, label_font
 
@@ -92,9 +92,7 @@ def plot_mask(
     turn = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if slanted else {}
     ax.set_xticks(range(mask.shape[1]), [label(key) for key in names[1]], **style, **turn)
     empty = ~mask.any(-1)  # [query]
-    rows = [
-        label(word) + (" ∅" if none else "") for word, none in zip(names[0], empty, strict=True)
-    ]
+    rows = [label(word) + (" ∅" if none else "") for word, none in zip(names[0], empty, strict=True)]
     ax.set_yticks(range(mask.shape[0]), rows, **style)
     ax.xaxis.set_label_position("top")
     ax.xaxis.tick_top()

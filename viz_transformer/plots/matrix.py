@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.plots.alt import describe_matrix, set_alt_text
+from viz_transformer.plots.alt_text import describe_matrix, set_alt_text
 from viz_transformer.plots.colour import ink_on, signed_colormap, weight_colormap
 from viz_transformer.plots.labels import label, label_font
 from viz_transformer.trace import FloatArray
@@ -148,9 +148,7 @@ def _hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
 def _add_scale(ax: Axes, image: AxesImage, picture: Picture) -> None:
     limit = picture.limit
     ticks = [0, 0.5, 1] if limit is None else [-limit, 0, limit]
-    bar = ax.figure.colorbar(
-        image, ax=[ax], shrink=0.5, aspect=22, pad=0.03, ticks=ticks, format="%g"
-    )
+    bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.03, ticks=ticks, format="%g")
     bar.outline.set_visible(False)
     bar.set_label("weight" if limit is None else "change of weight")
 

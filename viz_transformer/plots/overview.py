@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.combine import strongest
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
 from viz_transformer.plots.heads import KIND_NAMES, weights_of
 from viz_transformer.plots.labels import label, label_font
@@ -77,9 +77,7 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
         each.tick_params(length=0)
         each.spines[:].set_visible(False)
     ax.set_title(KIND_NAMES[kind], loc="left", weight="bold")
-    bar = ax.figure.colorbar(
-        image, ax=[ax], shrink=0.5, aspect=22, pad=0.02, ticks=[0, 0.5, 1], format="%g"
-    )
+    bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.02, ticks=[0, 0.5, 1], format="%g")
     bar.outline.set_visible(False)
     bar.set_label("weight")
     return ax.figure

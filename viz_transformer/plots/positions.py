@@ -17,7 +17,7 @@ from viz_transformer.analysis.positions import (
     wavelength,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import signed_colormap
 from viz_transformer.trace import ForwardTrace
 
@@ -98,8 +98,7 @@ def plot_wavelength(
     n_pairs = table.shape[1] // 2
     if not 0 <= pair < n_pairs:
         raise UserError(
-            f"pair={pair}, but {table.shape[1]} dimensions are {n_pairs} pairs; "
-            f"choose 0 to {n_pairs - 1}"
+            f"pair={pair}, but {table.shape[1]} dimensions are {n_pairs} pairs; choose 0 to {n_pairs - 1}"
         )
     ax, new = _axes_for(ax, (6.4, 2.6))
     even, odd = 2 * pair, 2 * pair + 1
@@ -129,9 +128,7 @@ def plot_wavelength(
     return _told(ax, new, text)
 
 
-def plot_similarity(
-    source: ForwardTrace | ArrayLike, position: int = 0, ax: Axes | None = None
-) -> Axes:
+def plot_similarity(source: ForwardTrace | ArrayLike, position: int = 0, ax: Axes | None = None) -> Axes:
     """Draw the dot product of a position's vector with those before and after it, by offset.
 
     Behind it, pale, the same of every other position: one line where only the offset counts, a
@@ -238,9 +235,7 @@ def _table_of(source: ForwardTrace | ArrayLike) -> np.ndarray:
 
 def _check_position(position: int, table: np.ndarray) -> None:
     if not 0 <= position < len(table):
-        raise UserError(
-            f"position={position}, but there are {len(table)}; choose 0 to {len(table) - 1}"
-        )
+        raise UserError(f"position={position}, but there are {len(table)}; choose 0 to {len(table) - 1}")
 
 
 def _axes_for(ax: Axes | None, size: tuple[float, float]) -> tuple[Axes, bool]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_on, weight_colormap
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ def _table(name: str, scores: ArrayLike) -> NDArray[np.float64]:
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
         raise UserError(
-            f"the scores of {name!r} have the shape {list(table.shape)}; give finite numbers, "
-            "[query, key]"
+            f"the scores of {name!r} have the shape {list(table.shape)}; give finite numbers, [query, key]"
         )
     return table
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
 from viz_transformer.plots.labels import label, label_font
 
@@ -63,9 +63,7 @@ def plot_softmax(
     """
     row = np.asarray(scores, dtype=float) * times  # [key]
     if row.ndim != 1 or not row.size or not np.isfinite(row).all():
-        raise UserError(
-            f"scores must be a row of finite numbers such as [-3, 2], not {scores!r:.60}"
-        )
+        raise UserError(f"scores must be a row of finite numbers such as [-3, 2], not {scores!r:.60}")
     names = [str(place) for place in range(len(row))] if labels is None else list(labels)
     if len(names) != len(row):
         raise UserError(f"there are {len(row)} scores and {len(names)} labels; give one for each")
@@ -89,9 +87,7 @@ def plot_softmax(
     if slopes:
         axes[3].set_ylim(0, 0.29)
         axes[3].axhline(0.25, color="0.6", linewidth=0.8, linestyle="--")
-    told = ", ".join(
-        f"{label(name)} {weight:.3f}" for name, weight in zip(names, weights, strict=True)
-    )
+    told = ", ".join(f"{label(name)} {weight:.3f}" for name, weight in zip(names, weights, strict=True))
     set_alt_text(figure, f"Bars of scores, their exponentials and their softmax: {told}.")
     return figure
 
@@ -186,16 +182,12 @@ def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes
 def _panels(n: int, size: tuple[float, float], **spacing: Any) -> tuple[Figure, NDArray[Any]]:
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(
-        1, n, figsize=size, layout="constrained", squeeze=False, gridspec_kw=spacing
-    )
+    figure, axes = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False, gridspec_kw=spacing)
     plt.close(figure)  # shown once, by whoever gets it
     return figure, axes[0]
 
 
-def _bars(
-    ax: Axes, values: NDArray[np.float64], names: Sequence[str], colour: str, digits: int
-) -> None:
+def _bars(ax: Axes, values: NDArray[np.float64], names: Sequence[str], colour: str, digits: int) -> None:
     drawn = ax.bar(range(len(values)), values, color=colour, width=0.66)
     texts = [f"{value:.{digits}f}".replace("-", "−") for value in values]
     ax.bar_label(drawn, texts, padding=2, size=9)
@@ -206,9 +198,7 @@ def _bars(
     ax.tick_params(axis="x", length=0)
 
 
-def _two_lines(
-    ax: Axes, widths: Sequence[int], plain: Sequence[float], scaled: Sequence[float]
-) -> None:
+def _two_lines(ax: Axes, widths: Sequence[int], plain: Sequence[float], scaled: Sequence[float]) -> None:
     ax.plot(widths, plain, "o-", color=_SLOPE, markersize=4, label="q·k")
     ax.plot(widths, scaled, "s--", color=_WEIGHT, markersize=4, label="q·k / √d_k")
     ax.set_xscale("log", base=2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_on
 from viz_transformer.plots.labels import label, label_font
 
@@ -21,9 +21,7 @@ _MOST_LARGE = 8  # more have room for small names only
 _MOST_HEADS_LARGE = 4  # beside each other, before their titles touch
 
 
-def plot_split(
-    words: Sequence[str], d_model: int, n_heads: int, *, transposed: bool = True
-) -> Figure:
+def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: bool = True) -> Figure:
     """Draw how the vectors of a sentence are cut into heads.
 
     Every number is named by its word and its place, ``cat 3``, and has its word's colour. So a row

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_on, weight_colormap
 from viz_transformer.plots.labels import label, label_font
 

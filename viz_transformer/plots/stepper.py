@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_on, signed_colormap, weight_colormap
 from viz_transformer.plots.labels import label, label_font
 from viz_transformer.trace import AttentionSteps, WorkedHead, work_through

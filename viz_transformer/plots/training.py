@@ -9,7 +9,7 @@ import numpy as np
 
 from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
 from viz_transformer.plots.heads import KIND_NAMES, weights_of
 from viz_transformer.plots.labels import label, label_font, visible
@@ -201,9 +201,7 @@ def _write(ax: Axes, sides: list[_Side], sentence: int) -> None:
         y -= 0.17 + 0.08 * len(wrapped)
 
 
-def _draw_strip(
-    figure: SubFigure | Figure, side: _Side, sentence: int, kind: str, *, named: bool
-) -> None:
+def _draw_strip(figure: SubFigure | Figure, side: _Side, sentence: int, kind: str, *, named: bool) -> None:
     """Draw the chosen head at up to six moments, the one that is marked among them."""
     shown = strip_moments(len(side.run.moments), side.index)
     trace = side.run.moments[0].traces[sentence]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer.errors import UserError
-from viz_transformer.plots.alt import set_alt_text
+from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import signed_colormap
 from viz_transformer.plots.labels import label, label_font
 
@@ -22,9 +22,7 @@ _WORD, _READ, _WANTED = "#264cb3", "#c2410c", "#00695c"
 _SPECIAL, _PLAIN = "#f3e3c3", "#dbe9f5"
 
 
-def plot_ids(
-    ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes | None = None
-) -> Axes:
+def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes | None = None) -> Axes:
     """Draw a batch of ids: a row for each sentence, in each cell the token and its id.
 
     Args:
@@ -43,17 +41,14 @@ def plot_ids(
     if batch.ndim != 2 or not batch.size or batch.dtype.kind not in "iu":
         raise UserError(f"ids must be whole numbers [sentence, position], not {ids!r:.60}")
     if batch.min() < 0 or batch.max() >= len(tokens):
-        raise UserError(
-            f"ids go from 0 to {len(tokens) - 1}; these hold {batch.min()} to {batch.max()}"
-        )
+        raise UserError(f"ids go from 0 to {len(tokens) - 1}; these hold {batch.min()} to {batch.max()}")
     n_rows, n_columns = batch.shape
     if ax is None:
         ax = _new_axes((0.9 + 1.05 * n_columns, 0.9 + 0.5 * n_rows))
         padded = int((batch == pad_id).sum())
         set_alt_text(
             ax.figure,
-            f"A batch of {n_rows} sentences of {n_columns} ids; {padded} of {batch.size} cells are "
-            "padding.",
+            f"A batch of {n_rows} sentences of {n_columns} ids; {padded} of {batch.size} cells are padding.",
         )
     for row, column in np.ndindex(n_rows, n_columns):
         token = tokens[batch[row, column]]
@@ -80,9 +75,7 @@ def plot_ids(
     return ax
 
 
-def plot_nearest(
-    word: str, names: Sequence[str], cosines: ArrayLike, ax: Axes | None = None
-) -> Axes:
+def plot_nearest(word: str, names: Sequence[str], cosines: ArrayLike, ax: Axes | None = None) -> Axes:
     """Draw the tokens nearest to a word as bars of their cosines, the nearest on top.
 
     Args:
@@ -102,16 +95,12 @@ def plot_nearest(
     ax.set_yticks(range(len(values)), [label(name) for name in names], **font)
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="cosine with its vector")
-    ax.set_title(
-        f"nearest to “{label(word)}”", loc="left", weight="bold", size=11, parse_math=False
-    )
+    ax.set_title(f"nearest to “{label(word)}”", loc="left", weight="bold", size=11, parse_math=False)
     _quiet(ax)
     return ax
 
 
-def plot_likeness(
-    matrix: ArrayLike, names: Sequence[str], title: str = "", ax: Axes | None = None
-) -> Axes:
+def plot_likeness(matrix: ArrayLike, names: Sequence[str], title: str = "", ax: Axes | None = None) -> Axes:
     """Draw the cosine of every vector with every other.
 
     Args:
@@ -174,12 +163,8 @@ def plot_start(
 
     values = np.asarray(logits, dtype=float)
     if values.shape != (len(tokens),):
-        raise UserError(
-            f"logits has shape {list(values.shape)}, and there are {len(tokens)} tokens"
-        )
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(8, 3.4), layout="constrained", width_ratios=[1.7, 1]
-    )
+        raise UserError(f"logits has shape {list(values.shape)}, and there are {len(tokens)} tokens")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", width_ratios=[1.7, 1])
     plt.close(figure)  # shown once, by whoever gets it
     colours = ["#9aa3b2"] * len(values)
     colours[read], colours[wanted] = _READ, _WANTED

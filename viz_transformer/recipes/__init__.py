@@ -22,7 +22,11 @@ from viz_transformer.recipes.coreference import (
     coreference_trace,
     study_table,
 )
-from viz_transformer.recipes.positions import POSITIONS, POSITIONS_TRAINING, train_learned_positions
+from viz_transformer.recipes.learned_positions import (
+    POSITIONS,
+    POSITIONS_TRAINING,
+    train_learned_positions,
+)
 from viz_transformer.recipes.recording import (
     BUNDLED_TRAININGS,
     TRAINING_TRACE,

@@ -16,7 +16,7 @@ from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.links import GoldLinks
 from viz_transformer.model.threads import threads
-from viz_transformer.recipes.aligning import Alignment, judge_alignment
+from viz_transformer.recipes.alignment_eval import Alignment, judge_alignment
 from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, moments_for, recorded
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator

@@ -19,8 +19,8 @@ from viz_transformer.corpus.batches import batches, loosened
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.split import refuse_leaks, too_long
 from viz_transformer.errors import UserError
-from viz_transformer.recipes.curve import Look, read_curve, write_curve
-from viz_transformer.recipes.judging import validation_loss
+from viz_transformer.recipes.evaluation import validation_loss
+from viz_transformer.recipes.metrics_log import Look, read_curve, write_curve
 from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, load_training
 from viz_transformer.training import (
     Run,
@@ -171,9 +171,7 @@ def train_files(
     train = _short_enough(train, vocabulary, model.max_length, drop_long)
     validation = _short_enough(validation, vocabulary, model.max_length, drop_long)
     facts = {"data": _digest(train), "vocabulary": _sha256(vocabulary.to_json())}
-    watched = sorted(validation, key=lambda pair: len(pair.source))[len(validation) // 2 :][
-        :WATCHED
-    ]
+    watched = sorted(validation, key=lambda pair: len(pair.source))[len(validation) // 2 :][:WATCHED]
     run = Run(make_model(model, training.seed), training, device)
     average = WeightAverage(run.model)
     moments = sorted({*range(0, training.n_steps, look_every), training.n_steps})
@@ -261,9 +259,7 @@ def _short_enough(
     return [pair for number, pair in enumerate(pairs) if number not in numbers]
 
 
-def _made_by(
-    training: TrainConfig, train: Sequence[TextPair], validation: Sequence[TextPair]
-) -> str:
+def _made_by(training: TrainConfig, train: Sequence[TextPair], validation: Sequence[TextPair]) -> str:
     facts = {
         "training": asdict(training),
         "n_train": len(train),

@@ -89,14 +89,9 @@ class Recorder:
                 sentence is longer than the model reads.
         """
         self.moments = tuple(moments)
-        if (
-            not self.moments
-            or self.moments[0] < 0
-            or self.moments != tuple(sorted(set(self.moments)))
-        ):
+        if not self.moments or self.moments[0] < 0 or self.moments != tuple(sorted(set(self.moments))):
             raise UserError(
-                f"moments={self.moments!r:.60} must be steps that rise, 0 or more; "
-                "give moments_for(n_steps)"
+                f"moments={self.moments!r:.60} must be steps that rise, 0 or more; give moments_for(n_steps)"
             )
         if not pairs:
             raise UserError("there is no sentence to watch; give at least one pair")
@@ -145,9 +140,7 @@ class Recorder:
     def take_up(self, trace: TrainingTrace, step: int) -> None:
         """Keep what was recorded of the training's beginning, up to the step it goes on from."""
         self._taken |= {one.step: one for one in trace.moments if one.step <= step}
-        curve = zip(
-            trace.steps.tolist(), trace.losses.tolist(), trace.accuracies.tolist(), strict=True
-        )
+        curve = zip(trace.steps.tolist(), trace.losses.tolist(), trace.accuracies.tolist(), strict=True)
         self._curve += [point for point in curve if point[0] <= step]
 
     def hear(self, record: StepRecord) -> None:
@@ -196,9 +189,7 @@ class Recorder:
         )
 
 
-def recorded(
-    records: Iterable[StepRecord], recorder: Recorder, done: int = 0
-) -> Iterator[StepRecord]:
+def recorded(records: Iterable[StepRecord], recorder: Recorder, done: int = 0) -> Iterator[StepRecord]:
     """Yield the records of a training, and let the recorder see and hear it all.
 
     Args:

@@ -46,9 +46,7 @@ SMALL_TRAINING = TrainConfig(
 )
 #: The paper's base model, a thousand times larger than six pairs need: it learns them all, and
 #: its decoder looks at all source words alike.
-LARGE_MODEL = replace(
-    SMALL_MODEL, d_model=512, n_heads=8, n_encoder_layers=6, n_decoder_layers=6, d_ff=2048
-)
+LARGE_MODEL = replace(SMALL_MODEL, d_model=512, n_heads=8, n_encoder_layers=6, n_decoder_layers=6, d_ff=2048)
 LARGE_TRAINING = replace(SMALL_TRAINING, learning_rate=1e-4)
 
 
@@ -150,7 +148,5 @@ def _new_model(config: ModelConfig, seed: int) -> tuple[Transformer, Vocabulary]
     return make_model(replace(config, vocab_size=len(vocabulary)), seed), vocabulary
 
 
-def _steps(
-    model: Transformer, vocabulary: Vocabulary, training: TrainConfig
-) -> Iterator[StepRecord]:
+def _steps(model: Transformer, vocabulary: Vocabulary, training: TrainConfig) -> Iterator[StepRecord]:
     return fit(model, batches(SIX_PAIRS, vocabulary, training.batch_size, training.seed), training)

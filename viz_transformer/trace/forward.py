@@ -127,9 +127,7 @@ class ForwardTrace:
             UserError: if `kind` is not one of encoder, decoder, cross.
         """
         if kind not in ATTENTION_KINDS:
-            raise UserError(
-                f"unknown attention kind {kind!r}; choose one of {list(ATTENTION_KINDS)}"
-            )
+            raise UserError(f"unknown attention kind {kind!r}; choose one of {list(ATTENTION_KINDS)}")
         return getattr(self, f"{kind}_attention")
 
     def query_tokens(self, kind: str) -> tuple[str, ...]:
@@ -165,9 +163,7 @@ class ForwardTrace:
         Raises:
             FileError: if the file is missing, damaged or not a saved ForwardTrace.
         """
-        return load_trace(
-            path, "ForwardTrace", lambda tokens, arrays: cls(**tokens, **arrays), name="tokens"
-        )
+        return load_trace(path, "ForwardTrace", lambda tokens, arrays: cls(**tokens, **arrays), name="tokens")
 
 
 def _as_tokens(name: str, tokens: Sequence[str]) -> tuple[str, ...]:

@@ -72,9 +72,7 @@ class AttentionSteps:
     def __post_init__(self) -> None:
         """Convert to tuples and read-only arrays, and check every shape."""
         if self.kind not in ATTENTION_KINDS:
-            raise UserError(
-                f"unknown attention kind {self.kind!r}; choose one of {list(ATTENTION_KINDS)}"
-            )
+            raise UserError(f"unknown attention kind {self.kind!r}; choose one of {list(ATTENTION_KINDS)}")
         for name in ("query_tokens", "key_tokens", "query_reads"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _as_tokens(name, getattr(self, name)))
@@ -92,8 +90,7 @@ class AttentionSteps:
         w_q = np.asarray(self.w_q)
         if w_q.ndim != 3 or 0 in w_q.shape:
             raise UserError(
-                f"w_q has shape {list(w_q.shape)}, but it must be [head, d_model, d_head], no "
-                "axis empty"
+                f"w_q has shape {list(w_q.shape)}, but it must be [head, d_model, d_head], no axis empty"
             )
         n_heads, d_model, d_head = w_q.shape
         d_out = 0 if self.w_o is None else np.shape(self.w_o)[-1]
@@ -215,9 +212,7 @@ def work_through(
             raise UserError(f"{name}={index}, but there are {size}; choose 0 to {size - 1}")
     if not 0 < temperature < math.inf:
         raise UserError(f"temperature={temperature!r} must be a finite number above 0")
-    divisor = (math.sqrt(steps.d_head) if (steps.scale if scale is None else scale) else 1.0) * (
-        temperature
-    )
+    divisor = (math.sqrt(steps.d_head) if (steps.scale if scale is None else scale) else 1.0) * (temperature)
     allowed = steps.mask[query] if mask and steps.mask is not None else True
     every = range(steps.n_heads) if steps.w_o is not None else (head,)
     worked = {each: _attend(steps, each, query, divisor, allowed) for each in every}

@@ -17,7 +17,7 @@ def running_text(tokens: Sequence[str]) -> str:
     >>> running_text(("▁Ein", "▁Lie", "ge", "stuhl", "<eos>"))
     'Ein Liegestuhl <eos>'
 
-    The views do the same in widgets/static/text.js.
+    The views do the same in widgets/base/js/text.js.
     """
     if not any(token.startswith(_MARKS) for token in tokens):
         return " ".join(tokens)

@@ -112,9 +112,7 @@ class TrainingTrace:
             "sources": self.sources,
             "references": self.references,
             "moments": [[one.step, one.translations, one.losses] for one in self.moments],
-            "tokens": [
-                {name: getattr(trace, name) for name in _TOKENS} for trace in self.moments[0].traces
-            ],
+            "tokens": [{name: getattr(trace, name) for name in _TOKENS} for trace in self.moments[0].traces],
         }
         arrays = {"steps": self.steps, "losses": self.losses, "accuracies": self.accuracies}
         for sentence, first in enumerate(self.moments[0].traces):

@@ -77,9 +77,7 @@ class Run:
         optimisers: what steps the weights, each its own; see `make_optimisers`.
     """
 
-    def __init__(
-        self, model: Transformer, config: TrainConfig, device: str | torch.device = "cpu"
-    ) -> None:
+    def __init__(self, model: Transformer, config: TrainConfig, device: str | torch.device = "cpu") -> None:
         """Prepare to train `model` on `device` (``"cpu"``, ``"cuda"``, ``"mps"``).
 
         Raises:
@@ -169,9 +167,7 @@ class Run:
     def _losses(self, model: torch.nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         source = torch.from_numpy(batch.source).to(self.device)  # [batch, source]
         target = torch.from_numpy(batch.target).to(self.device)  # [batch, target]
-        with torch.autocast(
-            self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"
-        ):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             logits = model(source, target[:, :-1])  # [batch, target - 1, vocab]
         return token_loss(
             logits.float(), target[:, 1:], self.model.config.pad_id, self.config.label_smoothing

@@ -17,9 +17,7 @@ from viz_transformer.errors import FileError, UserError
 from viz_transformer.training.averaging import WeightAverage
 from viz_transformer.training.run import Run
 
-_DEFAULTS = {
-    each.name: each.default for kind in (ModelConfig, TrainConfig) for each in fields(kind)
-}
+_DEFAULTS = {each.name: each.default for kind in (ModelConfig, TrainConfig) for each in fields(kind)}
 #: What Adam and Muon remember of the gradients before.
 _MOMENTS = ("exp_avg", "exp_avg_sq", "momentum")
 
@@ -98,9 +96,7 @@ def load_state(
     for optimiser in run.optimisers:
         for parameter in chain.from_iterable(one["params"] for one in optimiser.param_groups):
             state = {
-                moment: kept[names[parameter]]
-                for moment, kept in moments.items()
-                if names[parameter] in kept
+                moment: kept[names[parameter]] for moment, kept in moments.items() if names[parameter] in kept
             }
             if "exp_avg" in state:
                 # Adam counts its steps per weight, as a float; not fused, always on the CPU.
@@ -117,9 +113,7 @@ def load_state(
 
 def _part(tensors: dict, part: str) -> dict:
     return {
-        name.removeprefix(f"{part}."): value
-        for name, value in tensors.items()
-        if name.startswith(f"{part}.")
+        name.removeprefix(f"{part}."): value for name, value in tensors.items() if name.startswith(f"{part}.")
     }
 
 

@@ -116,9 +116,7 @@ def make_loose_cutter(
     @lru_cache(maxsize=2**17)
     def after_a_merge(pieces: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return the pieces after each merge that could be made, the first learned first."""
-        found = sorted(
-            (ranks[pair], at) for at, pair in enumerate(pairwise(pieces)) if pair in ranks
-        )
+        found = sorted((ranks[pair], at) for at, pair in enumerate(pairwise(pieces)) if pair in ranks)
         return [(*pieces[:at], pieces[at] + pieces[at + 1], *pieces[at + 2 :]) for _, at in found]
 
     def merged(pieces: tuple[str, ...]) -> tuple[str, ...]:
@@ -135,9 +133,7 @@ def make_loose_cutter(
         return [
             index
             for piece in pieces
-            for index in (
-                [ids[piece]] if piece in ids else [ids[f"<0x{one:02X}>"] for one in piece.encode()]
-            )
+            for index in ([ids[piece]] if piece in ids else [ids[f"<0x{one:02X}>"] for one in piece.encode()])
         ]
 
     def cut(word: str) -> tuple[int, ...]:

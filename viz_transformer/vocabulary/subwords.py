@@ -100,11 +100,7 @@ class Subwords(Tokeniser):
 
     def __eq__(self, other: object) -> bool:
         """Equal vocabularies cut every text into the same ids."""
-        return (
-            isinstance(other, Subwords)
-            and self.tokens == other.tokens
-            and self._merges == other._merges
-        )
+        return isinstance(other, Subwords) and self.tokens == other.tokens and self._merges == other._merges
 
     def words(self, side: Side = "source") -> tuple[str, ...]:
         """Return what may stand in a sentence of either side: all pieces, without the bytes."""

@@ -133,8 +133,7 @@ COPIED = mended(
         Wrong(
             "a wide beam finds all",
             _search(_forget),
-            "Nothing is found at all: a hypothesis that has ended leaves the beam, and nobody has "
-            "noted it.",
+            "Nothing is found at all: a hypothesis that has ended leaves the beam, and nobody has noted it.",
         ),
         Wrong("a wide beam finds all", _search(_note_the_first)),
     ),

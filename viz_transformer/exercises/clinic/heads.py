@@ -254,8 +254,7 @@ EXERCISES = (
         (
             "Trace the shapes: what are the axes before the merge, and which two of them must "
             "stand next to each other to become d_model?",
-            "First [batch, position, head, d_head], by one transpose; then the last two axes "
-            "become one.",
+            "First [batch, position, head, d_head], by one transpose; then the last two axes become one.",
         ),
     ),
     Exercise(

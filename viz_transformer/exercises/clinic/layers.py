@@ -34,16 +34,12 @@ class _Block(nn.Module):
         super().__init__()
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=self.batch_first)
         self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
-        self.feed_forward = nn.Sequential(
-            nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model)
-        )
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
 
     def attend(self, x: Tensor, may_not: Tensor | None, padding: Tensor | None) -> Any:
         return self.attention(x, x, x, attn_mask=may_not, key_padding_mask=padding)[0]
 
-    def forward(
-        self, x: Tensor, may_not: Tensor | None = None, padding: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, may_not: Tensor | None = None, padding: Tensor | None = None) -> Tensor:
         x = self.norm_1(x + self.attend(x, may_not, padding))
         return self.norm_2(x + self.feed_forward(x))
 
@@ -268,8 +264,7 @@ EXERCISES = (
         (
             "Mend the error first, then ask the leak meter, once between sentences and once "
             "between positions.",
-            "output, weights = self.attention(…); batch_first=True; attn_mask= and "
-            "key_padding_mask=.",
+            "output, weights = self.attention(…); batch_first=True; attn_mask= and key_padding_mask=.",
         ),
     ),
     Exercise(

@@ -155,9 +155,7 @@ EMPTY_ROW = mended(
             "The sentence of padding still gets NaN: its weights add up to 0, and 0 divided by 0 "
             "is no number. Ask first whether the row may see anything.",
         ),
-        Property(
-            "rows sum to one", _rows_sum_to_one, "A row that may see something must add up to 1."
-        ),
+        Property("rows sum to one", _rows_sum_to_one, "A row that may see something must add up to 1."),
         Property(
             "gradients are finite",
             _gradients_are_finite,
@@ -204,8 +202,7 @@ EXERCISES = (
         "A sentence of nothing",
         EMPTY_ROW,
         (
-            "Follow the third sentence by hand: its weights times its mask, their sum, their "
-            "quotient.",
+            "Follow the third sentence by hand: its weights times its mask, their sum, their quotient.",
             "Put a very low but finite number, torch.finfo(scores.dtype).min, where the mask says "
             "no, before the softmax. Then let mask.any(-1, keepdim=True) empty the rows that may "
             "see nothing.",

@@ -224,8 +224,7 @@ EXERCISES = (
         (
             "Write down the shapes of both sides of the + with n_q = 2 and n_k = 3. What shape "
             "should their sum have?",
-            "Wanted is [batch, n_q, n_k, d_a]. So the queries come as [batch, n_q, 1, d_a]; and "
-            "the keys?",
+            "Wanted is [batch, n_q, n_k, d_a]. So the queries come as [batch, n_q, 1, d_a]; and the keys?",
         ),
     ),
 )

@@ -79,8 +79,7 @@ def mended(
     def judge(answer: Any) -> Check:
         if not callable(answer):
             raise UnusableError(
-                f"Give the function or the class itself, without calling it; this is "
-                f"{named(answer)}."
+                f"Give the function or the class itself, without calling it; this is {named(answer)}."
             )
         _warm_up()
         for each in properties:

@@ -123,8 +123,7 @@ WRONG_SLOT = mended(
         Wrong("the past is seen", _itself_alone),
         Wrong("any batch, any length", _fixed_size),
     ),
-    "A mask of who may look at whom goes to attn_mask, one of which words are none to "
-    "key_padding_mask.",
+    "A mask of who may look at whom goes to attn_mask, one of which words are none to key_padding_mask.",
     lambda causal: causal(_attention(), vectors(4, 4, 8)),
 )
 
@@ -134,9 +133,7 @@ WRONG_SLOT = mended(
 def _masks(cross: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
     """Return a maker of the decoder's masks; `cross` makes that of cross-attention."""
 
-    def decoder_masks(
-        source_ids: Tensor, target_ids: Tensor, pad_id: int = 0
-    ) -> tuple[Tensor, Tensor]:
+    def decoder_masks(source_ids: Tensor, target_ids: Tensor, pad_id: int = 0) -> tuple[Tensor, Tensor]:
         causal = ~_future(target_ids.shape[1])  # [query, key]
         source, target = source_ids != pad_id, target_ids != pad_id
         return target[:, None, None] & causal, cross(source, target)
@@ -215,9 +212,7 @@ def _copies_the_source(model: nn.Module, source: Tensor, target: Tensor, pad_id:
     return _loss(model(source, source), source, pad_id)
 
 
-def _reads_what_it_writes(
-    model: nn.Module, source: Tensor, target: Tensor, pad_id: int = 0
-) -> Tensor:
+def _reads_what_it_writes(model: nn.Module, source: Tensor, target: Tensor, pad_id: int = 0) -> Tensor:
     return _loss(model(source, target), target, pad_id)
 
 
@@ -287,8 +282,7 @@ EXERCISES = (
         "The answer stands in the question",
         NEXT_WORD,
         (
-            "Name three things: what the encoder reads, what the decoder reads, what it is to "
-            "write.",
+            "Name three things: what the encoder reads, what the decoder reads, what it is to write.",
             "target[:, :-1] is the target without its last word, target[:, 1:] without its first.",
         ),
     ),

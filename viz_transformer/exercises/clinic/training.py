@@ -69,9 +69,7 @@ _VOCAB, _WIDTH = 1000, 256
 _Make = Callable[[int, int], Any]
 
 
-def start_loss(
-    logits: Callable[[Tensor], Tensor], vocab_size: int = _VOCAB, d_model: int = _WIDTH
-) -> float:
+def start_loss(logits: Callable[[Tensor], Tensor], vocab_size: int = _VOCAB, d_model: int = _WIDTH) -> float:
     """Return the loss of a model that knows nothing: any vector, and any word that is wanted.
 
     Args:

@@ -129,8 +129,7 @@ BLOCKS = (
                 ),
                 Mistake(
                     _no_first_sum,
-                    "The sum around attention is missing: its output is to be added to x before "
-                    "norm_1.",
+                    "The sum around attention is missing: its output is to be added to x before norm_1.",
                 ),
                 Mistake(
                     _no_second_sum,

@@ -21,9 +21,7 @@ def _two_sentences(rng: np.random.Generator) -> tuple[Any, ...]:
     return tuple(torch.tensor(rng.normal(size=shape), dtype=torch.float32) for shape in shapes)
 
 
-def _attention(
-    query: Any, key: Any, value: Any, scale: float = _D_HEAD**-0.5, axis: int = -1
-) -> Any:
+def _attention(query: Any, key: Any, value: Any, scale: float = _D_HEAD**-0.5, axis: int = -1) -> Any:
     return (query @ key.T * scale).softmax(axis) @ value
 
 
@@ -74,17 +72,14 @@ MEETING = (
                 ),
                 Mistake(
                     [4, 7, 16],
-                    "Nearly: the first axis counts the sentences, and it is there even if there is "
-                    "only one.",
+                    "Nearly: the first axis counts the sentences, and it is there even if there is only one.",
                 ),
             ),
             right="One key for each word that was read, in each head.",
         ),
         (
-            "Set the view to these sizes as nearly as it goes, and read the box of "
-            "cross-attention.",
-            "The keys come from the memory, which has 7 vectors of 64 numbers; 4 heads share "
-            "these.",
+            "Set the view to these sizes as nearly as it goes, and read the box of cross-attention.",
+            "The keys come from the memory, which has 7 vectors of 64 numbers; 4 heads share these.",
         ),
     ),
     Exercise(
@@ -121,8 +116,7 @@ MEETING = (
                 ),
                 Mistake(
                     _looking("x", "memory", "memory", scale=1.0),
-                    "Everything comes from the right place, but the scores are not divided by "
-                    "√d_k.",
+                    "Everything comes from the right place, but the scores are not divided by √d_k.",
                 ),
                 Mistake(
                     _looking("x", "memory", "memory", scale=_D_MODEL**-0.5),

@@ -87,8 +87,7 @@ NUMBERS = (
                 ),
                 Mistake(
                     _encoder_layer(n_norms=0),
-                    "The two LayerNorms are missing: a gain and a bias for each of the 512 "
-                    "numbers.",
+                    "The two LayerNorms are missing: a gain and a bias for each of the 512 numbers.",
                 ),
                 Mistake(
                     _encoder_layer(n_norms=1),
@@ -104,13 +103,11 @@ NUMBERS = (
                 ),
                 Mistake(
                     _encoder_layer(matrices=1),
-                    "Attention has four matrices: for queries, keys, values, and to join the "
-                    "heads.",
+                    "Attention has four matrices: for queries, keys, values, and to join the heads.",
                 ),
             ),
             tolerance=_EXACT,
-            right="1,048,576 in attention, 2,099,712 in the feed-forward network, 2,048 in the "
-            "norms.",
+            right="1,048,576 in attention, 2,099,712 in the feed-forward network, 2,048 in the norms.",
         ),
         (
             "Attention: four matrices of 512 × 512. Feed-forward: 512 × 2048, 2048 biases, "
@@ -127,13 +124,11 @@ NUMBERS = (
             (
                 Mistake(
                     _counting(n_attentions=1, n_norms=2),
-                    "Your decoder layer is an encoder layer: cross-attention and its norm are "
-                    "missing.",
+                    "Your decoder layer is an encoder layer: cross-attention and its norm are missing.",
                 ),
                 Mistake(
                     _counting(n_norms=2),
-                    "Your decoder layer has both attentions, but there are three norms: one after "
-                    "each part.",
+                    "Your decoder layer has both attentions, but there are three norms: one after each part.",
                 ),
                 Mistake(
                     _counting(n_attentions=1),

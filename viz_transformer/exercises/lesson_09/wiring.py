@@ -71,8 +71,7 @@ def _wrong_argument(name: str, given: Any, was_given: bool) -> str:
 _WRONG_ARGUMENTS = (
     Mistake(
         {**_WANTED, "num_encoder_layers": 1024, "dim_feedforward": 3},
-        "num_encoder_layers is the number of encoder layers, and you set it to 1024: see what is "
-        "asked for.",
+        "num_encoder_layers is the number of encoder layers, and you set it to 1024: see what is asked for.",
     ),
     Mistake(
         _without("batch_first"),

@@ -70,8 +70,7 @@ DRAWING = (
                 ),
                 Mistake(
                     _kept,
-                    "The right words are kept, but they no longer sum to 1. Divide by what is "
-                    "left.",
+                    "The right words are kept, but they no longer sum to 1. Divide by what is left.",
                 ),
                 Mistake(
                     _sorted_top_p,

@@ -39,8 +39,7 @@ SCORES = (
             (
                 Mistake(
                     lambda log_prob, n_words, penalty: log_prob / ((5 + n_words) / 6) ** penalty,
-                    "You counted the words alone. <eos> is a token of the text, too: n is one "
-                    "more.",
+                    "You counted the words alone. <eos> is a token of the text, too: n is one more.",
                 ),
                 Mistake(
                     lambda log_prob, n_words, penalty: log_prob * ((6 + n_words) / 6) ** penalty,
@@ -60,9 +59,7 @@ SCORES = (
                     "it. Here the base is (5 + n) / 6.",
                 ),
                 Mistake(
-                    lambda log_prob, n_words, penalty: (
-                        log_prob / (5 + (n_words + 1) / 6) ** penalty
-                    ),
+                    lambda log_prob, n_words, penalty: log_prob / (5 + (n_words + 1) / 6) ** penalty,
                     "Only n was divided by 6. In the formula the whole of 5 + n is.",
                 ),
                 Mistake(
@@ -87,8 +84,7 @@ SCORES = (
             (
                 Mistake(
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        math.log(longer_log_prob / log_prob)
-                        / math.log((5 + longer_n_words) / (5 + n_words))
+                        math.log(longer_log_prob / log_prob) / math.log((5 + longer_n_words) / (5 + n_words))
                     ),
                     "Nearly: you counted the words alone. <eos> is a token of each text, too.",
                 ),
@@ -107,8 +103,7 @@ SCORES = (
                 ),
                 Mistake(
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        math.log(longer_log_prob / log_prob)
-                        / math.log((1 + longer_n_words) / (1 + n_words))
+                        math.log(longer_log_prob / log_prob) / math.log((1 + longer_n_words) / (1 + n_words))
                     ),
                     "The 5 of the norm is missing: its base is (5 + n) / 6.",
                 ),
@@ -116,13 +111,11 @@ SCORES = (
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
                         1 / _tie(log_prob, n_words, longer_log_prob, longer_n_words)
                     ),
-                    "Your fraction is upside down: the log-probabilities stand above, the lengths "
-                    "below.",
+                    "Your fraction is upside down: the log-probabilities stand above, the lengths below.",
                 ),
                 Mistake(
                     lambda log_prob, n_words, longer_log_prob, longer_n_words: (
-                        (log_prob - longer_log_prob)
-                        / math.log((6 + longer_n_words) / (6 + n_words))
+                        (log_prob - longer_log_prob) / math.log((6 + longer_n_words) / (6 + n_words))
                     ),
                     "You took the difference of the log-probabilities. The scores are equal when "
                     "their *ratio* is that of the norms.",

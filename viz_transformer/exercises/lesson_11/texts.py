@@ -49,8 +49,7 @@ TEXTS = (
             (
                 Mistake(
                     math.exp(_NATS),
-                    "That is the probability, the product of the three. Its natural logarithm is "
-                    "asked for.",
+                    "That is the probability, the product of the three. Its natural logarithm is asked for.",
                 ),
                 Mistake(
                     _NATS - math.log(_BUENOS_DIAS[2]),
@@ -59,8 +58,7 @@ TEXTS = (
                 ),
                 Mistake(
                     _NATS / 3,
-                    "That is the mean of the three logarithms. The logarithm of a product is their "
-                    "sum.",
+                    "That is the mean of the three logarithms. The logarithm of a product is their sum.",
                 ),
                 Mistake(
                     -_NATS,
@@ -76,8 +74,7 @@ TEXTS = (
                 ),
                 Mistake(
                     math.log(sum(_BUENOS_DIAS)),
-                    "You added the probabilities. One word *and* then the next: they are "
-                    "multiplied.",
+                    "You added the probabilities. One word *and* then the next: they are multiplied.",
                 ),
             ),
             unit="nats",
@@ -121,14 +118,12 @@ TEXTS = (
             ),
             tolerance=0.04,
             unit="nats",
-            right="It misses the beam by 0.21 nats. In a search it takes little to be lost for "
-            "good.",
+            right="It misses the beam by 0.21 nats. In a search it takes little to be lost for good.",
         ),
         (
             "In the view, set the beam width to 2, go to step 2, and choose the <eos> that is "
             "marked as pruned.",
-            "In Python: search.beam_width = 2; each candidate has token, status, reason and "
-            "margin.",
+            "In Python: search.beam_width = 2; each candidate has token, status, reason and margin.",
         ),
     ),
 )

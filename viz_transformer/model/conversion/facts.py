@@ -42,9 +42,7 @@ def read_facts(*stacks: tuple[nn.Module, type[TorchStack]]) -> Facts:
             )
         if not len(stack.layers):
             raise UserError(f"the {wanted.__name__} has no layers; make it with at least one")
-    found = {
-        _read_layer(layer, _LAYERS[wanted]) for stack, wanted in stacks for layer in stack.layers
-    }
+    found = {_read_layer(layer, _LAYERS[wanted]) for stack, wanted in stacks for layer in stack.layers}
     if len(found) > 1:
         raise UserError(
             f"the layers differ from each other, {_differences(found)}; "
@@ -70,9 +68,7 @@ def check_positional(positional: Positional) -> None:
 
 
 def _differences(found: set[Facts]) -> str:
-    values = {
-        name: sorted({getattr(facts, name) for facts in found}, key=repr) for name in Facts._fields
-    }
+    values = {name: sorted({getattr(facts, name) for facts in found}, key=repr) for name in Facts._fields}
     return ", ".join(
         " or ".join(f"{name}={value!r}" for value in several)
         for name, several in values.items()
@@ -100,9 +96,7 @@ def _check_final_norm(stack: TorchStack, facts: Facts) -> None:
 def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> Facts:
     # Nor a subclass of it: what its own `forward` may do, ours would not.
     if type(layer) is not wanted:
-        raise UserError(
-            f"the layer {type(layer).__name__} cannot be mapped; use torch.nn.{wanted.__name__}"
-        )
+        raise UserError(f"the layer {type(layer).__name__} cannot be mapped; use torch.nn.{wanted.__name__}")
     if layer.linear1.bias is None:
         raise UserError(
             "a layer with bias=False cannot be mapped, as our feed-forward network and LayerNorm "
@@ -147,6 +141,5 @@ def _read_activation(activation: object) -> Activation:
     if activation is F.silu or isinstance(activation, nn.SiLU):
         return "silu"
     raise UserError(
-        f"the activation {activation} cannot be mapped; "
-        "make the layer with activation='relu' or 'gelu'"
+        f"the activation {activation} cannot be mapped; make the layer with activation='relu' or 'gelu'"
     )

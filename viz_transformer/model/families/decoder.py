@@ -9,7 +9,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.model.attention import Attention, KeysValues, attend, attend_fused
 from viz_transformer.model.cache import TextCache
 from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
-from viz_transformer.model.initial import initialise
+from viz_transformer.model.init_weights import initialise
 from viz_transformer.model.inputs import check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
 from viz_transformer.model.masks import causal_mask
@@ -41,9 +41,7 @@ class DecoderOnly(nn.Module):
             self.output_bias = nn.Parameter(torch.zeros(config.vocab_size))
         self.apply(initialise)
 
-    def forward(
-        self, target_ids: Int[Tensor, "batch target"]
-    ) -> Float[Tensor, "batch target vocab"]:
+    def forward(self, target_ids: Int[Tensor, "batch target"]) -> Float[Tensor, "batch target vocab"]:
         """Score, at every position, each word of the vocabulary as the next one.
 
         Args:
@@ -58,9 +56,7 @@ class DecoderOnly(nn.Module):
         """
         return self.logits(self.decode(target_ids))
 
-    def decode(
-        self, target_ids: Int[Tensor, "batch target"]
-    ) -> Float[Tensor, "batch target d_model"]:
+    def decode(self, target_ids: Int[Tensor, "batch target"]) -> Float[Tensor, "batch target d_model"]:
         """Return the vectors [batch, target, d_model] from which the words are scored.
 
         Raises:
@@ -134,9 +130,7 @@ class DecoderOnly(nn.Module):
         check_ids("target_ids", target_ids, config.vocab_size, length, start, device)
         return self.embedding(target_ids, interventions=interventions, start=start)
 
-    def logits(
-        self, x: Float[Tensor, "batch target d_model"]
-    ) -> Float[Tensor, "batch target vocab"]:
+    def logits(self, x: Float[Tensor, "batch target d_model"]) -> Float[Tensor, "batch target vocab"]:
         """Compare each of the vectors with the output vector of every word."""
         words = self.embedding.words if self.config.tie_embeddings else self.output
         return F.linear(x, words.weight, self.output_bias if self.config.output_bias else None)

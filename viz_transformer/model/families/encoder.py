@@ -10,7 +10,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
-from viz_transformer.model.initial import initialise
+from viz_transformer.model.init_weights import initialise
 from viz_transformer.model.inputs import check_ids, check_segments
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
 from viz_transformer.model.output import ModelOutput
@@ -108,9 +108,7 @@ class EncoderOnly(nn.Module):
             UserError: if the model has no classification head.
         """
         if not self.config.n_classes:
-            raise UserError(
-                "the model has no classification head; make it with n_classes=2 or more"
-            )
+            raise UserError("the model has no classification head; make it with n_classes=2 or more")
         return self.classifier(self.dropout(self.pool(x)))  # [batch, classes]
 
     def padding_mask(

@@ -25,9 +25,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.words = nn.Embedding(config.vocab_size, config.d_model)
         self.positions = make_positions(config)
-        self.segments = (
-            nn.Embedding(config.n_segments, config.d_model) if config.n_segments else None
-        )
+        self.segments = nn.Embedding(config.n_segments, config.d_model) if config.n_segments else None
         self.scale = embedding_scale(config)
         norm = config.embedding_norm
         self.norm = nn.LayerNorm(config.d_model, config.layer_norm_eps) if norm else nn.Identity()

@@ -37,8 +37,7 @@ def check_class(model: nn.Module, known: tuple[str, ...]) -> None:
         base = getattr(model, "base_model_prefix", "")
         inside = f"; its inner model can, as model.{base}" if hasattr(model, base) else ""
         raise UserError(
-            f"a {type(model).__name__} cannot be mapped; of this type, {', '.join(known)} can"
-            f"{inside}"
+            f"a {type(model).__name__} cannot be mapped; of this type, {', '.join(known)} can{inside}"
         )
 
 

@@ -48,9 +48,7 @@ class HeadChange:
         if self.pattern is not None and not isinstance(self.pattern, str):
             object.__setattr__(self, "pattern", _rows(self.pattern))
         elif self.pattern not in (None, "uniform"):
-            raise UserError(
-                f"pattern={self.pattern!r} is unknown; give 'uniform', or rows [query, key]"
-            )
+            raise UserError(f"pattern={self.pattern!r} is unknown; give 'uniform', or rows [query, key]")
 
 
 @dataclass(frozen=True, kw_only=True)

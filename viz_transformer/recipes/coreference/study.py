@@ -154,9 +154,7 @@ def study_row(made: CoreferenceModel) -> StudyRow:
 
 def _it_attention(weights: Tensor) -> ItAttention:
     """Keep the nouns' part of mean weights [layer, head, key]."""
-    animal, place = (
-        tuple(tuple(heads) for heads in weights[..., key].tolist()) for key in (ANIMAL, PLACE)
-    )
+    animal, place = (tuple(tuple(heads) for heads in weights[..., key].tolist()) for key in (ANIMAL, PLACE))
     return ItAttention(animal, place)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.explorer.shown import Shown
+from viz_transformer.widgets.explorer.trace_view import Shown
 
 #: The type of the weights of a large trace on their way: off by 0.00025 at most.
 SENT_AS = np.dtype("<f2")

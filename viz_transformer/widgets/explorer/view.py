@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.bundle import bundle
-from viz_transformer.widgets.explorer.data import Head, is_whole, pack_shown
+from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.explorer.payload import Head, is_whole, pack_shown
 from viz_transformer.widgets.explorer.requests import SENT_AS, questions, reply
-from viz_transformer.widgets.explorer.selection import Selection
-from viz_transformer.widgets.explorer.shown import Shown
-from viz_transformer.widgets.view import styles
+from viz_transformer.widgets.explorer.trace_view import Shown
+from viz_transformer.widgets.explorer.traits import Selection
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,12 +62,10 @@ class AttentionExplorer(Selection):
     changes nothing. A change of `kind` or `trace` keeps as much of the selection as still fits.
     """
 
-    _esm = bundle("explorer.js")
-    _css = styles("explorer.css")
+    _esm = bundle(__file__)
+    _css = styles(__file__)
 
-    data = traitlets.Dict(help="tokens and weights as the page reads them; see `pack`").tag(
-        sync=True
-    )
+    data = traitlets.Dict(help="tokens and weights as the page reads them; see `pack`").tag(sync=True)
 
     def __init__(
         self,

@@ -40,9 +40,7 @@ def plain_steps(given: Any) -> list[Step]:
         if not isinstance(caption, str):
             raise UserError(f"step {number}: caption is {_short(caption)}; give a text")
         if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
-            raise UserError(
-                f"step {number}: state is {_short(state)}; give the view's traits by name"
-            )
+            raise UserError(f"step {number}: state is {_short(state)}; give the view's traits by name")
         steps.append({"caption": caption, "state": dict(state)})
     return steps
 
@@ -76,9 +74,7 @@ def read_steps(path: str | os.PathLike[str], view: str) -> list[Step]:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise FileError(
-            f"cannot read the tour {name}: {reason}; tour.save(path) writes one"
-        ) from error
+        raise FileError(f"cannot read the tour {name}: {reason}; tour.save(path) writes one") from error
     try:
         tour = json.loads(text)
     except ValueError as error:

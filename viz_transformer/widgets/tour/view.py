@@ -12,10 +12,10 @@ import traitlets
 from ipywidgets import widget_serialization
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.bundle import bundle
+from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.view import Index, SelectionError, View
 from viz_transformer.widgets.tour.states import chosen_names, looking_at, state_of, take_up
 from viz_transformer.widgets.tour.steps import Step, plain_steps, read_steps, write_steps
-from viz_transformer.widgets.view import Index, SelectionError, View, styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,8 +44,8 @@ class Tour(View):
     changes nothing.
     """
 
-    _esm = bundle("tour.js")
-    _css = styles("tour.css")
+    _esm = bundle(__file__)
+    _css = styles(__file__)
 
     view = traitlets.Instance(View, help="the view that is stepped through").tag(
         sync=True, **widget_serialization
@@ -158,9 +158,7 @@ def _checked(view: View, given: Any, known: set[str]) -> list[Step]:
         try:
             text = json.dumps(step["state"], sort_keys=True, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise UserError(
-                f"step {number}: its state cannot be written as JSON: {error}"
-            ) from None
+            raise UserError(f"step {number}: its state cannot be written as JSON: {error}") from None
         if text in known:
             continue
         try:
@@ -172,9 +170,7 @@ def _checked(view: View, given: Any, known: set[str]) -> list[Step]:
     return steps
 
 
-def tour(
-    view: View, steps: Sequence[Mapping[str, Any]] | str | os.PathLike[str] | None = None
-) -> Tour:
+def tour(view: View, steps: Sequence[Mapping[str, Any]] | str | os.PathLike[str] | None = None) -> Tour:
     """Return a guided tour through a view: its states with captions, stepped with the arrow keys.
 
     Args:

@@ -1,0 +1,1 @@
+"""What tests share: traces made by hand, pages to drive, lessons to run."""

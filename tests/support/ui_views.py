@@ -1,0 +1,61 @@
+"""One of each view, from a live translator, for the tests that hold for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from matplotlib.figure import Figure
+
+from tests.support.hand_made_traces import hostile_trace, make_trace
+from tests.support.hand_made_trainings import make_training
+from viz_transformer import labs
+from viz_transformer.plots import plot_softmax
+from viz_transformer.translator import load_translator
+from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.beam_stepper.view import BeamStepper
+from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.figure_lab.view import figure_lab
+from viz_transformer.widgets.tour import tour
+from viz_transformer.widgets.training_scrubber.view import watch_training
+
+SENTENCE = "the black cat sleeps"
+
+TOUR = [
+    {"caption": "Where “gato” looks.", "state": {"layer": 1, "head": 2, "query": 1}},
+    {"caption": "The encoder.", "state": {"kind": "encoder", "layer": 0, "head": 0, "query": None}},
+]
+
+
+def sharpened(times: int) -> Figure:
+    """Draw two scores and their weights."""
+    return plot_softmax([0.0, float(times)], ["black", "cat"])
+
+
+#: Each kind of view, in each state that looks unlike the others.
+EVERY_VIEW: dict[str, Callable[[], View]] = {
+    "explorer": lambda: explore(make_trace(), query=1, key=2),
+    "explorer of hostile tokens": lambda: explore(hostile_trace(), query=0),
+    "stepper by hand": labs.thinking_machines,
+    "stepper": lambda: labs.attention_stepper(load_translator(), SENTENCE),
+    "mask lab": lambda: labs.mask_lab(load_translator()),
+    "position lab": lambda: labs.position_lab(load_translator()),
+    "head lab": lambda: labs.head_lab(load_translator(), SENTENCE),
+    "beam stepper": lambda: labs.beam_stepper(load_translator()),
+    "beam stepper of draws": lambda: BeamStepper(load_translator().sample(SENTENCE, 2.0)),
+    "tour": lambda: tour(explore(make_trace()), TOUR),
+    "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
+    "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
+}
+
+
+def class_names(view: type[View] = View) -> Iterator[str]:
+    """The name of every class of view that the package has and that no other one builds upon.
+
+    Traitlets gives each widget a class of its own, beneath the one that it is made of and with its
+    name: those count as one.
+    """
+    others = [each for each in view.__subclasses__() if each.__name__ != view.__name__]
+    if not others and view.__module__.startswith("viz_transformer."):
+        yield view.__name__
+    for other in others:
+        yield from class_names(other)

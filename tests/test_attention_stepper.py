@@ -1,0 +1,218 @@
+"""The attention stepper: its state, what it sends, its live model, and JavaScript's numbers."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import viz_transformer as vt
+from tests.support.attention_steps import barred_steps, random_steps
+from tests.support.hand_made_traces import HOSTILE
+from tests.support.javascript import module_url
+from tools.ensure import find_node
+from viz_transformer.labs import attention_steps
+from viz_transformer.trace import AttentionSteps, work_through
+from viz_transformer.widgets.attention_stepper.view import AttentionStepper, pack
+from viz_transformer.widgets.base.view import SelectionError
+
+ROOT = Path(__file__).parents[1]
+TEXT = "the black cat sleeps"
+
+
+@pytest.fixture
+def view(translator) -> AttentionStepper:
+    return vt.attention_stepper(translator, TEXT, kind="decoder", layer=1, head=2, query="negro")
+
+
+def test_the_first_choices(view: AttentionStepper, translator) -> None:
+    assert (view.kind, view.layer, view.head, view.query, view.step) == ("decoder", 1, 2, 2, 0)
+    assert (view.scale, view.mask, view.temperature) == (True, True, 1)
+    assert (view.key, view.column) == (None, None)
+    assert view.live
+    assert view.steps.query_tokens[view.query] == "negro"
+    kinds = ("encoder", "decoder", "cross")
+    assert view.places == [[kind, layer] for kind in kinds for layer in (0, 1)]
+    assert vt.attention_stepper(translator, TEXT).kind == "cross"
+    assert not vt.thinking_machines().live
+
+
+def test_the_switches_of_interventions_are_those_of_the_view(translator) -> None:
+    changed = vt.Interventions(scale=False, temperature=2)
+    view = vt.attention_stepper(translator, TEXT, kind="encoder", interventions=changed)
+    assert (view.scale, view.temperature) == (False, 2.0)
+    theirs = translator.trace(TEXT, interventions=changed).encoder_attention
+    assert np.allclose(view.worked().weights, theirs[0, 0, 1], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("step", 11), ("head", 4), ("query", 5), ("key", -1), ("column", 64), ("temperature", 0.0)],
+)
+def test_what_is_not_there_is_refused(view: AttentionStepper, name: str, value: Any) -> None:
+    before = getattr(view, name)
+    with pytest.raises(SelectionError, match=f"{name}={value}"):
+        setattr(view, name, value)
+    assert getattr(view, name) == before
+
+
+def test_another_sentence_or_layer_can_be_set(view: AttentionStepper, translator) -> None:
+    view.query = 4
+    view.text = "the dog runs"
+    assert view.steps.query_tokens == ("el", "perro", "corre", "<eos>")
+    assert view.query == 3
+    view.kind = "cross"
+    view.layer = 0
+    assert (view.data["text"], view.data["kind"], view.data["layer"]) == (
+        "the dog runs",
+        "cross",
+        0,
+    )
+    trace = translator.trace("the dog runs")
+    assert np.allclose(view.worked().weights, trace.cross_attention[0, 2, 3], atol=1e-5)
+
+
+def test_what_cannot_be_shown_leaves_all_as_it_was(view: AttentionStepper) -> None:
+    steps, data = view.steps, view.data
+    for name, value in (("text", "the dragon"), ("kind", "both"), ("layer", 2)):
+        with pytest.raises(vt.UserError, match=str(value).split()[-1]):
+            setattr(view, name, value)
+    assert (view.text, view.kind, view.layer) == (TEXT, "decoder", 1)
+    assert view.steps is steps
+    assert view.data == data
+    dead = vt.thinking_machines()
+    with pytest.raises(SelectionError, match="no live model"):
+        dead.text = "other words"
+    assert dead.text == "thinking machines"
+
+
+def test_the_page_asks_and_then_sets_all_three(view: AttentionStepper) -> None:
+    """As the page does: one question, and one message with the answer's place."""
+    asked = {"text": "the dog runs", "kind": "cross", "layer": 0}
+    reply = view.answer(asked)
+    assert reply == pack(view._ask(**asked), "the dog runs")
+    assert view.text == TEXT  # an answer changes nothing
+    view.set_state({**asked, "query": 1})
+    assert (view.text, view.kind, view.layer, view.query) == ("the dog runs", "cross", 0, 1)
+    assert view.data == reply
+    with pytest.raises(vt.UserError, match="dragon"):
+        view.answer({"text": "the dragon", "kind": "cross", "layer": 0})
+
+
+def test_a_page_carries_the_other_layers(view: AttentionStepper) -> None:
+    questions = view.questions()
+    assert len(questions) == 5
+    assert {"text": TEXT, "kind": "cross", "layer": 0} in questions
+    assert view.answer(questions[0])["kind"] == "encoder"
+    assert vt.thinking_machines().questions() == []
+
+
+def test_what_is_sent_is_what_python_has() -> None:
+    steps = barred_steps()
+    sent = pack(steps, "words")
+    for name in ("x", "memory", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o"):
+        array = getattr(steps, name)
+        assert np.array_equal(np.frombuffer(sent[name], "<f4").reshape(array.shape), array)
+    assert np.array_equal(np.frombuffer(sent["mask"], np.uint8).reshape(3, 4) == 1, steps.mask)
+    plain = pack(random_steps(4, 4, kind="encoder", bias=False))
+    assert [plain[name] for name in ("memory", "b_q", "b_o", "mask", "reads")] == [None] * 5
+
+
+def test_the_twin_and_its_words_are_of_the_state(view: AttentionStepper) -> None:
+    view.mask, view.temperature = False, 2.0
+    figure = view.figure()
+    images = [ax.images[0].get_array() for ax in figure.axes]
+    assert len(images) == len(view.steps.steps)
+    weights = images[view.steps.steps.index("weights")]
+    assert np.allclose(weights[0], view.worked().weights)
+    assert figure.alt_text == view.alt_text()
+    best = view.steps.key_tokens[int(view.worked().weights.argmax())]
+    assert f"Its largest weights: {best}" in view.alt_text()
+    nothing = AttentionStepper(barred_steps(), traits={"query": 1})
+    assert "look at nothing" in nothing.alt_text()
+    nothing.figure()
+
+
+def test_hostile_words_are_drawn_and_sent() -> None:
+    n = len(HOSTILE)
+    steps = random_steps(n, n, kind="encoder", query_tokens=HOSTILE, key_tokens=HOSTILE)
+    view = AttentionStepper(steps, text=HOSTILE[0])
+    json.dumps([view.data["queries"], view.text]).encode("utf-8")
+    figure = view.figure()
+    figure.canvas.draw()
+
+
+def test_only_layers_are_shown() -> None:
+    with pytest.raises(vt.UserError, match="shows AttentionSteps, not list"):
+        AttentionStepper([1, 2])
+
+
+SCRIPT = """
+import {{ readFileSync }} from "node:fs";
+const {{ unpackSteps, workThrough }} = await import("{attention_math}");
+const {{ data, chosen }} = JSON.parse(readFileSync(0, "utf-8"));
+const bytes = (value) => {{
+  const text = atob(value.base64);
+  return new DataView(Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer);
+}};
+const layer = unpackSteps(Object.fromEntries(Object.entries(data).map(
+  ([name, value]) => [name, value?.base64 === undefined ? value : bytes(value)])));
+console.log(JSON.stringify(chosen.map((each) => {{
+  const worked = workThrough(layer, each);
+  const plain = (value) => (Number.isFinite(value) ? value : String(value));
+  return Object.fromEntries([
+    "x", "q", "k", "v", "scores", "scaled", "masked", "exponentials", "weights", "output",
+    "concat", "result",
+  ].map((name) => [name, worked[name] ? Array.from(worked[name].values, plain) : null]));
+}})));
+"""
+
+
+def in_javascript(steps: AttentionSteps, chosen: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the page computes of a layer, from the bytes that it is sent."""
+    data = {
+        name: {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+        for name, value in pack(steps).items()
+    }
+    script = SCRIPT.format(attention_math=module_url("widgets/attention_stepper/attention_math.js"))
+    done = subprocess.run(
+        [find_node(), "--input-type=module", "--eval", script],
+        input=json.dumps({"data": data, "chosen": chosen}),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("case", ["hand", "plain", "encoder", "decoder", "cross"])
+def test_javascript_computes_what_numpy_does(translator, case: str) -> None:
+    steps = {
+        "hand": barred_steps,
+        "plain": lambda: vt.thinking_machines().steps,
+    }.get(case, lambda: attention_steps(translator, TEXT, kind=case, layer=1))()
+    queries, heads = range(len(steps.query_tokens)), range(steps.n_heads)
+    chosen = [
+        {"head": head, "query": query, "scale": scale, "mask": mask, "temperature": temperature}
+        for head, query, (scale, mask, temperature) in itertools.product(
+            heads, queries, [(True, True, 1), (False, True, 0.3), (True, False, 4.0)]
+        )
+    ]
+    own = None if case in ("hand", "plain") else translator.trace(TEXT).attention(case)[1]
+    for each, theirs in zip(chosen, in_javascript(steps, chosen), strict=True):
+        ours = work_through(steps, **each)
+        for name, values in theirs.items():
+            array = getattr(ours, name)
+            assert (values is None) == (array is None), name
+            if values is not None:
+                got = np.array([float(value.replace("-Infinity", "-inf")) if isinstance(value, str)
+                                else value for value in values])  # fmt: skip
+                assert np.allclose(got, array.ravel(), atol=1e-5), name
+        if own is not None and each["scale"] and each["mask"]:
+            assert np.allclose(theirs["weights"], own[each["head"], each["query"]], atol=1e-5)

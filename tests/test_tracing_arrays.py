@@ -1,0 +1,154 @@
+"""Weights that are there already, and the labels of sub-words."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import viz_transformer as vt
+from viz_transformer.errors import UserError
+from viz_transformer.tracing.labels import count_words
+
+NAMES = ["a", "b", "c"]
+
+
+def weights(*shape: int, causal: bool = False) -> torch.Tensor:
+    scores = torch.randn(shape)
+    if causal:
+        scores = scores.masked_fill(torch.ones(shape[-2:]).triu(1).bool(), -torch.inf)
+    return scores.softmax(-1)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("as_array", [np.asarray, torch.as_tensor, lambda x: x.double()])
+def test_an_array_of_layers(causal, as_array) -> None:
+    given = weights(2, 4, 3, 3, causal=causal)
+    trace = vt.capture(as_array(given), tokens=NAMES)
+    kind = "decoder" if causal else "encoder"
+    assert (trace.kinds, trace.key_tokens(kind)) == ((kind,), tuple(NAMES))
+    np.testing.assert_array_equal(trace.attention(kind), given)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 3, 3), (2, 4, 3, 3)])
+def test_fewer_axes_are_one_head_or_one_layer(shape) -> None:
+    given = weights(*shape)
+    trace = vt.capture(given, source_tokens=NAMES)
+    np.testing.assert_array_equal(
+        trace.encoder_attention,
+        given.reshape(-1, *given.shape[-3:]) if given.ndim == 4 else given.reshape(1, -1, 3, 3),
+    )
+
+
+@pytest.mark.parametrize("container", [list, tuple])
+def test_a_sequence_of_layers(container) -> None:
+    layers = container(weights(2, 4, 3, 3) for _ in range(5))
+    trace = vt.capture(layers, tokens=NAMES, batch_index=1)
+    np.testing.assert_array_equal(trace.encoder_attention, np.stack([x[1] for x in layers]))
+    with pytest.raises(UserError, match="batch_index=0 to 1"):
+        vt.capture(layers, tokens=NAMES)
+
+
+def test_a_named_side_decides() -> None:
+    given = weights(1, 1, 3, 3)
+    assert vt.capture(given, target_tokens=NAMES).kinds == ("decoder",)
+    assert vt.capture(given, source_tokens=NAMES).kinds == ("encoder",)
+    cross = vt.capture(weights(1, 2, 2, 3), source_tokens=NAMES, target_tokens=NAMES[:2])
+    assert (cross.kinds, cross.target_tokens) == (("cross",), ("a", "b"))
+
+
+class Cache:
+    """A cache that is no dict, as TransformerLens's is not."""
+
+    def __init__(self, held: dict) -> None:
+        self.held = held
+
+    def keys(self):
+        return self.held.keys()
+
+    def __getitem__(self, name):
+        return self.held[name]
+
+
+@pytest.mark.parametrize("cache", [dict, Cache])
+@pytest.mark.parametrize("shape", [(1, 2, 3, 3), (2, 3, 3)])
+def test_a_transformer_lens_cache(cache, shape) -> None:
+    layers = [weights(*shape, causal=True) for _ in range(11)]  # "10" sorts before "9" as text
+    held = {f"blocks.{i}.attn.hook_pattern": layer for i, layer in enumerate(layers)}
+    held = {"hook_embed": torch.zeros(1, 3, 8), **dict(reversed(held.items()))}
+    trace = vt.capture(cache(held), tokens=NAMES)
+    expected = np.stack([layer.reshape(2, 3, 3) for layer in layers])
+    np.testing.assert_array_equal(trace.decoder_attention, expected)
+
+
+def test_the_cache_of_an_encoder_decoder() -> None:
+    held = {
+        "encoder.0.attn.hook_pattern": weights(1, 2, 3, 3),
+        "decoder.0.attn.hook_pattern": weights(1, 4, 2, 2, causal=True),
+        "decoder.0.cross_attn.hook_pattern": weights(1, 4, 2, 3),
+    }
+    trace = vt.capture(held, source_tokens=NAMES, target_tokens=NAMES[:2])
+    assert trace.kinds == ("encoder", "decoder", "cross")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {
+                "blocks.0.attn.hook_pattern": weights(2, 3, 3),
+                "blocks.2.attn.hook_pattern": weights(2, 3, 3),
+            },
+            "of 3 self layers only 2",
+        ),
+        ({"blocks.0.attn.hook_q": weights(2, 3, 3)}, "nothing was captured"),
+        ({}, "nothing was captured"),
+        ([], "nothing was captured"),
+        (SimpleNamespace(), "SimpleNamespace is neither a torch module nor attention weights"),
+        (torch.randn(1, 2, 3, 3), "after the softmax and before dropout"),
+        (weights(1, 2, 3, 3) * 0.9, "has the sum 0.900"),
+        (weights(1, 2, 3, 4), "3 source tokens were given, but .* 4 source positions"),
+        (weights(1, 2, 4, 4), "3 source tokens were given, but .* 4 source positions"),
+        (torch.full((1, 2, 3, 3), torch.nan), "NaN"),
+        ([weights(2, 3, 3), weights(4, 3, 3)], r"encoder layers have \[2, 4\] heads"),
+        ([weights(2, 3, 3), weights(2, 2, 2)], r"shapes \[head, query, key\]"),
+        ([torch.ones(3)], r"shape \[3\]"),
+        (weights(1, 1, 1, 2, 3, 3), r"shape \[1, 1, 2, 3, 3\]"),
+        ([weights(2, 3, 3), weights(2, 3, 3, causal=True)], "some layers look ahead"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, message) -> None:
+    with pytest.raises(UserError, match=message):
+        vt.capture(given, tokens=NAMES)
+
+
+def test_weights_read_no_input() -> None:
+    with pytest.raises(UserError, match="Tensor is no torch module and reads no input"):
+        vt.capture(weights(2, 3, 3), input_ids=[1, 2, 3], tokens=NAMES)
+
+
+def test_the_name_of_a_model_is_no_model() -> None:
+    with pytest.raises(UserError, match="a str is no torch module"):
+        vt.capture("bert-base-uncased", "the cat", tokens=NAMES)
+
+
+def test_rows_that_attend_to_nothing_may_be_zero() -> None:
+    given = weights(1, 1, 3, 3)
+    given[..., 1, :] = 0
+    np.testing.assert_array_equal(vt.capture(given, tokens=NAMES).encoder_attention, given)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        ("<s> ▁the ▁c at s </s>", (None, 0, 1, 1, 1, None)),  # SentencePiece
+        ("The Ġc at Ġs le eps", (0, 1, 1, 2, 2, 2)),  # byte-level
+        ("<s> the sl ##eep ##s </s> a", (None, 0, 1, 1, 1, None, 2)),  # WordPiece
+        ("The Ġcat </s> The Ġdog", (0, 1, None, 2, 3)),
+        ("the cat sleeps", None),
+    ],
+)
+def test_words_are_counted_by_the_marks_of_tokenizers(tokens, words) -> None:
+    assert count_words(tokens.split(), {"<s>", "</s>"}) == words

@@ -1,0 +1,413 @@
+"""Hugging Face models of every kind: equal to eager attention, and left as they were."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import nn
+
+import viz_transformer as vt
+from viz_transformer.errors import UserError
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "well", "dog", "run"]
+SIZES = {"vocab_size": len(PIECES), "pad_token_id": 0}
+
+
+def word_piece(special: bool) -> hf.PreTrainedTokenizerFast:
+    vocabulary = {piece: i for i, piece in enumerate(PIECES)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    if special:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        )
+    return hf.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+    )
+
+
+def bert(**changes) -> nn.Module:
+    return hf.BertForSequenceClassification(
+        hf.BertConfig(
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=24,
+            max_position_embeddings=32,
+            **SIZES | changes,
+        )
+    )
+
+
+def distilbert() -> nn.Module:
+    return hf.DistilBertModel(
+        hf.DistilBertConfig(dim=16, n_layers=3, n_heads=2, hidden_dim=24, max_position_embeddings=32, **SIZES)
+    )
+
+
+def gpt2() -> nn.Module:
+    return hf.GPT2LMHeadModel(
+        hf.GPT2Config(n_embd=16, n_layer=2, n_head=4, n_positions=32, bos_token_id=2, eos_token_id=3, **SIZES)
+    )
+
+
+def llama() -> nn.Module:
+    return hf.LlamaForCausalLM(
+        hf.LlamaConfig(
+            hidden_size=32,
+            intermediate_size=24,
+            num_hidden_layers=3,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=32,
+            bos_token_id=2,
+            eos_token_id=3,
+            **SIZES,
+        )
+    )
+
+
+def t5() -> nn.Module:
+    return hf.T5ForConditionalGeneration(
+        hf.T5Config(
+            d_model=16,
+            d_kv=4,
+            d_ff=24,
+            num_layers=1,
+            num_decoder_layers=3,
+            num_heads=4,
+            decoder_start_token_id=0,
+            eos_token_id=3,
+            **SIZES,
+        )
+    )
+
+
+def bart_like(config_class: type, model_class: type) -> nn.Module:
+    return model_class(
+        config_class(
+            d_model=16,
+            encoder_layers=3,
+            decoder_layers=2,
+            encoder_attention_heads=2,
+            decoder_attention_heads=4,
+            encoder_ffn_dim=24,
+            decoder_ffn_dim=24,
+            max_position_embeddings=32,
+            decoder_start_token_id=3,
+            bos_token_id=2,
+            eos_token_id=3,
+            forced_eos_token_id=3,
+            **SIZES,
+        )
+    )
+
+
+def marian() -> nn.Module:
+    return bart_like(hf.MarianConfig, hf.MarianMTModel)
+
+
+def bart() -> nn.Module:
+    return bart_like(hf.BartConfig, hf.BartForConditionalGeneration)
+
+
+ENCODERS = [bert, distilbert]
+DECODERS = [gpt2, llama]
+BOTH = [t5, marian, bart]
+
+
+def eager(model: nn.Module, **inputs) -> dict:
+    """Run a copy of the model whose attention was made eager by Hugging Face's own means."""
+    twin = copy.deepcopy(model).eval()
+    twin.set_attn_implementation("eager")
+    with torch.no_grad():
+        return twin(**inputs, output_attentions=True)
+
+
+def stacked(layers) -> np.ndarray:
+    return torch.cat(layers).float().numpy()  # [layer, head, query, key]
+
+
+def state(model: nn.Module) -> list:
+    """Everything of a model that a careless capture could change."""
+    return [
+        [
+            (name, module.training, sorted(vars(module)), *map(len, hooks(module)))
+            for name, module in model.named_modules()
+        ],
+        [vars(module.config) for module in model.modules() if hasattr(module, "config")],
+        getattr(getattr(model, "generation_config", None), "to_dict", dict)(),
+        {name: (value.data_ptr(), value.clone()) for name, value in model.state_dict().items()},
+        [(p.requires_grad, p.grad) for p in model.parameters()],
+    ]
+
+
+def hooks(module: nn.Module) -> list:
+    return [module._forward_hooks, module._forward_pre_hooks, module._backward_hooks]
+
+
+def same(before, after) -> bool:
+    if isinstance(before, torch.Tensor):
+        return torch.equal(before, after)
+    if isinstance(before, list | tuple):
+        return len(before) == len(after) and all(map(same, before, after))
+    if isinstance(before, dict):
+        return before.keys() == after.keys() and all(same(before[k], after[k]) for k in before)
+    return before == after
+
+
+def frozen(model: nn.Module) -> list:
+    return copy.deepcopy(state(model))
+
+
+@pytest.mark.parametrize("make", ENCODERS)
+def test_an_encoder_reads_a_text(make) -> None:
+    model, tokenizer = make(), word_piece(special=True)
+    trace = vt.capture(model, "the cat sleeps well", tokenizer=tokenizer)
+    assert trace.source_tokens == ("[CLS]", "the", "cat", "sl", "##eeps", "well", "[SEP]")
+    assert trace.source_words == (None, 0, 1, 2, 2, 3, None)
+    assert trace.kinds == ("encoder",)
+    ids = tokenizer("the cat sleeps well", return_tensors="pt").input_ids
+    expected = stacked(eager(model, input_ids=ids).attentions)
+    np.testing.assert_allclose(trace.encoder_attention, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", DECODERS)
+def test_a_decoder_reads_a_text(make) -> None:
+    model, tokenizer = make(), word_piece(special=False)
+    trace = vt.capture(model, "the cat sleeps", tokenizer=tokenizer)
+    assert trace.target_tokens == ("the", "cat", "sl", "##eeps")
+    assert trace.target_words == (0, 1, 2, 2)
+    assert trace.kinds == ("decoder",)
+    ids = tokenizer("the cat sleeps", return_tensors="pt").input_ids
+    expected = stacked(eager(model, input_ids=ids).attentions)
+    np.testing.assert_allclose(trace.decoder_attention, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [3, 4, 5])  # equal lengths too: nothing is told by shape
+@pytest.mark.parametrize("make", BOTH)
+def test_an_encoder_decoder_reads_two_lists_of_ids(make, length) -> None:
+    model = make()
+    ids, target = torch.randint(4, 11, (1, 4)), torch.randint(4, 11, (1, length))
+    names = [f"w{i}" for i in range(5)]
+    trace = vt.capture(
+        model,
+        input_ids=ids,
+        decoder_input_ids=target,
+        source_tokens=names[:4],
+        target_tokens=names[:length],
+    )
+    output = eager(model, input_ids=ids, decoder_input_ids=target)
+    for kind in ("encoder", "decoder", "cross"):
+        expected = stacked(output[f"{kind}_attentions"])
+        np.testing.assert_allclose(trace.attention(kind), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_an_encoder_decoder_writes_its_own_target(make) -> None:
+    model, tokenizer = make(), word_piece(special=True)
+    trace = vt.capture(model, "the cat sleeps", tokenizer=tokenizer, max_new_tokens=6)
+    encoding = tokenizer("the cat sleeps", return_tensors="pt")
+    given = {name: encoding[name] for name in ("input_ids", "attention_mask")}
+    ids = model.eval().generate(**given, max_new_tokens=6, do_sample=False, num_beams=1, use_cache=False)
+    assert trace.target_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, :-1]))
+    assert trace.output_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, 1:]))
+    output = eager(model, **given, decoder_input_ids=ids[:, :-1])
+    for kind in ("encoder", "decoder", "cross"):
+        expected = stacked(output[f"{kind}_attentions"])
+        np.testing.assert_allclose(trace.attention(kind), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", DECODERS)
+def test_a_decoder_goes_on_from_a_text(make) -> None:
+    model, tokenizer = make(), word_piece(special=False)
+    trace = vt.capture(model, "the cat sleeps", tokenizer=tokenizer, generate=True, max_new_tokens=5)
+    given = tokenizer("the cat sleeps", return_tensors="pt")
+    ids = model.eval().generate(**given, max_new_tokens=5, do_sample=False)
+    assert len(ids[0]) > 4
+    assert trace.target_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, :-1]))
+    assert trace.output_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, 1:]))
+    expected = stacked(eager(model, input_ids=ids[:, :-1]).attentions)
+    np.testing.assert_allclose(trace.decoder_attention, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_the_steps_of_generate_become_whole_maps(cached) -> None:
+    """Somebody's own call of generate: its output, or a part of it, is enough."""
+    model = marian().eval()
+    output = eager_generate(model, torch.tensor([[4, 5, 6]]), cached)
+    names = [str(int(i)) for i in output.sequences[0, :-1]]
+    assert len(names) > 2
+    read = {"source_tokens": ["a", "b", "c"], "target_tokens": names}
+    trace = vt.capture(output, **read)
+    whole = eager(model, input_ids=torch.tensor([[4, 5, 6]]), decoder_input_ids=output.sequences[:, :-1])
+    for kind in ("encoder", "decoder", "cross"):
+        expected = stacked(whole[f"{kind}_attentions"])
+        np.testing.assert_allclose(trace.attention(kind), expected, atol=1e-5)
+    decoder = vt.capture(output.decoder_attentions, tokens=names)
+    np.testing.assert_array_equal(decoder.decoder_attention, trace.decoder_attention)
+    cross = vt.capture(output.cross_attentions, **read)
+    np.testing.assert_array_equal(cross.cross_attention, trace.cross_attention)
+
+
+def eager_generate(model: nn.Module, ids: torch.Tensor, cached: bool):
+    twin = copy.deepcopy(model)
+    twin.set_attn_implementation("eager")
+    return twin.generate(
+        ids,
+        max_new_tokens=5,
+        num_beams=1,
+        do_sample=False,
+        use_cache=cached,
+        output_attentions=True,
+        return_dict_in_generate=True,
+    )
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
+def test_the_model_stays_as_it_was(make, training) -> None:
+    model = make().train(training)
+    next(model.children()).eval()  # a frozen part stays frozen
+    before = frozen(model)
+    vt.capture(model, "the cat", tokenizer=word_piece(True), generate=make in DECODERS or None)
+    assert same(before, state(model))
+
+
+@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
+def test_the_model_stays_as_it_was_when_it_raises(make) -> None:
+    model = make().train()
+    before = frozen(model)
+    with pytest.raises(IndexError):
+        vt.capture(model, input_ids=[[99]], decoder_input_ids=[[1]] if make in BOTH else None)
+    assert same(before, state(model))
+
+
+def test_a_trained_mode_leaves_no_dropout_in_the_weights() -> None:
+    model = bert(attention_probs_dropout_prob=0.9).train()
+    trace = vt.capture(model, "the cat", tokenizer=word_piece(True))
+    np.testing.assert_allclose(trace.encoder_attention.sum(-1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("make", [bert, llama])
+def test_half_precision_becomes_float32(make, dtype) -> None:
+    trace = vt.capture(make().to(dtype), "the cat sleeps", tokenizer=word_piece(True))
+    weights = trace.attention(trace.kinds[0])
+    assert weights.dtype == np.float32
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=0.01)
+
+
+def padded(side: str) -> tuple[torch.Tensor, torch.Tensor]:
+    pads, words = [0, 0], [4, 5, 6]
+    row = pads + words if side == "left" else words + pads
+    ids = torch.tensor([row, [4, 5, 6, 7, 8]])
+    return ids, (ids != 0).long()
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("make", [bert, llama])
+def test_padding_is_left_out_or_labelled(make, side) -> None:
+    model = make()
+    ids, mask = padded(side)
+    inputs = {"input_ids": ids, "attention_mask": mask, "batch_index": 0}
+    cut = vt.capture(model, **inputs, tokenizer=word_piece(True))
+    kind = cut.kinds[0]
+    assert cut.key_tokens(kind) == ("the", "cat", "sl")
+    kept = mask[0].bool().numpy()
+    expected = stacked([w[:1] for w in eager(model, input_ids=ids, attention_mask=mask).attentions])
+    expected_cut = expected[:, :, kept][..., kept]
+    np.testing.assert_allclose(cut.attention(kind), expected_cut, atol=1e-5)
+
+    whole = vt.capture(model, **inputs, tokens=list("abcde")).attention(kind)
+    np.testing.assert_allclose(whole[:, :, kept][..., kept], expected_cut, atol=1e-5)
+    sums = whole.sum(-1)
+    if make is llama and side == "left":  # the padding before the first word sees nothing
+        np.testing.assert_array_equal(sums[..., :2], 0)
+        sums = sums[..., 2:]
+    np.testing.assert_allclose(sums, 1, atol=1e-5)
+
+
+def test_a_batch_asks_which_sentence() -> None:
+    ids = torch.tensor([[4, 5], [6, 7]])
+    model = gpt2()
+    with pytest.raises(UserError, match=r"2 sentences.*batch_index=0 to 1"):
+        vt.capture(model, input_ids=ids, tokens=["a", "b"])
+    with pytest.raises(UserError, match="batch_index=2, but the batch has 2"):
+        vt.capture(model, input_ids=ids, tokens=["a", "b"], batch_index=2)
+    second = vt.capture(model, input_ids=ids, tokens=["a", "b"], batch_index=1)
+    expected = stacked(eager(model, input_ids=ids[1:]).attentions)
+    np.testing.assert_allclose(second.decoder_attention, expected, atol=1e-5)
+
+
+def test_of_several_texts_one_is_read() -> None:
+    model, tokenizer = gpt2(), word_piece(special=False)
+    with pytest.raises(UserError, match="2 sentences"):
+        vt.capture(model, ["the cat", "the dog"], tokenizer=tokenizer)
+    trace = vt.capture(model, ["the cat", "the dog"], tokenizer=tokenizer, batch_index=1)
+    assert trace.target_tokens == ("the", "dog")
+
+
+def test_one_token_is_told_by_the_model_itself() -> None:
+    assert vt.capture(gpt2(), input_ids=[4], tokens=["a"]).kinds == ("decoder",)
+    assert vt.capture(bert(), input_ids=[4], tokens=["a"]).kinds == ("encoder",)
+
+
+def test_the_library_is_never_imported() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, torch, viz_transformer as vt\n"
+        "vt.capture([torch.eye(2)], tokens=['a', 'b'])\n"
+        "assert 'transformers' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def refusals() -> list:
+    ids = [4, 5, 6]
+    tokens = ["a", "b", "c"]
+    mamba = hf.MambaConfig(vocab_size=11, hidden_size=8, num_hidden_layers=1, state_size=2)
+    both = {"input_ids": ids, "source_tokens": tokens}
+    return [
+        (gpt2, {"input_ids": ids, "tokens": tokens[:2]}, "2 target tokens.* has 3 target pos"),
+        (gpt2, {"input_ids": ids}, "tokens were not given"),
+        (bert, {"input_ids": ids, "tokens": "abc"}, "sequence of strings"),
+        (bert, {"input_ids": ids, "token": tokens}, "unknown input token=.*did you mean tokens="),
+        (bert, {"input_ids": ids, **{f"{s}_tokens": tokens for s in ("source", "target")}}, "two"),
+        (t5, {**both, "target_tokens": tokens}, "labels were given, but the model writes"),
+        (t5, both, "without tokenizer= its tokens have no labels"),
+        (t5, {**both, "tokens": tokens}, "tokens= was given together with"),
+        (t5, {"input_ids": ids, "decoder_input_ids": ids, "tokens": tokens}, "source_tokens="),
+        (lambda: t5().get_encoder(), {"input_ids": ids}, "tokens were not given"),
+        (lambda: marian().model, {**both, "tokenizer": word_piece(True)}, "cannot write a target"),
+        (lambda: hf.MambaModel(mamba), {"input_ids": ids, "tokens": tokens}, "no attention"),
+    ]
+
+
+@pytest.mark.parametrize(("make", "given", "message"), refusals())
+def test_what_does_not_fit_is_refused(make, given, message) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make()
+    with pytest.raises(UserError, match=message):
+        vt.capture(model, **given)
+
+
+def test_a_text_without_a_tokenizer_is_refused() -> None:
+    with pytest.raises(UserError, match="'the cat' came without a tokenizer"):
+        vt.capture(bert(), "the cat")
+    with pytest.raises(UserError, match=r"not one of Hugging Face's"):
+        vt.capture(bert(), "the cat", tokenizer=object())

@@ -1,0 +1,129 @@
+"""Rollout: which input words a position's vector is made of, after several layers.
+
+One layer's weights say which *vectors* a position gathered, and those are mixtures themselves. In
+rollout each layer is a matrix that mixes positions, half by attention and half by the residual
+road around it, and the layers' matrices are multiplied. It knows nothing of values, norms or the
+feed-forward network: a rough map of the roads, not of what travels on them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from viz_transformer.analysis.indexing import attention_of
+from viz_transformer.analysis.measures import Float64, as_weights
+from viz_transformer.errors import UserError
+from viz_transformer.trace import ForwardTrace
+
+
+class OutputRollout(NamedTuple):
+    """Where the decoder's vectors come from, after each decoder layer.
+
+    Attributes:
+        source: ``[layer, target, source]``, the shares from the words that the encoder read.
+        target: ``[layer, target, target]``, the shares from the words that the decoder read.
+
+    The two rows of a position, side by side, sum to 1.
+    """
+
+    source: Float64
+    target: Float64
+
+
+def rollout(trace: ForwardTrace, kind: str, residual: float = 0.5) -> Float64:
+    """Return what each position is made of after each layer of a self-attention stack.
+
+    With A the mean of a layer's heads, a layer mixes by residual · I + (1 − residual) · A, and the
+    rollout of layer n is the product of the first n of these.
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"`` or ``"decoder"``. In an encoder–decoder the decoder's road to the
+            source is left out; `output_rollout` has both.
+        residual: share of the road around attention, from 0 (attention alone) up to but not 1.
+
+    Returns:
+        float64 ``[layer, position, input position]``; each row sums to 1. The last layer is the
+        whole stack.
+
+    Raises:
+        UserError: if the kind is cross, the trace lacks it, or `residual` is out of range.
+
+    Source: Abnar & Zuidema 2020, "Quantifying Attention Flow in Transformers", section 3.
+    """
+    if kind == "cross":
+        raise UserError(
+            "cross attention leads from one sentence to another and cannot be multiplied with "
+            "itself; choose 'encoder' or 'decoder', or call output_rollout(trace)"
+        )
+    return np.stack(_stack_rollout(_mean_heads(trace, kind), _checked(residual)))
+
+
+def output_rollout(trace: ForwardTrace, residual: float = 0.5) -> OutputRollout:
+    """Return which source and target words each written word is made of.
+
+    A decoder layer mixes twice: by self-attention over the target, then by cross-attention, which
+    brings in what the encoder's own rollout says each memory vector is made of. Both leave the
+    share `residual` as it was.
+
+    Args:
+        trace: a trace with all three kinds.
+        residual: as in `rollout`.
+
+    Raises:
+        UserError: if the trace lacks a kind, or `residual` is out of range.
+
+    Source: Abnar & Zuidema 2020, section 3, carried through the cross-attention as Ferrando et
+    al. 2022 do for their own measure ("Towards Opening the Black Box of Neural Machine
+    Translation").
+    """
+    residual = _checked(residual)
+    self_attention = _mean_heads(trace, "decoder")  # [layer, target, target]
+    cross_attention = _mean_heads(trace, "cross")  # [layer, target, source]
+    if len(self_attention) != len(cross_attention):
+        raise UserError(
+            f"the trace has {len(self_attention)} layers of decoder attention and "
+            f"{len(cross_attention)} of cross attention; rollout needs both of every layer"
+        )
+    memory = _stack_rollout(_mean_heads(trace, "encoder"), residual)[-1]  # [source, source]
+    target = np.eye(self_attention.shape[-1])  # [target, target]
+    source = np.zeros(cross_attention.shape[1:])  # [target, source]
+    sources, targets = [], []
+    for own, cross in zip(self_attention, cross_attention, strict=True):
+        mixing = _mixing(own, residual)  # [target, target]
+        # What cross-attention does not bring in (all of it, for a row of zeros) stays as it was.
+        brought = (1 - residual) * cross  # [target, source]
+        kept = 1 - brought.sum(axis=-1, keepdims=True)  # [target, 1]
+        source = kept * (mixing @ source) + brought @ memory  # [target, source]
+        target = kept * (mixing @ target)  # [target, target]
+        sources.append(source)
+        targets.append(target)
+    return OutputRollout(np.stack(sources), np.stack(targets))
+
+
+def _mean_heads(trace: ForwardTrace, kind: str) -> Float64:
+    # Layer by layer: float64 of all at once could fill the memory.
+    return np.stack([as_weights(layer).mean(axis=0) for layer in attention_of(trace, kind)])
+
+
+def _stack_rollout(layers: Float64, residual: float) -> list[Float64]:
+    rolled = np.eye(layers.shape[-1])  # [position, position]: each is made of itself
+    products = []
+    for layer in layers:
+        rolled = _mixing(layer, residual) @ rolled  # [position, position]
+        products.append(rolled)
+    return products
+
+
+def _mixing(attention: Float64, residual: float) -> Float64:
+    """Return the matrix of one layer; what a row lacks to 1 stays where it was."""
+    mixed = (1 - residual) * attention  # [position, position]
+    return mixed + np.diag(1 - mixed.sum(axis=-1))
+
+
+def _checked(residual: float) -> float:
+    if not 0 <= residual < 1:
+        raise UserError(f"residual={residual!r} must be from 0 up to (not including) 1; the paper takes 0.5")
+    return float(residual)

@@ -1,0 +1,98 @@
+"""Saturation: scores far apart leave a softmax nothing to learn from.
+
+The slopes of a softmax say how much each weight moves when a score moves a little. Where one
+weight is nearly 1, and all others nearly 0, no score moves any of them.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from viz_transformer.errors import UserError
+from viz_transformer.model.scoring import dot
+
+
+def drawn_scores(
+    d_k: int, *, n_keys: int = 10, n_queries: int = 2000, seed: int = 0
+) -> Float[Tensor, "query key"]:
+    """Return q·k of random queries, each with keys of its own, not yet divided by √d_k.
+
+    The same draw as in `experiments.score_spread`.
+
+    Args:
+        d_k: width of the queries and keys, whose numbers are drawn from N(0, 1).
+        n_keys: keys for each query.
+        n_queries: queries.
+        seed: fixes the draw.
+
+    Raises:
+        UserError: if a number is below 1.
+    """
+    for name, value in (("d_k", d_k), ("n_keys", n_keys), ("n_queries", n_queries)):
+        if value < 1:
+            raise UserError(f"{name}={value!r} must be a whole number of at least 1")
+    generator = torch.Generator().manual_seed(seed)
+    query = torch.randn(n_queries, 1, d_k, generator=generator)  # [sample, query, d_k]
+    key = torch.randn(n_queries, n_keys, d_k, generator=generator)  # [sample, key, d_k]
+    return dot(query, key)[:, 0]  # [query, key]
+
+
+def softmax_slopes(weights: Float[Tensor, "*batch key"]) -> Float[Tensor, "*batch key key"]:
+    """Return how much each weight moves with each score: the Jacobian of the softmax.
+
+    ∂w_i / ∂s_j = w_i (1 - w_i) where i = j, and -w_i w_j elsewhere.
+
+    Args:
+        weights: what a softmax returned, [..., key].
+
+    Returns:
+        [..., key i, key j]; every row and column sums to 0, because the weights share out 1.
+    """
+    return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
+
+
+class SlopeSpread(NamedTuple):
+    """What a softmax leaves to learn from, for queries and keys of one width.
+
+    Attributes:
+        d_k: width of the queries and keys.
+        slope: of the steepest weight of a query, w (1 - w), at most 1/4; the median over queries,
+            from q·k.
+        scaled_slope: the same from q·k / √d_k.
+        settled: share of the queries that give one key more than 0.99, from q·k.
+        scaled_settled: the same from q·k / √d_k.
+    """
+
+    d_k: int
+    slope: float
+    scaled_slope: float
+    settled: float
+    scaled_settled: float
+
+
+def slope_spread(d_k: int, *, n_keys: int = 10, n_queries: int = 2000, seed: int = 0) -> SlopeSpread:
+    """Measure how steep softmaxes of random scores are, with and without the division by √d_k.
+
+    Args:
+        d_k: width of the queries and keys.
+        n_keys: keys that share each query's weight.
+        n_queries: queries, each with keys of its own.
+        seed: fixes the draw.
+
+    Raises:
+        UserError: if a number is below 1.
+    """
+    scores = drawn_scores(d_k, n_keys=n_keys, n_queries=n_queries, seed=seed)  # [query, key]
+    plain, scaled = scores.softmax(-1), (scores / math.sqrt(d_k)).softmax(-1)  # [query, key]
+    return SlopeSpread(d_k, _steepest(plain), _steepest(scaled), _settled(plain), _settled(scaled))
+
+
+def _steepest(weights: Tensor) -> float:
+    return (weights * (1 - weights)).amax(-1).median().item()
+
+
+def _settled(weights: Tensor) -> float:
+    return (weights.amax(-1) > 0.99).double().mean().item()

@@ -1,0 +1,138 @@
+"""Attention worked through: a layer of a live translator, or two words by hand."""
+
+from __future__ import annotations
+
+from viz_transformer.analysis import word_index
+from viz_transformer.errors import UserError
+from viz_transformer.model.attention_hooks import AttentionInputs, watched
+from viz_transformer.model.interventions import UNCHANGED, Interventions
+from viz_transformer.trace import ATTENTION_KINDS, AttentionSteps, ForwardTrace
+from viz_transformer.translator import Translator
+from viz_transformer.widgets.attention_stepper.view import AttentionStepper
+
+
+def attention_steps(
+    translator: Translator,
+    text: str,
+    *,
+    kind: str = "cross",
+    layer: int = 0,
+    interventions: Interventions | None = None,
+) -> AttentionSteps:
+    """Return what one attention layer reads while a translator works on a sentence.
+
+    Args:
+        translator: the translator, whose scores must be dot products of unturned vectors.
+        text: the sentence; the decoder reads the translator's own translation of it.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: index of the layer, from 0.
+        interventions: what to switch off or replace in the whole model; None changes nothing.
+
+    Raises:
+        UserError: if the text cannot be translated, the model has no such layer or one with
+            rotary positions or additive scoring, or the interventions change the layer's heads.
+    """
+    changes = UNCHANGED if interventions is None else interventions
+    if any((change.kind, change.layer) == (kind, layer) for change in changes.heads):
+        raise UserError(
+            f"the interventions change a head of {kind} layer {layer}, the layer to be worked "
+            "through; choose another layer, or change heads elsewhere"
+        )
+    with watched(translator.traced_model, kind, layer) as watch:
+        trace = translator.trace(text, interventions=interventions)
+    return _steps(trace, watch.inputs, kind, layer)
+
+
+def attention_stepper(
+    translator: Translator,
+    text: str,
+    *,
+    kind: str = "cross",
+    layer: int = 0,
+    head: int = 0,
+    query: int | str | None = None,
+    interventions: Interventions | None = None,
+) -> AttentionStepper:
+    """Return a view that works one head of a translator through, number by number.
+
+    Args:
+        translator: the translator.
+        text: the first sentence; the view takes others.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: index of the layer, from 0.
+        head: index of the head, from 0.
+        query: the word that looks (for a decoder, the word being written), or its position; None
+            takes the second, or the only one.
+        interventions: what to switch off or replace in the whole model, for every sentence. The
+            view's own switches change the head that it shows, and that alone.
+
+    Raises:
+        UserError: as `attention_steps`, or if there is no such head or word.
+    """
+
+    def source(text: str, kind: str, layer: int) -> AttentionSteps:
+        return attention_steps(translator, text, kind=kind, layer=layer, interventions=interventions)
+
+    steps = source(text, kind, layer)
+    second = min(1, len(steps.query_tokens) - 1)
+    place = second if query is None else word_index(steps.query_tokens, query)
+    changes = UNCHANGED if interventions is None else interventions
+    return AttentionStepper(
+        steps,
+        text=text,
+        source=source,
+        places=[
+            (each, index)
+            for each in ATTENTION_KINDS
+            for index in range(
+                translator.config.n_encoder_layers
+                if each == "encoder"
+                else translator.config.n_decoder_layers
+            )
+        ],
+        traits={
+            "head": head,
+            "query": place,
+            "scale": steps.scale and changes.scale,
+            "temperature": float(changes.temperature),
+        },
+    )
+
+
+def thinking_machines() -> AttentionStepper:
+    """Return the smallest attention there is to look at: two words, 4 numbers each, 3 a head.
+
+    Every number is small and round, so that each step can be done by hand: no positions, no mask,
+    no biases, and one head whose outputs are not joined with others.
+    """
+    steps = AttentionSteps(
+        kind="encoder",
+        query_tokens=("thinking", "machines"),
+        key_tokens=("thinking", "machines"),
+        x=[[1, -1, 1, 1], [0, 2, 1, 0]],
+        w_q=[[[1, 0, 1], [-1, 0, 0], [0, 1, 1], [0.5, 0, 0]]],
+        w_k=[[[0, 1, 1], [0, -1, 1], [1, 0, 0], [-1, 0, 0]]],
+        w_v=[[[0, 0, 1], [0.5, -1, 0], [1, 0, 0], [0, 0, 1]]],
+    )
+    return AttentionStepper(steps, text="thinking machines")
+
+
+def _steps(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int) -> AttentionSteps:
+    arrays = {
+        name: None if value is None else value.numpy()
+        for name, value in inputs._asdict().items()
+        if name not in ("query_input", "key_input", "scale")
+    }
+    queries = trace.query_tokens(kind)
+    writes = ATTENTION_KINDS[kind][0] == "target" and trace.output_tokens is not None
+    return AttentionSteps(
+        kind=kind,
+        layer=layer,
+        query_tokens=queries,
+        key_tokens=trace.key_tokens(kind),
+        query_reads=trace.target_tokens if writes else None,
+        x=inputs.query_input.numpy(),
+        memory=inputs.key_input.numpy() if kind == "cross" else None,
+        scale=inputs.scale,
+        **arrays,
+    )

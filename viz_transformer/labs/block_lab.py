@@ -1,0 +1,98 @@
+"""A block taken apart: change one word, and see which part of the block tells the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_transformer.plots.spread import plot_spread
+from viz_transformer.translator import Translator, load_translator
+from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ABOUT = (
+    "Each column is one part of an encoder block, and all of them are given the same vectors. The "
+    "vector of one word is then turned round, and each cell tells how far that word's output moved."
+)
+
+
+def block_lab(
+    translator: Translator | None = None,
+    sentence: str = "the black cat sleeps",
+    *,
+    layer: int = 0,
+) -> FigureLab:
+    """Return a view in which one word is changed, and each part of a block shows whom it tells.
+
+    Args:
+        translator: whose encoder; by default the bundled one.
+        sentence: the words, of which one is chosen.
+        layer: index of the encoder layer, from 0.
+
+    Raises:
+        UserError: if the sentence holds an unknown word, or fewer than two words.
+    """
+    translator = load_translator() if translator is None else translator
+    words = _words(translator, sentence)
+    names = [f"{place + 1} {word}" for place, word in enumerate(words)]
+
+    def draw(changed: str) -> Axes:
+        place = names.index(changed)
+        return plot_spread(words, place, block_spread(translator, sentence, place, layer=layer))
+
+    return figure_lab(draw, {"changed": names}, labels={"changed": "change the word"}, about=_ABOUT)
+
+
+@torch.no_grad()
+def block_spread(
+    translator: Translator, sentence: str, changed: int, *, layer: int = 0
+) -> dict[str, np.ndarray]:
+    """Return how far each word's output moves in each part of a block when one vector changes.
+
+    Args:
+        translator: whose encoder.
+        sentence: the words.
+        changed: place of the word whose vector x becomes -x.
+        layer: index of the encoder layer, from 0.
+
+    Returns:
+        For each part |output after - output before| / |output before| of every word, [word]. The
+        last part is no part of a block: LayerNorm over the wrong axis, that of the words.
+
+    Raises:
+        UserError: if the sentence cannot be read.
+    """
+    model = translator.model
+    block = model.encoder.layers[layer]
+    ids = torch.tensor([translator.vocabulary.source_ids(sentence)])
+    x = model.embed_source(ids)  # [1, word, d_model]
+    other = x.clone()
+    other[:, changed] = -other[:, changed]
+    parts: dict[str, Callable[[Tensor], Tensor]] = {
+        "self-attention": lambda x: block.self_attention(x, x)[0],
+        "LayerNorm": block.self_attention_residual.norm,
+        "feed-forward": block.feed_forward,
+        "norm over words": _over_the_words,
+    }
+    moved = {}
+    for name, part in parts.items():
+        before, after = part(x)[0], part(other)[0]  # [word, d_model]
+        moved[name] = ((after - before).norm(dim=-1) / before.norm(dim=-1)).numpy()
+    return moved
+
+
+def _over_the_words(x: Tensor) -> Tensor:
+    """Normalise each feature over the words of a sentence, not each word over its features."""
+    x = x - x.mean(dim=1, keepdim=True)  # [batch, word, d_model]
+    return x / (x.var(dim=1, keepdim=True, correction=0) + 1e-5).sqrt()
+
+
+def _words(translator: Translator, sentence: str) -> tuple[str, ...]:
+    vocabulary = translator.vocabulary
+    return tuple(vocabulary.tokens_of(vocabulary.source_ids(sentence)))

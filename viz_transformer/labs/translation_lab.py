@@ -1,0 +1,139 @@
+"""A sentence to type, its translation, and every head that looked."""
+
+from __future__ import annotations
+
+import html
+
+import ipywidgets
+import traitlets
+
+from viz_transformer.errors import UserError
+from viz_transformer.trace import ForwardTrace
+from viz_transformer.translator import Translation, Translator
+from viz_transformer.vocabulary import UnknownWordError, language_tag, tokenize
+from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.explorer import explore
+
+_N_SUGGESTIONS = 3
+
+
+class TranslationLab(WithStill, ipywidgets.VBox):
+    """A sentence to type, its translation beneath, and every head that looked.
+
+    A sentence that cannot be translated is explained in place, and the last picture stays.
+
+    Attributes:
+        sentence: the sentence shown, in the source language. Set it, or type it and press Enter; a
+            sentence that cannot be translated raises a UserError when set and leaves everything as
+            it was.
+        translation: the `Translation` of it.
+        trace: its `ForwardTrace`.
+        explorer: the view of that trace; `lab.explorer.head` reads the head that was clicked.
+    """
+
+    sentence = traitlets.Unicode(help="the sentence that the picture shows")
+
+    def __init__(self, translator: Translator, sentence: str) -> None:
+        """Show the first sentence.
+
+        Raises:
+            UserError: if it cannot be translated.
+        """
+        self._translator = translator
+        source, target = translator.vocabulary.languages
+        self._load(sentence)
+        self.explorer = explore(self.trace)
+        self._field = ipywidgets.Text(
+            value=sentence,
+            description=_capital(source),
+            placeholder="type a sentence and press Enter",
+            continuous_update=False,
+            # Stretched by the box, not 100%: the margin would carry that out of the cell.
+            layout=ipywidgets.Layout(width="auto", max_width="44rem"),
+        )
+        self._translated = ipywidgets.HTML(description=_capital(target))
+        self._problem = ipywidgets.HTML()
+        self._suggestions = [
+            ipywidgets.Button(layout=ipywidgets.Layout(display="none", width="auto", flex="0 0 auto"))
+            for _ in range(_N_SUGGESTIONS)
+        ]
+        for button in self._suggestions:
+            button.on_click(self._on_suggestion)
+        # min_height: a problem that comes or goes does not move the picture beneath it.
+        hint = ipywidgets.HBox(
+            [self._problem, *self._suggestions],
+            layout=ipywidgets.Layout(flex_flow="row wrap", min_height="2.2rem"),
+        )
+        super().__init__([self._field, self._translated, hint, self.explorer], sentence=sentence)
+        self._field.observe(self._on_typed, "value")
+        self._show_translation()
+
+    def _load(self, sentence: str) -> None:
+        translation = self._translator.translate(sentence)
+        self.trace: ForwardTrace = self._translator.trace(sentence, translation.tokens)
+        self.translation: Translation = translation
+        self._loaded = sentence
+
+    @traitlets.validate("sentence")
+    def _check_sentence(self, proposal: dict) -> str:
+        # Translated before it is accepted: if this raises, the old sentence and picture stay.
+        if proposal["value"] != self._loaded:
+            self._load(proposal["value"])
+        return proposal["value"]
+
+    @traitlets.observe("sentence")
+    def _on_sentence(self, _: object) -> None:
+        self.explorer.trace = self.trace
+        self._field.value = self.sentence
+        self._show_translation()
+
+    def _on_typed(self, _: object) -> None:
+        try:
+            self.sentence = self._field.value
+        except UserError as error:
+            self._show_problem(error)
+        else:
+            self._show_translation()
+
+    def _show_translation(self) -> None:
+        tag = language_tag(self._translator.vocabulary.languages[1])
+        self._translated.value = (
+            f'<span style="font-size: 1.6em" lang="{tag}" dir="auto">'
+            f"{html.escape(self.translation.text)}</span>"
+        )
+        self._problem.value = ""
+        self._offer([])
+
+    def _show_problem(self, error: UserError) -> None:
+        self._problem.value = (
+            f'<span role="alert">{html.escape(str(error))}. The picture still shows '
+            f"<i>{html.escape(self.sentence)}</i>.</span>"
+        )
+        unknown = isinstance(error, UnknownWordError)
+        self._offer(error.suggestions[error.words[0]] if unknown else [])
+
+    def _offer(self, words: list[str]) -> None:
+        """Show a button for each word that could stand in place of the first unknown one."""
+        for index, button in enumerate(self._suggestions):
+            shown = index < len(words)
+            button.layout.display = "" if shown else "none"
+            button.description = words[index] if shown else ""
+
+    def _on_suggestion(self, button: ipywidgets.Button) -> None:
+        known = set(self._translator.vocabulary.words())
+        words = tokenize(self._field.value)
+        unknown = next(index for index, word in enumerate(words) if word not in known)
+        self._field.value = " ".join([*words[:unknown], button.description, *words[unknown + 1 :]])
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def translation_lab(translator: Translator, sentence: str) -> TranslationLab:
+    """Return a text field, its translation and the explorer, joined to a translator.
+
+    Raises:
+        UserError: if the first sentence cannot be translated.
+    """
+    return TranslationLab(translator, sentence)

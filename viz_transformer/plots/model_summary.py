@@ -1,0 +1,230 @@
+"""The whole machine: encoder and decoder as two towers, every shape and every number learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt_text import set_alt_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class MachinePart(Protocol):
+    """What is drawn of a part; `model.machine.Part` is one."""
+
+    @property
+    def stack(self) -> str:
+        """``"encoder"`` or ``"decoder"``."""
+
+    @property
+    def name(self) -> str:
+        """What it is."""
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """What it makes, by name."""
+
+    @property
+    def n_parameters(self) -> int:
+        """What it learns, in one layer."""
+
+    @property
+    def times(self) -> int:
+        """How often it stands in its stack."""
+
+    @property
+    def in_layer(self) -> bool:
+        """Whether every layer has one."""
+
+
+#: Each sort of part: its name, its colour, and what is in the names of its parts.
+_SORTS = (
+    ("attention", "#cfe0f5", "attention"),
+    ("feed-forward", "#fbe0c3", "feed-forward"),
+    ("norms", "#e6e6e6", "norm"),
+    ("words and places", "#d9ecd9", ""),
+)
+_WIDTH, _GAP = 4.7, 0.6  # of a tower, and between the two; all in inches
+_HEIGHTS = {1: 0.27, 2: 0.42, 3: 0.6}  # of a box, by its lines of text
+_SPACE, _ROOM = 0.1, 0.26  # between boxes, and above a layer for its name
+_PATH = "#c2410c"
+
+
+def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
+    """Draw the two towers from bottom to top, and beneath them where the learned numbers are.
+
+    Args:
+        parts: as `model.machine.machine_parts` returns them.
+        title: in front of the total.
+
+    Raises:
+        UserError: if one of the two stacks has no part.
+    """
+    import matplotlib.pyplot as plt
+
+    stacks = [[part for part in parts if part.stack == stack] for stack in ("encoder", "decoder")]
+    if not all(stacks):
+        raise UserError("plot_machine draws an encoder and a decoder; give the parts of both")
+    towers = [_tower(stack, at * (_WIDTH + _GAP)) for at, stack in enumerate(stacks)]
+    height = max(tower.top for tower in towers)
+    figure = plt.figure(figsize=(2 * _WIDTH + _GAP + 0.2, height + 1.25))
+    plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
+    width, total = figure.get_size_inches()
+    ax = figure.add_axes((0, 0.75 / total, 1, (height + 0.15) / total))
+    ax.set(xlim=(-0.1, width - 0.1), ylim=(-0.1, height + 0.05))
+    ax.set_axis_off()
+    for tower in towers:
+        _draw_tower(ax, tower)
+    _draw_memory(ax, towers)
+    _draw_shares(figure.add_axes((0.01, 0.36 / total, 0.98, 0.3 / total)), parts)
+    told = f"{title + ': ' if title else ''}{n_learned(parts):,} numbers learned"
+    figure.text(0.01, 1 - 0.22 / total, told, weight="bold", size=12, va="center")
+    set_alt_text(figure, describe_machine(parts, title=title))
+    return figure
+
+
+def n_learned(parts: Sequence[MachinePart]) -> int:
+    """Return how many numbers all parts learn together."""
+    return sum(part.n_parameters * part.times for part in parts)
+
+
+def shares(parts: Sequence[MachinePart]) -> dict[str, float]:
+    """Return which share of the learned numbers is in what sort of part, 0 to 1."""
+    counts = dict.fromkeys((name for name, _, _ in _SORTS), 0)
+    for part in parts:
+        counts[_sort(part)[0]] += part.n_parameters * part.times
+    total = n_learned(parts)
+    return {name: count / total for name, count in counts.items()}
+
+
+def describe_machine(parts: Sequence[MachinePart], *, title: str = "") -> str:
+    """Return the picture in words."""
+    told = ", ".join(f"{share:.1%} in {name}" for name, share in shares(parts).items())
+    crossed = [list(p.shapes["weights"]) for p in parts if p.name == "cross-attention"]
+    weights = f" Cross-attention's weights have the shape {crossed[0]}." if crossed else ""
+    of = f", {title}" if title else ""
+    return (
+        f"Diagram of an encoder and a decoder{of}. It learns {n_learned(parts):,} numbers: {told}.{weights}"
+    )
+
+
+def _sort(part: MachinePart) -> tuple[str, str]:
+    return next((name, colour) for name, colour, of in _SORTS if of in part.name.lower())
+
+
+class _Box(NamedTuple):
+    part: MachinePart
+    lines: list[str]
+    bottom: float
+
+    @property
+    def top(self) -> float:
+        return self.bottom + _HEIGHTS[len(self.lines)]
+
+
+class _Tower(NamedTuple):
+    left: float
+    boxes: list[_Box]
+
+    @property
+    def top(self) -> float:
+        above = 0.0 if not self.boxes[-1].part.in_layer else _ROOM
+        return self.boxes[-1].top + above
+
+    @property
+    def layer(self) -> list[_Box]:
+        return [box for box in self.boxes if box.part.in_layer]
+
+
+def _tower(stack: Sequence[MachinePart], left: float) -> _Tower:
+    """Put the parts of a stack on top of each other."""
+    boxes: list[_Box] = []
+    for part in stack:
+        bottom = 0.0
+        if boxes:
+            bottom = boxes[-1].top + _SPACE
+            if part.in_layer != boxes[-1].part.in_layer:
+                bottom += 0.04 if part.in_layer else _ROOM
+        boxes.append(_Box(part, _lines(part), bottom))
+    return _Tower(left, boxes)
+
+
+def _lines(part: MachinePart) -> list[str]:
+    """A part's name, and its shapes in none, one or two lines of their own."""
+    shapes = {name: str(list(shape)) for name, shape in part.shapes.items()}
+    if len(shapes) == 1:
+        return [f"{next(iter(shapes.values()))}"]
+    if "weights" not in shapes:
+        return ["", "   ".join(f"{name} {shape}" for name, shape in shapes.items())]
+    looks, offers = shapes["query"], shapes["key"]
+    same = f"query, key, value {looks}"
+    apart = f"query {looks}   key, value {offers}"
+    return [
+        "",
+        same if "self" in part.name else apart,
+        f"weights {shapes['weights']}   output {shapes['output']}",
+    ]
+
+
+def _draw_tower(ax: Axes, tower: _Tower) -> None:
+    left, right = tower.left, tower.left + _WIDTH
+    style: dict[str, Any] = {"size": 8.5, "va": "center", "color": "black"}
+    for box in tower.boxes:
+        colour = _sort(box.part)[1]
+        _draw_frame(ax, left + 0.12, right - 0.12, box.bottom, box.top, face=colour, edge="0.55")
+        row = box.top - 0.14
+        ax.text(left + 0.22, row, box.part.name, weight="bold", **style)
+        ax.text(left + 1.3, row, box.lines[0], **style)
+        ax.text(right - 0.22, row, f"{box.part.n_parameters:,}", ha="right", **style)
+        for number, line in enumerate(box.lines[1:], start=1):
+            ax.text(left + 0.22, row - 0.165 * number, line, **style)
+    bottom, top = tower.layer[0].bottom, tower.layer[-1].top
+    _draw_frame(ax, left, right, bottom - 0.07, top + _ROOM - 0.02, face="none", edge="0.2")
+    part = tower.layer[0].part
+    ax.text(
+        right - 0.12, top + 0.12, f"{part.stack} layer, × {part.times}",
+        ha="right", va="center", size=9, weight="bold", color="black",
+    )  # fmt: skip
+
+
+def _draw_frame(
+    ax: Axes, left: float, right: float, bottom: float, top: float, *, face: str, edge: str
+) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    frame = FancyBboxPatch(
+        (left, bottom), right - left, top - bottom,
+        boxstyle="round,pad=0,rounding_size=0.06", facecolor=face, edgecolor=edge,
+    )  # fmt: skip
+    ax.add_patch(frame)
+
+
+def _draw_memory(ax: Axes, towers: Sequence[_Tower]) -> None:
+    """Draw the way from the encoder's last vectors to the keys and values of the decoder."""
+    encoder, decoder = towers
+    cross = next(box for box in decoder.boxes if box.part.name == "cross-attention")
+    top, y = encoder.top, (cross.bottom + cross.top) / 2
+    turn, start = _WIDTH + _GAP / 2, _WIDTH / 2
+    line: dict[str, Any] = {"color": _PATH, "linewidth": 1.6}
+    ax.plot([start, start, turn, turn], [top, top + 0.2, top + 0.2, y], **line)
+    arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, **line}
+    ax.annotate("", (decoder.left + 0.12, y), (turn, y), arrowprops=arrow)
+    shape = list(next(reversed(encoder.boxes[-1].part.shapes.values())))
+    ax.text(start + 0.1, top + 0.33, f"memory {shape}", size=9, color=_PATH, va="center")
+
+
+def _draw_shares(ax: Axes, parts: Sequence[MachinePart]) -> None:
+    start = 0.0
+    for (name, share), (_, colour, _) in zip(shares(parts).items(), _SORTS, strict=True):
+        ax.barh(0, share, left=start, color=colour, edgecolor="0.55", label=f"{name} {share:.1%}")
+        start += share
+    ax.set(xlim=(0, 1), ylim=(-0.4, 0.4))
+    ax.set_axis_off()
+    ax.legend(
+        ncols=len(_SORTS), frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, 0),
+        borderaxespad=0.1, borderpad=0.2,
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""How the learned table of positions is made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from viz_transformer._files import written_whole
+from viz_transformer.config import TrainConfig
+from viz_transformer.corpus import english_spanish, vocabulary_of
+from viz_transformer.corpus.batches import batches
+from viz_transformer.errors import FileError
+from viz_transformer.model.threads import threads
+from viz_transformer.recipes.bundled import MODEL, TRAINING
+from viz_transformer.training import fit, make_model
+
+#: A minute's training: enough for neighbouring positions to grow alike.
+POSITIONS_TRAINING = replace(TRAINING, n_steps=1000)
+#: The file of `train_learned_positions`.
+POSITIONS = "learned.safetensors"
+
+
+def train_learned_positions(
+    folder: str | os.PathLike[str],
+    training: TrainConfig = POSITIONS_TRAINING,
+    *,
+    n_train: int = 20_000,
+) -> Path:
+    """Train the translator's model with learned positions, and save the encoder's table of them.
+
+    On one thread: the same arguments give the same file on one machine.
+
+    Args:
+        folder: where ``learned.safetensors`` goes, with how it was made beside it. The file holds
+            ``start``, the random table before training, and ``table``, the one after; both
+            float32 [position, d_model], as they are added to the words. Positions that no
+            sentence reached are equal in both.
+        training: steps, rate and seed.
+        n_train: number of different training pairs.
+
+    Raises:
+        FileError: if the folder cannot be written.
+    """
+    import torch
+    from safetensors.torch import save
+
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)  # before the training, lest its minute be lost
+    except OSError as error:
+        raise FileError(
+            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another"
+        ) from error
+    corpus = english_spanish(n_train)
+    vocabulary = vocabulary_of(corpus.train)
+    model = make_model(replace(MODEL, vocab_size=len(vocabulary), positional="learned"), training.seed)
+    places = model.source_positions
+    start = places(MODEL.max_length).detach().clone()  # [position, d_model]
+    stream = batches(corpus.train, vocabulary, training.batch_size, training.seed)
+    with threads(1):
+        for record in fit(model, stream, training):
+            last = record
+    table = places(MODEL.max_length).detach()  # [position, d_model]
+    data = save({"start": start, "table": table})
+    made_by = {
+        "command": 'python -c "from viz_transformer.recipes import train_learned_positions; '
+        f"train_learned_positions('{folder.name}')\"",
+        "training": asdict(training),
+        "n_train": len(corpus.train),
+        "torch": torch.__version__,
+        "last_loss": last.loss,
+        "sha256": {POSITIONS: hashlib.sha256(data).hexdigest()},
+    }
+    with written_whole(folder / POSITIONS) as part:
+        part.write_bytes(data)
+    with written_whole(folder / "made_by.json") as part:
+        part.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
+    return folder

@@ -1,0 +1,81 @@
+"""A view's script and style sheet, each joined into one text.
+
+A widget's module is imported from a blob, and a blob has no neighbours to import from. The files
+beside a view are ordinary ES modules, so that editors, linters and ``node --test`` read them as
+they are; here their relative imports are followed and the texts are put one after another.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from viz_transformer._files import text_beside
+
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[\w./]+)";\n', re.MULTILINE)
+_ANY_IMPORT = re.compile(r"^import\b.*", re.MULTILINE)
+# What a line that starts in the first column declares: one name, or several in brackets.
+_DECLARATION = re.compile(
+    r"^(?:export )?(?:async )?(?:function\*?|class|const|let|var) +(\w+|[\[{][^=]*?[\]}])[ (]",
+    re.MULTILINE,
+)
+
+
+def bundle(module: str | Path) -> str:
+    """Return ``view.js`` from beside a view's Python module, joined with all that it imports.
+
+    Each part appears once, after the parts that it imports itself.
+
+    Args:
+        module: the ``__file__`` of the Python module.
+
+    Raises:
+        ValueError: if two parts declare the same top-level name, since joined they share one scope,
+            or if an import is not of the form ``import { a, b } from "./part.js";``.
+    """
+    return join(Path(module).with_name("view.js"))
+
+
+def join(entry: Path) -> str:
+    """Return an ES module joined with all that it imports, as `bundle` does."""
+    texts: dict[Path, str] = {}
+    declared: dict[str, Path] = {}
+
+    def add(part: Path) -> None:
+        if part in texts:
+            return
+        text = part.read_text(encoding="utf-8")
+        texts[part] = ""  # on its way: modules may import each other
+        for names, neighbour in _IMPORT.findall(text):
+            if " as " in names:
+                raise ValueError(f"{part.name} renames {names.strip()!r}: joined, names are shared")
+            add((part.parent / neighbour).resolve())
+        del texts[part]
+        texts[part] = _IMPORT.sub("", text)
+        if other := _ANY_IMPORT.search(texts[part]):
+            raise ValueError(f"{part.name} has an import that cannot be joined: {other[0]}")
+        for name in top_level_names(text):
+            if name in declared:
+                raise ValueError(
+                    f"{name!r} is declared in both {declared[name].name} and {part.name}, which "
+                    f"{entry.parent.name}/{entry.name} joins into one scope; rename one of them"
+                )
+            declared[name] = part
+
+    add(entry.resolve())
+    # Only the view itself may have the default export; the parts keep their named ones.
+    return "\n".join(texts.values())
+
+
+def top_level_names(text: str) -> list[str]:
+    """Return the names that a module declares at its top level, in order."""
+    return [
+        name
+        for declaration in _DECLARATION.findall(text)
+        for name in re.findall(r"(\w+)\s*(?=[,\]}]|$)", declaration)
+    ]
+
+
+def styles(module: str | Path) -> str:
+    """Return the style that all views share, followed by ``style.css`` from beside `module`."""
+    return "\n".join(text_beside(each, "style.css") for each in (__file__, str(module)))

@@ -1,0 +1,204 @@
+// The overview: a thumbnail of every head, a section per kind; rows = layers and columns = heads,
+// or all of them one after another, sorted.
+
+import { fitCanvas, outline, pixelRatio, write } from "./canvas.js";
+import { paintThumbnail } from "./pixels.js";
+
+export const KIND_NAMES = {
+  encoder: "Encoder self-attention",
+  decoder: "Decoder self-attention",
+  cross: "Cross-attention",
+};
+
+const SECTION_WIDTH = 175; // as much as the longest title needs
+
+/**
+ * Where each section and thumbnail stands; sections are side by side where the width allows.
+ * `kinds`: [{kind, layers, heads}].
+ */
+export function headsLayout(kinds, width, maxHeight) {
+  const [margin, title, numbers, space] = [22, 24, 16, 14];
+  const across = Math.max(1, Math.min(kinds.length, Math.floor(width / SECTION_WIDTH)));
+  const lines = Array.from({ length: Math.ceil(kinds.length / across) }, (_, i) =>
+    kinds.slice(i * across, (i + 1) * across));
+  const most = Math.max(...kinds.map((entry) => entry.heads));
+  const deepest = lines.map((line) => Math.max(...line.map((entry) => entry.layers)));
+  const room = maxHeight - lines.length * (title + numbers + space);
+  const slot = Math.floor(width / across);
+  const fits = Math.max(15, room / deepest.reduce((sum, layers) => sum + layers));
+  const pitch = Math.floor(Math.min((slot - margin - 4) / most, fits, across > 1 ? 40 : 58));
+  const gap = pitch > 26 ? 5 : 2;
+  const sections = [];
+  let y = 0;
+  lines.forEach((line, i) => {
+    line.forEach((entry, j) => {
+      const left = j * slot + margin;
+      sections.push({ ...entry, x: j * slot, y, left, top: y + title + numbers });
+    });
+    y += title + numbers + deepest[i] * pitch + space;
+  });
+  const used = across > 1 ? width : Math.max(margin + most * pitch + 4, Math.min(width, SECTION_WIDTH));
+  return { sections, margin, pitch, gap, size: pitch - gap, width: used, height: y - space + 4 };
+}
+
+/** A kind's heads in order, as [[layer, head], …]: by "layer", "entropy" (lowest first) or "label". */
+export function sortedHeads({ layers, heads, entropies, labels }, order) {
+  const slots = Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]);
+  if (order === "entropy" && entropies) {
+    slots.sort((a, b) => entropies[a[0] * heads + a[1]] - entropies[b[0] * heads + b[1]]);
+  }
+  if (order === "label" && labels) {
+    const name = ([layer, head]) => labels[layer][head]?.name ?? "\uffff"; // those without come last
+    const evidence = ([layer, head]) => labels[layer][head]?.evidence ?? 0;
+    slots.sort((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : evidence(b) - evidence(a)));
+  }
+  return slots;
+}
+
+/** The head under a point, as {kind, layer, head}, or null. */
+export function headAt(layout, x, y) {
+  const { pitch } = layout;
+  for (const { kind, left, top, layers, heads, slots } of layout.sections) {
+    const [row, column] = [Math.floor((y - top) / pitch), Math.floor((x - left) / pitch)];
+    if (row < 0 || row >= layers || column < 0 || column >= heads) continue;
+    const [layer, head] = slots ? slots[row * heads + column] : [row, column];
+    return { kind, layer, head };
+  }
+  return null;
+}
+
+/** The head that an arrow key moves to; rows of all sections follow one another. */
+export function moveHead(kinds, { kind, layer, head }, key) {
+  const rows = kinds.flatMap((entry) =>
+    Array.from({ length: entry.layers }, (_, row) => ({ entry, row })),
+  );
+  const own = kinds.find((entry) => entry.kind === kind);
+  const slot = slotOf(own, layer, head);
+  const row = rows.findIndex((one) => one.entry === own && one.row === Math.floor(slot / own.heads));
+  const step = { ArrowUp: -1, ArrowDown: 1 }[key] ?? 0;
+  const to = rows[Math.min(rows.length - 1, Math.max(0, row + step))];
+  const column = (slot % own.heads) + ({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0);
+  const { heads, slots } = to.entry;
+  const inside = Math.min(heads - 1, Math.max(0, column));
+  const [toLayer, toHead] = slots ? slots[to.row * heads + inside] : [to.row, inside];
+  return { kind: to.entry.kind, layer: toLayer, head: toHead };
+}
+
+/** Which place of its section a head has. */
+function slotOf({ heads, slots }, layer, head) {
+  return slots ? slots.findIndex(([one, other]) => one === layer && other === head) : layer * heads + head;
+}
+
+/** All thumbnails with their names on one canvas of their own, at the screen's pixels: drawn once a trace. */
+export function paintThumbnails(overviewOf, layout, theme) {
+  const ratio = pixelRatio() * theme.scale;
+  const sheet = document.createElement("canvas");
+  sheet.width = Math.round(layout.width * ratio);
+  sheet.height = Math.round(layout.height * ratio);
+  const context = sheet.getContext("2d");
+  const image = context.createImageData(sheet.width, sheet.height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const size = Math.max(1, Math.round(layout.size * ratio));
+  for (const section of layout.sections) {
+    const { kind, left, top, layers, heads, signed, limit } = section;
+    const overview = overviewOf(kind);
+    const ramp = signed ? stretched(theme.signedRamp, limit) : theme.ramp;
+    for (let index = 0; index < layers * heads; index++) {
+      const slot = slotOf(section, Math.floor(index / heads), index % heads);
+      const x = Math.round((left + (slot % heads) * layout.pitch) * ratio);
+      const y = Math.round((top + Math.floor(slot / heads) * layout.pitch) * ratio);
+      const offset = index * overview.rows * overview.cols;
+      paintThumbnail(overview, offset, signed, pixels, sheet.width, x, y, size, ramp);
+    }
+  }
+  context.putImageData(image, 0, 0);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.direction = "ltr";
+  for (const section of layout.sections) writeNames(context, layout, section, theme);
+  return sheet;
+}
+
+/** The names of a section, of its layers and heads, and the labels of its thumbnails. */
+function writeNames(context, { pitch, size }, section, theme) {
+  const { kind, x, y, left, top, layers, heads, slots, labels } = section;
+  write(context, KIND_NAMES[kind], x, y + 10, { font: `600 13px ${theme.family}`, colour: theme.text });
+  const quiet = { font: `11px ${theme.family}`, colour: theme.muted };
+  if (slots) write(context, "in order, layer·head", left, top - 8, quiet);
+  for (const { text, place } of numbersOf(section, pitch, size)) write(context, text, ...place, { ...quiet, align: "center" });
+  for (let slot = 0; slot < layers * heads; slot++) {
+    const [layer, head] = slots ? slots[slot] : [Math.floor(slot / heads), slot % heads];
+    const [across, down] = [left + (slot % heads) * pitch, top + Math.floor(slot / heads) * pitch];
+    const patch = { font: `600 10px ${theme.family}`, colour: theme.text, behind: theme.background };
+    if (slots && size >= 30) write(context, `${layer}·${head}`, across + 4, down + size - 7, patch);
+    const name = labels?.[layer][head]?.name;
+    if (name && size >= 22) write(context, name[0].toUpperCase(), across + size - 5, down + 7, { ...patch, align: "center" });
+    else if (name) dot(context, across + size - 3, down + 3, theme);
+  }
+}
+
+/** The numbers of layers and heads beside a section in their own order: [{layer or head, text, place}]. */
+function numbersOf({ left, top, layers, heads, slots }, pitch, size) {
+  if (slots) return [];
+  const step = Math.ceil(18 / pitch); // as near as they can be read
+  const every = (count) => Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step);
+  return [
+    ...every(layers).map((layer) => ({ layer, text: String(layer), place: [left - 12, top + layer * pitch + size / 2] })),
+    ...every(heads).map((head) => ({ head, text: String(head), place: [left + head * pitch + size / 2, top - 8] })),
+  ];
+}
+
+/** One head's thumbnail, for want of the head itself, as large as it is sent. */
+export function paintStandIn({ values, rows, cols }, index, signed, limit, theme) {
+  const sheet = document.createElement("canvas");
+  [sheet.width, sheet.height] = [cols, rows];
+  const context = sheet.getContext("2d");
+  const image = context.createImageData(cols, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  const ramp = signed ? stretched(theme.signedRamp, limit) : theme.ramp;
+  for (let i = 0; i < pixels.length; i++) pixels[i] = ramp[values[index * rows * cols + i]];
+  context.putImageData(image, 0, 0);
+  return sheet;
+}
+
+/** A ramp from -1 to 1 whose ends are reached at -limit and limit. */
+function stretched(ramp, limit) {
+  return ramp.map((_, i) => ramp[Math.max(0, Math.min(255, Math.round(127.5 + (i - 128) / limit)))]);
+}
+
+/**
+ * Draw the overview: `chosen` is the head on show, {kind, layer, head}; `shown` lists the heads of
+ * its kind that are shown as one; `others` the chosen heads of other kinds, where they are linked.
+ */
+export function drawHeads(canvas, layout, thumbnails, { chosen, shown, others, hovered }, theme) {
+  const { pitch, gap, size } = layout;
+  const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
+  context.drawImage(thumbnails, 0, 0, layout.width, layout.height);
+  const current = layout.sections.find((section) => section.kind === chosen.kind);
+  for (const { layer, head, text, place } of numbersOf(current, pitch, size)) {
+    if (layer !== chosen.layer && head !== chosen.head) continue;
+    write(context, text, ...place, {
+      font: `700 11px ${theme.family}`, colour: theme.accent, align: "center", behind: theme.background,
+    });
+  }
+  const mark = ({ kind, layer, head }, colour, thickness) => {
+    const section = layout.sections.find((one) => one.kind === kind);
+    const slot = slotOf(section, layer, head);
+    const reach = gap > 2 ? thickness : 1;
+    outline(context, section.left + (slot % section.heads) * pitch - reach,
+      section.top + Math.floor(slot / section.heads) * pitch - reach, size + 2 * reach, size + 2 * reach, colour, thickness);
+  };
+  const strong = gap > 2 ? 3 : 2;
+  for (const [layer, head] of shown) mark({ kind: chosen.kind, layer, head }, theme.accent, strong);
+  for (const other of others) mark(other, theme.accent, strong);
+  if (!shown.some(([layer, head]) => layer === chosen.layer && head === chosen.head)) mark(chosen, theme.text, 1.5);
+  if (hovered) mark(hovered, theme.muted, 1.5);
+}
+
+function dot(context, x, y, theme) {
+  for (const [radius, colour] of [[3, theme.background], [2, theme.text]]) {
+    context.fillStyle = colour;
+    context.beginPath();
+    context.arc(x, y, radius, 0, 7);
+    context.fill();
+  }
+}

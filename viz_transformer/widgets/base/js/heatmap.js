@@ -1,0 +1,227 @@
+// One head, large: a heatmap with its words along both axes, and a window onto it when zoomed.
+
+import { fitCanvas, outline, pixelRatio, write } from "./canvas.js";
+import { inkOn, pixelOf, rgbOf, weightColour } from "./colour.js";
+import { paintWeights } from "./pixels.js";
+import { elide, shownWeight, visible } from "./text.js";
+
+const SLANT = Math.SQRT1_2; // sine and cosine of 45°
+const LARGEST = 64; // pixels of a cell
+export const WHOLE = { zoom: 1, row: 0, col: 0 }; // the window onto all of it
+
+/**
+ * Where the matrix and its labels stand, so that everything is inside [width, maxHeight].
+ *
+ * `rowLabel` and `colLabel` are the widest labels in pixels. Labels of columns lie flat where they
+ * fit over their cells and are slanted elsewhere; `rowStep` and `colStep` say which are written.
+ * `view` is the window: how many times larger than what fits, and the cell in its corner. `x` and
+ * `y` are the pixels that it leaves out, `boxWidth` and `boxHeight` its size.
+ */
+export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel, ratio = 1, view = WHOLE }) {
+  const axis = 22;
+  const rowRoom = Math.min(rowLabel, 130, width * 0.26);
+  const colRoom = Math.min(colLabel, 110);
+  const left = axis + rowRoom + 8;
+  const fit = (top, right) =>
+    Math.min(LARGEST, (width - left - right) / cols, (maxHeight - top) / rows);
+  const slantTop = axis + colRoom * SLANT + 14;
+  const flat = fit(axis + 22, 3) >= colLabel + 8;
+  const top = flat ? axis + 22 : slantTop;
+  const right = flat ? 3 : colRoom * SLANT + 4;
+  const whole = fit(top, right);
+  const zoom = Math.max(1, Math.min(view.zoom, LARGEST / whole));
+  const cell = sharp(whole * zoom, ratio);
+  const snap = (pixels) => Math.floor(pixels * ratio) / ratio;
+  const boxWidth = snap(Math.min(cols * cell, width - left - right));
+  const boxHeight = snap(Math.min(rows * cell, maxHeight - top));
+  const inside = (place, size, box) => snap(Math.max(0, Math.min(place * cell, size * cell - box)));
+  return {
+    rows, cols, cell, left, top, flat, rowRoom, colRoom, whole, zoom, ratio, boxWidth, boxHeight,
+    x: inside(view.col, cols, boxWidth),
+    y: inside(view.row, rows, boxHeight),
+    font: cell >= 40 ? 15 : cell >= 24 ? 14 : 12,
+    rowStep: Math.ceil(15 / cell),
+    colStep: flat ? 1 : Math.ceil(16 / cell),
+    width: Math.max(left + boxWidth + right, left + 120),
+    height: Math.max(top + boxHeight + 3, top + 96),
+  };
+}
+
+/** A cell's size, if it is large in whole pixels of the screen: cells of one size, seams sharp. */
+function sharp(cell, ratio) {
+  return cell * ratio >= 8 ? Math.floor(cell * ratio) / ratio : cell;
+}
+
+/** The cell under a point, as {query, key}, or null. */
+export function cellAt({ left, top, cell, rows, cols, x, y, boxWidth, boxHeight }, atX, atY) {
+  const [across, down] = [atX - left, atY - top];
+  if (across < 0 || down < 0 || across >= boxWidth || down >= boxHeight) return null;
+  const [key, query] = [Math.floor((across + x) / cell), Math.floor((down + y) / cell)];
+  return query < rows && key < cols ? { query, key } : null;
+}
+
+/** The window `times` as large, around a point of the canvas or around its middle. */
+export function zoomAround(layout, times, atX = layout.left + layout.boxWidth / 2, atY = layout.top + layout.boxHeight / 2) {
+  const { left, top, cell, whole, ratio, x, y } = layout;
+  const zoom = Math.max(1, Math.min(layout.zoom * times, LARGEST / whole));
+  const [across, down, next] = [atX - left, atY - top, sharp(whole * zoom, ratio)];
+  return { zoom, col: (x + across) / cell - across / next, row: (y + down) / cell - down / next };
+}
+
+/** The window moved by pixels. */
+export function panBy({ zoom, cell, x, y }, across, down) {
+  return { zoom, col: (x - across) / cell, row: (y - down) / cell };
+}
+
+/** The window moved, if need be, so that a cell is in it. */
+export function reveal({ zoom, cell, x, y, boxWidth, boxHeight }, { query, key }) {
+  const start = (index, from, box) => {
+    if (index === null || (index * cell >= from - 0.5 && (index + 1) * cell <= from + box + 0.5)) return from / cell;
+    return index + 0.5 - box / cell / 2;
+  };
+  return { zoom, col: start(key, x, boxWidth), row: start(query, y, boxHeight) };
+}
+
+/** The cell that an arrow key moves to, from a pinned cell or from nothing. */
+export function moveCell({ query, key }, rows, cols, arrow) {
+  if (query === null && key === null) return { query: 0, key: 0 };
+  const step = (value, less, more, count) => {
+    const moved = (value ?? 0) + (arrow === more ? 1 : arrow === less ? -1 : 0);
+    return Math.min(count - 1, Math.max(0, moved));
+  };
+  return {
+    query: step(query, "ArrowUp", "ArrowDown", rows),
+    key: step(key, "ArrowLeft", "ArrowRight", cols),
+  };
+}
+
+/** A canvas of their own for the cells, painted over as long as it has the size. */
+export function openSheet() {
+  const canvas = document.createElement("canvas");
+  return { canvas, context: canvas.getContext("2d"), image: null };
+}
+
+/** The cells in view on a `sheet`, at the screen's pixels; weaker ones than `least` blank. */
+export function paintCells(shown, layout, least, theme, sheet = openSheet()) {
+  const ratio = pixelRatio() * theme.scale;
+  const pixelsOf = (length) => Math.max(1, Math.round(length * ratio));
+  const { canvas, context } = sheet;
+  const [width, height] = [pixelsOf(layout.boxWidth), pixelsOf(layout.boxHeight)];
+  if (sheet.image?.width !== width || sheet.image.height !== height) {
+    [canvas.width, canvas.height] = [width, height];
+    sheet.image = context.createImageData(width, height);
+  }
+  const { image } = sheet;
+  paintWeights(shown, new Uint32Array(image.data.buffer), width, {
+    width, height,
+    across: pixelsOf(layout.cols * layout.cell), down: pixelsOf(layout.rows * layout.cell),
+    x: Math.round(layout.x * ratio), y: Math.round(layout.y * ratio),
+  }, {
+    ramp: shown.limit === null ? theme.ramp : theme.signedRamp,
+    blank: pixelOf(rgbOf(theme.background)), hatch: pixelOf(rgbOf(theme.muted)),
+    period: Math.round(7 * ratio), least,
+  });
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** Draw the head: cells, labels, and the marks of the pinned and the active cell. */
+export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found, least, waiting }, theme) {
+  const { left, top, cell, rows, cols, x, y, boxWidth, boxHeight } = layout;
+  const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
+  context.imageSmoothingEnabled = !shown.weights; // a thumbnail stands in: its blur says so
+  if (shown.weights) context.drawImage(cells, left, top, boxWidth, boxHeight);
+  else {
+    const [across, down] = [cells.width / (cols * cell), cells.height / (rows * cell)];
+    context.drawImage(cells, x * across, y * down, boxWidth * across, boxHeight * down, left, top, boxWidth, boxHeight);
+    write(context, waiting, left + boxWidth / 2, top + boxHeight / 2, {
+      font: `600 16px ${theme.family}`, colour: theme.text, align: "center", behind: theme.background,
+    });
+  }
+  const part = {
+    rows: [Math.floor(y / cell), Math.min(layout.rows, Math.ceil((y + boxHeight) / cell))],
+    cols: [Math.floor(x / cell), Math.min(layout.cols, Math.ceil((x + boxWidth) / cell))],
+  };
+  drawLabels(context, layout, part, shown, active, found, theme);
+  context.save();
+  context.beginPath();
+  context.rect(left - 4, top - 4, boxWidth + 8, boxHeight + 8);
+  context.clip();
+  context.translate(left - x, top - y);
+  if (cell >= 12) drawSeams(context, layout, part, theme);
+  if (cell >= 32 && shown.weights) drawNumbers(context, cell, part, shown, least, theme);
+
+  const thin = cell > 8 ? 2 : 1;
+  if (active.query !== null) outline(context, x - 2, active.query * cell - 1, boxWidth + 4, cell + 2, theme.accent, thin);
+  if (active.key !== null) outline(context, active.key * cell - 1, y - 2, cell + 2, boxHeight + 4, theme.accent, thin);
+  if (pinned.query !== null && pinned.key !== null) {
+    const thickness = cell > 12 ? 4 : 2;
+    const reach = cell > 12 ? 2 : 3; // around a small cell, not over it
+    outline(context, pinned.key * cell - reach, pinned.query * cell - reach,
+      cell + 2 * reach, cell + 2 * reach, theme.accent, thickness);
+  }
+  context.restore();
+}
+
+function drawSeams(context, { cell, x, y, boxWidth, boxHeight }, { rows, cols }, theme) {
+  context.fillStyle = theme.background;
+  for (let row = Math.max(1, rows[0]); row < rows[1]; row++) context.fillRect(x, row * cell - 0.5, boxWidth, 1);
+  for (let col = Math.max(1, cols[0]); col < cols[1]; col++) context.fillRect(col * cell - 0.5, y, 1, boxHeight);
+}
+
+function drawNumbers(context, cell, part, { weights, cols, limit, masked }, least, theme) {
+  const font = `${cell >= 48 ? 14 : cell >= 38 ? 12 : 11}px ${theme.family}`;
+  for (let row = part.rows[0]; row < part.rows[1]; row++) {
+    for (let col = part.cols[0]; col < part.cols[1]; col++) {
+      const weight = weights[row * cols + col];
+      if (masked?.[row * cols + col] || Math.abs(weight) < least) continue;
+      write(context, shownWeight(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
+        font, colour: inkOn(weightColour(weight, limit, theme)), align: "center",
+      });
+    }
+  }
+}
+
+function drawLabels(context, layout, part, shown, active, found, theme) {
+  const { left, top, cell, x, y, boxWidth, boxHeight, flat, font } = layout;
+  const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
+  write(context, "key (is looked at) →", left, 9, quiet);
+  context.save();
+  context.translate(9, top);
+  context.rotate(-Math.PI / 2);
+  write(context, "← query (looks)", 0, 0, { ...quiet, align: "right" });
+  context.restore();
+
+  // The active row and column are always named; a neighbour whose label would touch it is not.
+  const isNamed = (index, chosen, step) =>
+    index === chosen || (index % step === 0 && (chosen === null || Math.abs(index - chosen) >= step));
+  const style = (chosen, marked) => ({
+    font: `${chosen ? 700 : 400} ${font}px ${theme.family}`,
+    colour: chosen ? theme.accent : theme.text,
+    marked: marked && theme.accent,
+  });
+  const label = (token, room, chosen) =>
+    elide(visible(token), room, (text) => theme.measure(text, font, chosen));
+  for (let row = part.rows[0]; row < part.rows[1]; row++) {
+    const middle = (row + 0.5) * cell - y;
+    const [chosen, marked] = [row === active.query, Boolean(found?.queries?.[row])];
+    if (middle < 0 || middle > boxHeight || !isNamed(row, active.query, layout.rowStep)) continue;
+    write(context, label(shown.queries[row], layout.rowRoom, chosen), left - 8, top + middle,
+      { ...style(chosen, marked), align: "right" });
+  }
+  for (let col = part.cols[0]; col < part.cols[1]; col++) {
+    const middle = (col + 0.5) * cell - x;
+    const [chosen, marked] = [col === active.key, Boolean(found?.keys?.[col])];
+    if (middle < 0 || middle > boxWidth || !isNamed(col, active.key, layout.colStep)) continue;
+    if (flat) {
+      write(context, label(shown.keys[col], cell - 4, chosen), left + middle, top - 11,
+        { ...style(chosen, marked), align: "center" });
+      continue;
+    }
+    context.save();
+    context.translate(left + middle, top - 8);
+    context.rotate(-Math.PI / 4);
+    write(context, label(shown.keys[col], layout.colRoom, chosen), 0, 0, style(chosen, marked));
+    context.restore();
+  }
+}

@@ -1,0 +1,127 @@
+"""A still picture behind every live view, for a notebook that is only read.
+
+A saved notebook that is opened without its kernel, or where nothing runs, has no view to show.
+So what is shown is two outputs: the live view, and after it a picture of it. The style that comes
+with the picture hides whichever of the two is not wanted, by what it finds in the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+
+from viz_transformer.widgets.base.widget_tree import LiveWidgets, contents
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DPI = 100  # or fewer, if the file would have more than
+_MOST_BYTES = 60_000
+
+# What an output stands in: JupyterLab and nbconvert, the classic notebook, VS Code, Colab.
+_OUTPUT = ":is(.jp-OutputArea-child, .output_area, .output_container, .output_subarea)"
+_HAS_STILL = ":has(> * .vt-still)"
+# A view was drawn; it was, and has no kernel behind it; a line of text stands in its place.
+_DRAWN = ":has(.vt, .widget-box)"
+_ADRIFT = ":has(.jupyter-widgets-disconnected)"
+_LINE = ":not(:has(.jp-OutputArea-output > *))"
+_STYLE = f"""
+.vt-still img {{ display: block; max-width: 100%; height: auto; background: #fff; }}
+.vt-still figure {{ margin: 0; }}
+.vt-still p {{ margin: 4px 0; }}
+{_OUTPUT}{_LINE}:has(+ {_OUTPUT} .vt-still) {{ display: none; }}
+{_OUTPUT}{_DRAWN}:not({_ADRIFT}) + {_OUTPUT}{_HAS_STILL} {{ display: none; }}
+{_OUTPUT}{_DRAWN}{_ADRIFT} + {_OUTPUT} .vt-still > :not(.vt-still-note) {{ display: none; }}
+{_OUTPUT}:has(+ {_OUTPUT} .vt-still) .jupyter-widgets-disconnected::before {{ content: none; }}
+"""
+_NOTE = "Saved with the notebook, and not running. Run the cell to use it."
+
+
+class WithStill:
+    """A widget that is shown live, with a still picture of its views behind it."""
+
+    def _ipython_display_(self, **_: Any) -> None:
+        """Show the widget first, so that it does not wait for its picture."""
+        from IPython.display import display
+
+        bundle = self._repr_mimebundle_()
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        # Without its plain text: where no widget is drawn, the picture speaks for it.
+        live = {kind: each for kind, each in data.items() if kind != "text/plain"}
+        display(live, metadata=metadata, raw=True)
+        try:
+            told, text = still(self)
+        except Exception:  # a picture that cannot be drawn must not take the view with it
+            logging.getLogger(__name__).debug("no still picture", exc_info=True)
+        else:
+            display({"text/html": told, "text/plain": text}, raw=True)
+
+
+def still(widget: ipywidgets.Widget) -> tuple[str, str]:
+    """Return a widget as HTML that moves nothing, and as plain text.
+
+    The words in it come as paragraphs, each view as a PNG picture of its figure, which carries the
+    view's alternative text. The HTML holds its style and asks for nothing.
+    """
+    widgets = LiveWidgets([widget])
+    lines, texts = [], []
+    for part in contents(widget.model_id, widgets.state_of):
+        if part.kind == "view":
+            view = widgets[part.model_id]
+            texts.append(view.alt_text())
+            lines.append(_figure(view.figure(), texts[-1]))
+        elif part.text:
+            texts.append(part.text)
+            lines.append(f"<p>{html.escape(part.text)}</p>")
+    body = "\n".join(lines)
+    return (
+        f"<style>{_STYLE}</style>\n"
+        f'<div class="vt-still">\n{body}\n<p class="vt-still-note"><i>{_NOTE}</i></p>\n</div>',
+        "\n".join(texts),
+    )
+
+
+def _figure(figure: Figure, alt: str) -> str:
+    data, width, height = picture(figure)
+    return (
+        f'<figure><img width="{width}" height="{height}" alt="{html.escape(alt)}" '
+        f'src="data:image/png;base64,{base64.b64encode(data).decode("ascii")}"></figure>'
+    )
+
+
+def picture(figure: Figure) -> tuple[bytes, int, int]:
+    """Return a figure as a small PNG file, its width and its height in pixels; closes the figure.
+
+    A palette takes a third of the room of full colour, and its colours are hardly off.
+    """
+    data, size = _png(figure, _DPI)
+    dpi = _DPI
+    while len(data) > _MOST_BYTES and dpi > 20:
+        dpi *= min(0.9, 0.9 * (_MOST_BYTES / len(data)) ** 0.5)  # bytes grow with the area
+        data, size = _png(figure, dpi)
+    if "matplotlib.pyplot" in sys.modules:
+        # A figure that pyplot holds would be shown a second time, at the end of the cell.
+        sys.modules["matplotlib.pyplot"].close(figure)
+    return data, *size
+
+
+def _png(figure: Figure, dpi: float) -> tuple[bytes, tuple[int, int]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    canvas = FigureCanvasAgg(figure)
+    figure.set_dpi(dpi)
+    canvas.draw()
+    pixels = canvas.buffer_rgba()  # [row, column, 4]
+    size = (pixels.shape[1], pixels.shape[0])
+    image = Image.frombuffer("RGBA", size, pixels).convert("RGB")
+    file = io.BytesIO()
+    palette = image.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    palette.save(file, format="png", optimize=True)
+    return file.getvalue(), size

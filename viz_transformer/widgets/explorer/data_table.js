@@ -1,0 +1,88 @@
+// The picture as a table, for who reads better than sees.
+
+import { element } from "../base/js/controls.js";
+import { digitsOf, rankOf } from "./readout.js";
+import { shownWeight, visible } from "../base/js/text.js";
+
+const MOST_CELLS = 400;
+const MOST_ROWS = 50;
+
+/**
+ * What the table holds: {caption, heads, rows}. All weights of a small head; of a large one the
+ * pinned row or column, or without a pin the strongest weights.
+ */
+export function tableOf(shown, title, { query, key }) {
+  const { weights, rows, cols, queries, keys, limit, masked } = shown;
+  const weight = (row, col) => (masked?.[row * cols + col] ? "masked" : shownWeight(weights[row * cols + col], limit));
+  const exact = (row, col) => (masked?.[row * cols + col] ? "masked" : String(digitsOf(weights[row * cols + col], shown)));
+  const rank = (row, col) => (masked?.[row * cols + col] ? "–" : String(rankOf(shown, row, col).rank));
+  const count = (size) => Array.from({ length: size }, (_, index) => index);
+  if (rows * cols <= MOST_CELLS) {
+    return {
+      caption: `${title}: all weights; a row is a query, a column a key.`,
+      heads: ["query", ...keys],
+      rows: count(rows).map((row) => [queries[row], ...count(cols).map((col) => weight(row, col))]),
+    };
+  }
+  if (query !== null) {
+    return {
+      caption: `${title}: all weights of the pinned query ${visible(queries[query])}.`,
+      heads: ["key", "weight", "rank"],
+      rows: count(cols).map((col) => [keys[col], exact(query, col), rank(query, col)]),
+    };
+  }
+  if (key !== null) {
+    return {
+      caption: `${title}: all weights on the pinned key ${visible(keys[key])}; ranks are those in each query's row.`,
+      heads: ["query", "weight", "rank"],
+      rows: count(rows).map((row) => [queries[row], exact(row, key), rank(row, key)]),
+    };
+  }
+  const strongest = strongestCells(weights, MOST_ROWS);
+  return {
+    caption: `${title}: the strongest ${strongest.length} of ${rows * cols} weights; pin a word for all of its weights.`,
+    heads: ["query", "key", "weight", "rank"],
+    rows: strongest.map((index) => {
+      const [row, col] = [Math.floor(index / cols), index % cols];
+      return [queries[row], keys[col], exact(row, col), rank(row, col)];
+    }),
+  };
+}
+
+/** The places of the `most` strongest weights, strongest first. */
+export function strongestCells(weights, most) {
+  const sizes = weights.map(Math.abs).sort();
+  const edge = sizes[Math.max(0, sizes.length - most)];
+  const found = [];
+  for (const wanted of [(size) => size > edge, (size) => size === edge]) {
+    for (let index = 0; index < weights.length && found.length < most; index++) {
+      if (wanted(Math.abs(weights[index]))) found.push(index);
+    }
+  }
+  return found.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
+}
+
+/** A place for the table: {node, set(table)}. */
+export function openTwin(parent) {
+  const node = element(parent, "div", "vt-twin", { tabindex: "0", role: "region", "aria-label": "The picture as a table" });
+  node.hidden = true;
+
+  function set({ caption, heads, rows }) {
+    const table = document.createElement("table");
+    element(table, "caption").textContent = caption;
+    const cell = (line, tag, text, attributes) => {
+      element(element(line, tag, "", attributes), "bdi").textContent = visible(text);
+    };
+    const first = element(element(table, "thead"), "tr");
+    for (const name of heads) cell(first, "th", name, { scope: "col" });
+    const body = element(table, "tbody");
+    for (const [name, ...values] of rows) {
+      const line = element(body, "tr");
+      cell(line, "th", name, { scope: "row" });
+      for (const value of values) cell(line, "td", value, {});
+    }
+    node.replaceChildren(table);
+  }
+
+  return { node, set };
+}

@@ -1,0 +1,166 @@
+// One weight, row or column in words, with its rank, its row's sum and its place in the trace.
+
+import { element } from "../base/js/controls.js";
+import { quoted, shownWeight, visible } from "../base/js/text.js";
+
+export const HINT = "Point at a cell or a word to see its weight; click to pin it. Arrow keys move, Escape lets go.";
+const MOST_LISTED = 8; // heads in a line of Python
+
+/** A weight's place in its row, and of how many that may be looked at: {rank, of}; 1 is the largest. */
+export function rankOf({ weights, cols, masked }, query, key) {
+  const start = query * cols;
+  const own = Math.abs(weights[start + key]);
+  let [rank, of] = [1, 0];
+  for (let col = 0; col < cols; col++) {
+    if (masked?.[start + col]) continue;
+    of += 1;
+    if (Math.abs(weights[start + col]) > own) rank += 1;
+  }
+  return { rank, of };
+}
+
+/** The sum of a row. */
+export function rowSum({ weights, cols }, query) {
+  let sum = 0;
+  for (let col = 0; col < cols; col++) sum += weights[query * cols + col];
+  return sum;
+}
+
+/** The three strongest of `count`, strongest first. */
+export function strongestThree(count, weightOf) {
+  const found = [];
+  for (let index = 0; index < count; index++) {
+    const size = Math.abs(weightOf(index));
+    const place = found.findIndex((one) => size > Math.abs(weightOf(one)));
+    if (place >= 0) found.splice(place, 0, index);
+    else if (found.length < 3) found.push(index);
+    if (found.length > 3) found.pop();
+  }
+  return found;
+}
+
+/** One cell in words. */
+export function describe(shown, query, key) {
+  const { entry, weights, cols, masked, limit, keyAxis, queryAxis } = shown;
+  const weight = weights[query * cols + key];
+  const [word, target] = [quoted(shown.queries[query]), quoted(shown.keys[key])];
+  if (masked?.[query * cols + key]) {
+    const [from, to] = [queryAxis.groups[query][0], keyAxis.groups[key][0]];
+    const why = entry.kind === "decoder" && to > from ? "it comes later" : "the mask bars it";
+    return `Position ${from} may not look at ${target}: ${why}.`;
+  }
+  let looks = weight < 0.05 ? "hardly looks at" : "looks at";
+  let how = "";
+  if (limit !== null) {
+    const small = Math.abs(weight) < 0.005;
+    [looks, how] = ["looks at", small ? " as much as before" : weight > 0 ? " more than before" : " less than before"];
+  }
+  const reads = entry.reads && queryAxis.groups[query].map((index) => entry.reads[index]).join(" ");
+  if (entry.reads) return `Having read ${quoted(reads)}, it writes ${word} and ${looks} ${target}${how}.`;
+  return `Reading ${word}, it ${looks} ${target}${how}.`;
+}
+
+/** The line of Python that gives a weight, a row (`key` null) or a column; "" if it were too long. */
+export function placeOf({ entry, heads, aggregate, layer, queryAxis, keyAxis }, query, key) {
+  const name = `${entry.kind}_attention`;
+  const base = entry.signed ? `(trace.${name} - other.${name})` : `trace.${name}`;
+  const group = (axis, index) => (index === null ? null : axis.groups[index]);
+  const [rows, cols] = [group(queryAxis, query), group(keyAxis, key)];
+  const one = (indices) => (indices === null ? ":" : indices.length === 1 ? String(indices[0]) : null);
+  const simple = one(rows) !== null && one(cols) !== null;
+  const list = (numbers) => `[${numbers.join(", ")}]`;
+  let [stack, lead] = [base, ""];
+  if (aggregate === "head") lead = heads[0].join(", ");
+  else if (aggregate === "rollout") {
+    if (entry.signed) return "";
+    stack = entry.kind === "cross"
+      ? "vt.analysis.output_rollout(trace).source" : `vt.analysis.rollout(trace, "${entry.kind}")`;
+    lead = String(layer);
+  } else {
+    if (heads.length > MOST_LISTED || (entry.signed && aggregate === "max")) return "";
+    stack = `${base}[${list(heads.map(([at]) => at))}, ${list(heads.map(([, at]) => at))}].${aggregate}(0)`;
+  }
+  const at = lead && `${lead}, `;
+  if (simple) return `${stack}[${at}${one(rows)}, ${one(cols)}]`;
+  if (rows === null || cols === null) return "";
+  return `${stack}${lead && `[${lead}]`}[${list(rows)}][:, ${list(cols)}].sum(1).mean()`;
+}
+
+/**
+ * The readout of an active cell, row or column:
+ * {pairs: [{from, to, weight, rank, of}], sentence, detail, sum}; the first pair is the one to read.
+ */
+export function readout(shown, { query, key }) {
+  const { weights, cols, rows, limit } = shown;
+  const pair = (row, col) => ({
+    from: shown.queries[row], to: shown.keys[col], weight: weights[row * cols + col],
+    masked: Boolean(shown.masked?.[row * cols + col]), ...rankOf(shown, row, col),
+  });
+  if (query === null && key === null) return { pairs: [], sentence: HINT, detail: "", sum: "" };
+  const detail = placeOf(shown, query, key);
+  if (query === null) {
+    const queries = strongestThree(rows, (row) => weights[row * cols + key]);
+    const most = limit === null ? "Most looked at by" : "Most changed in";
+    return {
+      pairs: queries.map((row) => pair(row, key)),
+      sentence: `${most} ${quoted(shown.queries[queries[0]])}.`,
+      detail, sum: "",
+    };
+  }
+  const keys = key === null ? strongestThree(cols, (col) => weights[query * cols + col]) : [key];
+  return {
+    pairs: keys.map((col) => pair(query, col)),
+    sentence: describe(shown, query, keys[0]),
+    detail: key !== null && detail ? `${detail} = ${digitsOf(weights[query * cols + key], shown)}` : detail,
+    sum: sumInWords(shown, query),
+  };
+}
+
+/** A weight with the digits that are true of it. */
+export function digitsOf(weight, { entry }) {
+  return Number(weight.toPrecision(entry.dtype === "float16" ? 4 : 6));
+}
+
+function sumInWords(shown, query) {
+  const sum = shownWeight(rowSum(shown, query), shown.limit);
+  const { queryAxis, keyAxis, limit } = shown;
+  const hidden = keyAxis.at.includes(-1) ? " without the hidden tokens" : "";
+  if (limit !== null) return `Ranked by size of change. The changes in its row sum to ${sum}${hidden}.`;
+  const pieces = queryAxis.groups[query].length > 1 ? " (the mean of its pieces' rows)" : "";
+  return `Its row sums to ${sum}${hidden}${pieces}.`;
+}
+
+/** The place where the readout stands, spoken as it changes: {tell(heading, readout, lesser)}. */
+export function openReadout(parent) {
+  const node = element(parent, "div", "vt-readout", { role: "status", "aria-live": "polite" });
+  const [pairLine, sentenceLine, sumLine, detailLine] = ["vt-pairs", "vt-sentence", "vt-sum", "vt-detail"]
+    .map((name) => element(node, "div", name));
+  let told = "";
+
+  const word = (token) => {
+    const bdi = document.createElement("bdi");
+    bdi.textContent = bdi.title = visible(token);
+    return bdi;
+  };
+  const bold = (weight, limit) => {
+    const value = document.createElement("b");
+    value.textContent = shownWeight(weight, limit);
+    return value;
+  };
+
+  function tell({ pairs, sentence, detail, sum = "" }, { limit = null, byKey = false } = {}) {
+    const text = JSON.stringify([pairs, sentence, detail, sum]);
+    if (told === text) return; // a screen reader speaks each change once
+    told = text;
+    [sentenceLine.textContent, sumLine.textContent, detailLine.textContent] = [sentence, sum, detail];
+    pairLine.replaceChildren(...pairs.flatMap(({ from, to, weight, rank, of, masked }, index) => {
+      const pair = document.createElement("span");
+      pair.className = index ? "vt-pair vt-lesser" : "vt-pair";
+      if (index) pair.append(word(byKey ? from : to), ": ", bold(weight, limit)); // the rest, in short
+      else pair.append(word(from), " to ", word(to), ": ", bold(weight, limit), masked ? ", masked" : `, rank ${rank} of ${of}`);
+      return index ? [" ", pair] : [pair];
+    }));
+  }
+
+  return { node, tell };
+}

@@ -1,0 +1,217 @@
+"""What the explorer shows: a trace, or the difference of two, one head at a time.
+
+A large trace is hundreds of megabytes: nothing here makes a second one of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.analysis.combine import combine_heads
+from viz_transformer.analysis.inferred_mask import masked_cells
+from viz_transformer.analysis.labels import label_heads
+from viz_transformer.analysis.measures import head_entropy_share
+from viz_transformer.analysis.rollout import output_rollout, rollout
+from viz_transformer.analysis.tokens import special_tokens
+from viz_transformer.analysis.words import key_words, query_words
+from viz_transformer.errors import UserError
+from viz_transformer.trace import ATTENTION_KINDS, FloatArray, ForwardTrace
+from viz_transformer.widgets.explorer.checks import (
+    TOLERANCE,
+    Rows,
+    check,
+    check_alike,
+    check_shares,
+    rows_of,
+)
+
+Words = list[int | None] | None
+Labels = list[list[dict[str, Any] | None]]
+
+
+class Shown:
+    """A trace, or a trace minus another of the same shape.
+
+    Attributes:
+        trace: the trace.
+        compare: the trace that is subtracted, or None.
+    """
+
+    def __init__(self, trace: Any, compare: Any = None) -> None:
+        """Check that they can be shown.
+
+        Raises:
+            UserError: if one is no trace or holds no attention, if a weight is no share, or if
+                their shapes differ.
+        """
+        self.trace = check(trace)
+        self.compare = None if compare is None else check(compare)
+        if self.compare is not None:
+            check_alike(trace, compare)
+        for each in self.traces:
+            for kind in each.kinds:
+                check_shares(each, kind)
+        self._rolled: dict[str, NDArray[np.float32]] = {}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The attention kinds present."""
+        return self.trace.kinds
+
+    @property
+    def signed(self) -> bool:
+        """Whether this is a difference, from -1 to 1."""
+        return self.compare is not None
+
+    @property
+    def traces(self) -> list[ForwardTrace]:
+        """The trace, and the one that is subtracted if there is one."""
+        return [self.trace] if self.compare is None else [self.trace, self.compare]
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """What all weights take as float32."""
+        return sum(self.trace.attention(kind).nbytes for kind in self.kinds)
+
+    def shape(self, kind: str) -> tuple[int, int, int, int]:
+        """Return the numbers of layers, heads, queries and keys."""
+        return self.trace.attention(kind).shape
+
+    def layer(self, kind: str, layer: int) -> FloatArray:
+        """Return the weights of a layer, ``[head, query, key]``."""
+        weights = self.trace.attention(kind)[layer]
+        return weights if self.compare is None else weights - self.compare.attention(kind)[layer]
+
+    def head(self, kind: str, layer: int, head: int) -> FloatArray:
+        """Return the weights of a head, ``[query, key]``."""
+        weights = self.trace.attention(kind)[layer, head]
+        if self.compare is None:
+            return weights
+        return weights - self.compare.attention(kind)[layer, head]
+
+    def aggregate(self, kind: str, how: str, heads: Sequence[Sequence[int]]) -> FloatArray:
+        """Return several heads as one, ``[query, key]``.
+
+        Args:
+            kind: of the heads.
+            how: ``"mean"``, or ``"max"``: of differences the one farthest from 0.
+            heads: ``[layer, head]`` pairs, one or more.
+        """
+        return combine_heads((self.head(kind, layer, head) for layer, head in heads), how)
+
+    def note(self, kind: str) -> str:
+        """Return what is unusual about the rows of a kind, in a sentence, or an empty text."""
+        rows = self._rows[kind]
+        if self.signed or not rows.n_off:
+            return ""
+        sums = f"{rows.least:.2f}" + (f" to {rows.most:.2f}" if rows.most > rows.least else "")
+        return (
+            f"{rows.n_off} of {rows.n_rows} rows do not sum to 1 but to {sums}, so their weights "
+            "are not shares of a whole."
+        )
+
+    @cached_property
+    def _rows(self) -> dict[str, Rows]:
+        return {kind: rows_of(self.trace.attention(kind)) for kind in self.kinds}
+
+    def queries(self, kind: str) -> tuple[str, ...]:
+        """Return the words that look; of two traces both, where they differ."""
+        return self._both(lambda trace: trace.query_tokens(kind))
+
+    def keys(self, kind: str) -> tuple[str, ...]:
+        """Return the words that are looked at; of two traces both, where they differ."""
+        return self._both(lambda trace: trace.key_tokens(kind))
+
+    def reads(self, kind: str) -> tuple[str, ...] | None:
+        """Return what each query read before it wrote its word, where that is known."""
+        if ATTENTION_KINDS[kind][0] == "source":
+            return None
+        if any(trace.output_tokens is None for trace in self.traces):
+            return None
+        return self._both(lambda trace: trace.target_tokens)
+
+    def words(self, kind: str) -> tuple[Words, Words]:
+        """Return the word numbers of the queries and the keys as they are named, where known."""
+        return _listed(query_words(self.trace, kind)), _listed(key_words(self.trace, kind))
+
+    def special(self, kind: str) -> tuple[list[bool], list[bool]]:
+        """Return which queries and keys are special tokens."""
+        queries, keys = self.trace.query_tokens(kind), self.trace.key_tokens(kind)
+        return special_tokens(queries), special_tokens(keys)
+
+    def masked(self, kind: str) -> NDArray[np.bool_]:
+        """Return the cells that no head gives any weight, ``[query, key]``."""
+        cells = masked_cells(self.trace, kind)
+        return cells if self.compare is None else cells & masked_cells(self.compare, kind)
+
+    def measures(self, kind: str) -> tuple[Labels, NDArray[np.float64]]:
+        """Return each head's label with its evidence, and its entropy as a share of the most.
+
+        Not of a difference. Of a large trace it takes seconds: only done when it is asked for.
+
+        Raises:
+            UserError: if the rows sum to more than 1.
+        """
+        labels: Labels = [
+            [
+                label and {"name": label.name, "evidence": label.evidence, "sentence": label.sentence}
+                for label in layer
+            ]
+            for layer in label_heads(self.trace, kind)
+        ]
+        return labels, head_entropy_share(self.trace, kind)
+
+    def no_rollout(self, kind: str) -> str:
+        """Return why there is no rollout of a kind, or an empty text."""
+        used = tuple(ATTENTION_KINDS) if kind == "cross" else (kind,)
+        lacking = [each for each in used if each not in self.kinds]
+        if not lacking and any(self._rows[each].most > 1 + TOLERANCE for each in used):
+            return "rollout needs rows that sum to 1, and rows of this trace sum to more"
+        if lacking:
+            return (
+                "rollout to the output needs encoder, decoder and cross attention, and this trace "
+                f"lacks {' and '.join(lacking)}"
+            )
+        if kind == "cross" and self.shape("decoder")[0] != self.shape("cross")[0]:
+            return (
+                "rollout to the output needs the decoder and cross attention of every layer, and "
+                f"this trace has {self.shape('decoder')[0]} and {self.shape('cross')[0]} layers"
+            )
+        return ""
+
+    def rollouts(self, kind: str) -> FloatArray:
+        """Return the rollout after each layer, ``[layer, query, key]``; of two, the difference.
+
+        Made when it is first asked for, and kept: it is one head a layer.
+
+        Raises:
+            UserError: if there is none.
+        """
+        if reason := self.no_rollout(kind):
+            raise UserError(reason)
+        if kind not in self._rolled:
+            rolled = _rollouts(self.trace, kind)
+            if self.compare is not None:
+                rolled = rolled - _rollouts(self.compare, kind)
+            self._rolled[kind] = rolled.astype(np.float32)
+        return self._rolled[kind]
+
+    def _both(self, tokens_of: Callable[[ForwardTrace], tuple[str, ...]]) -> tuple[str, ...]:
+        tokens = tokens_of(self.trace)
+        if self.compare is None:
+            return tokens
+        pairs = zip(tokens, tokens_of(self.compare), strict=True)
+        return tuple(one if one == other else f"{one}|{other}" for one, other in pairs)
+
+
+def _rollouts(trace: ForwardTrace, kind: str) -> NDArray[np.float64]:
+    return output_rollout(trace).source if kind == "cross" else rollout(trace, kind)
+
+
+def _listed(words: Sequence[int | None] | None) -> Words:
+    return None if words is None else list(words)

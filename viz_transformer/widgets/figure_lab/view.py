@@ -1,0 +1,207 @@
+"""The figure lab: a picture on paper that sliders move."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from viz_transformer.errors import UserError
+from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.static_fallback import picture
+from viz_transformer.widgets.base.view import SelectionError, View
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ABOUT = (
+    "A picture with controls: each control changes one thing that the picture is drawn from, and "
+    "it is drawn anew."
+)
+_MOST_CARRIED = 48  # pictures of all combinations; beyond it a page has each control moved alone
+_MOST_KEPT = 64  # pictures that need not be drawn again
+_BYTES_EACH = 40_000
+
+
+class FigureLab(View):
+    """A picture that is drawn anew for whatever its controls are set to.
+
+    Attributes:
+        places: for each control, the place of the chosen value among its values, from 0. Set it,
+            or call `choose`, and the picture moves.
+    """
+
+    _esm = bundle(__file__)
+    _css = styles(__file__)
+
+    controls = traitlets.List(help="name, text and values of each control").tag(sync=True, content=True)
+    places = traitlets.List(traitlets.Int(), help="of the chosen values, from 0").tag(sync=True)
+    first = traitlets.Dict(help="the picture that the view opens with").tag(sync=True, content=True)
+
+    def __init__(
+        self,
+        draw: Callable[..., Figure | Axes],
+        controls: Mapping[str, Sequence[Any]],
+        *,
+        start: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
+        about: str = _ABOUT,
+    ) -> None:
+        """Make a view; `figure_lab` says what it takes."""
+        self._draw = draw
+        self._options = _checked(controls)
+        self._kept: dict[tuple[int, ...], dict[str, Any]] = {}
+        named = dict(labels or {})
+        sent = [
+            {
+                "label": named.get(name, name.replace("_", " ")),
+                "kind": "choice" if isinstance(values[0], str) else "slider",
+                "texts": [value_text(value) for value in values],
+            }
+            for name, values in self._options.items()
+        ]
+        places = self._places_of(dict.fromkeys(self._options, None) | dict(start or {}))
+        super().__init__(
+            answer=lambda request: self._drawn(request["places"]),
+            traits={"about": about, "controls": sent, "places": places},
+        )
+        self.first = {"places": places, **self._drawn(places)}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What each control is set to, by its name."""
+        return self._values_at(self.places)
+
+    def choose(self, **values: Any) -> None:
+        """Set controls by their names, each to one of its values.
+
+        Raises:
+            SelectionError: if there is no such control, or it has no such value.
+        """
+        self.places = self._places_of({**self.values, **values})
+
+    def questions(self) -> list[dict[str, Any]]:
+        """Return the pictures that an exported page carries.
+
+        All there are, if they are few; else those of each control moved alone.
+        """
+        counts = [len(values) for values in self._options.values()]
+        if math.prod(counts) <= _MOST_CARRIED:
+            return [{"places": list(places)} for places in product(*map(range, counts))]
+        here = list(self.places)
+        alone = [
+            [*here[:at], place, *here[at + 1 :]]
+            for at, count in enumerate(counts)
+            for place in range(count)
+            if place != here[at]
+        ]
+        return [{"places": places} for places in [here, *alone]]
+
+    def export_bytes(self) -> int:
+        """Return about how many bytes the pictures of an exported page take."""
+        return _BYTES_EACH * len(self.questions())
+
+    def figure(self) -> Figure:
+        """Return the picture shown now as a matplotlib figure."""
+        return self._figure_at(self.places)
+
+    def alt_text(self) -> str:
+        """Return the picture shown now in words, as its figure tells them."""
+        return self._drawn(self.places)["alt"]
+
+    def __repr__(self) -> str:
+        """Name what is chosen."""
+        return f"FigureLab({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
+
+    @traitlets.validate("places")
+    def _check_places(self, proposal: dict[str, Any]) -> list[int]:
+        places, counts = proposal["value"], [len(values) for values in self._options.values()]
+        if len(places) != len(counts) or not all(
+            0 <= place < count for place, count in zip(places, counts, strict=True)
+        ):
+            raise SelectionError(
+                f"places={places!r:.60}, but the controls have {counts} values; give a place from 0 for each"
+            )
+        return list(places)
+
+    def _values_at(self, places: Sequence[int]) -> dict[str, Any]:
+        each = zip(self._options.items(), places, strict=True)
+        return {name: values[place] for (name, values), place in each}
+
+    def _places_of(self, chosen: Mapping[str, Any]) -> list[int]:
+        """Return the place of each chosen value; of None the first."""
+        for name in chosen:
+            if name not in self._options:
+                raise SelectionError(f"there is no control {name!r}; choose among {list(self._options)}")
+        places = []
+        for name, values in self._options.items():
+            value = chosen[name]
+            if value is not None and value not in values:
+                raise SelectionError(f"{name}={value!r} is none of {values!r:.120}; choose of these")
+            places.append(0 if value is None else values.index(value))
+        return places
+
+    def _drawn(self, places: Sequence[int]) -> dict[str, Any]:
+        """Return the picture at some places as the page reads it."""
+        key = tuple(self._check_places({"value": list(places)}))
+        if key not in self._kept:
+            figure = self._figure_at(key)
+            told = ", ".join(f"{name} {value}" for name, value in self._values_at(key).items())
+            alt = getattr(figure, "alt_text", f"Picture for {told}.")
+            data, width, height = picture(figure)
+            if len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = {"png": data, "width": width, "height": height, "alt": alt}
+        return dict(self._kept[key])
+
+    def _figure_at(self, places: Sequence[int]) -> Figure:
+        import matplotlib.pyplot as plt
+
+        drawn = self._draw(**self._values_at(places))
+        figure = getattr(drawn, "figure", None) or drawn  # a figure's own `figure` is itself
+        plt.close(figure)  # shown once, by whoever gets it
+        return figure
+
+
+def figure_lab(
+    draw: Callable[..., Figure | Axes],
+    controls: Mapping[str, Sequence[Any]],
+    *,
+    start: Mapping[str, Any] | None = None,
+    labels: Mapping[str, str] | None = None,
+    about: str = _ABOUT,
+) -> FigureLab:
+    """Return a picture that sliders move; it stays alive in an exported page.
+
+    Args:
+        draw: called with a value for each control, by name; returns a matplotlib figure or axes.
+            The same values must give the same picture, for it is kept.
+        controls: the values of each control, in order: numbers make a slider, words a list.
+        start: what a control is set to at first; else its first value.
+        labels: what to call a control on the page; else its name.
+        about: what the view shows, in two sentences; told when the viewer asks.
+
+    Raises:
+        UserError: if there is no control, or one has fewer than two values or one of them twice.
+        SelectionError: if `start` names what there is not.
+    """
+    return FigureLab(draw, controls, start=start, labels=labels, about=about)
+
+
+def value_text(value: Any) -> str:
+    """Return a value as a control shows it."""
+    return value if isinstance(value, str) else f"{value:.4g}".replace("-", "−")
+
+
+def _checked(controls: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    options = {name: list(values) for name, values in controls.items()}
+    if not options:
+        raise UserError("a figure lab needs a control; give {'name': [first, second, …]}")
+    for name, values in options.items():
+        if len(values) < 2 or any(value in values[:at] for at, value in enumerate(values)):
+            raise UserError(f"the control {name!r} needs two or more different values: {values!r:.60}")
+    return options

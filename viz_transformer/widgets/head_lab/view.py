@@ -1,0 +1,280 @@
+"""The head lab: heads of a live model switched off and scaled, and what that does to its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import traitlets
+
+from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
+from viz_transformer.errors import UserError
+from viz_transformer.trace import ForwardTrace, running_text
+from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.view import Answer, Index, SelectionError, View, sendable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What the slider can do to a head: from turning round what it says to saying it twice as loud.
+LEAST_FACTOR, MOST_FACTOR = -1.0, 2.0
+
+_ABOUT = (
+    "Each square is an attention head of a working translator: switch it off, or scale what it "
+    "says, and the model translates again, with the change of every word's log-probability. "
+    "Attention is not an explanation: the table sets what the loss does without each head beside "
+    "how surely that head looks, and the two need not agree."
+)
+_PLACE = ("kind", "layer", "head")
+
+
+class HeadLab(View):
+    """Switch heads off or scale them, and see the translation and each word's probability change.
+
+    What the viewer chooses is a trait, and setting the trait moves the view; all count from 0.
+    Make one with ``vt.head_lab(translator)``; ``vt.labs.interventions_of(lab)`` gives the changes
+    to ``translator.translate`` and its like.
+
+    Attributes:
+        sentence: what the model translates. One that it cannot read raises a UserError and
+            changes nothing; typed in the view, it is explained there.
+        factors: the changed heads, a list of ``{"kind", "layer", "head", "factor"}``: what the
+            head says is multiplied by the factor, from −1 to 2. 0 switches it off; 1 changes
+            nothing and is left out of the list.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``: of the chosen head.
+        layer: its layer.
+        head: its index in the layer.
+        query: the pinned word of the chosen head's matrix (the word that looks), or None.
+        text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
+    """
+
+    _esm = bundle(__file__)
+    _css = styles(__file__)
+
+    sentence = traitlets.Unicode(help="the sentence that is translated").tag(sync=True)
+    factors = traitlets.List(traitlets.Dict(), help="the changed heads").tag(sync=True)
+    kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)
+    layer = Index(help="layer of the chosen head, counted from 0").tag(sync=True)
+    head = Index(help="the chosen head, counted from 0").tag(sync=True)
+    query = Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
+    text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
+
+    def __init__(self, answer: Answer, sentence: str) -> None:
+        """Make a view of a model behind a function; the head that matters most is chosen.
+
+        Args:
+            answer: given ``{"sentence": str, "changes": [{"kind", "layer", "head", "factor"}]}``,
+                it returns what the model does under these changes: ``translation``, its words;
+                ``trace``, the ForwardTrace of the unchanged model's translation; and
+                ``log_probs``, of each of that translation's tokens. Given ``{"sentence", "each":
+                factor}``, it returns ``log_probs`` and ``trace`` of the unchanged model, and under
+                ``each``, for every kind, the log-probabilities with one head alone at that factor,
+                ``[layer, head, token]``.
+            sentence: the first sentence.
+
+        Raises:
+            UserError: if the function cannot answer for the sentence.
+        """
+        self._known = (sentence, answer({"sentence": sentence, "changes": []})["trace"])
+        most = _effects(answer({"sentence": sentence, "each": 0.0}))[0]
+        place = {name: getattr(most, name) for name in _PLACE}
+        super().__init__(answer=answer, traits={"about": _ABOUT, "sentence": sentence, **place})
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to one request, as the page would get it.
+
+        Raises:
+            UserError: if it cannot be answered: an unknown word, a head that is not there.
+        """
+        reply = super().answer(request)
+        if "each" in request:
+            return _each_reply(_effects(reply))
+        return {
+            "translation": sendable(reply["translation"]),
+            "output": sendable(reply["trace"].query_tokens("decoder")),
+            "log_probs": [float(value) for value in reply["log_probs"]],
+            "loss": _loss(reply["log_probs"]),
+            "kinds": _pack(reply["trace"]),
+        }
+
+    def questions(self) -> list[dict[str, Any]]:
+        """Return one request for each head alone switched off, and for what is shown now."""
+        off = [[{**place, "factor": 0.0}] for place in self._heads()]
+        changes = [[], *off, *([] if self.factors in [[], *off] else [self.factors])]
+        return [
+            {"sentence": self.sentence, "each": 0.0},
+            *({"sentence": self.sentence, "changes": each} for each in changes),
+        ]
+
+    def effects(self) -> tuple[HeadEffect, ...]:
+        """Return what each head alone is worth in this sentence, the largest effect first."""
+        return _effects(super().answer({"sentence": self.sentence, "each": 0.0}))
+
+    def figure(self) -> Figure:
+        """Return what the view shows now as a matplotlib figure: words, and heads."""
+        from viz_transformer.plots.head_lab import plot_head_lab
+
+        before, after = self._before_and_after()
+        return plot_head_lab(
+            before["output"],
+            before["log_probs"],
+            after["log_probs"],
+            self.effects(),
+            alt_text=self.alt_text(),
+        )
+
+    def alt_text(self) -> str:
+        """Return what the view shows now in words."""
+        before, after = self._before_and_after()
+        said = f"“{self.sentence}” is translated as “{running_text(before['translation'])}”"
+        if not self.factors:
+            return f"{said} with every head as it is. {effects_in_words(self.effects())}"
+        changed = ", ".join(
+            f"{each['kind']} layer {each['layer']} head {each['head']} times {each['factor']:g}"
+            for each in self.factors
+        )
+        change = np.subtract(after["log_probs"], before["log_probs"])
+        most = int(np.abs(change).argmax())
+        signed = f"{change[most]:+.3f}".replace("-", "−")
+        return (
+            f"{said}, and with {changed} as “{running_text(after['translation'])}”. "
+            f"The loss goes from {before['loss']:.3f} to {after['loss']:.3f} nats per token; "
+            f"the log-probability of “{before['output'][most]}” changes most, by {signed}."
+        )
+
+    def __repr__(self) -> str:
+        """Name the state: what a reader without the view, or of a log, sees in its place."""
+        return f"HeadLab({self.sentence!r}, factors={self.factors!r})"
+
+    def _before_and_after(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        before, after = (
+            self.answer({"sentence": self.sentence, "changes": changes}) for changes in ([], self.factors)
+        )
+        return before, after
+
+    def _trace(self) -> ForwardTrace:
+        """The unchanged model's trace of the sentence; it has the sizes of everything."""
+        if self._known[0] != self.sentence:
+            self._known = (self.sentence, self._read(self.sentence))
+        return self._known[1]
+
+    def _read(self, sentence: str) -> ForwardTrace:
+        try:
+            return super().answer({"sentence": sentence, "changes": []})["trace"]
+        except UserError as error:  # a TraitError, so that the old sentence stays
+            raise SelectionError(str(error)) from error
+
+    def _heads(self) -> list[dict[str, Any]]:
+        trace = self._trace()
+        return [
+            {"kind": kind, "layer": layer, "head": head}
+            for kind in trace.kinds
+            for layer, head in np.ndindex(trace.attention(kind).shape[:2])
+        ]
+
+    @traitlets.validate("sentence")
+    def _check_sentence(self, proposal: dict[str, Any]) -> str:
+        sentence = proposal["value"]
+        if sentence != self._known[0]:
+            self._known = (sentence, self._read(sentence))
+        return sentence
+
+    @traitlets.validate("factors")
+    def _check_factors(self, proposal: dict[str, Any]) -> list[dict[str, Any]]:
+        heads = self._heads()
+        checked = [_check_factor(each, heads) for each in proposal["value"]]
+        places = [{name: each[name] for name in _PLACE} for each in checked]
+        for place in places:
+            if places.count(place) > 1:
+                raise SelectionError(f"factors names {place} twice; give each head one factor")
+        changed = [each for each in checked if each["factor"] != 1]
+        return sorted(changed, key=lambda each: heads.index({name: each[name] for name in _PLACE}))
+
+    @traitlets.validate("kind")
+    def _check_kind(self, proposal: dict[str, Any]) -> str:
+        kinds = self._trace().kinds
+        if proposal["value"] not in kinds:
+            raise SelectionError(f"kind={proposal['value']!r}, but the model has {list(kinds)}")
+        return proposal["value"]
+
+    @traitlets.validate("layer", "head", "query")
+    def _check_index(self, proposal: dict[str, Any]) -> int | None:
+        name, value = proposal["trait"].name, proposal["value"]
+        shape = self._trace().attention(self.kind).shape
+        size = shape[("layer", "head", "query").index(name)]
+        if value is not None and not 0 <= value < size:
+            raise SelectionError(
+                f"{name}={value}, but the {self.kind} attention has {size}; choose 0 to {size - 1}"
+            )
+        return value
+
+    @traitlets.validate("text_size")
+    def _check_text_size(self, proposal: dict[str, Any]) -> float:
+        if not 0.5 <= proposal["value"] <= 4:
+            raise SelectionError(f"text_size={proposal['value']:g}; give 0.5 to 4, 1 for the usual")
+        return proposal["value"]
+
+    @traitlets.observe("sentence", "kind")
+    def _fit_query(self, _: object) -> None:
+        if self.kind and (self.query or 0) >= self._trace().attention(self.kind).shape[2]:
+            self.query = None
+
+
+def _check_factor(given: Mapping[str, Any], heads: list[dict[str, Any]]) -> dict[str, Any]:
+    place = {name: given.get(name) for name in _PLACE}
+    if set(given) != {*_PLACE, "factor"} or place not in heads:
+        last = heads[-1]
+        raise SelectionError(
+            f"{dict(given)!r:.80} is no head of this model; give such as { {**last, 'factor': 0} }"
+        )
+    factor = given["factor"]
+    number = isinstance(factor, int | float | np.number) and not isinstance(factor, bool)
+    if not number or not LEAST_FACTOR <= factor <= MOST_FACTOR:
+        raise SelectionError(
+            f"factor={factor!r} must be a number from {LEAST_FACTOR:g} to {MOST_FACTOR:g}; 0 "
+            "switches the head off and 1 leaves it as it is"
+        )
+    return {**place, "factor": float(factor)}
+
+
+def _effects(reply: Mapping[str, Any]) -> tuple[HeadEffect, ...]:
+    whole = _loss(reply["log_probs"])
+    changes = {kind: -np.mean(each, axis=-1) - whole for kind, each in reply["each"].items()}
+    return head_effects(reply["trace"], changes)
+
+
+def _each_reply(effects: Sequence[HeadEffect]) -> dict[str, Any]:
+    return {
+        "heads": [
+            {
+                **{name: getattr(effect, name) for name in _PLACE},
+                "loss_change": effect.loss_change,
+                "rank": effect.rank,
+                "confidence": None if np.isnan(effect.confidence) else effect.confidence,
+                "confidence_rank": effect.confidence_rank,
+            }
+            for effect in effects
+        ],
+        "words": effects_in_words(effects),
+    }
+
+
+def _loss(log_probs: Iterable[float]) -> float:
+    """Mean negative log-probability, in nats per token."""
+    return float(-np.mean(list(log_probs)))
+
+
+def _pack(trace: ForwardTrace) -> list[dict[str, Any]]:
+    """Return each kind's words and weights, float16 ``[layer, head, query, key]`` as bytes."""
+    return [
+        {
+            "kind": kind,
+            "queries": sendable(trace.query_tokens(kind)),
+            "keys": sendable(trace.key_tokens(kind)),
+            "shape": list(trace.attention(kind).shape),
+            "dtype": "float16",
+            "weights": trace.attention(kind).astype("<f2").tobytes(),
+        }
+        for kind in trace.kinds
+    ]

@@ -1,0 +1,192 @@
+"""Which parts a mask is made of, and the mask that they make, in numpy.
+
+The page composes the same in mask_rules.js; the tests hold both to `model.masks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from viz_transformer.errors import UserError
+
+PAD = "<pad>"
+KINDS = ("encoder", "decoder", "cross")
+SIDES = ("right", "left")
+#: What tutorials get wrong, by name; each leaves the parts on and misuses one of them.
+MISTAKES = ("none", "inverted", "causal_as_padding", "target_padding", "source_as_target")
+#: The traits that make the mask, in the order of `MaskState`.
+STATE = ("kind", "side", "padding", "causal", "mistake", "lengths", "painted")
+
+BoolArray = np.ndarray
+Words = Mapping[str, Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class MaskState:
+    """All that a mask is made of, beside the words; plain values, as a request carries them.
+
+    Attributes:
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        side: where the padding stands, ``"right"`` or ``"left"`` of the words.
+        padding: whether the mask hides the padding.
+        causal: whether the mask hides what comes later.
+        mistake: one of `MISTAKES`.
+        lengths: tokens kept of each sentence; the rest is padding.
+        painted: cells set by hand, as (sentence, query, key, may attend).
+    """
+
+    kind: str = "decoder"
+    side: str = "right"
+    padding: bool = True
+    causal: bool = True
+    mistake: str = "none"
+    lengths: tuple[int, ...] = ()
+    painted: tuple[tuple[int, int, int, bool], ...] = ()
+
+    @classmethod
+    def of(cls, request: Mapping[str, Any]) -> MaskState:
+        """Read the state out of a request.
+
+        Raises:
+            UserError: if a part is missing or is none of those there are.
+        """
+        try:
+            state = cls(
+                **{name: request[name] for name in STATE[:5]},
+                lengths=tuple(int(length) for length in request["lengths"]),
+                painted=tuple((int(b), int(q), int(k), bool(may)) for b, q, k, may in request["painted"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"{request!r:.80} does not say what the mask is made of; give {list(STATE)}"
+            ) from error
+        for name, known in (("kind", KINDS), ("side", SIDES), ("mistake", MISTAKES)):
+            if getattr(state, name) not in known:
+                raise UserError(f"{name}={getattr(state, name)!r} is none of {list(known)}")
+        return state
+
+    def request(self) -> dict[str, Any]:
+        """Return the state as plain JSON values."""
+        return {
+            **{name: getattr(self, name) for name in STATE[:5]},
+            "lengths": list(self.lengths),
+            "painted": [list(cell) for cell in self.painted],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedBatch:
+    """A batch of padded sentences and the mask over it.
+
+    Attributes:
+        mask: bool [batch, 1, query, key], True = may attend.
+        queries: the words that look, [batch][query].
+        keys: the words looked at, [batch][key].
+        sources: what the encoder reads, [batch][source].
+        targets: what the decoder reads, [batch][target].
+        written: what each query shall write, [batch][query]; None in the encoder.
+        allowed: bool [batch, query, key]: which output may depend on which key, whatever the mask
+            says; False for all outputs of padding, which nobody reads.
+        real: bool [batch, query], False where the query is padding.
+    """
+
+    mask: BoolArray
+    queries: list[list[str]]
+    keys: list[list[str]]
+    sources: list[list[str]]
+    targets: list[list[str]]
+    written: list[list[str]] | None
+    allowed: BoolArray
+    real: BoolArray
+
+
+def compose(words: Words, state: MaskState, extra: int = 0) -> MaskedBatch:
+    """Pad the sentences and compose the mask.
+
+    Args:
+        words: tokens of each sentence: ``"source"``, ``"target"`` (what the decoder reads) and
+            ``"written"`` (what it writes).
+        state: the parts of the mask.
+        extra: so many more padding tokens than the longest sentence needs. Painted cells stay with
+            their words.
+
+    Raises:
+        UserError: if a causal mask is given as padding to a batch that is not as long.
+    """
+    copied = state.mistake == "source_as_target"
+    sides = {
+        "source": words["source"],
+        "target": words["source"] if copied else words["target"],
+        "written": words["source"] if copied else words["written"],
+    }
+    kept = {
+        side: [list(tokens[:length]) for tokens, length in zip(each, state.lengths, strict=True)]
+        for side, each in sides.items()
+    }
+    longest = {side: max(map(len, each)) + extra for side, each in kept.items()}
+    if state.mistake == "target_padding":  # goes unnoticed where both sides are equally long
+        longest = dict.fromkeys(longest, max(longest.values()))
+    key_side = "target" if state.kind == "decoder" else "source"
+    query_side = "source" if state.kind == "encoder" else "target"
+    if state.mistake == "causal_as_padding":  # goes unnoticed where batch = length
+        if extra:
+            raise UserError(
+                "longer sentences are refused: the look-ahead mask has "
+                f"{longest[key_side]} rows, and the batch {longest[key_side] - extra} sentences"
+            )
+        count = longest[key_side]
+        kept = {side: [each[i % len(each)] for i in range(count)] for side, each in kept.items()}
+    padded = {
+        side: [_pad(tokens, longest[side], state.side) for tokens in each] for side, each in kept.items()
+    }
+    queries, keys = padded[query_side], padded[key_side]
+    real = _real(queries)  # [batch, query]
+    mask = np.ones((len(keys), len(queries[0]), len(keys[0])), bool)  # [batch, query, key]
+    ahead = np.tri(*mask.shape[1:], dtype=bool)  # [query, key], True on the diagonal and below
+    if state.padding:
+        of_target = state.mistake == "target_padding" and state.kind == "cross"
+        mask &= _real(padded["target"] if of_target else keys)[:, None, :]
+    if state.causal:
+        as_padding = state.mistake == "causal_as_padding"
+        # As padding, row b of the look-ahead mask says what sentence b may look at.
+        mask &= np.tri(len(keys), dtype=bool)[:, None, :] if as_padding else ahead[None]
+    if state.mistake == "inverted":
+        mask = ~mask
+    shift = extra if state.side == "left" else 0
+    for b, q, k, may in state.painted:
+        if b < mask.shape[0] and q + shift < mask.shape[1] and k + shift < mask.shape[2]:
+            mask[b, q + shift, k + shift] = may
+    return MaskedBatch(
+        mask=mask[:, None],
+        queries=queries,
+        keys=keys,
+        sources=padded["source"],
+        targets=padded["target"],
+        written=None if state.kind == "encoder" else padded["written"],
+        allowed=_allowed(state, real, _real(keys)),
+        real=real,
+    )
+
+
+def _allowed(state: MaskState, real: BoolArray, real_keys: BoolArray) -> BoolArray:
+    """Which output may depend on which key, by the task and not by the mask."""
+    allowed = real[:, :, None] & real_keys[:, None, :]  # [batch, query, key]
+    if state.kind == "decoder":
+        # A word to be written may depend on the words before it. Shifted, the decoder reads it one
+        # place later; where the source is the target, in the very place where it is written.
+        offset = -1 if state.mistake == "source_as_target" else 0
+        allowed &= np.tri(*allowed.shape[1:], k=offset, dtype=bool)[None]
+    return allowed
+
+
+def _pad(tokens: Sequence[str], length: int, side: str) -> list[str]:
+    padding = [PAD] * (length - len(tokens))
+    return [*padding, *tokens] if side == "left" else [*tokens, *padding]
+
+
+def _real(batch: Sequence[Sequence[str]]) -> BoolArray:
+    return np.array([[token != PAD for token in tokens] for tokens in batch])

@@ -1,0 +1,163 @@
+// The leak meter: one token is replaced, and each output says by how much it moved.
+
+import { element, toggle } from "../base/js/controls.js";
+import { quoted_ } from "./mask_rules.js";
+import { tokenStrip } from "../base/js/token_strip.js";
+import { visible } from "../base/js/text.js";
+import { decodeWeights } from "../base/js/weights.js";
+
+export const UNMOVED = 1e-4; // smaller changes are the rounding of float32, and no leak
+
+/** What the kernel measured, as numbers: `changes(b, edited, query)` and `longer(b, query)` or null. */
+export function readLeaks(reply) {
+  const [, keys, queries] = reply.shape;
+  const changes = decodeWeights(reply.changes, "float32");
+  const longer = reply.longer && decodeWeights(reply.longer, "float32");
+  return {
+    changes: (b, j, q) => changes[(b * keys + j) * queries + q],
+    longer: longer && ((b, q) => longer[b * queries + q]),
+    refused: reply.refused,
+    replacements: reply.replacements,
+  };
+}
+
+/** What it means that an output moved or did not: "leak", "moved", "still", "deaf" or "padding". */
+export function verdictOf(change, isWord, allowed) {
+  if (!isWord) return "padding";
+  const moved = change >= UNMOVED;
+  if (allowed) return moved ? "moved" : "deaf";
+  return moved ? "leak" : "still";
+}
+
+/** Each query of a sentence with its change and verdict, for the edit that is chosen. */
+export function leakRows(leaks, composed, { sentence: b, edit, edited, side }) {
+  return composed.queriesOf[b].map((word, q) => {
+    const longer = edit === "padding";
+    const change = longer ? leaks.longer(b, q) : leaks.changes(b, edited, q);
+    const isWord = composed.isWord(word);
+    let verdict = verdictOf(change, isWord, !longer && composed.allowed(b, q, edited));
+    if (longer && side === "left" && verdict === "leak") verdict = "shifted";
+    return { word, written: composed.written?.[b][q] ?? null, change, verdict };
+  });
+}
+
+/** How many places of the whole batch leak, of those that must not: {leaks, places}. */
+export function countLeaks(leaks, composed) {
+  let [found, places] = [0, 0];
+  for (let b = 0; b < composed.sentences; b++) {
+    for (let q = 0; q < composed.queries; q++) {
+      if (!composed.isWord(composed.queriesOf[b][q])) continue;
+      for (let k = 0; k < composed.keys; k++) {
+        if (composed.allowed(b, q, k)) continue;
+        places++;
+        if (leaks.changes(b, k, q) >= UNMOVED) found++;
+      }
+    }
+  }
+  return { leaks: found, places };
+}
+
+/** The verdict of a whole edit in two sentences at most. */
+export function leakSentence(rows, composed, state) {
+  const { sentence: b, edit, edited, mistake, kind, side } = state;
+  const named = (verdict) => rows.filter((row) => row.verdict === verdict).map((row) => quoted_(row.word));
+  const [leaked, deaf] = [named("leak"), named("deaf")];
+  const outputs = (count) => `${count} output${count === 1 ? "" : "s"}`;
+  if (edit === "padding") {
+    if (named("shifted").length) {
+      return "Outputs moved, but not through the mask: padding on the left pushes every word to a later position, and this model counts positions from the left. Count them from the first word to mend it.";
+    }
+    if (leaked.length) return `Leak: ${outputs(leaked.length)} moved because of two more padding tokens. What a sentence means must not hang on how far it is padded.`;
+    return "No leak: with two more padding tokens every output is what it was.";
+  }
+  const key = quoted_(composed.keysOf[b][edited]);
+  if (leaked.length) {
+    const why = !composed.isWord(composed.keysOf[b][edited])
+      ? "Padding is no word: what stands there must not matter."
+      : mistake === "source_as_target"
+        ? `The decoder reads ${key} where, or before, it shall write it: it can copy and learns nothing.`
+        : kind === "decoder" ? "They saw the future: a decoder so trained copies the next word." : "";
+    return `Leak: ${outputs(leaked.length)} moved that must not depend on ${key}: ${leaked.join(", ")}. ${why}`;
+  }
+  const hidden = deaf.length
+    ? ` But ${outputs(deaf.length)} did not move though ${deaf.length === 1 ? "it" : "they"} may depend on it: the mask hides too much.` : "";
+  return `No leak: every output that must not depend on ${key} stayed as it was.${hidden}`;
+}
+
+const VERDICTS = {
+  leak: "LEAK", moved: "may move", still: "did not move", deaf: "cut off",
+  padding: "padding", shifted: "its position moved",
+};
+
+/** A change as it is shown: 0 where float32 only rounded. */
+export function shownChange(change) {
+  if (Number.isNaN(change)) return "NaN";
+  if (change < UNMOVED) return "0";
+  return change >= 0.005 ? change.toFixed(2) : change.toExponential(0);
+}
+
+/** The meter: `set({leaks, composed, state, problem})`; `onEdit({edit, edited})` hears the viewer. */
+export function leakMeter(parent, { onEdit }) {
+  const gauge = element(parent, "p", "vt-gauge");
+  const asked = element(parent, "p", "vt-asked");
+  const strip = tokenStrip(parent, {
+    label: "Token to replace", onChoose: (index) => onEdit({ edit: "word", edited: index }),
+  });
+  const more = toggle(parent, "or add two padding tokens", (on) => onEdit({ edit: on ? "padding" : "word" }));
+  more.node.classList.add("vt-more");
+  const sentence = element(parent, "p", "vt-verdict", { role: "status" });
+  const table = element(parent, "table", "vt-leaks");
+  const head = element(element(table, "thead"), "tr");
+  const heads = ["output of", "writes", "largest change", "verdict"].map((text) => {
+    const cell = element(head, "th", "", { scope: "col" });
+    cell.textContent = text;
+    return cell;
+  });
+  const body = element(table, "tbody");
+
+  function set({ leaks, composed, state, problem }) {
+    const { sentence: b, edit, edited } = state;
+    asked.textContent = "Replace a token, and see which outputs of the live model move:";
+    strip.set(composed.keysOf[b], { chosen: edit === "word" ? edited : null });
+    more.set(edit === "padding");
+    heads[1].hidden = !composed.written;
+    if (!problem && !leaks && body.rows.length) return; // asked: what was last is shown until the reply
+    if (problem || !leaks || (edit === "padding" && !leaks.longer)) {
+      const refused = leaks && edit === "padding" ? leaks.refused : "";
+      gauge.textContent = "";
+      gauge.className = "vt-gauge";
+      sentence.textContent = problem || refused || "Asking the model …";
+      sentence.className = "vt-verdict vt-waiting";
+      table.hidden = true;
+      return;
+    }
+    table.hidden = false;
+    const rows = leakRows(leaks, composed, state);
+    const count = countLeaks(leaks, composed);
+    gauge.textContent = `Leaks in this batch: ${count.leaks} of ${count.places}`;
+    gauge.title = "counted over every token that could be replaced and every output that must not depend on it";
+    gauge.className = count.leaks ? "vt-gauge vt-leaky" : "vt-gauge";
+    const change = edit === "word" ? `${quoted_(composed.keysOf[b][edited])} → ${quoted_(leaks.replacements[b][edited])}. ` : "";
+    sentence.textContent = change + leakSentence(rows, composed, state);
+    sentence.className = rows.some((row) => row.verdict === "leak") ? "vt-verdict vt-leaky" : "vt-verdict";
+    const top = Math.max(UNMOVED, ...rows.map((row) => row.change || 0));
+    body.replaceChildren(...rows.map((row) => leakLine(row, top)));
+  }
+
+  return { set };
+}
+
+function leakLine({ word, written, change, verdict }, top) {
+  const line = document.createElement("tr");
+  line.dataset.verdict = verdict;
+  const name = element(line, "th", "", { scope: "row" });
+  element(name, "bdi").textContent = visible(word);
+  if (written !== null) element(element(line, "td", "vt-writes"), "bdi").textContent = verdict === "padding" ? "" : visible(written);
+  const shown = element(line, "td", "vt-change");
+  const rail = element(shown, "span", "vt-rail");
+  const bar = element(rail, "span", "vt-shift");
+  bar.style.width = `${change < UNMOVED ? 0 : Math.max(2, (100 * change) / top)}%`;
+  element(shown, "span", "vt-number").textContent = shownChange(change);
+  element(line, "td", "vt-says").textContent = VERDICTS[verdict];
+  return line;
+}

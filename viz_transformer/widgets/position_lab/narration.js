@@ -1,0 +1,149 @@
+// The position lab in words: each sentence is made from the numbers that the picture shows.
+
+import { shownNumber } from "../base/js/number_table.js";
+import { ALIKE, wavelengthOf } from "./encodings.js";
+import { twoDecimals, visible } from "../base/js/text.js";
+
+export const ENCODING_NAMES = [["sinusoidal", "sinusoidal"], ["learned", "learned"], ["rotary", "rotary"], ["none", "none"]];
+
+/** Whether an encoding's columns are sines and cosines. */
+export function isWave(encoding) {
+  return encoding === "sinusoidal" || encoding === "rotary";
+}
+
+/** A length in tokens: 44.4, and 62,832 without decimals. */
+export function tokens(count) {
+  return count < 1000 ? count.toFixed(1) : Math.round(count).toLocaleString("en");
+}
+
+/** What an encoding does. */
+export function encodingSentence(encoding, { n_positions: rows, trained }) {
+  if (encoding === "sinusoidal") {
+    return "Row p is added to the word at position p. Each pair of columns is the hand of a clock. The fast hands at the left tell neighbours apart but come round again; the slow ones at the right tell far places apart but not neighbours: so there are many.";
+  }
+  if (encoding === "learned") {
+    const rest = trained < rows
+      ? ` Only ${trained} positions occurred in training: the rows from ${trained} on (under the line) are still the random start.`
+      : "";
+    return `Row p is added to the word at position p. Training chose these numbers, and there are no waves to see.${rest}`;
+  }
+  if (encoding === "rotary") {
+    return "Nothing is added. Each pair of numbers in a query or key is turned by the angle whose sine and cosine stand here: the sinusoids' numbers, used to turn.";
+  }
+  return "Nothing is added: every row is zero, and attention sees a set of words without an order.";
+}
+
+/** "position 7, dimension 12: 0.84, one turn every 44.4 tokens". */
+export function cellSentence(encoding, table, position, dimension) {
+  const value = twoPlaces(table.values[position * table.cols + dimension]);
+  const turn = isWave(encoding)
+    ? `, one turn every ${tokens(wavelengthOf(Math.floor(dimension / 2), table.cols))} tokens`
+    : "";
+  return `position ${position}, dimension ${dimension}: ${value}${turn}`;
+}
+
+/** The formula of a pair with its numbers in. */
+export function formula(encoding, pair, width) {
+  const inside = `pos / 10000^(${2 * pair}/${width})`;
+  if (encoding === "rotary") return `angle(pos, pair ${pair}) = ${inside}`;
+  return `PE(pos, ${2 * pair}) = sin(${inside}) · PE(pos, ${2 * pair + 1}) = cos(${inside})`;
+}
+
+/** What one pair can tell apart, and what all pairs together can. */
+export function pairSentence(encoding, table, { pair, position }, alike, nearest) {
+  const columns = `Columns ${2 * pair} and ${2 * pair + 1}`;
+  if (encoding === "none") return `${columns} are zero: neither this pair nor all ${table.cols / 2} together tell one position from another.`;
+  const turn = isWave(encoding) ? ` turn once every ${tokens(wavelengthOf(pair, table.cols))} tokens.` : ".";
+  return `${columns}${turn} ${likeness(encoding, table, { pair, position }, alike)} ${together(table, position, nearest)}`.trim();
+}
+
+function likeness(encoding, table, { pair, position }, alike) {
+  if (!alike.length) return `This pair alone tells position ${position} from every other here.`;
+  if (isWave(encoding) && alike.length === table.rows - 1) {
+    return "To this pair all positions look alike: so slow a hand has hardly moved.";
+  }
+  const others = `By this pair alone, position ${position} looks like ${listed(alike)}`;
+  if (!isWave(encoding)) return `${others}.`;
+  const half = wavelengthOf(pair, table.cols) / 2;
+  const far = alike.some((other) => Math.abs(other - position) > half);
+  const near = alike.some((other) => Math.abs(other - position) <= half);
+  const why = far && near ? "the hand moves little from word to word, and comes round again"
+    : far ? "the hand comes round again" : "the hand moves too little from word to word";
+  return `${others}: ${why}.`;
+}
+
+function together(table, position, nearest) {
+  if (!nearest || nearest.distance < ALIKE) return "";
+  return `All ${table.cols / 2} pairs together tell it from every other: the nearest, ${nearest.row}, is ${twoDecimals(nearest.distance)} away.`;
+}
+
+/** How alike two positions are, and whether their offset alone decides it. */
+export function offsetSentence(encoding, scores, { position, offset }, range) {
+  const other = position + offset;
+  const signedOffset = offset < 0 ? shownNumber(offset, 0) : `+${offset}`;
+  const inside = other >= 0 && other < scores.rows;
+  const what = encoding === "rotary" ? "One query at position" : "Position";
+  const partner = encoding === "rotary" ? "one key at" : "position";
+  const here = inside
+    ? `${what} ${position} · ${partner} ${other} (offset ${signedOffset}) = ${twoPlaces(scores.values[position * scores.rows + other])}.`
+    : `The table has no position ${shownNumber(other, 0)} (offset ${signedOffset} from ${position}).`;
+  if (encoding === "none") return `${here} All are 0: nothing tells one place from another.`;
+  const spread = range[1] - range[0];
+  return spread < 1e-6 * Math.max(1, Math.abs(range[0]), Math.abs(range[1]))
+    ? `${here} From every position the same: all lines lie on one. Only the offset counts.`
+    : `${here} At this offset the positions range from ${twoPlaces(range[0])} to ${twoPlaces(range[1])}: the place counts, not the offset alone.`;
+}
+
+/** What bars of look-alikes under the table count. */
+export function countSentence(table, { position }, nearest) {
+  const all = nearest && nearest.distance < ALIKE ? "All pairs together confuse it too." : `All ${table.cols / 2} pairs together confuse it with none.`;
+  return `Bars: how many positions each pair alone confuses with position ${position}. ${all}`;
+}
+
+/** How far training made neighbours alike, in a learned table. */
+export function neighbourSentence(trained, rest) {
+  if (trained === null) return "";
+  const other = rest === null ? "" : `; of those left at random, ${twoPlaces(rest)}`;
+  return ` Neighbours' mean cosine: ${twoPlaces(trained)} among the trained${other}.`;
+}
+
+/** Whether the claim holds here: "true", "false", or "" while nothing was moved. */
+export function claimVerdict(shift, changed, size) {
+  if (!shift) return "";
+  return changed > 1e-6 * size ? "false" : "true";
+}
+
+/** Why the claim is true or false. */
+export function claimSentence(encoding, shift, { changed, size, bare }) {
+  if (!shift) return "Move the sentence to see what its scores do.";
+  const measured = `Moved by ${shift}, the scores change by ${twoDecimals(changed)} rms, and they are ${twoDecimals(size)} rms themselves.`;
+  if (encoding === "rotary") return `${measured} Query and key are turned by the same amount more, so the angle between them stays.`;
+  if (encoding === "none") return `${measured} Nothing here knows where a word stands, so nothing can change, and no order is known.`;
+  const alone = bare < 1e-6 * size
+    ? "PE · PE alone does stay (0.00), but in a score the positions also meet the words, and they pass W_q and W_k first."
+    : `Even PE · PE alone changes, by ${twoDecimals(bare)} rms.`;
+  return `${measured} ${alone}`;
+}
+
+/** What shuffling did, from the model's answer. */
+export function shuffleSentence(sentence, { order, on }, { moved, translation, as_written: written }) {
+  if (order.every((word, place) => word === place)) {
+    return "The words stand as they were written. Give them another order and watch their vectors.";
+  }
+  const most = moved.indexOf(Math.max(...moved));
+  const same = translation === written;
+  if (moved[most] < 1e-4) {
+    return `Every word keeps its vector (the largest change is ${moved[most].toExponential(0)} of its length); the vectors stand in the new order, and that is all. This is permutation equivariance.${same ? " So every order gets one translation." : ""}`;
+  }
+  return `Every vector knows its place: “\u2068${visible(sentence[most])}\u2069” moved most, by ${twoDecimals(moved[most])} of its length.${same ? " The translation is the same all the same." : " The translation changes too."}`;
+}
+
+function twoPlaces(value) {
+  return shownNumber(value, 2);
+}
+
+function listed(places) {
+  const most = 8;
+  const named = places.slice(0, most).join(", ");
+  return places.length > most ? `${named} and ${places.length - most} more` : named;
+}

@@ -1,0 +1,268 @@
+"""The position lab: how a model is told the order of its words, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import traitlets
+from numpy.typing import ArrayLike
+
+from viz_transformer.analysis.positions import (
+    ProbeHead,
+    as_table,
+    look_alikes,
+    offset_spread,
+    rms,
+    similarity,
+    turned,
+    wavelength,
+)
+from viz_transformer.errors import UserError
+from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.view import Answer, Index, SelectionError, View, sendable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ENCODINGS = ("sinusoidal", "learned", "rotary", "none")
+_COUNTED = ("pair", "position", "shift")
+
+
+class PositionLab(View):
+    """See how positions are written into vectors, and what attention makes of them.
+
+    What the viewer chooses is a trait, and setting the trait moves the view.
+
+    Attributes:
+        encoding: ``"sinusoidal"``, ``"learned"``, ``"rotary"`` or ``"none"``.
+        pair: i of the dimensions 2i and 2i + 1 whose curves are drawn.
+        position: the position that is looked at, from 0.
+        offset: how many tokens after it stands the position that it is compared with; below 0,
+            before it.
+        shift: how many tokens the sentence of the shift experiment is moved.
+        order: the words of `words` in the order in which the live model reads them: a list of
+            their indices.
+        positions_on: whether the live model knows positions.
+        text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
+        words: the live sentence's words, in the order in which they were written.
+
+    Setting one of them to what the view does not have raises SelectionError, a UserError, and
+    changes nothing.
+    """
+
+    _esm = bundle(__file__)
+    _css = styles(__file__)
+
+    data = traitlets.Dict(help="tables and sentence as the page reads them").tag(sync=True)
+    encoding = traitlets.Unicode(help="one of sinusoidal, learned, rotary, none").tag(sync=True)
+    pair = Index(help="i of the dimensions 2i and 2i + 1").tag(sync=True)
+    position = Index(help="position, counted from 0").tag(sync=True)
+    offset = Index(help="how far after it its partner stands").tag(sync=True)
+    shift = Index(help="how far the sentence is moved").tag(sync=True)
+    order = traitlets.List(help="indices of the words, as they are read").tag(sync=True)
+    text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
+    positions_on = traitlets.Bool(True, help="whether the live model has positions").tag(sync=True)
+
+    def __init__(
+        self,
+        sinusoids: ArrayLike,
+        learned: ArrayLike,
+        head: ProbeHead,
+        *,
+        trained: int | None = None,
+        words: Sequence[str] = (),
+        orders: Sequence[Sequence[int]] = (),
+        answer: Answer | None = None,
+        live_encoding: str = "sinusoidal",
+        encoding: str = "sinusoidal",
+    ) -> None:
+        """Make a view; `labs.position_lab` has all that it takes.
+
+        Args:
+            sinusoids: table [position, d_model] of sines and cosines in turn.
+            learned: a learned table of the same shape.
+            head: the sentence and head of the shift experiment.
+            trained: how many of the learned table's first positions were trained; None for all.
+            words: the live sentence.
+            orders: orders of its words to offer, as lists of indices; an exported page knows the
+                answers for these.
+            answer: ``{"order": […], "positions_on": bool}`` to ``{"moved": […], "translation":
+                text, "as_written": text}``: how far each word's vector moved, as a share of its
+                length, and the translations in the new order and in the old.
+            live_encoding: what positions the live model has, for the text beside it.
+            encoding: the first one shown.
+
+        Raises:
+            UserError: if the tables and the head do not fit each other.
+        """
+        self._tables = _checked_tables(sinusoids, learned)
+        self._head = _checked_head(head, self._tables["sinusoidal"])
+        self.words = tuple(words)
+        self._orders = [list(range(len(self.words))), *map(list, orders)]
+        n_positions, d_model = self._tables["sinusoidal"].shape
+        super().__init__(
+            answer=answer,
+            traits={
+                "about": "Attention sees a set of words, so something must tell it their order: "
+                "here each row is what is added to the word at that position. Choose an encoding, "
+                "a pair of columns and a position; then move a sentence, and shuffle its words, "
+                "and see what attention notices.",
+                "data": {
+                    "n_positions": n_positions,
+                    "d_model": d_model,
+                    "trained": n_positions if trained is None else int(trained),
+                    "learned": _sent(self._tables["learned"]),
+                    "n_words": len(head.words),
+                    **{name: _sent(getattr(head, name)) for name in ("words", "mixing", "queries", "keys")},
+                    "sentence": sendable(self.words),
+                    "orders": self._orders,
+                    "live_encoding": live_encoding,
+                },
+                "encoding": encoding,
+                "pair": min(3, d_model // 2 - 1),
+                "position": min(7, n_positions - 1),
+                "offset": min(3, n_positions - 1),
+                "shift": min(10, n_positions - len(head.words)),
+                "order": list(range(len(self.words))),
+            },
+        )
+
+    @property
+    def table(self) -> np.ndarray:
+        """What is shown, float64 [position, d_model]; for rotary, sin and cos of each angle."""
+        return self._tables[self.encoding]
+
+    @property
+    def scores_by_place(self) -> np.ndarray:
+        """What the picture of distance shows, float64 [position, position].
+
+        Dot products of positions; for rotary, the score of one query with one key, each turned as
+        at its position.
+        """
+        if self.encoding != "rotary":
+            return similarity(self.table)
+        n_positions, d_model = self.table.shape
+        places = np.arange(n_positions)
+        query, key = (
+            turned(np.tile(vectors[:1], (n_positions, 1)), places)
+            for vectors in (self._head.queries, self._head.keys[1:])
+        )
+        return query @ key.T / np.sqrt(d_model)
+
+    def shifted_scores(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sentence's scores [query, key] here, and moved by `shift`."""
+        if self.encoding == "rotary":
+            return self._head.rotary(0), self._head.rotary(self.shift)
+        return tuple(self._head.added(self.table, start).whole for start in (0, self.shift))
+
+    def questions(self) -> list[dict[str, Any]]:
+        """Return the orders whose answers an exported page carries, with and without positions."""
+        if not self.live:
+            return []
+        orders = [*self._orders, *([] if self.order in self._orders else [self.order])]
+        return [{"order": list(order), "positions_on": on} for order in orders for on in (True, False)]
+
+    def figure(self) -> Figure:
+        """Return table, curves, likeness and shift as one matplotlib figure."""
+        import matplotlib.pyplot as plt
+
+        from viz_transformer import plots
+
+        figure = plt.figure(figsize=(11, 8), layout="constrained")
+        plt.close(figure)  # shown once, by whoever gets it
+        axes = figure.subplot_mosaic(
+            [[*["table"] * 3, *["wave"] * 3], [*["table"] * 3, *["by"] * 3], [*"aabbcc"]]
+        )
+        plots.plot_positions(self.table, axes["table"], position=self.position)
+        plots.plot_wavelength(self.table, self.pair, axes["wave"], position=self.position)
+        of = "turned q·k" if self.encoding == "rotary" else "dot product"
+        plots.plot_by_offset(self.scores_by_place, self.position, axes["by"], of=of)
+        plots.plot_shift(*self.shifted_scores(), self.shift, [axes[name] for name in "abc"])
+        plots.set_alt_text(figure, self.alt_text())
+        return figure
+
+    def alt_text(self) -> str:
+        """Return what the view shows now in words."""
+        n_positions, d_model = self.table.shape
+        alike = len(look_alikes(self.table, self.position, self.pair))
+        here, moved = self.shifted_scores()
+        turn = (
+            f", one turn every {wavelength(self.pair, d_model):,.1f} tokens,"
+            if self.encoding in ("sinusoidal", "rotary")
+            else ""
+        )
+        return (
+            f"Positional encoding {self.encoding}: {n_positions} positions by {d_model} "
+            f"dimensions. Dimensions {2 * self.pair} and {2 * self.pair + 1}{turn} can hardly tell "
+            f"position {self.position} from {alike} others. At one offset, the scores of different "
+            f"positions differ by up to {offset_spread(self.scores_by_place):.3f}. Moving a "
+            f"sentence by {self.shift} changes its scores by {rms(moved - here):.2f} rms; the "
+            f"scores' own rms is {rms(here):.2f}."
+        )
+
+    def __repr__(self) -> str:
+        """Name the selection: what a reader without the view, or of a log, sees in its place."""
+        names = ("encoding", "pair", "position", "offset", "shift", "order", "positions_on")
+        return f"PositionLab({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+    @traitlets.validate("encoding")
+    def _check_encoding(self, proposal: dict[str, Any]) -> str:
+        if proposal["value"] not in ENCODINGS:
+            raise SelectionError(f"encoding={proposal['value']!r}; choose one of {', '.join(ENCODINGS)}")
+        return proposal["value"]
+
+    @traitlets.validate(*_COUNTED, "offset")
+    def _check_index(self, proposal: dict[str, Any]) -> int:
+        name, value = proposal["trait"].name, proposal["value"]
+        n_positions, d_model = self._tables["sinusoidal"].shape
+        last = {
+            "pair": d_model // 2 - 1,
+            "shift": n_positions - len(self._head.words),
+        }.get(name, n_positions - 1)
+        first = -last if name == "offset" else 0
+        if not first <= value <= last:
+            raise SelectionError(f"{name}={value} is out of range; choose {first} to {last}")
+        return value
+
+    @traitlets.validate("text_size")
+    def _check_text_size(self, proposal: dict[str, Any]) -> float:
+        if not 0.5 <= proposal["value"] <= 4:
+            raise SelectionError(f"text_size={proposal['value']:g}; give 0.5 to 4, 1 for the usual")
+        return proposal["value"]
+
+    @traitlets.validate("order")
+    def _check_order(self, proposal: dict[str, Any]) -> list[int]:
+        order = list(proposal["value"])
+        if sorted(order) != list(range(len(self.words))):
+            raise SelectionError(
+                f"order={order!r:.60} must name each of the {len(self.words)} words once, by its "
+                f"index from 0 to {len(self.words) - 1}"
+            )
+        return order
+
+
+def _checked_tables(sinusoids: ArrayLike, learned: ArrayLike) -> Mapping[str, np.ndarray]:
+    waves, table = as_table(sinusoids, "sinusoids"), as_table(learned, "learned")
+    if waves.shape != table.shape or waves.shape[1] % 2:
+        raise UserError(
+            f"sinusoids has shape {list(waves.shape)} and learned {list(table.shape)}; both must "
+            "be one [position, d_model], d_model even"
+        )
+    # Rotary positions turn by the very angles whose sines and cosines the sinusoids are.
+    return {"sinusoidal": waves, "learned": table, "rotary": waves, "none": np.zeros_like(waves)}
+
+
+def _checked_head(head: ProbeHead, table: np.ndarray) -> ProbeHead:
+    n_words, width = np.shape(head.words)
+    if width != table.shape[1] or not 2 <= n_words <= len(table):
+        raise UserError(
+            f"head.words has shape {[n_words, width]}; give 2 to {len(table)} words of the tables' "
+            f"d_model {table.shape[1]}"
+        )
+    return head
+
+
+def _sent(values: np.ndarray) -> bytes:
+    return np.ascontiguousarray(values, dtype="<f4").tobytes()
