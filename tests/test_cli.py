@@ -116,7 +116,9 @@ def test_lessons_are_copied_and_a_students_work_stays(tmp_path: Path) -> None:
     assert not list(folder.glob("*.part"))
 
 
-def test_lab_opens_the_first_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Start no JupyterLab; return the list that the commands which would go to it are put in."""
     commands: list[list[str]] = []
 
     def run(
@@ -128,10 +130,50 @@ def test_lab_opens_the_first_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(cli.subprocess, "run", run)
+    return commands
+
+
+def test_lab_opens_the_first_lesson(tmp_path: Path, started: list[list[str]]) -> None:
     folder = tmp_path / "my lessons"
     assert main(["lab", "--folder", str(folder), "--no-browser", "--port", "9999"]) == 0
-    (command,) = commands
+    (command,) = started
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert f"--ServerApp.root_dir={folder}" in command
     assert f"--LabApp.default_url=/lab/tree/{cli.FIRST_LESSON}" in command
     assert command[-3:] == ["--no-browser", "--port", "9999"]
+
+
+@pytest.mark.parametrize("user", [0, 1000, None])
+@pytest.mark.parametrize(
+    ("flags", "is_open"),
+    [
+        ([], False),
+        (["--no-browser", "--port", "9999"], False),
+        (["--ip", "0.0.0.0"], True),
+        (["--ServerApp.ip=0.0.0.0"], True),
+        (["--allow-root"], True),
+        (["--sock=lab.sock"], True),
+        (["--IdentityProvider.token="], True),
+    ],
+)
+def test_lab_lets_root_in_on_this_machine_and_leaves_the_rest_to_jupyterlab(
+    user: int | None,
+    flags: list[str],
+    is_open: bool,
+    started: list[list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if user is None:  # Windows
+        monkeypatch.delattr(os, "geteuid", raising=False)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: user, raising=False)
+    assert main(["lab", "--folder", str(tmp_path), *flags]) == 0
+    (command,) = started
+    assert command[command.index("--LabApp.extension_manager=readonly") + 1 :] == (
+        ["--allow-root", "--ServerApp.ip=127.0.0.1", *flags] if user == 0 and not is_open else flags
+    )
+    told = capsys.readouterr().err
+    assert ("you are root" in told) == (user == 0 and not is_open)
+    assert told.count("\n") == ("you are root" in told)
