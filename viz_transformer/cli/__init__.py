@@ -125,10 +125,15 @@ def _lab(options: argparse.Namespace) -> int:
         *_flags_for_root(options.rest),
         *options.rest,
     ]
-    try:
-        return subprocess.run(command, check=False, env=lab_environment()).returncode
-    except KeyboardInterrupt:  # Ctrl-C is how one leaves JupyterLab
-        return 0
+    if sys.platform == "win32":  # exec would start a second process there and end this one
+        try:
+            return subprocess.run(command, check=False, env=lab_environment()).returncode
+        except KeyboardInterrupt:  # Ctrl-C is how one leaves JupyterLab
+            return 0
+    # This process becomes JupyterLab, so that a signal sent to it is one sent to JupyterLab.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(command[0], command, lab_environment())
 
 
 def _flags_for_root(given: Sequence[str]) -> list[str]:
