@@ -21,7 +21,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 lab: $(VENV)/.ready-lab ## open JupyterLab on the first lesson
-	$(BIN)/viz-transformer lab $(LAB_FLAGS)
+	exec $(BIN)/viz-transformer lab $(LAB_FLAGS)
 
 site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, into build/site
 	$(BIN)/viz-transformer site build/site

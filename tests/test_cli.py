@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,20 +120,147 @@ def test_lessons_are_copied_and_a_students_work_stays(tmp_path: Path) -> None:
     assert not list(folder.glob("*.part"))
 
 
-def test_lab_opens_the_first_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Start no JupyterLab; return the list that the commands which would go to it are put in."""
     commands: list[list[str]] = []
 
-    def run(command: list[str], check: bool, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def hear(command: list[str], env: dict[str, str]) -> None:
         commands.append(command)
         (ours,) = (Path(each) for each in env["JUPYTER_CONFIG_PATH"].split(os.pathsep)[:1])
         assert (ours / "labconfig" / "default_setting_overrides.json").exists()
+
+    def execve(path: str, command: list[str], env: dict[str, str]) -> None:
+        assert path == sys.executable
+        hear(command, env)
+        raise SystemExit(0)  # this process would be JupyterLab from here on
+
+    def run(command: list[str], check: bool, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        assert sys.platform == "win32"
+        hear(command, env)
         return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr(cli.subprocess, "run", run)
+    monkeypatch.setattr(os, "execve", execve, raising=False)
+    monkeypatch.setattr(subprocess, "run", run)
+    return commands
+
+
+def lab(*flags: str) -> int | str | None:
+    """Return with what `viz-transformer lab` ends."""
+    try:
+        return main(["lab", *flags])
+    except SystemExit as ended:
+        return ended.code
+
+
+@pytest.mark.parametrize("platform", ["linux", "win32"])
+def test_lab_opens_the_first_lesson(
+    platform: str, tmp_path: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
     folder = tmp_path / "my lessons"
-    assert main(["lab", "--folder", str(folder), "--no-browser", "--port", "9999"]) == 0
-    (command,) = commands
+    assert lab("--folder", str(folder), "--no-browser", "--port", "9999") == 0
+    (command,) = started
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert f"--ServerApp.root_dir={folder}" in command
     assert f"--LabApp.default_url=/lab/tree/{cli.FIRST_LESSON}" in command
     assert command[-3:] == ["--no-browser", "--port", "9999"]
+
+
+@pytest.mark.parametrize("user", [0, 1000, None])
+@pytest.mark.parametrize(
+    ("flags", "is_open"),
+    [
+        ([], False),
+        (["--no-browser", "--port", "9999"], False),
+        (["--ip", "0.0.0.0"], True),
+        (["--ServerApp.ip=0.0.0.0"], True),
+        (["--allow-root"], True),
+        (["--sock=lab.sock"], True),
+        (["--IdentityProvider.token="], True),
+    ],
+)
+def test_lab_lets_root_in_on_this_machine_and_leaves_the_rest_to_jupyterlab(
+    user: int | None,
+    flags: list[str],
+    is_open: bool,
+    started: list[list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if user is None:  # Windows
+        monkeypatch.delattr(os, "geteuid", raising=False)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: user, raising=False)
+    assert lab("--folder", str(tmp_path), *flags) == 0
+    (command,) = started
+    assert command[command.index("--LabApp.extension_manager=readonly") + 1 :] == (
+        ["--allow-root", "--ServerApp.ip=127.0.0.1", *flags] if user == 0 and not is_open else flags
+    )
+    told = capsys.readouterr().err
+    assert ("you are root" in told) == (user == 0 and not is_open)
+    assert told.count("\n") == ("you are root" in told)
+
+
+def wait_for_server(process: subprocess.Popen[bytes], runtime: Path) -> dict[str, Any]:
+    """Return what a JupyterLab that is starting writes about itself, as soon as it answers."""
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError, ValueError):  # nothing written or heard yet
+            for path in runtime.glob("jpserver-*.json"):
+                server = json.loads(path.read_text())
+                address = f"{server['url']}api/status?token={server['token']}"
+                with urllib.request.urlopen(address, timeout=30):
+                    return server
+        time.sleep(0.1)
+    raise AssertionError("JupyterLab did not start")
+
+
+@pytest.mark.parametrize(
+    ("door", "number"),
+    [
+        ("viz-transformer", signal.SIGTERM),
+        ("viz-transformer", signal.SIGHUP),
+        ("make", signal.SIGTERM),
+    ],
+)
+def test_a_signal_that_ends_lab_leaves_no_jupyterlab_behind(
+    door: str, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CONFIG", "DATA", "RUNTIME"):
+        monkeypatch.setenv(f"JUPYTER_{name}_DIR", str(tmp_path / name))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.delenv("MAKEFLAGS", raising=False)  # the tests may be run by make themselves
+    own = [sys.executable, "-m", "viz_transformer"]
+    flags = ["--no-browser", "--folder", str(tmp_path / "lessons")]
+    if door == "make":
+        script = tmp_path / "bin" / "viz-transformer"
+        script.parent.mkdir()
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(own)} "$@"\n')
+        script.chmod(0o755)
+        (tmp_path / ".ready-lab").touch()
+        command = ["make", "lab", f"VENV={tmp_path}", f"LAB_FLAGS={shlex.join(flags)}"]
+    else:
+        command = [*own, "lab", *flags]
+    before = signal.signal(number, signal.SIG_DFL)  # nohup has its children ignore SIGHUP
+    try:
+        process = subprocess.Popen(
+            command, cwd=Path(__file__).parents[1], start_new_session=True, stdin=subprocess.DEVNULL
+        )
+    finally:
+        signal.signal(number, before)
+    try:
+        server = wait_for_server(process, tmp_path / "RUNTIME")
+        assert door == "make" or server["pid"] == process.pid
+        assert server["token"]
+        assert server["hostname"] in ("localhost", "127.0.0.1")
+        process.send_signal(number)
+        process.wait(timeout=120)
+        with pytest.raises(ProcessLookupError):
+            os.kill(server["pid"], 0)
+        with pytest.raises(urllib.error.URLError, match="refused"):
+            urllib.request.urlopen(server["url"])
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

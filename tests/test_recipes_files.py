@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,14 +67,22 @@ def test_it_learns_and_the_folder_is_a_translator(tmp_path: Path) -> None:
     assert explore(trace).trace.cross_attention.shape[:2] == (1, 2)
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[Callable[[], None]]:
+    """Return what raises Ctrl-C in this thread, heard even where the tests' parent ignores it.
+
+    Two that the system delivers at once count as one; two that are raised here are two.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("where", ["between two steps", "in the middle of a step"])
 def test_stopped_and_resumed_it_ends_as_if_it_never_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, ctrl_c: Callable[[], None]
 ) -> None:
     whole = train(tmp_path / "whole")
-
-    def ctrl_c() -> None:
-        signal.raise_signal(signal.SIGINT)
 
     def at_seven(records, done, total):
         for record in records:
@@ -105,13 +114,14 @@ def test_stopped_and_resumed_it_ends_as_if_it_never_was(
     np.testing.assert_array_equal(seen.losses, expected.losses)
 
 
-def test_a_second_ctrl_c_stops_at_once_and_the_last_look_stands(tmp_path: Path) -> None:
+def test_a_second_ctrl_c_stops_at_once_and_the_last_look_stands(
+    tmp_path: Path, ctrl_c: Callable[[], None]
+) -> None:
     def twice(records, done, total):
         for record in records:
             if record.step == 7:
-                # Raised in this thread: two that the system delivers at once count as one.
-                signal.raise_signal(signal.SIGINT)
-                signal.raise_signal(signal.SIGINT)
+                ctrl_c()
+                ctrl_c()
             yield record
 
     with pytest.raises(KeyboardInterrupt):
@@ -120,6 +130,23 @@ def test_a_second_ctrl_c_stops_at_once_and_the_last_look_stands(tmp_path: Path) 
     train(tmp_path / "own", resume=True)
     train(tmp_path / "whole")
     assert weights(tmp_path / "own") == weights(tmp_path / "whole")
+
+
+def test_where_ctrl_c_is_ignored_the_training_ignores_it_too(
+    tmp_path: Path, ctrl_c: Callable[[], None]
+) -> None:
+    """As in a script's background job: the Ctrl-C that ends the script is not meant for it."""
+
+    def at_seven(records, done, total):
+        for record in records:
+            if record.step == 7:
+                ctrl_c()
+            yield record
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    done = train(tmp_path / "own", progress=at_seven)
+    assert (done.step, done.stopped) == (12, "")
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
 
 def test_pieces_that_are_drawn_anew_are_the_same_after_a_stop(tmp_path: Path) -> None:

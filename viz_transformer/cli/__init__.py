@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons
 from viz_transformer.cli.site import add_site
 from viz_transformer.cli.training import add_training
 from viz_transformer.errors import UserError
+
+#: Flags of JupyterLab that say who may reach it.
+_ACCESS = re.compile(r"--(\w+\.)?(ip|sock|token|password|hashed_password|allow[-_]root)(=.*)?")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,12 +122,35 @@ def _lab(options: argparse.Namespace) -> int:
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}",
         "--LabApp.extension_manager=readonly",
+        *_flags_for_root(options.rest),
         *options.rest,
     ]
-    try:
-        return subprocess.run(command, check=False, env=lab_environment()).returncode
-    except KeyboardInterrupt:  # Ctrl-C is how one leaves JupyterLab
-        return 0
+    if sys.platform == "win32":  # exec would start a second process there and end this one
+        try:
+            return subprocess.run(command, check=False, env=lab_environment()).returncode
+        except KeyboardInterrupt:  # Ctrl-C is how one leaves JupyterLab
+            return 0
+    # This process becomes JupyterLab, so that a signal sent to it is one sent to JupyterLab.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(command[0], command, lab_environment())
+
+
+def _flags_for_root(given: Sequence[str]) -> list[str]:
+    """Return what lets root, the only user in most containers, open JupyterLab; and say so.
+
+    By itself JupyterLab refuses to run as root. For this machine only, and with its token, it may.
+    Where a flag already says who may reach it, nothing is added and JupyterLab decides.
+    """
+    is_root = getattr(os, "geteuid", lambda: -1)() == 0  # Windows has no such function
+    if not is_root or any(_ACCESS.fullmatch(flag) for flag in given):
+        return []
+    print(
+        "viz-transformer: you are root, so JupyterLab can be reached from this machine only "
+        "(127.0.0.1), with its token; to choose for yourself, add --allow-root --ip=ADDRESS",
+        file=sys.stderr,
+    )
+    return ["--allow-root", "--ServerApp.ip=127.0.0.1"]
 
 
 def lab_environment() -> dict[str, str]:

@@ -14,10 +14,12 @@ def interruption() -> Iterator[threading.Event]:
     """Let the first Ctrl-C set the event, to be looked at when it suits; a second one interrupts.
 
     In a notebook it is the button that interrupts the kernel. Outside the main thread, where
-    Python hears no signals, the event is never set.
+    Python hears no signals, and where Ctrl-C is ignored, as in a script's background job, the event
+    is never set.
     """
     asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):  # None: not ours
         yield asked
         return
 
