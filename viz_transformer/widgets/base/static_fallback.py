@@ -2,7 +2,9 @@
 
 A saved notebook that is opened without its kernel, or where nothing runs, has no view to show.
 So what is shown is two outputs: the live view, and after it a picture of it. The style that comes
-with the picture hides whichever of the two is not wanted, by what it finds in the page.
+with the picture hides whichever of the two is not wanted, by what it finds in the page; in a page
+that it does not know, both stay. One output with the picture as a second format would not do:
+JupyterLab picks the widget's format first, and says "model not found" instead of trying the other.
 """
 
 from __future__ import annotations
@@ -24,22 +26,41 @@ if TYPE_CHECKING:
 _DPI = 100  # or fewer, if the file would have more than
 _MOST_BYTES = 60_000
 
-# What an output stands in: JupyterLab and nbconvert, the classic notebook, VS Code, Colab.
-_OUTPUT = ":is(.jp-OutputArea-child, .output_area, .output_container, .output_subarea)"
-_HAS_STILL = ":has(> * .vt-still)"
-# A view was drawn; it was, and has no kernel behind it; a line of text stands in its place.
-_DRAWN = ":has(.vt, .widget-box)"
+# A view was drawn, all of it; it was, and has no kernel behind it.
+_DRAWN = ":has(.vt, .widget-box):not(:has(.jupyter-widgets-error-widget))"
 _ADRIFT = ":has(.jupyter-widgets-disconnected)"
-_LINE = ":not(:has(.jp-OutputArea-output > *))"
+
+
+def _rules(output: str, content: str, failed: str) -> str:
+    """Return the rules for a place where `output` follows `output`, and each holds `content`.
+
+    `failed` tells an output that surely holds no view. Nothing else is hidden to make room for a
+    picture: it is better to show both than to hide a view that lives.
+    """
+    still = f"> {content} > .vt-still"
+    return f"""
+{output}{failed}:has(+ {output} {still}) {{ display: none; }}
+{output}{_DRAWN}:not({_ADRIFT}) + {output}:has({still}) {{ display: none; }}
+{output}{_DRAWN}{_ADRIFT} + {output} {still} > :not(.vt-still-note) {{ display: none; }}
+{output}:has(+ {output} {still}) .jupyter-widgets-disconnected::before {{ content: none; }}
+"""
+
+
+# JupyterLab, Notebook 7 and nbconvert; the classic notebook; Colab. A line of text stands there
+# in place of a view, and nothing else.
+_CONTENT = ":is(.jp-OutputArea-output, .output_subarea)"
+_IN_JUPYTER = _rules(
+    ":is(.jp-OutputArea-child, .output_area, .display_data)",
+    _CONTENT,
+    f":has(> {_CONTENT}:not(:empty)):not(:has(> {_CONTENT} > *))",
+)
+# VS Code names its error line.
+_IN_VS_CODE = _rules(".output_container", ".output > div", ":has(> .output > div > .no-renderer-error)")
 _STYLE = f"""
 .vt-still img {{ display: block; max-width: 100%; height: auto; background: #fff; }}
 .vt-still figure {{ margin: 0; }}
 .vt-still p {{ margin: 4px 0; }}
-{_OUTPUT}{_LINE}:has(+ {_OUTPUT} .vt-still) {{ display: none; }}
-{_OUTPUT}{_DRAWN}:not({_ADRIFT}) + {_OUTPUT}{_HAS_STILL} {{ display: none; }}
-{_OUTPUT}{_DRAWN}{_ADRIFT} + {_OUTPUT} .vt-still > :not(.vt-still-note) {{ display: none; }}
-{_OUTPUT}:has(+ {_OUTPUT} .vt-still) .jupyter-widgets-disconnected::before {{ content: none; }}
-"""
+{_IN_JUPYTER}{_IN_VS_CODE}"""
 _NOTE = "Saved with the notebook, and not running. Run the cell to use it."
 
 
