@@ -16,7 +16,7 @@ from viz_transformer.analysis import (
 from viz_transformer.export import export_html
 from viz_transformer.plots.training import nearest_moment, plot_training, strip_moments
 from viz_transformer.widgets.base.static_fallback import still
-from viz_transformer.widgets.training_scrubber.view import payload
+from viz_transformer.widgets.training_scrubber import payload
 from viz_transformer.widgets.training_scrubber.view import TrainingScrubber, watch_training
 
 LARGE = {"n_layers": 6, "n_heads": 8, "seed": 5, "sharpest": 0.6}

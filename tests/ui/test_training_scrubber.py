@@ -17,7 +17,7 @@ from tests.ui.conftest import ARTIFACTS, LAPTOP, LOOKS, SMALL
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
 from viz_transformer.trace import TrainingTrace
-from viz_transformer.widgets.training_scrubber.view import payload
+from viz_transformer.widgets.training_scrubber import payload
 from viz_transformer.widgets.training_scrubber.view import watch_training
 
 ONE = make_training()
@@ -265,7 +265,7 @@ def test_it_fits_its_window(new_page: Callable[..., Page], exported: Path, schem
 
 CELL = """
 import viz_transformer as vt
-from viz_transformer.widgets.training_scrubber.view import payload
+from viz_transformer.widgets.training_scrubber import payload
 
 payload.WHOLE_BYTES = 0  # as of a large training: other sentences are asked for
 trace = vt.TrainingTrace.load("scrubbed.npz")
