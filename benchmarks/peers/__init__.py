@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Route
+
+from tools.ensure import find_node
 
 FOLDER = Path(__file__).parent / "node_modules"
 #: Which file answers for which name in a CDN's address.
@@ -24,11 +24,8 @@ def install() -> None:
     """Install the scripts, at the versions of package.json, unless they are there already."""
     if all(path.exists() for path in SCRIPTS.values()):
         return
-    npm = os.environ.get("VIZ_NPM") or shutil.which("npm")
-    if npm is None:
-        raise FileNotFoundError("npm is needed to install bertviz's scripts; install Node.js")
     subprocess.run(
-        [npm, "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"],
+        [find_node("npm"), "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"],
         cwd=FOLDER.parent,
         check=True,
     )
