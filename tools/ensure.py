@@ -1,6 +1,7 @@
 """Find the programs that pip cannot bring, and install them where the system lets us.
 
-`python -m tools.ensure chromium` leaves it installed, or ends with one line that says what to do. Standard library only.
+`python -m tools.ensure chromium` leaves it installed, or ends with one line
+that says what to do. Standard library only.
 """
 
 from __future__ import annotations
