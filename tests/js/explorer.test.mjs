@@ -13,7 +13,7 @@ const { cellAt, matrixLayout, moveCell, panBy, reveal, zoomAround } = await load
 const { nextSize } = await load("panel.js");
 const { pathsOf, spread, strongLines } = await load("paths.js");
 const { describe, HINT, placeOf, rankOf, readout, rowSum, strongestThree } = await load("readout.js");
-const { activeCell, carryPins, fitSelection, foundIn, nextFound, shownHeads, shownInWords, within, withHead } =
+const { activeCell, carryPins, fitSelection, foundIn, letGo, nextFound, shownHeads, shownInWords, within, withHead } =
   await load("selection.js");
 const { headInWords, marksInWords } = await load("telling.js");
 const { strongestCells, tableOf } = await load("twin.js");
@@ -147,6 +147,26 @@ test("what is shown of several heads is said in words", () => {
   assert.equal(say({ aggregate: "rollout" }), "rollout from source words to output, of layers 0 to 1");
   assert.equal(shownInWords({ kind: "encoder", heads: 4 }, { ...chosen, layer: 0, aggregate: "rollout" }), "rollout of layer 0");
   assert.match(say({ aggregate: "mean", selected: Array.from({ length: 20 }, (_, i) => [0, i]) }), /0·11 and 8 more$/);
+});
+
+test("without its last head a selection is one head again, not the mean of a layer", () => {
+  const chosen = { layer: 0, head: 1, selected: [], aggregate: "head" };
+  const one = withHead(chosen, [0, 1]); // Space, or Ctrl and a click, on the head on show
+  assert.deepEqual(one, { selected: [[0, 1]], aggregate: "mean" });
+  assert.deepEqual(withHead({ ...chosen, ...one }, [0, 1]), { selected: [], aggregate: "head" });
+  assert.deepEqual(withHead({ ...chosen, ...one, aggregate: "max" }, [0, 1]), { selected: [], aggregate: "head" });
+  assert.deepEqual(withHead({ ...chosen, ...one, layer: 1 }, [1, 1]).selected, [[0, 1], [1, 1]]);
+});
+
+test("Escape leads out of several heads and of a layer's mean, and lets go of pinned words", () => {
+  const chosen = { selected: [], aggregate: "head", query: null, key: 2 };
+  const [oneHead, nothing] = [{ selected: [], aggregate: "head" }, { query: null, key: null }];
+  assert.deepEqual(letGo(chosen), nothing);
+  for (const several of [{ aggregate: "mean" }, { aggregate: "rollout" }, { aggregate: "max", selected: [[0, 1]] }]) {
+    assert.deepEqual(letGo({ ...chosen, ...several }), oneHead);
+    assert.deepEqual(letGo({ ...chosen, ...several }, true), nothing);
+    assert.deepEqual(letGo({ ...chosen, ...several, key: null }, true), oneHead);
+  }
 });
 
 test("heads are added to what is shown, and taken away", () => {
