@@ -10,7 +10,7 @@ import { beamTree } from "./beam_tree.js";
 import { choice, element, markedText } from "./controls.js";
 import { openView } from "./frame.js";
 import { differences } from "./head_lab_parts.js";
-import { canonical, NEEDS_KERNEL, openKernel } from "./kernel.js";
+import { canonical, NEEDS_KERNEL, NO_ANSWER, openKernel } from "./kernel.js";
 import { numberTable } from "./numbers.js";
 import { tokenStrip } from "./strip.js";
 import { quoted, visible } from "./text.js";
@@ -75,17 +75,18 @@ function render({ model, el }) {
       typed = null;
       then(value);
     };
+    const refuse = (message) => {
+      refused = { asked: canonical(searchRequest((name) => model.get(name))), message };
+      view.redraw();
+    };
     const known = replyTo(canonical(request));
-    (known ? Promise.resolve(known) : kernel.ask(request)).then(
+    (known ? Promise.resolve(known) : kernel.ask(request, () => { if (typed === text) refuse(NO_ANSWER); })).then(
       ifNewest((reply) => {
         if (!known) keep(request, reply);
         refused = null;
         view.set({ sentence: text, chosen: null });
       }),
-      ifNewest((error) => {
-        refused = { asked: canonical(searchRequest((name) => model.get(name))), message: error.message };
-        view.redraw();
-      }),
+      ifNewest((error) => refuse(error.message)),
     );
   }
 
