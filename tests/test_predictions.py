@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 import viz_transformer as vt
 from viz_transformer.labs.guesses import Guess
+from viz_transformer.widgets.box_keys import BoxKeys
 
 
 @pytest.fixture(autouse=True)
@@ -142,3 +143,46 @@ def test_a_guess_is_there_again_when_the_lesson_is_reopened() -> None:
     assert vt.predict_row("where?", ["a", "b"], [0, 1], name="9.p2").score == 1.0
     # The question has other options now: what was kept does not fit, and it is asked again.
     assert vt.predict_row("where?", ["a", "b", "c"], [0, 1, 0], name="9.p2").guess is None
+
+
+def press_enter(asked: Guess, text: str) -> None:
+    """What the page sends when Enter is pressed in the number's field."""
+    keys = next(child for child in asked.children if isinstance(child, BoxKeys))
+    keys._handle_custom_msg({"entered": text}, [])
+
+
+def test_enter_submits_what_was_typed_even_if_the_field_s_own_message_is_late() -> None:
+    asked = vt.predict_number("the loss?", 2.05)
+    field = asked.children[1].children[0]
+    field.value = "2."
+    press_enter(asked, "2.05")
+    assert asked.guess == 2.05
+    assert asked.score == 1.0
+
+
+@pytest.mark.parametrize("kind", ["number", "row"])
+def test_what_was_wrong_is_forgotten_with_the_next_input(kind: str) -> None:
+    if kind == "number":
+        asked = vt.predict_number("the loss?", 2.0)
+        press_enter(asked, "two")
+        field = asked.children[1].children[0]
+        assert "a prediction is a number" in words(asked)
+        field.value = "two"  # the late message of what was typed before
+        assert "a prediction is a number" in words(asked)
+        field.value = "2"
+        assert "a prediction is a number" not in words(asked)
+    else:
+        asked = vt.predict_row("where?", ["el", "gato"], [0.0, 1.0])
+        asked.children[2].click()
+        assert "some weight" in words(asked)
+        asked.children[1].children[0].value = 0.5
+        assert "some weight" not in words(asked)
+    assert asked.guess is None
+
+
+def test_an_answered_number_takes_no_second_one() -> None:
+    asked = vt.predict_number("the loss?", 2.0)
+    press_enter(asked, "3")
+    press_enter(asked, "2")
+    assert asked.guess == 3
+    assert asked.children[1].children[0].value == "3"

@@ -75,6 +75,49 @@ test("a kernel that does not answer is told of, and its late answer still counts
   assert.deepEqual(told, [1]);
 });
 
+test("who asks anew of a silent kernel is told at once to wait, and only the newest answer is shown", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const model = fakeModel({ live: true });
+  const kernel = openKernel(model);
+  const told = [];
+  const latest = (n) => kernel.latest({ n }, (reply) => told.push(reply.n), () => told.push("error"), () => told.push(`wait ${n}`));
+  const settle = async () => { for (let turn = 0; turn < 5; turn++) await Promise.resolve(); };
+  latest(1);
+  latest(2);
+  context.mock.timers.tick(6000);
+  assert.deepEqual(told, ["wait 2"]);
+  latest(3);
+  assert.deepEqual(told.splice(0), ["wait 2", "wait 3"]);
+  model.reply({ id: model.sent[0].id, reply: { n: 1 } });
+  await settle();
+  assert.deepEqual(model.sent.map(({ ask }) => ask.n), [1, 3]);
+  model.reply({ id: model.sent[1].id, reply: { n: 3 } });
+  await settle();
+  assert.deepEqual(told.splice(0), [3]);
+  latest(4); // it answers again: whoever asks now need not be told
+  latest(5);
+  assert.deepEqual(told, []);
+});
+
+test("a promised reply may be late: a word is said, once, and none after it came", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const model = fakeModel({ live: true });
+  const kernel = openKernel(model);
+  let waits = 0;
+  const [late, quick, closed] = [1, 2, 3].map((n) => kernel.ask({ n }, () => waits++));
+  model.reply({ id: model.sent[1].id, reply: { n: 2 } });
+  assert.deepEqual(await quick, { n: 2 });
+  context.mock.timers.tick(6000);
+  assert.equal(waits, 2); // not of the quick one
+  model.reply({ id: model.sent[0].id, reply: { n: 1 } });
+  assert.deepEqual(await late, { n: 1 });
+  kernel.ask({ n: 4 }, () => waits++);
+  kernel.close();
+  context.mock.timers.tick(6000);
+  assert.equal(waits, 2);
+  assert.ok(closed instanceof Promise);
+});
+
 test("an exported page answers what it carries, and says what it cannot", async () => {
   const kernel = openKernel(fakeModel({ live: false, answers: [[{ head: 1 }, { loss: 2 }]] }));
   assert.deepEqual(await kernel.ask({ head: 1 }), { loss: 2 });

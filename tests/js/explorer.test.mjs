@@ -11,7 +11,7 @@ import { cellAt, matrixLayout, moveCell, panBy, reveal, zoomAround } from "../..
 import { nextSize } from "../../viz_transformer/widgets/base/js/options_panel.js";
 import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
 import { describe, HINT, placeOf, rankOf, readout, rowSum, strongestThree } from "../../viz_transformer/widgets/explorer/readout.js";
-import { activeCell, carryPins, fitSelection, foundIn, nextFound, shownHeads, shownInWords, within, withHead } from "../../viz_transformer/widgets/explorer/selection.js";
+import { activeCell, carryPins, fitSelection, foundIn, letGo, nextFound, shownHeads, shownInWords, within, withHead } from "../../viz_transformer/widgets/explorer/selection.js";
 import { headInWords, marksInWords } from "../../viz_transformer/widgets/explorer/narration.js";
 import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.js";
 import { lineInView, wordAt, wordsInView, wordsLayout } from "../../viz_transformer/widgets/explorer/token_columns.js";
@@ -144,6 +144,26 @@ test("what is shown of several heads is said in words", () => {
   assert.equal(say({ aggregate: "rollout" }), "rollout from source words to output, of layers 0 to 1");
   assert.equal(shownInWords({ kind: "encoder", heads: 4 }, { ...chosen, layer: 0, aggregate: "rollout" }), "rollout of layer 0");
   assert.match(say({ aggregate: "mean", selected: Array.from({ length: 20 }, (_, i) => [0, i]) }), /0·11 and 8 more$/);
+});
+
+test("without its last head a selection is one head again, not the mean of a layer", () => {
+  const chosen = { layer: 0, head: 1, selected: [], aggregate: "head" };
+  const one = withHead(chosen, [0, 1]); // Space, or Ctrl and a click, on the head on show
+  assert.deepEqual(one, { selected: [[0, 1]], aggregate: "mean" });
+  assert.deepEqual(withHead({ ...chosen, ...one }, [0, 1]), { selected: [], aggregate: "head" });
+  assert.deepEqual(withHead({ ...chosen, ...one, aggregate: "max" }, [0, 1]), { selected: [], aggregate: "head" });
+  assert.deepEqual(withHead({ ...chosen, ...one, layer: 1 }, [1, 1]).selected, [[0, 1], [1, 1]]);
+});
+
+test("Escape leads out of several heads and of a layer's mean, and lets go of pinned words", () => {
+  const chosen = { selected: [], aggregate: "head", query: null, key: 2 };
+  const [oneHead, nothing] = [{ selected: [], aggregate: "head" }, { query: null, key: null }];
+  assert.deepEqual(letGo(chosen), nothing);
+  for (const several of [{ aggregate: "mean" }, { aggregate: "rollout" }, { aggregate: "max", selected: [[0, 1]] }]) {
+    assert.deepEqual(letGo({ ...chosen, ...several }), oneHead);
+    assert.deepEqual(letGo({ ...chosen, ...several }, true), nothing);
+    assert.deepEqual(letGo({ ...chosen, ...several, key: null }, true), oneHead);
+  }
 });
 
 test("heads are added to what is shown, and taken away", () => {

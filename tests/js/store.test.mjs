@@ -198,6 +198,17 @@ test("a weight is exact where a kernel lives, and refused where none does", asyn
   store.close();
 });
 
+test("an exact weight that comes late is told", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const model = fakeModel(large());
+  const store = openStore(model, () => {});
+  const weight = store.exact("encoder", 0, 0, 1, 1);
+  context.mock.timers.tick(60_000);
+  model.reply(model.sent[0], { reply: { value: 0.25 } });
+  assert.equal(await weight, 0.25);
+  store.close();
+});
+
 test("labels and entropies of a large trace come when they are asked for", async () => {
   const model = fakeModel(large(0, [1, 2]));
   const store = openStore(model, () => {});

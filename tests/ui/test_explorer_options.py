@@ -141,6 +141,9 @@ def test_heads_are_added_by_pointer_and_by_keys(page: Page, tmp_path: Path) -> N
     heads.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")  # one head is what is shown already
+    expect(title).to_have_text("Encoder self-attention · mean of 1 head: 0·1")
+    page.keyboard.press("Space")
+    expect(title).to_have_text("Encoder self-attention · layer 0 · head 1")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
     expect(title).to_have_text("Encoder self-attention · mean of 1 head: 1·1")
@@ -159,6 +162,23 @@ def test_heads_are_added_by_pointer_and_by_keys(page: Page, tmp_path: Path) -> N
     expect(title).to_contain_text("mean of 1 head: 0·")
     heads.click(position={"x": 40, "y": 50})
     expect(title).to_have_text("Encoder self-attention · layer 0 · head 0")
+    heads.click(position={"x": 40, "y": 50}, modifiers=["Control"])
+    expect(title).to_have_text("Encoder self-attention · mean of 1 head: 0·0")
+    heads.click(position={"x": 40, "y": 50}, modifiers=["Control"])
+    expect(title).to_have_text("Encoder self-attention · layer 0 · head 0")
+
+
+@pytest.mark.parametrize("canvas", ["heads", "head", "words"])
+def test_escape_leads_out_of_the_mean_of_a_layer(page: Page, tmp_path: Path, canvas: str) -> None:
+    view = explore(make_trace(), kind="encoder", layer=1, aggregate="mean", query=1)
+    root = open_view(page, tmp_path, view)
+    title, pair = root.locator(".vt-title"), root.locator(".vt-pair")
+    expect(title).to_have_text("Encoder self-attention · mean of all 4 heads of layer 1")
+    root.locator(f".vt-{canvas} canvas").focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")  # one of them lets go of the pinned word
+    expect(title).to_have_text("Encoder self-attention · layer 1 · head 0")
+    expect(pair).to_have_count(0)
 
 
 def test_what_is_weaker_than_the_threshold_is_not_drawn(page: Page, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE, hostile_trace
-from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, errors_of, next_frames
+from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, errors_of, next_frames
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.model import HeadChange, Interventions
@@ -309,4 +309,58 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
     lab.wait_for_value("lab.sentence", "the white cow sleeps")
     drawn(root)
     lab.screenshot("head-lab-jupyterlab")
+    assert lab.errors == []
+
+
+SLOW = """
+import pathlib, time
+import viz_transformer as vt
+from viz_transformer.labs.head_lab import _answer
+from viz_transformer.widgets.head_lab.view import HeadLab
+
+go, slow, asked = pathlib.Path("go"), False, []
+go.unlink(missing_ok=True)
+
+def answer(request):
+    asked.append(request)
+    while slow and not go.exists():
+        time.sleep(0.02)
+    return _answer(translator, request)
+
+translator = vt.load_translator()
+late = HeadLab(answer, "the cat sleeps")
+display(late)  # and its still picture; the page asks when the cell has ended
+slow = True
+asked.clear()
+"""
+WAITING = "The notebook's kernel does not answer yet"
+
+
+def test_in_jupyterlab_a_late_answer_is_waited_for_and_shown(
+    lab: LabPage, lab_server: LabServer, translator: vt.Translator
+) -> None:
+    lab.open_cells(SLOW)
+    lab.run_all()
+    root = lab.output(0).locator(".vt-head-lab")
+    problem, lines = root.locator(".vt-problem"), root.locator(".vt-translation")
+    expect(problem).to_contain_text(WAITING, timeout=TIMEOUT_S * 1000)
+    expect(lines.first).to_be_empty()
+    go = lab_server.root / "go"
+    go.touch()
+    drawn(root)
+    expect(lines.first).to_have_text(translator.translate("the cat sleeps").text)
+    expect(problem).to_be_hidden()
+    assert lab.value("[request.get('each', 'changes') for request in asked]") == ["changes", 0]
+
+    go.unlink()
+    root.get_by_role("textbox").fill("the dog sleeps")
+    root.get_by_role("button", name="Translate", exact=True).click()
+    expect(problem).to_contain_text(WAITING, timeout=TIMEOUT_S * 1000)
+    expect(problem).to_contain_text("The picture still shows “the cat sleeps”.")
+    go.touch()
+    late = translator.translate("the dog sleeps").text
+    expect(lines.first).to_have_text(late, timeout=TIMEOUT_S * 1000)
+    drawn(root)
+    expect(problem).to_be_hidden()
+    lab.wait_for_value("late.sentence", "the dog sleeps")
     assert lab.errors == []

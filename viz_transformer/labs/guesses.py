@@ -16,6 +16,7 @@ import traitlets
 from viz_transformer import progress
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.static_fallback import WithStill, picture
+from viz_transformer.widgets.box_keys import BoxKeys
 
 
 class Guess(WithStill, ipywidgets.VBox):
@@ -36,13 +37,17 @@ class Guess(WithStill, ipywidgets.VBox):
         reveal: Any = None,
         afterwards: str = "",
         name: str | None = None,
+        on_enter: Callable[[str], None] | None = None,
     ) -> None:
         """Ask; what was guessed in an earlier run of the lesson is taken up again."""
         self._reveal, self._afterwards, self._name = reveal, afterwards, name
         asked = ipywidgets.HTML(f"<b>{html.escape(question)}</b>")
         self._controls = list(controls)
         self._trouble = ipywidgets.HTML()
-        super().__init__([asked, *controls, self._trouble])
+        super().__init__([asked, *controls, self._trouble, BoxKeys(on_enter)])
+        for part in self._parts():
+            if part.has_trait("value"):
+                part.observe(self._forget_trouble, "value")
         before = progress.guess_of(name) if name else None
         if before is not None:
             with suppress(UserError):  # the question has changed since
@@ -77,11 +82,17 @@ class Guess(WithStill, ipywidgets.VBox):
 
     def _settle(self) -> None:
         """Show what was guessed, and let it not be changed."""
+        self._forget_trouble()
+        for part in self._parts():
+            if part.has_trait("disabled"):
+                part.disabled = True
+
+    def _forget_trouble(self, _: object = None) -> None:
         self._trouble.value = ""
-        for control in self._controls:
-            for part in (control, *getattr(control, "children", ())):
-                if "disabled" in part.trait_names():
-                    part.disabled = True
+
+    def _parts(self) -> list[ipywidgets.Widget]:
+        """Return the controls, and those inside them."""
+        return [part for control in self._controls for part in (control, *getattr(control, "children", ()))]
 
     def _checked(self, value: Any) -> Any:
         """Return a guess as it is kept, or raise `UserError`."""
@@ -122,7 +133,13 @@ class NumberGuess(Guess):
         )
         button = _button("Predict", lambda: self._try(self._field.value))
         row = ipywidgets.HBox([self._field, ipywidgets.Label(unit), button])
-        super().__init__(question, [row], **rest)
+        super().__init__(question, [row], on_enter=self._enter, **rest)
+
+    def _enter(self, text: str) -> None:
+        """Take what was typed. The field's own message may come later, and is then no news."""
+        if self.guess is None:
+            self._field.value = text
+            self._try(text)
 
     def _checked(self, value: Any) -> float:
         try:

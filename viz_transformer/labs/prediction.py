@@ -10,6 +10,7 @@ import traitlets
 from viz_transformer.analysis import word_index
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.box_keys import BoxKeys
 from viz_transformer.widgets.explorer import AttentionExplorer, explore
 
 
@@ -38,7 +39,7 @@ class Prediction(WithStill, ipywidgets.VBox):
         for place, button in enumerate(self._buttons):
             button.on_click(lambda _, place=place: setattr(self, "choice", place))
         asked = ipywidgets.HTML(f"<b>{html.escape(question)}</b>")
-        row = ipywidgets.HBox(self._buttons, layout=ipywidgets.Layout(flex_flow="row wrap"))
+        row = ipywidgets.HBox([*self._buttons, BoxKeys()], layout=ipywidgets.Layout(flex_flow="row wrap"))
         super().__init__([asked, row])
 
     @traitlets.validate("choice")

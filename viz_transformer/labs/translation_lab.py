@@ -12,6 +12,7 @@ from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import UnknownWordError, language_tag, tokenize
 from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.box_keys import BoxKeys
 from viz_transformer.widgets.explorer import explore
 
 _N_SUGGESTIONS = 3
@@ -64,7 +65,8 @@ class TranslationLab(WithStill, ipywidgets.VBox):
             [self._problem, *self._suggestions],
             layout=ipywidgets.Layout(flex_flow="row wrap", min_height="2.2rem"),
         )
-        super().__init__([self._field, self._translated, hint, self.explorer], sentence=sentence)
+        shown = [self._field, self._translated, hint, self.explorer, BoxKeys()]
+        super().__init__(shown, sentence=sentence)
         self._field.observe(self._on_typed, "value")
         self._show_translation()
 

@@ -10,7 +10,7 @@ import { beamTree } from "./tree.js";
 import { choice, element, markedText } from "../base/js/controls.js";
 import { openView } from "../base/js/view.js";
 import { differences } from "../head_lab/head_changes.js";
-import { canonical, NEEDS_KERNEL, openKernel } from "../base/js/kernel.js";
+import { canonical, NEEDS_KERNEL, NO_ANSWER, openKernel } from "../base/js/kernel.js";
 import { numberTable } from "../base/js/number_table.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { quoted, visible } from "../base/js/text.js";
@@ -75,17 +75,18 @@ function render({ model, el }) {
       typed = null;
       then(value);
     };
+    const refuse = (message) => {
+      refused = { asked: canonical(searchRequest((name) => model.get(name))), message };
+      view.redraw();
+    };
     const known = replyTo(canonical(request));
-    (known ? Promise.resolve(known) : kernel.ask(request)).then(
+    (known ? Promise.resolve(known) : kernel.ask(request, () => { if (typed === text) refuse(NO_ANSWER); })).then(
       ifNewest((reply) => {
         if (!known) keep(request, reply);
         refused = null;
         view.set({ sentence: text, chosen: null });
       }),
-      ifNewest((error) => {
-        refused = { asked: canonical(searchRequest((name) => model.get(name))), message: error.message };
-        view.redraw();
-      }),
+      ifNewest((error) => refuse(error.message)),
     );
   }
 

@@ -5,10 +5,8 @@ import { ARROWS, onCanvas, onZoom } from "../base/js/gestures.js";
 import { headAt, moveHead } from "../base/js/head_grid.js";
 import { movePlace, pinOf } from "./linked_columns.js";
 import { cellAt, moveCell, reveal } from "../base/js/heatmap.js";
-import { carryPins, foundIn, nextFound, withHead } from "./selection.js";
+import { carryPins, foundIn, letGo, nextFound, NOTHING, withHead } from "./selection.js";
 import { wordAt } from "./token_columns.js";
-
-const NOTHING = { query: null, key: null };
 
 /** Let the canvases answer. `state` is what is drawn (see explorer.js); gives {findNext}. */
 export function openChoosing({ view, model, state, headsCanvas, matrixCanvas, wordsCanvas, scroller, zooms }) {
@@ -39,7 +37,7 @@ export function openChoosing({ view, model, state, headsCanvas, matrixCanvas, wo
     const { chosen } = state.look();
     if (ARROWS.includes(event.key)) chooseHead(moveHead(state.shape.heads.kinds, chosen, event.key));
     else if (event.key === " ") select(withHead(chosen, [chosen.layer, chosen.head]));
-    else if (event.key === "Escape") select(chosen.selected.length ? { selected: [], aggregate: "head" } : NOTHING);
+    else if (event.key === "Escape") select(letGo(chosen));
     else return false;
     return true;
   }
@@ -99,8 +97,8 @@ export function openChoosing({ view, model, state, headsCanvas, matrixCanvas, wo
   }
 
   function keyOnCells(event) {
-    const { shown, pinned, linked, placesFor } = state.look();
-    if (event.key === "Escape") select(NOTHING);
+    const { chosen, shown, pinned, linked, placesFor } = state.look();
+    if (event.key === "Escape") select(letGo(chosen, true));
     else if (!ARROWS.includes(event.key)) return false;
     else if (linked) pinPlace(movePlace(state.shape.words.counts, placesFor(pinned)[0], event.key) ?? placesFor(pinned)[0]);
     else pin(moveCell(pinned, shown.rows, shown.cols, event.key));

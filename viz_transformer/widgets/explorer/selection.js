@@ -2,6 +2,8 @@
 
 const AXES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
 const MOST_NAMED = 12; // heads named one by one
+const ONE_HEAD = { selected: [], aggregate: "head" };
+export const NOTHING = { query: null, key: null };
 
 /** A selection made to fit the entries, as Python's own fitting does. */
 export function fitSelection(entries, { kind, layer, head, query, key, selected = [], aggregate = "head" }) {
@@ -47,13 +49,25 @@ export function shownHeads({ heads }, { layer, head, selected, aggregate }) {
   return selected.length ? selected : all(layer);
 }
 
-/** The selection with one head more, or one less. The first one added joins the head on show. */
+/**
+ * The selection with one head more, or one less. The first one added joins the head on show, and
+ * without the last one there is a single head on show again, not the mean of its whole layer.
+ */
 export function withHead({ layer, head, selected, aggregate }, added) {
-  const before = selected.length || aggregate !== "head" ? selected : [[layer, head]];
+  const shown = [layer, head];
+  const before = selected.length || aggregate !== "head" || isHead(shown, added) ? selected : [shown];
   const rest = before.filter((each) => !isHead(each, added));
   const now = rest.length === before.length ? [...before, added] : rest;
+  if (!now.length) return ONE_HEAD;
   const after = now.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   return { selected: after, aggregate: aggregate === "max" ? "max" : "mean" };
+}
+
+/** What Escape leads to: one head instead of several, and no pinned words; `pinsFirst` has the pins go first. */
+export function letGo({ selected, aggregate, query, key }, pinsFirst = false) {
+  const isPinned = query !== null || key !== null;
+  const isSeveral = selected.length > 0 || aggregate !== "head";
+  return isSeveral && !(pinsFirst && isPinned) ? ONE_HEAD : NOTHING;
 }
 
 /** Whether two [layer, head] pairs are the same. */

@@ -168,7 +168,7 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
       giveUp?.(new Error("another weight is looked at"));
       giveUp = reject;
       kernel.latest({ exact: [kind, layer, head, query, key], version: data.version },
-        (reply) => (reply.stale ? reject(new Error("another trace is shown")) : resolve(reply.value)), reject);
+        (reply) => (reply.stale ? reject(new Error("another trace is shown")) : resolve(reply.value)), reject, () => {});
     });
   }
 

@@ -9,7 +9,7 @@ import { KIND_NAMES } from "../base/js/head_grid.js";
 import { headGrid } from "./head_switches.js";
 import { changesInWords, differences, effectInWords, factorOf, movedInWords, sameHead, shortName, withFactor } from "./head_changes.js";
 import { wordTable, worthTable } from "./tables.js";
-import { canonical, NEEDS_KERNEL, openKernel } from "../base/js/kernel.js";
+import { canonical, NEEDS_KERNEL, NO_ANSWER, openKernel } from "../base/js/kernel.js";
 import { numberTable } from "../base/js/number_table.js";
 import { nextSize } from "../base/js/options_panel.js";
 import { visible } from "../base/js/text.js";
@@ -86,8 +86,9 @@ function render({ model, el }) {
   });
   const cellSays = element(looks, "p", "vt-cell-says", { role: "status", "aria-live": "polite" });
 
-  // The newest replies, each with what was asked; what is under way; what the viewer does here.
-  let [base, each, changed, offered, typed, typedProblem, pointed] = Array(7).fill(null);
+  // The newest replies, each with what was asked; what is under way, and what of it takes long; what
+  // the viewer does here.
+  let [base, each, changed, offered, late, typed, typedProblem, pointed] = Array(8).fill(null);
   const failures = new Map(); // what was asked → why there is no answer, until something changes
   let lastState = "";
 
@@ -129,16 +130,19 @@ function render({ model, el }) {
       typed = null;
       then(value);
     };
-    kernel.ask(request).then(
+    kernel.ask(request, () => { if (typed === asked) tellTyped(NO_ANSWER); }).then(
       ifNewest((reply) => {
+        typedProblem = null;
         base = { ...reply, request, asked: canonical(request) };
         view.set({ sentence: asked, query: null });
       }),
-      ifNewest((error) => {
-        typedProblem = error.message;
-        view.redraw();
-      }),
+      ifNewest((error) => tellTyped(error.message)),
     );
+  }
+
+  function tellTyped(message) {
+    typedProblem = message;
+    view.redraw();
   }
 
   /** Ask for the first thing that is not known; its reply asks for a frame, and that for the next. */
@@ -161,11 +165,12 @@ function render({ model, el }) {
       view.redraw();
     };
     kernel.latest(request,
-      settle((reply) => {
-        failures.delete(asked); // it may have been told of as late
-        keep({ ...reply, asked, request });
-      }),
-      settle((error) => failures.set(asked, error.message)));
+      settle((reply) => keep({ ...reply, asked, request })),
+      settle((error) => failures.set(asked, error.message)),
+      () => {
+        late = asked; // still offered: nothing else is asked for in its place
+        view.redraw();
+      });
   }
 
   function draw({ theme, width }) {
@@ -207,7 +212,7 @@ function render({ model, el }) {
   }
 
   function showProblem({ sentence }, after) {
-    const [why] = failures.values();
+    const [why = offered && offered === late ? NO_ANSWER : undefined] = failures.values();
     const failure = why === NEEDS_KERNEL ? `${why} Without it, this page knows each head alone switched off.` : why;
     const still = after && `Shown still: ${visible(after.request.sentence)}. ${changesInWords(after.request.changes)}`;
     const text = typedProblem

@@ -27,7 +27,9 @@ export function joinBytes(value, buffers) {
  * The door to the function behind a view's model.
  *
  * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one question
- * under way and one waiting, the newest: thirty fast clicks ask for the first and the last.
+ * under way and one waiting, the newest: thirty fast clicks ask for the first and the last. Both
+ * take an `onWait()`, called when a reply takes long; the reply still counts when it comes. Without
+ * one, `latest` gives a sentence that says so to `onError`.
  */
 export function openKernel(model) {
   const waiting = new Map();
@@ -38,11 +40,16 @@ export function openKernel(model) {
   function hear(content, buffers) {
     const settle = waiting.get(content?.id);
     if (!settle) return;
-    waiting.delete(content.id);
+    forget(content.id);
     if (content.error === undefined) settle.resolve(joinBytes(content.reply, buffers));
     else settle.reject(new Error(content.error));
   }
   model.on("msg:custom", hear);
+
+  function forget(id) {
+    clearTimeout(waiting.get(id).silence);
+    waiting.delete(id);
+  }
 
   /** The reply that the page carries, if it does; a tour adds to them. */
   function carriedReply(request) {
@@ -51,40 +58,44 @@ export function openKernel(model) {
     return carried.get(canonical(request));
   }
 
-  function ask(request) {
+  function ask(request, onWait = () => {}) {
     const known = carriedReply(request);
     if (known) return known.error === undefined ? Promise.resolve(known) : Promise.reject(new Error(known.error));
     if (!model.get("live") || !model.send) return Promise.reject(new Error(NEEDS_KERNEL));
     return new Promise((resolve, reject) => {
       const id = `${mine}-${count++}`;
-      waiting.set(id, { resolve, reject });
+      // A notebook opened again without its kernel takes questions, and nobody is there to answer.
+      const silence = setTimeout(onWait, PATIENCE_MS);
+      silence.unref?.(); // in Node a test need not wait for it
+      waiting.set(id, { resolve, reject, silence });
       try {
         model.send({ id, ask: request });
       } catch {
-        waiting.delete(id);
+        forget(id);
         reject(new Error(NEEDS_KERNEL)); // a notebook opened without its kernel has nobody to ask
       }
     });
   }
 
-  let [busy, next] = [false, null]; // one question under way, one waiting
-  function latest(request, onReply, onError = () => {}) {
-    next = { request, onReply, onError };
+  let [busy, late, next] = [false, false, null]; // one question under way, one waiting
+  function latest(request, onReply, onError = () => {}, onWait = () => onError(new Error(NO_ANSWER))) {
+    next = { request, onReply, onError, onWait };
     if (!busy) go();
+    else if (late) onWait();
   }
   function go() {
-    const { request, onReply, onError } = next;
-    [busy, next] = [true, null];
-    // A notebook opened again without its kernel takes questions, and nobody is there to answer.
-    const silence = setTimeout(() => onError(new Error(NO_ANSWER)), PATIENCE_MS);
-    silence.unref?.(); // in Node a test need not wait for it
+    const { request, onReply, onError, onWait } = next;
+    [busy, late, next] = [true, false, null];
+    const tellWait = () => {
+      late = true;
+      (next?.onWait ?? onWait)();
+    };
     const done = (tell) => (value) => {
-      clearTimeout(silence);
       busy = false;
       if (next) go(); // what was asked meanwhile is newer: this reply is no longer wanted
       else tell(value);
     };
-    ask(request).then(done(onReply), done(onError));
+    ask(request, tellWait).then(done(onReply), done(onError));
   }
 
   return {
@@ -92,7 +103,7 @@ export function openKernel(model) {
     latest,
     close() {
       model.off("msg:custom", hear);
-      waiting.clear();
+      Array.from(waiting.keys()).forEach(forget);
       next = null;
     },
   };

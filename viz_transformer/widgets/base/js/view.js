@@ -1,6 +1,7 @@
 // What every view stands in: its root, its theme, one frame for whatever changes, its farewell.
 
 import { measurer } from "./canvas.js";
+import { shareKeys } from "./cell_keys.js";
 import { isDark, readTheme, watchTheme } from "./colour.js";
 import { button, element, uniqueId } from "./controls.js";
 
@@ -12,7 +13,7 @@ import { button, element, uniqueId } from "./controls.js";
  */
 export function openView({ model, el, name, label, traits, draw }) {
   const root = element(el, "div", `vt vt-${name}`, { role: "group", "aria-label": label });
-  const stops = [];
+  const stops = [shareKeys(root)];
   let [frame, theme, drawn, width, unsaved] = [null, null, 0, 0, false];
 
   function redraw() {
