@@ -22,6 +22,7 @@ from tests.support.hand_made_traces import (
     make_trace,
     softmax,
 )
+from tests.support.javascript import module_url
 from tools.ensure import find_node
 from viz_transformer.analysis import head_entropy_share, label_heads, output_rollout, rollout
 from viz_transformer.analysis.combine import strongest

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viz_transformer as vt
-from tests.support.javascript import module_path
+from tests.support.javascript import module_path, module_url
 from tools.ensure import find_node
 from viz_transformer.errors import UserError
 from viz_transformer.labs.mask_lab import MaskTester, mask_lab

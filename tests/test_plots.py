@@ -19,6 +19,7 @@ from tests.support.hand_made_traces import (
     hostile_trace,
     make_trace,
 )
+from tests.support.javascript import module_url
 from tools.ensure import find_node
 from viz_transformer.errors import UserError
 from viz_transformer.plots import plot_head, plot_heads, save_figure

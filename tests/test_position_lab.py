@@ -288,7 +288,7 @@ def test_the_bundled_table_is_the_file_that_its_notes_name() -> None:
 @pytest.mark.usefixtures("shapes_unchecked")
 def test_its_recipe_gives_the_same_file_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     corpus = english_spanish(n_train=600, n_held_out=0, n_held_out_reasons=0)
-    monkeypatch.setattr(recipes.positions, "english_spanish", lambda n_train: corpus)
+    monkeypatch.setattr(recipes.learned_positions, "english_spanish", lambda n_train: corpus)
     training = replace(recipes.POSITIONS_TRAINING, n_steps=5, batch_size=16)
     files = []
     for name in ("first", "again"):

@@ -3,8 +3,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { canonical, joinBytes, NEEDS_KERNEL, NO_ANSWER, openKernel } from "../../viz_transformer/widgets/base/js/kernel.js";
-import { moveInTable, numberColour, shownNumber } from "../../viz_transformer/widgets/base/js/number_table.js";
+import {
+  canonical,
+  joinBytes,
+  NEEDS_KERNEL,
+  NO_ANSWER,
+  openKernel,
+} from "../../viz_transformer/widgets/base/js/kernel.js";
+import {
+  moveInTable,
+  numberColour,
+  shownNumber,
+} from "../../viz_transformer/widgets/base/js/number_table.js";
 import { SIGNED, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
 
 /** A model whose kernel answers when the test says so. */
@@ -24,21 +34,31 @@ function fakeModel(state) {
 const tick = () => new Promise((done) => setTimeout(done, 0));
 
 test("equal requests have one text, whatever the order of their names", () => {
-  assert.equal(canonical({ b: [1, { d: null, c: "x" }], a: true }), canonical({ a: true, b: [1, { c: "x", d: null }] }));
+  assert.equal(
+    canonical({ b: [1, { d: null, c: "x" }], a: true }),
+    canonical({ a: true, b: [1, { c: "x", d: null }] }),
+  );
   assert.equal(canonical({ a: undefined, b: 1 }), '{"b":1}');
   assert.notEqual(canonical({ a: "1" }), canonical({ a: 1 }));
 });
 
 test("bytes come back in their places", () => {
   const bytes = new DataView(new ArrayBuffer(2));
-  assert.deepEqual(joinBytes({ w: { buffer: 0 }, deep: [{ buffer: 0 }], n: 3 }, [bytes]), { w: bytes, deep: [bytes], n: 3 });
+  assert.deepEqual(joinBytes({ w: { buffer: 0 }, deep: [{ buffer: 0 }], n: 3 }, [bytes]), {
+    w: bytes,
+    deep: [bytes],
+    n: 3,
+  });
 });
 
 test("a reply reaches the one who asked, an error as an error", async () => {
   const model = fakeModel({ live: true });
   const kernel = openKernel(model);
   const [first, second] = [kernel.ask({ n: 1 }), kernel.ask({ n: 2 })];
-  assert.deepEqual(model.sent.map(({ ask }) => ask.n), [1, 2]);
+  assert.deepEqual(
+    model.sent.map(({ ask }) => ask.n),
+    [1, 2],
+  );
   model.reply({ id: model.sent[1].id, error: "no such word" });
   model.reply({ id: model.sent[0].id, reply: { ok: 1 } });
   assert.deepEqual(await first, { ok: 1 });
@@ -52,10 +72,16 @@ test("thirty fast questions ask the first and the last, and only the last is tol
   const kernel = openKernel(model);
   const told = [];
   for (let n = 0; n < 30; n++) kernel.latest({ n }, (reply) => told.push(reply.n));
-  assert.deepEqual(model.sent.map(({ ask }) => ask.n), [0]);
+  assert.deepEqual(
+    model.sent.map(({ ask }) => ask.n),
+    [0],
+  );
   model.reply({ id: model.sent[0].id, reply: { n: 0 } });
   await tick();
-  assert.deepEqual(model.sent.map(({ ask }) => ask.n), [0, 29]);
+  assert.deepEqual(
+    model.sent.map(({ ask }) => ask.n),
+    [0, 29],
+  );
   model.reply({ id: model.sent[1].id, reply: { n: 29 } });
   await tick();
   assert.deepEqual(told, [29]);
@@ -65,7 +91,11 @@ test("a kernel that does not answer is told of, and its late answer still counts
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const model = fakeModel({ live: true });
   const [told, problems] = [[], []];
-  openKernel(model).latest({ n: 1 }, (reply) => told.push(reply.n), (error) => problems.push(error.message));
+  openKernel(model).latest(
+    { n: 1 },
+    (reply) => told.push(reply.n),
+    (error) => problems.push(error.message),
+  );
   context.mock.timers.tick(4000);
   assert.deepEqual(problems, []);
   context.mock.timers.tick(2000);
@@ -80,8 +110,16 @@ test("who asks anew of a silent kernel is told at once to wait, and only the new
   const model = fakeModel({ live: true });
   const kernel = openKernel(model);
   const told = [];
-  const latest = (n) => kernel.latest({ n }, (reply) => told.push(reply.n), () => told.push("error"), () => told.push(`wait ${n}`));
-  const settle = async () => { for (let turn = 0; turn < 5; turn++) await Promise.resolve(); };
+  const latest = (n) =>
+    kernel.latest(
+      { n },
+      (reply) => told.push(reply.n),
+      () => told.push("error"),
+      () => told.push(`wait ${n}`),
+    );
+  const settle = async () => {
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+  };
   latest(1);
   latest(2);
   context.mock.timers.tick(6000);
@@ -90,7 +128,10 @@ test("who asks anew of a silent kernel is told at once to wait, and only the new
   assert.deepEqual(told.splice(0), ["wait 2", "wait 3"]);
   model.reply({ id: model.sent[0].id, reply: { n: 1 } });
   await settle();
-  assert.deepEqual(model.sent.map(({ ask }) => ask.n), [1, 3]);
+  assert.deepEqual(
+    model.sent.map(({ ask }) => ask.n),
+    [1, 3],
+  );
   model.reply({ id: model.sent[1].id, reply: { n: 3 } });
   await settle();
   assert.deepEqual(told.splice(0), [3]);

@@ -4,12 +4,31 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  beamRows, beamTexts, carriedInWords, fateInWords, headInWords, keysOf, looksOf, moveInTree, nats, parentOf,
-  searchRequest, settingsInWords, shownIn,
+  beamRows,
+  beamTexts,
+  carriedInWords,
+  fateInWords,
+  headInWords,
+  keysOf,
+  looksOf,
+  moveInTree,
+  nats,
+  parentOf,
+  searchRequest,
+  settingsInWords,
+  shownIn,
 } from "../../viz_transformer/widgets/beam_stepper/candidates.js";
 import { beginningsOf, nodeNumber } from "../../viz_transformer/widgets/beam_stepper/tree.js";
 
-const one = (parent, token, status, log_prob = -1) => ({ parent, token, status, log_prob, score: log_prob / 2, token_log_prob: log_prob, reason: "why" });
+const one = (parent, token, status, log_prob = -1) => ({
+  parent,
+  token,
+  status,
+  log_prob,
+  score: log_prob / 2,
+  token_log_prob: log_prob,
+  reason: "why",
+});
 
 // Two places in the beam: "el" and "la"; "la" is continued twice, "el" ends.
 const STEPS = [
@@ -60,7 +79,10 @@ test("what is shown of a step is the chosen candidate, else the best text's own"
 test("greedy search's beginnings are found in the tree, its end included", () => {
   const found = beginningsOf(beamTexts(STEPS), ["la", "vaca"], "<eos>").map((step) => [...step]);
   assert.deepEqual(found, [[1], [0], [0]]);
-  assert.deepEqual(beginningsOf(beamTexts(STEPS), ["el", "gato"], "<eos>").map((step) => [...step]), [[0], [3], []]);
+  assert.deepEqual(
+    beginningsOf(beamTexts(STEPS), ["el", "gato"], "<eos>").map((step) => [...step]),
+    [[0], [3], []],
+  );
   assert.deepEqual([...beginningsOf(beamTexts(STEPS), ["el"], "<eos>")[1]], [1]);
 });
 
@@ -73,8 +95,14 @@ test("numbers have a true minus, and −∞ where there is none", () => {
 });
 
 test("a candidate is told with its text, its fate and why", () => {
-  const told = fateInWords({ ...one(0, "<b>", "pruned"), reason: "0.31 nats behind 'el gato', the last that is kept" }, ["el", "<b>"]);
-  assert.equal(told, "“\u2068el <b>\u2069”: pruned, 0.31 nats behind 'el gato', the last that is kept. Log-probability −1.000, score −0.500.");
+  const told = fateInWords(
+    { ...one(0, "<b>", "pruned"), reason: "0.31 nats behind 'el gato', the last that is kept" },
+    ["el", "<b>"],
+  );
+  assert.equal(
+    told,
+    "“\u2068el <b>\u2069”: pruned, 0.31 nats behind 'el gato', the last that is kept. Log-probability −1.000, score −0.500.",
+  );
 });
 
 // Two steps, of one and of two hypotheses; 1 layer, 2 heads, 2 keys; halves 0, .25, .5, .75, 1.
@@ -83,9 +111,21 @@ const WEIGHTS = [1, 0, 0.5, 0.5, /* step 2 */ 0, 1, 0.25, 0.75, 0.75, 0.25, 0.5,
 
 function looking(kind) {
   const bits = Uint16Array.from(WEIGHTS, (weight) => HALF[weight]);
-  return { source: ["the", "cat"], prompt: ["<sos>"], attention: {
-    kind, layers: 1, heads: 2, shapes: [[1, 2], [2, 2]], dtype: "float16", weights: new DataView(bits.buffer),
-  } };
+  return {
+    source: ["the", "cat"],
+    prompt: ["<sos>"],
+    attention: {
+      kind,
+      layers: 1,
+      heads: 2,
+      shapes: [
+        [1, 2],
+        [2, 2],
+      ],
+      dtype: "float16",
+      weights: new DataView(bits.buffer),
+    },
+  };
 }
 
 test("a hypothesis' weights come out of the bytes, by step, head and their mean", () => {
@@ -102,15 +142,43 @@ test("a hypothesis' weights come out of the bytes, by step, head and their mean"
 });
 
 test("a request holds what its method needs and nothing else", () => {
-  const traits = { sentence: "a b", method: "beam", beam_width: 4, length_penalty: 0.6, temperature: 1, top_k: null, top_p: undefined, seed: 3, checkpoints: [] };
+  const traits = {
+    sentence: "a b",
+    method: "beam",
+    beam_width: 4,
+    length_penalty: 0.6,
+    temperature: 1,
+    top_k: null,
+    top_p: undefined,
+    seed: 3,
+    checkpoints: [],
+  };
   const asked = (change) => searchRequest((name) => ({ ...traits, ...change })[name]);
   assert.deepEqual(asked({}), { text: "a b", method: "beam", beam_width: 4, length_penalty: 0.6 });
-  assert.deepEqual(asked({ method: "sample" }), { text: "a b", method: "sample", temperature: 1, top_k: null, top_p: null, seed: 3 });
+  assert.deepEqual(asked({ method: "sample" }), {
+    text: "a b",
+    method: "sample",
+    temperature: 1,
+    top_k: null,
+    top_p: null,
+    seed: 3,
+  });
   assert.equal(asked({ checkpoints: ["early"], checkpoint: "early" }).checkpoint, "early");
   assert.equal(settingsInWords(asked({})), "beam width 4, length penalty 0.6");
-  assert.equal(settingsInWords(asked({ method: "sample", top_k: 3 })), "temperature 1, top-k 3, top-p all, seed 3");
-  assert.equal(carriedInWords([asked({}), asked({}), asked({ beam_width: 1 })]),
-    "Without it, this page knows: length penalty 0.6 with beam width 1, 4.");
-  assert.equal(carriedInWords([asked({ length_penalty: 0 }), asked({ checkpoints: ["<b>"], checkpoint: "<b>" }), asked({ method: "sample" })]),
-    "Without it, this page knows: temperature 1, top-k all, top-p all, seed 3; length penalty 0 with beam width 4; <b>, length penalty 0.6 with beam width 4.");
+  assert.equal(
+    settingsInWords(asked({ method: "sample", top_k: 3 })),
+    "temperature 1, top-k 3, top-p all, seed 3",
+  );
+  assert.equal(
+    carriedInWords([asked({}), asked({}), asked({ beam_width: 1 })]),
+    "Without it, this page knows: length penalty 0.6 with beam width 1, 4.",
+  );
+  assert.equal(
+    carriedInWords([
+      asked({ length_penalty: 0 }),
+      asked({ checkpoints: ["<b>"], checkpoint: "<b>" }),
+      asked({ method: "sample" }),
+    ]),
+    "Without it, this page knows: temperature 1, top-k all, top-p all, seed 3; length penalty 0 with beam width 4; <b>, length penalty 0.6 with beam width 4.",
+  );
 });

@@ -8,7 +8,11 @@ import { runsCell, shareKeys } from "../../viz_transformer/widgets/base/js/cell_
 /** A view in a cell, a page that has the focus, and the one observer that was made. */
 function pretend(context, { inCell = true } = {}) {
   const page = { body: {}, activeElement: null };
-  const cell = Object.assign(new EventTarget(), { focus: () => { page.activeElement = cell; } });
+  const cell = Object.assign(new EventTarget(), {
+    focus: () => {
+      page.activeElement = cell;
+    },
+  });
   const root = new EventTarget();
   const node = { style: {}, closest: (selector) => (selector === ".jp-Cell" && inCell ? cell : null) };
   const seen = {};
@@ -21,15 +25,23 @@ function pretend(context, { inCell = true } = {}) {
       }
     },
     MutationObserver: class {
-      constructor(hear) { seen.changed = () => hear([{ target: seen.node }]); }
-      observe(observed) { seen.node = observed; }
-      disconnect() { seen.node = null; }
+      constructor(hear) {
+        seen.changed = () => hear([{ target: seen.node }]);
+      }
+      observe(observed) {
+        seen.node = observed;
+      }
+      disconnect() {
+        seen.node = null;
+      }
     },
   };
   for (const [name, value] of Object.entries(made)) {
     const before = globalThis[name];
     globalThis[name] = value;
-    context.after(() => { globalThis[name] = before; });
+    context.after(() => {
+      globalThis[name] = before;
+    });
   }
   function send(type, init = {}) {
     const event = Object.assign(new Event(type, { bubbles: true, cancelable: true }), init);
@@ -41,7 +53,8 @@ function pretend(context, { inCell = true } = {}) {
 }
 
 test("Enter runs a cell with a modifier only, and never while a character is composed", () => {
-  for (const name of ["shiftKey", "ctrlKey", "altKey", "metaKey"]) assert.ok(runsCell({ key: "Enter", [name]: true }), name);
+  for (const name of ["shiftKey", "ctrlKey", "altKey", "metaKey"])
+    assert.ok(runsCell({ key: "Enter", [name]: true }), name);
   assert.ok(!runsCell({ key: "Enter" }));
   assert.ok(!runsCell({ key: "ArrowDown", shiftKey: true }));
   assert.ok(!runsCell({ key: "Enter", shiftKey: true, isComposing: true }));
@@ -50,7 +63,9 @@ test("Enter runs a cell with a modifier only, and never while a character is com
 test("Shift+Enter goes to the cell, which has the focus then; an arrow key stays", (context) => {
   const { page, cell, root, send } = pretend(context);
   const heard = [];
-  cell.addEventListener("keydown", ({ key, shiftKey }) => heard.push([key, shiftKey, page.activeElement === cell]));
+  cell.addEventListener("keydown", ({ key, shiftKey }) =>
+    heard.push([key, shiftKey, page.activeElement === cell]),
+  );
   const stop = shareKeys(root);
   assert.equal(send("keydown", { key: "ArrowDown" }).defaultPrevented, false);
   assert.deepEqual([heard, page.activeElement], [[], null]);

@@ -4,17 +4,65 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { arrange, notes } from "../../viz_transformer/widgets/explorer/layout.js";
-import { axisOf, changeLimit, gather, gatherMask } from "../../viz_transformer/widgets/explorer/displayed_head.js";
-import { headAt, headsLayout, moveHead, sortedHeads } from "../../viz_transformer/widgets/base/js/head_grid.js";
-import { linkedColumns, linkedHeading, linkedSentence, movePlace, pinOf, placesOf } from "../../viz_transformer/widgets/explorer/linked_columns.js";
-import { cellAt, matrixLayout, moveCell, panBy, reveal, zoomAround } from "../../viz_transformer/widgets/base/js/heatmap.js";
+import {
+  axisOf,
+  changeLimit,
+  gather,
+  gatherMask,
+} from "../../viz_transformer/widgets/explorer/displayed_head.js";
+import {
+  headAt,
+  headsLayout,
+  moveHead,
+  sortedHeads,
+} from "../../viz_transformer/widgets/base/js/head_grid.js";
+import {
+  linkedColumns,
+  linkedHeading,
+  linkedSentence,
+  movePlace,
+  pinOf,
+  placesOf,
+} from "../../viz_transformer/widgets/explorer/linked_columns.js";
+import {
+  cellAt,
+  matrixLayout,
+  moveCell,
+  panBy,
+  reveal,
+  zoomAround,
+} from "../../viz_transformer/widgets/base/js/heatmap.js";
 import { nextSize } from "../../viz_transformer/widgets/base/js/options_panel.js";
 import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
-import { describe, HINT, placeOf, rankOf, readout, rowSum, strongestThree } from "../../viz_transformer/widgets/explorer/readout.js";
-import { activeCell, carryPins, fitSelection, foundIn, letGo, nextFound, shownHeads, shownInWords, within, withHead } from "../../viz_transformer/widgets/explorer/selection.js";
+import {
+  describe,
+  HINT,
+  placeOf,
+  rankOf,
+  readout,
+  rowSum,
+  strongestThree,
+} from "../../viz_transformer/widgets/explorer/readout.js";
+import {
+  activeCell,
+  carryPins,
+  fitSelection,
+  foundIn,
+  letGo,
+  nextFound,
+  shownHeads,
+  shownInWords,
+  within,
+  withHead,
+} from "../../viz_transformer/widgets/explorer/selection.js";
 import { headInWords, marksInWords } from "../../viz_transformer/widgets/explorer/narration.js";
 import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.js";
-import { lineInView, wordAt, wordsInView, wordsLayout } from "../../viz_transformer/widgets/explorer/token_columns.js";
+import {
+  lineInView,
+  wordAt,
+  wordsInView,
+  wordsLayout,
+} from "../../viz_transformer/widgets/explorer/token_columns.js";
 
 const NONE = { query: null, key: null };
 const plainAxis = (names) => axisOf(names, [], null, { hideSpecial: false, mergeWords: false });
@@ -22,14 +70,33 @@ const plainAxis = (names) => axisOf(names, [], null, { hideSpecial: false, merge
 /** A picture of one head, from rows of weights. */
 function pictureOf(kind, queries, keys, rows, { reads = null, signed = false, masked = null, ...rest } = {}) {
   return {
-    entry: { kind, reads, signed, dtype: "float32", heads: 1 }, heads: [[0, 0]], aggregate: "head", layer: 0,
-    queries, keys, rows: rows.length, cols: rows[0].length, limit: signed ? 1 : null, masked,
-    queryAxis: plainAxis(queries), keyAxis: plainAxis(keys), weights: Float32Array.from(rows.flat()), ...rest,
+    entry: { kind, reads, signed, dtype: "float32", heads: 1 },
+    heads: [[0, 0]],
+    aggregate: "head",
+    layer: 0,
+    queries,
+    keys,
+    rows: rows.length,
+    cols: rows[0].length,
+    limit: signed ? 1 : null,
+    masked,
+    queryAxis: plainAxis(queries),
+    keyAxis: plainAxis(keys),
+    weights: Float32Array.from(rows.flat()),
+    ...rest,
   };
 }
 
-const cross = pictureOf("cross", ["el", "gato"], ["the", "black", "cat"],
-  [[0.75, 0.25, 0], [0.0625, 0.03125, 0.90625]], { reads: ["<sos>", "el"] });
+const cross = pictureOf(
+  "cross",
+  ["el", "gato"],
+  ["the", "black", "cat"],
+  [
+    [0.75, 0.25, 0],
+    [0.0625, 0.03125, 0.90625],
+  ],
+  { reads: ["<sos>", "el"] },
+);
 
 test("a cell is told with both words, its rank, a sentence, its row's sum and its place", () => {
   assert.deepEqual(readout(cross, { query: 1, key: 2 }), {
@@ -43,10 +110,17 @@ test("a cell is told with both words, its rank, a sentence, its row's sum and it
 test("a query is told with its strongest keys, a key with its strongest queries", () => {
   const told = ({ pairs }) => pairs.map(({ from, to, weight, rank }) => [from, to, weight, rank]);
   const ofQuery = readout(cross, { query: 0, key: null });
-  assert.deepEqual(told(ofQuery), [["el", "the", 0.75, 1], ["el", "black", 0.25, 2], ["el", "cat", 0, 3]]);
+  assert.deepEqual(told(ofQuery), [
+    ["el", "the", 0.75, 1],
+    ["el", "black", 0.25, 2],
+    ["el", "cat", 0, 3],
+  ]);
   assert.equal(ofQuery.detail, "trace.cross_attention[0, 0, 0, :]");
   const ofKey = readout(cross, { query: null, key: 0 });
-  assert.deepEqual(told(ofKey), [["el", "the", 0.75, 1], ["gato", "the", 0.0625, 2]]);
+  assert.deepEqual(told(ofKey), [
+    ["el", "the", 0.75, 1],
+    ["gato", "the", 0.0625, 2],
+  ]);
 });
 
 test("with nothing active there is a hint and no weight", () => {
@@ -55,28 +129,69 @@ test("with nothing active there is a hint and no weight", () => {
 
 test("a rank counts what may be looked at, and equals share the better rank", () => {
   const masked = Uint8Array.from([0, 0, 1, 0, 0, 0]);
-  const equal = pictureOf("decoder", ["a", "b"], ["x", "y", "z"], [[0.5, 0.5, 0], [0.2, 0.4, 0.4]], { masked });
+  const equal = pictureOf(
+    "decoder",
+    ["a", "b"],
+    ["x", "y", "z"],
+    [
+      [0.5, 0.5, 0],
+      [0.2, 0.4, 0.4],
+    ],
+    { masked },
+  );
   assert.deepEqual(rankOf(equal, 0, 1), { rank: 1, of: 2 });
   assert.deepEqual(rankOf(equal, 1, 0), { rank: 3, of: 3 });
   assert.deepEqual(rankOf(equal, 1, 2), { rank: 1, of: 3 });
   assert.ok(Math.abs(rowSum(equal, 1) - 1) < 1e-6);
   const values = [3, -9, 4, 9, 1];
-  assert.deepEqual(strongestThree(5, (index) => values[index]), [1, 3, 2]);
-  assert.deepEqual(strongestThree(2, (index) => values[index]), [1, 0]);
+  assert.deepEqual(
+    strongestThree(5, (index) => values[index]),
+    [1, 3, 2],
+  );
+  assert.deepEqual(
+    strongestThree(2, (index) => values[index]),
+    [1, 0],
+  );
 });
 
 test("the sentence does not call a weak weight looking", () => {
   assert.match(describe(cross, 1, 1), /hardly looks at/);
-  const encoder = pictureOf("encoder", ["a", "b"], ["a", "b"], [[0.5, 0.5], [1, 0]]);
+  const encoder = pictureOf(
+    "encoder",
+    ["a", "b"],
+    ["a", "b"],
+    [
+      [0.5, 0.5],
+      [1, 0],
+    ],
+  );
   assert.equal(describe(encoder, 0, 1), "Reading “\u2068a\u2069”, it looks at “\u2068b\u2069”.");
 });
 
 test("what is masked may not be looked at, and only then", () => {
   const masked = Uint8Array.from([0, 1, 0, 0]);
-  const decoder = pictureOf("decoder", ["el", "gato"], ["<sos>", "el"], [[1, 0], [0.5, 0]], { masked });
+  const decoder = pictureOf(
+    "decoder",
+    ["el", "gato"],
+    ["<sos>", "el"],
+    [
+      [1, 0],
+      [0.5, 0],
+    ],
+    { masked },
+  );
   assert.match(describe(decoder, 0, 1), /may not look at “\u2068el\u2069”: it comes later/);
   assert.match(describe(decoder, 1, 1), /hardly looks at/);
-  const padded = pictureOf("encoder", ["a", "<pad>"], ["a", "<pad>"], [[1, 0], [1, 0]], { masked });
+  const padded = pictureOf(
+    "encoder",
+    ["a", "<pad>"],
+    ["a", "<pad>"],
+    [
+      [1, 0],
+      [1, 0],
+    ],
+    { masked },
+  );
   assert.match(describe(padded, 0, 1), /may not look at “\u2068<pad>\u2069”: the mask bars it/);
 });
 
@@ -88,15 +203,30 @@ test("a difference is told as more or less, with its sign", () => {
   const told = readout(change, { query: 0, key: 1 });
   assert.equal(told.pairs[0].rank, 1);
   assert.match(told.sum, /size of change.*sum to 0\.00/);
-  assert.match(told.detail, /^\(trace\.encoder_attention - other\.encoder_attention\)\[0, 0, 0, 1\] = -0\.3$/);
+  assert.match(
+    told.detail,
+    /^\(trace\.encoder_attention - other\.encoder_attention\)\[0, 0, 0, 1\] = -0\.3$/,
+  );
 });
 
 test("a place is a line of Python, of several heads and of merged words too", () => {
-  const heads = [[0, 1], [1, 2]];
-  assert.equal(placeOf({ ...cross, heads, aggregate: "mean" }, 1, 2), "trace.cross_attention[[0, 1], [1, 2]].mean(0)[1, 2]");
-  assert.equal(placeOf({ ...cross, aggregate: "rollout", layer: 1 }, 1, null), "vt.analysis.output_rollout(trace).source[1, 1, :]");
+  const heads = [
+    [0, 1],
+    [1, 2],
+  ];
+  assert.equal(
+    placeOf({ ...cross, heads, aggregate: "mean" }, 1, 2),
+    "trace.cross_attention[[0, 1], [1, 2]].mean(0)[1, 2]",
+  );
+  assert.equal(
+    placeOf({ ...cross, aggregate: "rollout", layer: 1 }, 1, null),
+    "vt.analysis.output_rollout(trace).source[1, 1, :]",
+  );
   const keyAxis = axisOf(["the", "bl", "##ack"], [], [0, 1, 1], { hideSpecial: false, mergeWords: true });
-  assert.equal(placeOf({ ...cross, keyAxis }, 1, 1), "trace.cross_attention[0, 0][[1]][:, [1, 2]].sum(1).mean()");
+  assert.equal(
+    placeOf({ ...cross, keyAxis }, 1, 1),
+    "trace.cross_attention[0, 0][[1]][:, [1, 2]].sum(1).mean()",
+  );
   assert.equal(placeOf({ ...cross, heads: Array(20).fill([0, 0]), aggregate: "mean" }, 1, 2), "");
 });
 
@@ -105,7 +235,13 @@ test("pieces are merged and special tokens hidden, and the weights go with them"
   const special = [true, false, false, false, true];
   const words = [null, 0, 0, 1, null];
   const both = axisOf(tokens, special, words, { hideSpecial: true, mergeWords: true });
-  assert.deepEqual([both.groups, both.names], [[[1, 2], [3]], ["unable", "cats"]]);
+  assert.deepEqual(
+    [both.groups, both.names],
+    [
+      [[1, 2], [3]],
+      ["unable", "cats"],
+    ],
+  );
   assert.deepEqual([...both.at], [-1, 0, 0, 1, -1]);
   const merged = axisOf(tokens, special, words, { hideSpecial: false, mergeWords: true });
   assert.deepEqual(merged.groups, [[0], [1, 2], [3], [4]]);
@@ -139,11 +275,27 @@ test("what is shown of several heads is said in words", () => {
   const say = (change) => shownInWords(entry, { ...chosen, ...change });
   assert.equal(say({}), "layer 1 · head 2");
   assert.equal(say({ aggregate: "mean" }), "mean of all 4 heads of layer 1");
-  assert.equal(say({ aggregate: "mean", selected: [[1, 0], [1, 2], [1, 3]] }), "mean of 3 heads: 1·0, 1·2, 1·3");
+  assert.equal(
+    say({
+      aggregate: "mean",
+      selected: [
+        [1, 0],
+        [1, 2],
+        [1, 3],
+      ],
+    }),
+    "mean of 3 heads: 1·0, 1·2, 1·3",
+  );
   assert.equal(say({ aggregate: "max", selected: [[0, 1]] }), "maximum of 1 head: 0·1");
   assert.equal(say({ aggregate: "rollout" }), "rollout from source words to output, of layers 0 to 1");
-  assert.equal(shownInWords({ kind: "encoder", heads: 4 }, { ...chosen, layer: 0, aggregate: "rollout" }), "rollout of layer 0");
-  assert.match(say({ aggregate: "mean", selected: Array.from({ length: 20 }, (_, i) => [0, i]) }), /0·11 and 8 more$/);
+  assert.equal(
+    shownInWords({ kind: "encoder", heads: 4 }, { ...chosen, layer: 0, aggregate: "rollout" }),
+    "rollout of layer 0",
+  );
+  assert.match(
+    say({ aggregate: "mean", selected: Array.from({ length: 20 }, (_, i) => [0, i]) }),
+    /0·11 and 8 more$/,
+  );
 });
 
 test("without its last head a selection is one head again, not the mean of a layer", () => {
@@ -151,15 +303,28 @@ test("without its last head a selection is one head again, not the mean of a lay
   const one = withHead(chosen, [0, 1]); // Space, or Ctrl and a click, on the head on show
   assert.deepEqual(one, { selected: [[0, 1]], aggregate: "mean" });
   assert.deepEqual(withHead({ ...chosen, ...one }, [0, 1]), { selected: [], aggregate: "head" });
-  assert.deepEqual(withHead({ ...chosen, ...one, aggregate: "max" }, [0, 1]), { selected: [], aggregate: "head" });
-  assert.deepEqual(withHead({ ...chosen, ...one, layer: 1 }, [1, 1]).selected, [[0, 1], [1, 1]]);
+  assert.deepEqual(withHead({ ...chosen, ...one, aggregate: "max" }, [0, 1]), {
+    selected: [],
+    aggregate: "head",
+  });
+  assert.deepEqual(withHead({ ...chosen, ...one, layer: 1 }, [1, 1]).selected, [
+    [0, 1],
+    [1, 1],
+  ]);
 });
 
 test("Escape leads out of several heads and of a layer's mean, and lets go of pinned words", () => {
   const chosen = { selected: [], aggregate: "head", query: null, key: 2 };
-  const [oneHead, nothing] = [{ selected: [], aggregate: "head" }, { query: null, key: null }];
+  const [oneHead, nothing] = [
+    { selected: [], aggregate: "head" },
+    { query: null, key: null },
+  ];
   assert.deepEqual(letGo(chosen), nothing);
-  for (const several of [{ aggregate: "mean" }, { aggregate: "rollout" }, { aggregate: "max", selected: [[0, 1]] }]) {
+  for (const several of [
+    { aggregate: "mean" },
+    { aggregate: "rollout" },
+    { aggregate: "max", selected: [[0, 1]] },
+  ]) {
     assert.deepEqual(letGo({ ...chosen, ...several }), oneHead);
     assert.deepEqual(letGo({ ...chosen, ...several }, true), nothing);
     assert.deepEqual(letGo({ ...chosen, ...several, key: null }, true), oneHead);
@@ -169,11 +334,20 @@ test("Escape leads out of several heads and of a layer's mean, and lets go of pi
 test("heads are added to what is shown, and taken away", () => {
   const chosen = { layer: 0, head: 1, selected: [], aggregate: "head" };
   const first = withHead(chosen, [1, 0]);
-  assert.deepEqual(first, { selected: [[0, 1], [1, 0]], aggregate: "mean" });
+  assert.deepEqual(first, {
+    selected: [
+      [0, 1],
+      [1, 0],
+    ],
+    aggregate: "mean",
+  });
   const second = withHead({ ...chosen, ...first, aggregate: "max" }, [0, 1]);
   assert.deepEqual(second, { selected: [[1, 0]], aggregate: "max" });
   assert.deepEqual(withHead({ ...chosen, aggregate: "mean" }, [0, 3]).selected, [[0, 3]]);
-  assert.deepEqual(shownHeads({ heads: 2 }, { ...chosen, aggregate: "mean" }), [[0, 0], [0, 1]]);
+  assert.deepEqual(shownHeads({ heads: 2 }, { ...chosen, aggregate: "mean" }), [
+    [0, 0],
+    [0, 1],
+  ]);
   assert.deepEqual(shownHeads({ heads: 2 }, { ...chosen, layer: 1, aggregate: "rollout" }).length, 4);
 });
 
@@ -199,7 +373,11 @@ test("what the pointer is over comes before what is pinned", () => {
 
 test("a resting pointer is forgotten where there is nothing beneath it", () => {
   const size = { rows: 2, cols: 3 };
-  for (const hover of [{ query: 1, key: 2 }, { query: null, key: 2 }, { query: 1, key: null }]) {
+  for (const hover of [
+    { query: 1, key: 2 },
+    { query: null, key: 2 },
+    { query: 1, key: null },
+  ]) {
     assert.equal(within(hover, size), hover);
   }
   for (const hover of [null, { query: 2, key: 0 }, { query: 0, key: 3 }, { query: null, key: 3 }]) {
@@ -209,9 +387,27 @@ test("a resting pointer is forgotten where there is nothing beneath it", () => {
 
 test("a selection that no longer fits is moved inside", () => {
   const entries = new Map([["encoder", { layers: 1, heads: 2, rows: 2, cols: 2, noRollout: "no" }]]);
-  const asked = { kind: "cross", layer: 3, head: 1, query: 2, key: 1, selected: [[0, 1], [1, 0]], aggregate: "rollout" };
-  assert.deepEqual(fitSelection(entries, asked),
-    { kind: "encoder", layer: 0, head: 1, query: null, key: 1, selected: [[0, 1]], aggregate: "head" });
+  const asked = {
+    kind: "cross",
+    layer: 3,
+    head: 1,
+    query: 2,
+    key: 1,
+    selected: [
+      [0, 1],
+      [1, 0],
+    ],
+    aggregate: "rollout",
+  };
+  assert.deepEqual(fitSelection(entries, asked), {
+    kind: "encoder",
+    layer: 0,
+    head: 1,
+    query: null,
+    key: 1,
+    selected: [[0, 1]],
+    aggregate: "head",
+  });
 });
 
 test("pins are carried along the axes that two kinds share", () => {
@@ -222,10 +418,17 @@ test("pins are carried along the axes that two kinds share", () => {
   assert.deepEqual(carryPins("encoder", "decoder", pins), NONE);
 });
 
-const KINDS = [{ kind: "encoder", layers: 2, heads: 4 }, { kind: "cross", layers: 3, heads: 2 }];
+const KINDS = [
+  { kind: "encoder", layers: 2, heads: 4 },
+  { kind: "cross", layers: 3, heads: 2 },
+];
 
 test("every thumbnail is found at its place, and nothing between sections", () => {
-  const cases = [[KINDS, 260], [KINDS, 560], [[{ kind: "encoder", layers: 24, heads: 16 }], 260]];
+  const cases = [
+    [KINDS, 260],
+    [KINDS, 560],
+    [[{ kind: "encoder", layers: 24, heads: 16 }], 260],
+  ];
   for (const [kinds, width] of cases) {
     const layout = headsLayout(kinds, width, 560);
     assert.ok(layout.width <= width);
@@ -254,35 +457,88 @@ test("arrow keys go through the layers of all kinds and stop at the ends", () =>
 
 test("heads are sorted by entropy and by label, and found where they then stand", () => {
   const entry = {
-    kind: "encoder", layers: 2, heads: 2, entropies: Float32Array.from([0.9, 0.1, 0.5, 0.3]),
-    labels: [[null, { name: "broad", evidence: 0.95 }], [{ name: "same token", evidence: 0.7 }, { name: "broad", evidence: 0.99 }]],
+    kind: "encoder",
+    layers: 2,
+    heads: 2,
+    entropies: Float32Array.from([0.9, 0.1, 0.5, 0.3]),
+    labels: [
+      [null, { name: "broad", evidence: 0.95 }],
+      [
+        { name: "same token", evidence: 0.7 },
+        { name: "broad", evidence: 0.99 },
+      ],
+    ],
   };
-  assert.deepEqual(sortedHeads(entry, "layer"), [[0, 0], [0, 1], [1, 0], [1, 1]]);
-  assert.deepEqual(sortedHeads(entry, "label"), [[1, 1], [0, 1], [1, 0], [0, 0]]);
+  assert.deepEqual(sortedHeads(entry, "layer"), [
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [1, 1],
+  ]);
+  assert.deepEqual(sortedHeads(entry, "label"), [
+    [1, 1],
+    [0, 1],
+    [1, 0],
+    [0, 0],
+  ]);
   const slots = sortedHeads(entry, "entropy");
-  assert.deepEqual(slots, [[0, 1], [1, 1], [1, 0], [0, 0]]);
+  assert.deepEqual(slots, [
+    [0, 1],
+    [1, 1],
+    [1, 0],
+    [0, 0],
+  ]);
   const layout = headsLayout([{ ...entry, slots }], 260, 560);
   const [{ left, top }] = layout.sections;
   assert.deepEqual(headAt(layout, left + layout.pitch + 3, top + 3), { kind: "encoder", layer: 1, head: 1 });
-  assert.deepEqual(moveHead([{ ...entry, slots }], { kind: "encoder", layer: 1, head: 1 }, "ArrowDown"),
-    { kind: "encoder", layer: 0, head: 0 });
+  assert.deepEqual(moveHead([{ ...entry, slots }], { kind: "encoder", layer: 1, head: 1 }, "ArrowDown"), {
+    kind: "encoder",
+    layer: 0,
+    head: 0,
+  });
   assert.deepEqual(sortedHeads({ ...entry, entropies: null }, "entropy")[0], [0, 0]);
 });
 
 test("a head's label is told with its evidence, and nothing is claimed without", () => {
   const entry = {
-    kind: "encoder", heads: 2, entropies: Float32Array.from([0.25, 0.5]),
+    kind: "encoder",
+    heads: 2,
+    entropies: Float32Array.from([0.25, 0.5]),
     labels: [[{ name: "previous token", evidence: 0.9, sentence: "It puts 0.90 there." }, null]],
   };
-  assert.match(headInWords(entry, { layer: 0, head: 0 }), /entropy 0\.25.*previous token: It puts 0\.90 there\.$/);
+  assert.match(
+    headInWords(entry, { layer: 0, head: 0 }),
+    /entropy 0\.25.*previous token: It puts 0\.90 there\.$/,
+  );
   assert.match(headInWords(entry, { layer: 0, head: 1 }), /no label/);
-  assert.equal(headInWords({ kind: "cross", heads: 1 }, { layer: 0, head: 0 }), "Head 0·0 of cross-attention");
+  assert.equal(
+    headInWords({ kind: "cross", heads: 1 }, { layer: 0, head: 0 }),
+    "Head 0·0 of cross-attention",
+  );
 });
 
 test("the matrix and its labels stay inside their room", () => {
-  for (const [rows, cols] of [[5, 5], [1, 12], [12, 1], [40, 40], [128, 128], [512, 300], [1024, 1024]]) {
-    for (const [rowLabel, colLabel] of [[40, 40], [400, 400], [8, 200]]) {
-      for (const [width, zoom] of [[320, 1], [480, 1], [640, 1], [480, 3], [480, 1000]]) {
+  for (const [rows, cols] of [
+    [5, 5],
+    [1, 12],
+    [12, 1],
+    [40, 40],
+    [128, 128],
+    [512, 300],
+    [1024, 1024],
+  ]) {
+    for (const [rowLabel, colLabel] of [
+      [40, 40],
+      [400, 400],
+      [8, 200],
+    ]) {
+      for (const [width, zoom] of [
+        [320, 1],
+        [480, 1],
+        [640, 1],
+        [480, 3],
+        [480, 1000],
+      ]) {
         const view = { zoom, row: rows * 0.9, col: cols * 0.9 };
         const layout = matrixLayout({ rows, cols, width, maxHeight: 420, rowLabel, colLabel, view });
         assert.ok(layout.cell > 0 && layout.cell <= 64);
@@ -302,7 +558,8 @@ test("the matrix and its labels stay inside their room", () => {
 test("a point is in the cell that is drawn there, zoomed or not", () => {
   const size = { rows: 4, cols: 6, width: 480, maxHeight: 420, rowLabel: 50, colLabel: 50 };
   const layout = matrixLayout(size);
-  const at = (query, key) => cellAt(layout, layout.left + (key + 0.5) * layout.cell, layout.top + (query + 0.5) * layout.cell);
+  const at = (query, key) =>
+    cellAt(layout, layout.left + (key + 0.5) * layout.cell, layout.top + (query + 0.5) * layout.cell);
   assert.deepEqual(at(0, 0), { query: 0, key: 0 });
   assert.deepEqual(at(3, 5), { query: 3, key: 5 });
   assert.equal(at(4, 0), null);
@@ -332,13 +589,20 @@ test("arrow keys move the cell and stop at the edges", () => {
   assert.deepEqual(moveCell({ query: 0, key: 0 }, 3, 3, "ArrowUp"), { query: 0, key: 0 });
 });
 
-const listed = (lines) => Array.from({ length: lines.count }, (_, i) => [lines.row[i], lines.col[i], lines.value[i]]);
+const listed = (lines) =>
+  Array.from({ length: lines.count }, (_, i) => [lines.row[i], lines.col[i], lines.value[i]]);
 
 test("lines are those of the word started from, else all that can be seen", () => {
   const links = [{ shown: cross, flip: false }];
   const linesOf = (focus) => listed(pathsOf(links, [2, 3], focus, 0).lines[0]);
-  assert.deepEqual(linesOf({ column: 0, index: 0 }), [[0, 0, 0.75], [0, 1, 0.25]]);
-  assert.deepEqual(linesOf({ column: 1, index: 0 }), [[0, 0, 0.75], [1, 0, 0.0625]]);
+  assert.deepEqual(linesOf({ column: 0, index: 0 }), [
+    [0, 0, 0.75],
+    [0, 1, 0.25],
+  ]);
+  assert.deepEqual(linesOf({ column: 1, index: 0 }), [
+    [0, 0, 0.75],
+    [1, 0, 0.0625],
+  ]);
   assert.equal(linesOf(null).length, 5);
   assert.deepEqual(listed(pathsOf(links, [2, 3], null, 0.7).lines[0]).length, 2);
 });
@@ -352,11 +616,40 @@ test("of too many lines the strongest are kept, and all are counted", () => {
 });
 
 test("paths run through all linked columns, as strong as the product of their weights", () => {
-  const encoder = pictureOf("encoder", ["s0", "s1"], ["s0", "s1"], [[0.25, 0.75], [0.5, 0.5]]);
-  const between = pictureOf("cross", ["t0", "t1"], ["s0", "s1"], [[0.1, 0.9], [1, 0]]);
-  const decoder = pictureOf("decoder", ["t0", "t1"], ["r0", "r1"], [[1, 0], [0.3, 0.7]]);
-  const links = [{ shown: encoder, flip: true }, { shown: between, flip: true }, { shown: decoder, flip: false }];
-  const close = (found, wanted) => found.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) < 1e-6, `${found} ${wanted}`));
+  const encoder = pictureOf(
+    "encoder",
+    ["s0", "s1"],
+    ["s0", "s1"],
+    [
+      [0.25, 0.75],
+      [0.5, 0.5],
+    ],
+  );
+  const between = pictureOf(
+    "cross",
+    ["t0", "t1"],
+    ["s0", "s1"],
+    [
+      [0.1, 0.9],
+      [1, 0],
+    ],
+  );
+  const decoder = pictureOf(
+    "decoder",
+    ["t0", "t1"],
+    ["r0", "r1"],
+    [
+      [1, 0],
+      [0.3, 0.7],
+    ],
+  );
+  const links = [
+    { shown: encoder, flip: true },
+    { shown: between, flip: true },
+    { shown: decoder, flip: false },
+  ];
+  const close = (found, wanted) =>
+    found.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) < 1e-6, `${found} ${wanted}`));
   const { reach, lines } = pathsOf(links, [2, 2, 2, 2], { column: 2, index: 0 }, 0);
   close(reach[1], [0.1, 0.9]);
   close(reach[0], [0.45, 0.45]); // over s1: 0.9 · 0.5, both ways; over s0 only 0.1 · 0.75
@@ -379,12 +672,24 @@ test("the linked columns are those of the kinds at hand, and a place in them is 
     const { kind, query, key } = pinOf(plan, { column, index: 1 });
     assert.deepEqual(placesOf(plan, kind, { query, key }), [{ column, index: 1 }]);
   }
-  assert.deepEqual(placesOf(plan, "encoder", { query: 2, key: 0 }), [{ column: 1, index: 2 }, { column: 0, index: 0 }]);
+  assert.deepEqual(placesOf(plan, "encoder", { query: 2, key: 0 }), [
+    { column: 1, index: 2 },
+    { column: 0, index: 0 },
+  ]);
   assert.deepEqual(placesOf(plan, "decoder", { query: 2, key: null }), [{ column: 2, index: 2 }]);
   assert.deepEqual(placesOf(null, "cross", { query: null, key: 2 }), [{ column: 1, index: 2 }]);
-  assert.equal(linkedHeading(plan, () => "0·1"), "Encoder 0·1 → cross 0·1 → decoder 0·1");
-  const told = linkedSentence(plan, [["a"], ["b"], ["c"], ["d"]], [[0.5], [0.75], [1], [0]], { column: 2, index: 0 });
-  assert.equal(told, "Strongest paths, each the product of its weights: source word “\u2068a\u2069” 0.50; as the encoder read it “\u2068b\u2069” 0.75.");
+  assert.equal(
+    linkedHeading(plan, () => "0·1"),
+    "Encoder 0·1 → cross 0·1 → decoder 0·1",
+  );
+  const told = linkedSentence(plan, [["a"], ["b"], ["c"], ["d"]], [[0.5], [0.75], [1], [0]], {
+    column: 2,
+    index: 0,
+  });
+  assert.equal(
+    told,
+    "Strongest paths, each the product of its weights: source word “\u2068a\u2069” 0.50; as the encoder read it “\u2068b\u2069” 0.75.",
+  );
 });
 
 test("arrow keys go along a column and to the next, and stop at the ends", () => {
@@ -402,7 +707,10 @@ test("a word is found in its column", () => {
   assert.deepEqual(wordAt(layout, layout.xs[1] + 5, y), { column: 1, index: 1 });
   assert.equal(wordAt(layout, layout.column + layout.gap / 2, y), null);
   assert.equal(wordAt(layout, layout.column - 5, layout.pitch * 2.5), null);
-  for (const counts of [[5, 5, 5], [5, 5, 5, 5]]) {
+  for (const counts of [
+    [5, 5, 5],
+    [5, 5, 5, 5],
+  ]) {
     const { xs, column, width } = wordsLayout({ counts, width: 640, maxHeight: 400 });
     assert.ok(xs.at(-1) + column <= width && column > 80);
   }
@@ -425,7 +733,11 @@ test("of a long text only what is in view is drawn, and every line that crosses 
 
 test("the page is arranged to fit its width", () => {
   const widths = [320, 519, 520, 564, 699, 700, 760, 820, 900, 1240, 1800];
-  for (const [width, cols] of widths.flatMap((one) => [[one, 4], [one, 13], [one, 128]])) {
+  for (const [width, cols] of widths.flatMap((one) => [
+    [one, 4],
+    [one, 13],
+    [one, 128],
+  ])) {
     for (const linked of [false, true]) {
       const room = arrange(width, cols, linked);
       assert.ok(Math.max(room.heads, room.head, room.words) <= width);
@@ -435,8 +747,14 @@ test("the page is arranged to fit its width", () => {
       assert.ok(room.head >= Math.min(width, 280));
     }
   }
-  assert.deepEqual([820, 564].map((width) => arrange(width, 5).name), ["wide", "medium"]);
-  assert.deepEqual([820, 564].map((width) => arrange(width, 13).name), ["medium", "narrow"]);
+  assert.deepEqual(
+    [820, 564].map((width) => arrange(width, 5).name),
+    ["wide", "medium"],
+  );
+  assert.deepEqual(
+    [820, 564].map((width) => arrange(width, 13).name),
+    ["medium", "narrow"],
+  );
 });
 
 test("what the picture leaves out is said, and nothing else", () => {
@@ -454,7 +772,9 @@ test("the table holds all of a small head, and of a large one what is pinned or 
   assert.deepEqual(small.heads, ["query", "the", "black", "cat"]);
   assert.deepEqual(small.rows[1], ["gato", "0.06", "0.03", "0.91"]);
   const words = Array.from({ length: 30 }, (_, i) => `w${i}`);
-  const weights = Array.from({ length: 30 }, (_, row) => Array.from({ length: 30 }, (_, col) => (row * 30 + col) / 1000));
+  const weights = Array.from({ length: 30 }, (_, row) =>
+    Array.from({ length: 30 }, (_, col) => (row * 30 + col) / 1000),
+  );
   const large = pictureOf("encoder", words, words, weights);
   assert.deepEqual(tableOf(large, "A head", { query: 1, key: null }).rows[29], ["w29", "0.059", "1"]);
   assert.deepEqual(tableOf(large, "A head", { query: null, key: 2 }).rows[0], ["w0", "0.002", "28"]);
@@ -466,12 +786,26 @@ test("the table holds all of a small head, and of a large one what is pinned or 
 });
 
 test("text sizes go up and down and stop at the ends", () => {
-  assert.deepEqual([nextSize(1, 1), nextSize(1, -1), nextSize(2.5, 1), nextSize(0.8, -1)], [1.25, 0.8, 2.5, 0.8]);
+  assert.deepEqual(
+    [nextSize(1, 1), nextSize(1, -1), nextSize(2.5, 1), nextSize(0.8, -1)],
+    [1.25, 0.8, 2.5, 0.8],
+  );
 });
 
 test("the letters on the small pictures are explained, each once", () => {
   const [previous, broad] = [{ name: "previous token" }, { name: "broad" }];
-  const entries = new Map([["encoder", { labels: [[previous, null], [broad, previous]] }], ["cross", { labels: null }]]);
+  const entries = new Map([
+    [
+      "encoder",
+      {
+        labels: [
+          [previous, null],
+          [broad, previous],
+        ],
+      },
+    ],
+    ["cross", { labels: null }],
+  ]);
   assert.equal(marksInWords(entries), "B broad · P previous token");
   assert.equal(marksInWords(new Map([["cross", { labels: null }]])), "");
 });

@@ -7,14 +7,36 @@ import * as rules from "../../viz_transformer/widgets/mask_lab/mask_rules.js";
 import { maskCode } from "../../viz_transformer/widgets/mask_lab/mask_code.js";
 import * as meter from "../../viz_transformer/widgets/mask_lab/leak_meter.js";
 import { rowVerdict } from "../../viz_transformer/widgets/mask_lab/library_table.js";
-import { shapeBoxes, shapesLayout, shapesSentence, wrapped } from "../../viz_transformer/widgets/mask_lab/broadcasting.js";
+import {
+  shapeBoxes,
+  shapesLayout,
+  shapesSentence,
+  wrapped,
+} from "../../viz_transformer/widgets/mask_lab/broadcasting.js";
 
 const WORDS = {
-  source: [["the", "cat", "is", "tired", "<eos>"], ["i", "<eos>"]],
-  target: [["<sos>", "el", "gato"], ["<sos>", "yo"]],
-  written: [["el", "gato", "<eos>"], ["yo", "<eos>"]],
+  source: [
+    ["the", "cat", "is", "tired", "<eos>"],
+    ["i", "<eos>"],
+  ],
+  target: [
+    ["<sos>", "el", "gato"],
+    ["<sos>", "yo"],
+  ],
+  written: [
+    ["el", "gato", "<eos>"],
+    ["yo", "<eos>"],
+  ],
 };
-const STATE = { kind: "decoder", side: "right", padding: true, causal: true, mistake: "none", lengths: [5, 2], painted: [] };
+const STATE = {
+  kind: "decoder",
+  side: "right",
+  padding: true,
+  causal: true,
+  mistake: "none",
+  lengths: [5, 2],
+  painted: [],
+};
 const compose = (changes = {}) => rules.composeMask(WORDS, { ...STATE, ...changes });
 const bits = (rows) => rows.map((row) => row.map(Number).join("")).join(" ");
 
@@ -22,7 +44,13 @@ test("padding and look-ahead are joined by and", () => {
   const { may, parts } = compose();
   assert.equal(bits(may[0]), "100 110 111");
   assert.equal(bits(may[1]), "100 110 110");
-  assert.deepEqual(parts.map(({ shape }) => shape), [[2, 1, 1, 3], [1, 1, 3, 3]]);
+  assert.deepEqual(
+    parts.map(({ shape }) => shape),
+    [
+      [2, 1, 1, 3],
+      [1, 1, 3, 3],
+    ],
+  );
 });
 
 test("left padding leaves rows that may look at nothing", () => {
@@ -59,7 +87,11 @@ test("a painted cell wins, and is forgotten when it is painted back", () => {
   assert.deepEqual(painted, [[0, 0, 2, true]]);
   assert.equal(bits(compose({ painted }).may[0]), "101 110 111");
   assert.deepEqual(rules.paintCell(WORDS, { ...STATE, painted }, [0, 0, 2], false), []);
-  assert.deepEqual(compose({ painted: [[9, 0, 0, false]] }).painted, [], "what the mask does not have is left out");
+  assert.deepEqual(
+    compose({ painted: [[9, 0, 0, false]] }).painted,
+    [],
+    "what the mask does not have is left out",
+  );
 });
 
 test("a cell is told in words", () => {
@@ -67,15 +99,27 @@ test("a cell is told in words", () => {
   const told = (changes, ...cell) => plain(rules.describeMaskCell(compose(changes), ...cell));
   assert.equal(told({}, 0, 1, 2), "“el” (query) may not look at “gato” (key): it comes later.");
   assert.equal(told({}, 0, 2, 1), "“gato” (query) may look at “el” (key).");
-  assert.equal(told({}, 1, 0, 2), "“<sos>” (query) may not look at “<pad>” (key): it is padding, and it comes later.");
+  assert.equal(
+    told({}, 1, 0, 2),
+    "“<sos>” (query) may not look at “<pad>” (key): it is padding, and it comes later.",
+  );
   assert.match(told({ painted: [[0, 0, 2, true]] }, 0, 0, 2), /may look at “gato” \(key\): painted by hand/);
   assert.match(told({ mistake: "inverted" }, 0, 0, 2), /may look .* this one is inverted/);
-  assert.match(told({ mistake: "causal_as_padding", padding: false }, 1, 0, 2), /all of sentence 2 may look at its first 2 alone/);
+  assert.match(
+    told({ mistake: "causal_as_padding", padding: false }, 1, 0, 2),
+    /all of sentence 2 may look at its first 2 alone/,
+  );
 });
 
 test("each convention writes a cell its own way", () => {
-  assert.deepEqual(["may", "may_not", "additive"].map((p) => [true, false].map((may) => rules.cellText(may, p))),
-    [["True", "False"], ["False", "True"], ["0", "−∞"]]);
+  assert.deepEqual(
+    ["may", "may_not", "additive"].map((p) => [true, false].map((may) => rules.cellText(may, p))),
+    [
+      ["True", "False"],
+      ["False", "True"],
+      ["0", "−∞"],
+    ],
+  );
 });
 
 test("every preset is recognised, and has something to look at", () => {
@@ -91,20 +135,35 @@ test("every preset is recognised, and has something to look at", () => {
 });
 
 test("code says what is joined", () => {
-  assert.deepEqual(maskCode(compose(), "may", "ours"),
-    ["# [2, 1, 1, 3] & [1, 1, 3, 3] → [2, 1, 3, 3]", "mask = padding_mask(target_ids, pad_id) & causal_mask(3)"]);
+  assert.deepEqual(maskCode(compose(), "may", "ours"), [
+    "# [2, 1, 1, 3] & [1, 1, 3, 3] → [2, 1, 3, 3]",
+    "mask = padding_mask(target_ids, pad_id) & causal_mask(3)",
+  ]);
   assert.match(maskCode(compose(), "may_not", "ours").at(-1), /to_torch_mask\(mask\)/);
-  assert.match(maskCode(compose({ padding: false, causal: false }), "may", "torch")[0], /torch.ones\(2, 1, 3, 3/);
+  assert.match(
+    maskCode(compose({ padding: false, causal: false }), "may", "torch")[0],
+    /torch.ones\(2, 1, 3, 3/,
+  );
 });
 
-const leaks = (change, longer = 0) => ({ changes: () => change, longer: () => longer, refused: "", replacements: [] });
+const leaks = (change, longer = 0) => ({
+  changes: () => change,
+  longer: () => longer,
+  refused: "",
+  replacements: [],
+});
 
 test("an output that moved and must not is a leak", () => {
-  assert.deepEqual([0, 1].flatMap((change) => [true, false].map((allowed) => meter.verdictOf(change, true, allowed))),
-    ["deaf", "still", "moved", "leak"]);
+  assert.deepEqual(
+    [0, 1].flatMap((change) => [true, false].map((allowed) => meter.verdictOf(change, true, allowed))),
+    ["deaf", "still", "moved", "leak"],
+  );
   assert.equal(meter.verdictOf(9, false, false), "padding");
   const chosen = { sentence: 0, edit: "word", edited: 1, side: "right" };
-  assert.deepEqual(meter.leakRows(leaks(1), compose(), chosen).map(({ verdict }) => verdict), ["leak", "moved", "moved"]);
+  assert.deepEqual(
+    meter.leakRows(leaks(1), compose(), chosen).map(({ verdict }) => verdict),
+    ["leak", "moved", "moved"],
+  );
 });
 
 test("leaks are counted where nothing may pass", () => {
@@ -114,11 +173,18 @@ test("leaks are counted where nothing may pass", () => {
 
 test("the meter says what it saw", () => {
   const chosen = { ...STATE, sentence: 0, edit: "word", edited: 1 };
-  const told = (values, changes) => meter.leakSentence(meter.leakRows(values, compose(), { ...chosen, ...changes }), compose(), { ...chosen, ...changes });
+  const told = (values, changes) =>
+    meter.leakSentence(meter.leakRows(values, compose(), { ...chosen, ...changes }), compose(), {
+      ...chosen,
+      ...changes,
+    });
   assert.match(told(leaks(0)), /^No leak.*2 outputs did not move though they may.*hides too much/s);
   assert.match(told(leaks(1)), /^Leak: 1 output moved.*saw the future/s);
   assert.match(told(leaks(0, 1), { edit: "padding" }), /^Leak: 3 outputs moved because of two more padding/);
-  assert.match(told(leaks(0, 1), { edit: "padding", side: "left" }), /not through the mask.*positions from the left/);
+  assert.match(
+    told(leaks(0, 1), { edit: "padding", side: "left" }),
+    /not through the mask.*positions from the left/,
+  );
   assert.match(told(leaks(0, 0), { edit: "padding" }), /^No leak/);
 });
 
@@ -137,9 +203,22 @@ test("a library's row has a name", () => {
 test("boxes say along which axes they are stretched", () => {
   const [padding, ahead, mask] = shapeBoxes(compose(), "may");
   assert.deepEqual([padding.note, ahead.note], ["the same for all queries", "the same for all sentences"]);
-  assert.deepEqual([padding.own, ahead.own, mask.own], [{ sheets: 2, rows: 1 }, { sheets: 1, rows: 3 }, { sheets: 2, rows: 3 }]);
-  assert.deepEqual(shapeBoxes(compose(), "may_not").map(({ shape }) => shape), ["key_padding_mask [2, 3]", "attn_mask [3, 3]", "[2, 1, 3, 3]"]);
-  assert.match(shapesSentence([padding, ahead, mask]), /padding \[2, 1, 1, 3\].*; and look-ahead .*together mask/);
+  assert.deepEqual(
+    [padding.own, ahead.own, mask.own],
+    [
+      { sheets: 2, rows: 1 },
+      { sheets: 1, rows: 3 },
+      { sheets: 2, rows: 3 },
+    ],
+  );
+  assert.deepEqual(
+    shapeBoxes(compose(), "may_not").map(({ shape }) => shape),
+    ["key_padding_mask [2, 3]", "attn_mask [3, 3]", "[2, 1, 3, 3]"],
+  );
+  assert.match(
+    shapesSentence([padding, ahead, mask]),
+    /padding \[2, 1, 1, 3\].*; and look-ahead .*together mask/,
+  );
 });
 
 test("the boxes fit their width, and their notes too", () => {
@@ -148,5 +227,8 @@ test("the boxes fit their width, and their notes too", () => {
     assert.ok(3 * box + 2 * gap <= width + 1, `${width}: ${box}`);
     assert.ok(cell * 3 + 9 * (sheets - 1) <= box);
   }
-  assert.deepEqual(wrapped("the same for all queries", 12, (text) => text.length), ["the same for", "all queries"]);
+  assert.deepEqual(
+    wrapped("the same for all queries", 12, (text) => text.length),
+    ["the same for", "all queries"],
+  );
 });

@@ -3,17 +3,39 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { decodeWeights, halfTable, paintMatrix, spans } from "../../viz_transformer/widgets/base/js/weights.js";
+import {
+  decodeWeights,
+  halfTable,
+  paintMatrix,
+  spans,
+} from "../../viz_transformer/widgets/base/js/weights.js";
 import { colourOf, inkOn, rampOf, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
-import { elide, joinPieces, runningText, shownWeight, visible } from "../../viz_transformer/widgets/base/js/text.js";
+import {
+  elide,
+  joinPieces,
+  runningText,
+  shownWeight,
+  visible,
+} from "../../viz_transformer/widgets/base/js/text.js";
 import { paintThumbnail, paintWeights } from "../../viz_transformer/widgets/base/js/pixels.js";
 import { pageModel, revive } from "../../viz_transformer/export/page.js";
 
 test("halves decode to their values", () => {
   const table = halfTable();
-  const known = [[0x0000, 0], [0x8000, -0], [0x0001, 2 ** -24], [0x03ff, 1023 * 2 ** -24],
-    [0x0400, 2 ** -14], [0x3c00, 1], [0x3555, 0.333251953125], [0xc000, -2], [0x7bff, 65504],
-    [0x7c00, Infinity], [0xfc00, -Infinity], [0x7e00, NaN]];
+  const known = [
+    [0x0000, 0],
+    [0x8000, -0],
+    [0x0001, 2 ** -24],
+    [0x03ff, 1023 * 2 ** -24],
+    [0x0400, 2 ** -14],
+    [0x3c00, 1],
+    [0x3555, 0.333251953125],
+    [0xc000, -2],
+    [0x7bff, 65504],
+    [0x7c00, Infinity],
+    [0xfc00, -Infinity],
+    [0x7e00, NaN],
+  ];
   for (const [bits, value] of known) assert.ok(Object.is(table[bits], value), bits.toString(16));
 });
 
@@ -26,7 +48,14 @@ test("bytes decode from any offset, in both types", () => {
 });
 
 test("every cell is beneath a pixel, and every pixel over a cell", () => {
-  for (const [cells, size] of [[5, 40], [5, 5], [128, 13], [7, 3], [3, 7], [100, 99]]) {
+  for (const [cells, size] of [
+    [5, 40],
+    [5, 5],
+    [128, 13],
+    [7, 3],
+    [3, 7],
+    [100, 99],
+  ]) {
     const bounds = spans(cells, size);
     const seen = new Set();
     for (let pixel = 0; pixel < size; pixel++) {
@@ -112,11 +141,21 @@ test("what is weak is blank, what is masked is hatched, and a change has its sig
   const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
   const pixels = new Uint32Array(3);
   const box = { width: 3, height: 1 };
-  paintWeights({ weights: [0.5, -0.25, 0.1], rows: 1, cols: 3, limit: 0.5 }, pixels, 3, box, { ramp, blank: 1000, least: 0.2 });
+  paintWeights({ weights: [0.5, -0.25, 0.1], rows: 1, cols: 3, limit: 0.5 }, pixels, 3, box, {
+    ramp,
+    blank: 1000,
+    least: 0.2,
+  });
   assert.deepEqual([...pixels], [255, 64, 1000]);
   const masked = Uint8Array.from([0, 1, 0]);
   const hatched = new Uint32Array(300);
-  paintWeights({ weights: [1, 0, 0], rows: 1, cols: 3, masked }, hatched, 30, { width: 30, height: 10 }, { ramp, blank: 1000, hatch: 2000 });
+  paintWeights(
+    { weights: [1, 0, 0], rows: 1, cols: 3, masked },
+    hatched,
+    30,
+    { width: 30, height: 10 },
+    { ramp, blank: 1000, hatch: 2000 },
+  );
   const middle = Array.from(hatched.subarray(10, 20));
   assert.ok(middle.includes(2000) && middle.includes(1000));
   assert.deepEqual([hatched[0], hatched[29]], [255, 0]);
@@ -133,7 +172,10 @@ test("a thumbnail keeps the strongest byte beneath each pixel, of a change the f
 });
 
 test("a signed number carries its sign, and nothing less than half a hundredth does", () => {
-  assert.deepEqual([0.5, -0.5, 0.001, -0.001].map((value) => shownWeight(value, 1)), ["+0.50", "−0.50", "0.00", "0.00"]);
+  assert.deepEqual(
+    [0.5, -0.5, 0.001, -0.001].map((value) => shownWeight(value, 1)),
+    ["+0.50", "−0.50", "0.00", "0.00"],
+  );
   assert.equal(shownWeight(0.5, null), "0.50");
 });
 

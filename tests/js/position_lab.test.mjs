@@ -5,7 +5,15 @@ import { test } from "node:test";
 
 import * as math from "../../viz_transformer/widgets/position_lab/encodings.js";
 import * as words from "../../viz_transformer/widgets/position_lab/narration.js";
-import { offsetAt, offsetsLayout, positionAt, tableCellAt, tableLayout, ticksOf, wavesLayout } from "../../viz_transformer/widgets/position_lab/charts.js";
+import {
+  offsetAt,
+  offsetsLayout,
+  positionAt,
+  tableCellAt,
+  tableLayout,
+  ticksOf,
+  wavesLayout,
+} from "../../viz_transformer/widgets/position_lab/charts.js";
 import { exchanged, shuffled } from "../../viz_transformer/widgets/position_lab/shuffle.js";
 import { shiftResult } from "../../viz_transformer/widgets/position_lab/view.js";
 
@@ -14,17 +22,34 @@ const near = (a, b, within = 1e-12) => assert.ok(Math.abs(a - b) <= within, `${a
 
 /** Numbers that look random and are the same each time. */
 function numbers(rows, cols, seed) {
-  const values = Float64Array.from({ length: rows * cols }, (_, i) => Math.sin(12.9898 * (i + 1) + 78.233 * seed) * 2);
+  const values = Float64Array.from(
+    { length: rows * cols },
+    (_, i) => Math.sin(12.9898 * (i + 1) + 78.233 * seed) * 2,
+  );
   return math.matrixOf(values, rows, cols);
 }
 
 function someHead(count, width) {
-  const [queryWeight, keyWeight, sentence] = [numbers(width, width, 1), numbers(width, width, 2), numbers(count, width, 3)];
+  const [queryWeight, keyWeight, sentence] = [
+    numbers(width, width, 1),
+    numbers(width, width, 2),
+    numbers(count, width, 3),
+  ];
   const transposed = ({ values, rows, cols }) =>
-    math.matrixOf(Float64Array.from({ length: values.length }, (_, i) => values[(i % rows) * cols + Math.floor(i / rows)]), cols, rows);
+    math.matrixOf(
+      Float64Array.from(
+        { length: values.length },
+        (_, i) => values[(i % rows) * cols + Math.floor(i / rows)],
+      ),
+      cols,
+      rows,
+    );
   return {
     words: sentence,
-    mixing: math.scaled(math.rowProducts(transposed(queryWeight), transposed(keyWeight)), 1 / Math.sqrt(width)),
+    mixing: math.scaled(
+      math.rowProducts(transposed(queryWeight), transposed(keyWeight)),
+      1 / Math.sqrt(width),
+    ),
     queries: math.rowProducts(sentence, queryWeight),
     keys: math.rowProducts(sentence, keyWeight),
   };
@@ -40,7 +65,10 @@ test("sines and cosines stand in turn, each pair slower than the one before", ()
 
 test("likeness depends on the offset alone for sinusoids and rotary, not for other tables", () => {
   const head = someHead(5, 8);
-  for (const [encoding, which] of [["sinusoidal", table], ["rotary", table]]) {
+  for (const [encoding, which] of [
+    ["sinusoidal", table],
+    ["rotary", table],
+  ]) {
     const [low, high] = math.rangeAt(math.scoresByPlace(encoding, which, head), 3);
     near(low, high, 1e-9);
   }
@@ -61,10 +89,17 @@ test("the parts of a score sum to the score", () => {
   const head = someHead(5, 8);
   const { whole, parts } = math.sentenceScores("sinusoidal", table, head, 4);
   const places = math.rowsOf(table, 4, 5);
-  const sum = math.matrixOf(head.words.values.map((value, i) => value + places.values[i]), 5, 8);
+  const sum = math.matrixOf(
+    head.words.values.map((value, i) => value + places.values[i]),
+    5,
+    8,
+  );
   const wanted = math.rowProducts(sum, math.rowProducts(sum, head.mixing));
   whole.values.forEach((value, i) => near(value, wanted.values[i], 1e-9));
-  assert.deepEqual(parts.map(([name]) => name), ["word · word", "word · position", "position · word", "position · position"]);
+  assert.deepEqual(
+    parts.map(([name]) => name),
+    ["word · word", "word · position", "position · word", "position · position"],
+  );
 });
 
 test("a shift changes sums, and not rotary scores, nor PE · PE", () => {
@@ -76,7 +111,10 @@ test("a shift changes sums, and not rotary scores, nor PE · PE", () => {
   const rotary = shiftResult("rotary", table, head, 9);
   near(rotary.changed, 0, 1e-9);
   assert.equal(words.claimVerdict(9, rotary.changed, rotary.size), "true");
-  assert.deepEqual(rotary.rows.map(([name]) => name), ["the whole score"]);
+  assert.deepEqual(
+    rotary.rows.map(([name]) => name),
+    ["the whole score"],
+  );
   assert.equal(words.claimVerdict(0, 0, 1), "");
 });
 
@@ -95,13 +133,23 @@ test("every cell of the table answers to the pointer, and nothing beside it", ()
   const layout = tableLayout({ rows: 64, cols: 64, width: 500, height: 460 });
   assert.ok(Number.isInteger(layout.cellWidth) && Number.isInteger(layout.cellHeight));
   const { left, top, cellWidth, cellHeight } = layout;
-  for (const [position, dimension] of [[0, 0], [63, 63], [7, 12]]) {
-    assert.deepEqual(tableCellAt(layout, left + (dimension + 0.5) * cellWidth, top + (position + 0.5) * cellHeight), { position, dimension });
+  for (const [position, dimension] of [
+    [0, 0],
+    [63, 63],
+    [7, 12],
+  ]) {
+    assert.deepEqual(
+      tableCellAt(layout, left + (dimension + 0.5) * cellWidth, top + (position + 0.5) * cellHeight),
+      { position, dimension },
+    );
   }
   assert.equal(tableCellAt(layout, left - 1, top + 1), null);
   assert.equal(tableCellAt(layout, left + 64 * cellWidth, top), null);
   const wide = tableLayout({ rows: 512, cols: 768, width: 500, height: 460 });
-  assert.deepEqual(tableCellAt(wide, wide.left + 767.5 * wide.cellWidth, wide.top), { position: 0, dimension: 767 });
+  assert.deepEqual(tableCellAt(wide, wide.left + 767.5 * wide.cellWidth, wide.top), {
+    position: 0,
+    dimension: 767,
+  });
 });
 
 test("the curves answer with the nearest position and offset", () => {
@@ -118,21 +166,43 @@ test("the curves answer with the nearest position and offset", () => {
 
 test("the readout names position, dimension, value and wavelength", () => {
   const waves = math.sinusoids(64, 64);
-  assert.equal(words.cellSentence("sinusoidal", waves, 7, 12), `position 7, dimension 12: ${Math.sin(7 / 10000 ** (12 / 64)).toFixed(2)}, one turn every 35.3 tokens`);
-  assert.equal(words.cellSentence("learned", math.matrixOf(Float64Array.from([-0.5, 0]), 1, 2), 0, 0), "position 0, dimension 0: −0.50");
-  assert.equal(words.formula("sinusoidal", 6, 64), "PE(pos, 12) = sin(pos / 10000^(12/64)) · PE(pos, 13) = cos(pos / 10000^(12/64))");
+  assert.equal(
+    words.cellSentence("sinusoidal", waves, 7, 12),
+    `position 7, dimension 12: ${Math.sin(7 / 10000 ** (12 / 64)).toFixed(2)}, one turn every 35.3 tokens`,
+  );
+  assert.equal(
+    words.cellSentence("learned", math.matrixOf(Float64Array.from([-0.5, 0]), 1, 2), 0, 0),
+    "position 0, dimension 0: −0.50",
+  );
+  assert.equal(
+    words.formula("sinusoidal", 6, 64),
+    "PE(pos, 12) = sin(pos / 10000^(12/64)) · PE(pos, 13) = cos(pos / 10000^(12/64))",
+  );
 });
 
 test("a pair's sentence says why it cannot tell positions apart", () => {
   const waves = math.sinusoids(64, 64);
-  const told = (pair) => words.pairSentence("sinusoidal", waves, { pair, position: 7 }, math.lookAlikes(waves, 7, pair), math.nearestRow(waves, 7));
-  assert.match(told(0), /turn once every 6\.3 tokens\. By this pair alone, position 7 looks like 1, 13, 26, .*: the hand comes round again\./);
+  const told = (pair) =>
+    words.pairSentence(
+      "sinusoidal",
+      waves,
+      { pair, position: 7 },
+      math.lookAlikes(waves, 7, pair),
+      math.nearestRow(waves, 7),
+    );
+  assert.match(
+    told(0),
+    /turn once every 6\.3 tokens\. By this pair alone, position 7 looks like 1, 13, 26, .*: the hand comes round again\./,
+  );
   assert.match(told(6), /looks like 6, 8, .*moves little from word to word, and comes round again/);
   assert.match(told(12), /and 8 more: the hand moves too little from word to word/);
   assert.match(told(31), /all positions look alike: so slow a hand has hardly moved/);
   assert.match(told(0), /All 32 pairs together tell it from every other: the nearest, 6, is 1\.47 away\./);
   const zeros = math.matrixOf(new Float64Array(64), 8, 8);
-  assert.match(words.pairSentence("none", zeros, { pair: 0, position: 0 }, [1], null), /neither this pair nor all 4 together/);
+  assert.match(
+    words.pairSentence("none", zeros, { pair: 0, position: 0 }, [1], null),
+    /neither this pair nor all 4 together/,
+  );
 });
 
 test("the sentence on offsets bears out what the lines do", () => {
@@ -141,7 +211,10 @@ test("the sentence on offsets bears out what the lines do", () => {
     const scores = math.scoresByPlace(encoding, which, head);
     return words.offsetSentence(encoding, scores, { position, offset }, math.rangeAt(scores, offset));
   };
-  assert.match(told("sinusoidal", table, 7, 3), /^Position 7 · position 10 \(offset \+3\) = \d\.\d\d\. .*Only the offset counts\.$/);
+  assert.match(
+    told("sinusoidal", table, 7, 3),
+    /^Position 7 · position 10 \(offset \+3\) = \d\.\d\d\. .*Only the offset counts\.$/,
+  );
   assert.match(told("learned", numbers(40, 8, 4), 7, -3), /position 4 \(offset −3\).*the place counts/);
   assert.match(told("sinusoidal", table, 7, -9), /^The table has no position −2/);
   assert.match(told("rotary", table, 7, 3), /^One query at position 7 · one key at 10/);
@@ -151,9 +224,15 @@ test("the sentence on offsets bears out what the lines do", () => {
 test("the shuffle's sentence follows the model's answer", () => {
   const sentence = ["the", "<b>", "cat"];
   const reply = { moved: [0.1, 1.25, 0.2], translation: "a", as_written: "b" };
-  assert.match(words.shuffleSentence(sentence, { order: [2, 1, 0] }, reply), /<b>.* moved most, by 1\.25 of its length\. The translation changes too\.$/);
+  assert.match(
+    words.shuffleSentence(sentence, { order: [2, 1, 0] }, reply),
+    /<b>.* moved most, by 1\.25 of its length\. The translation changes too\.$/,
+  );
   const still = { moved: [0, 2e-7, 0], translation: "a", as_written: "a" };
-  assert.match(words.shuffleSentence(sentence, { order: [2, 1, 0] }, still), /largest change is 2e-7 .*permutation equivariance\..*one translation/);
+  assert.match(
+    words.shuffleSentence(sentence, { order: [2, 1, 0] }, still),
+    /largest change is 2e-7 .*permutation equivariance\..*one translation/,
+  );
   assert.match(words.shuffleSentence(sentence, { order: [0, 1, 2] }, still), /as they were written/);
 });
 

@@ -3,30 +3,92 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { largest, matrixOf, product, softmaxRow, transposed, unpackSteps, workThrough } from "../../viz_transformer/widgets/attention_stepper/attention_math.js";
-import { formulaOf, lineOf, madeIn, placeOf, sourcesOf } from "../../viz_transformer/widgets/attention_stepper/derivation.js";
-import { cellWidth, digitsIn, followedBy, followedCell, inNumbers, planOf, productSizes, resultOf } from "../../viz_transformer/widgets/attention_stepper/layout.js";
-import { limitOf, pixelsOf, sheetCellAt, sheetLayout } from "../../viz_transformer/widgets/attention_stepper/large_matrix.js";
+import {
+  largest,
+  matrixOf,
+  product,
+  softmaxRow,
+  transposed,
+  unpackSteps,
+  workThrough,
+} from "../../viz_transformer/widgets/attention_stepper/attention_math.js";
+import {
+  formulaOf,
+  lineOf,
+  madeIn,
+  placeOf,
+  sourcesOf,
+} from "../../viz_transformer/widgets/attention_stepper/derivation.js";
+import {
+  cellWidth,
+  digitsIn,
+  followedBy,
+  followedCell,
+  inNumbers,
+  planOf,
+  productSizes,
+  resultOf,
+} from "../../viz_transformer/widgets/attention_stepper/layout.js";
+import {
+  limitOf,
+  pixelsOf,
+  sheetCellAt,
+  sheetLayout,
+} from "../../viz_transformer/widgets/attention_stepper/large_matrix.js";
 import { marksOf, roleAt } from "../../viz_transformer/widgets/attention_stepper/stage.js";
 import { smallMark, smallWidth } from "../../viz_transformer/widgets/attention_stepper/step_bar.js";
-import { layerName, meaningOf, sentenceOf } from "../../viz_transformer/widgets/attention_stepper/narration.js";
+import {
+  layerName,
+  meaningOf,
+  sentenceOf,
+} from "../../viz_transformer/widgets/attention_stepper/narration.js";
 import { exactly, fitChosen } from "../../viz_transformer/widgets/attention_stepper/view.js";
 
 const ALL = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];
 const LINES = {
-  q: "q = x[{query}] @ W_Q", k: "k = x @ W_K", scores: "scores = q @ k.T", "scaled:scale": "A", "scaled:both": "B / {temperature}",
-  "scaled:none": "C", "scaled:temperature": "D", masked: "E", "masked:off": "F", exponentials: "G", "exponentials:none": "H",
-  weights: "I", "weights:none": "J", output: "K", concat: "L", result: "M",
+  q: "q = x[{query}] @ W_Q",
+  k: "k = x @ W_K",
+  scores: "scores = q @ k.T",
+  "scaled:scale": "A",
+  "scaled:both": "B / {temperature}",
+  "scaled:none": "C",
+  "scaled:temperature": "D",
+  masked: "E",
+  "masked:off": "F",
+  exponentials: "G",
+  "exponentials:none": "H",
+  weights: "I",
+  "weights:none": "J",
+  output: "K",
+  concat: "L",
+  result: "M",
 };
 const bytes = (...values) => new DataView(Float32Array.from(values.flat(9)).buffer);
 
 /** One head of two numbers: x is [1, 2], [3, 4], [0, 1]; all matrices are plain. */
 function hand(changes = {}) {
   return unpackSteps({
-    text: "a b c", kind: "decoder", layer: 0, steps: ALL, queries: ["a", "b", "c"], keys: ["a", "b", "c"], reads: null,
-    heads: 1, d_model: 2, d_head: 2, lines: LINES, x: bytes([1, 2], [3, 4], [0, 1]), memory: null,
-    w_q: bytes([1, 0], [0, 1]), w_k: bytes([0, 1], [1, 0]), w_v: bytes([2, 0], [0, -1]), w_o: bytes([1, 1], [0, 1]),
-    b_q: null, b_k: bytes(0.5, 0), b_v: null, b_o: null,
+    text: "a b c",
+    kind: "decoder",
+    layer: 0,
+    steps: ALL,
+    queries: ["a", "b", "c"],
+    keys: ["a", "b", "c"],
+    reads: null,
+    heads: 1,
+    d_model: 2,
+    d_head: 2,
+    lines: LINES,
+    x: bytes([1, 2], [3, 4], [0, 1]),
+    memory: null,
+    w_q: bytes([1, 0], [0, 1]),
+    w_k: bytes([0, 1], [1, 0]),
+    w_v: bytes([2, 0], [0, -1]),
+    w_o: bytes([1, 1], [0, 1]),
+    b_q: null,
+    b_k: bytes(0.5, 0),
+    b_v: null,
+    b_o: null,
     mask: new DataView(Uint8Array.from([1, 0, 0, 1, 1, 0, 0, 0, 0]).buffer),
     ...changes,
   });
@@ -37,7 +99,9 @@ const at = (name, row, col) => ({ name, row, col });
 
 test("softmax of the published example, of nothing, and of large scores", () => {
   const { weights } = softmaxRow([-3, 2, -1, 0]);
-  [0.0056533, 0.83902451, 0.04177257, 0.11354962].forEach((weight, i) => assert.ok(Math.abs(weights[i] - weight) < 1e-8));
+  [0.0056533, 0.83902451, 0.04177257, 0.11354962].forEach((weight, i) =>
+    assert.ok(Math.abs(weights[i] - weight) < 1e-8),
+  );
   assert.deepEqual(softmaxRow([-Infinity, -Infinity]).weights, [0, 0]);
   assert.deepEqual(softmaxRow([9999, -Infinity]).weights, [1, 0]);
 });
@@ -79,7 +143,8 @@ test("a product adds its bias to every row, and a matrix turns", () => {
 
 test("a number is written out with its terms", () => {
   const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
-  const formula = (name, row, col, chosen = PLAIN) => text(formulaOf(layer, worked, chosen, at(name, row, col)));
+  const formula = (name, row, col, chosen = PLAIN) =>
+    text(formulaOf(layer, worked, chosen, at(name, row, col)));
   assert.equal(formula("q", 0, 1), "3.00·0.00 + 4.00·1.00 = 4.00");
   assert.equal(formula("k", 2, 0), "0.00·0.00 + 1.00·1.00 + 0.50 = 1.50");
   assert.equal(formula("k_t", 0, 2), "0.00·0.00 + 1.00·1.00 + 0.50 = 1.50");
@@ -92,20 +157,30 @@ test("a number is written out with its terms", () => {
   assert.equal(formula("x", 0, 1), "4.00");
   assert.equal(formula("concat", 0, 1), "number 1 of head 0: −4.00");
   const warm = { ...PLAIN, scale: false, temperature: 2 };
-  assert.equal(text(formulaOf(layer, workThrough(layer, warm), warm, at("scaled", 0, 0))), "11.50 ÷ 2.00 = 5.75");
+  assert.equal(
+    text(formulaOf(layer, workThrough(layer, warm), warm, at("scaled", 0, 0))),
+    "11.50 ÷ 2.00 = 5.75",
+  );
 });
 
 test("of a long sum the largest terms are shown, and all on request", () => {
   const n = 40;
   const x = Array.from({ length: n }, (_, i) => (i === 7 ? -9 : i === 30 ? 5 : 0.5));
   const layer = hand({
-    d_model: n, queries: ["a"], keys: ["a"], x: bytes(x), mask: null,
+    d_model: n,
+    queries: ["a"],
+    keys: ["a"],
+    x: bytes(x),
+    mask: null,
     ...Object.fromEntries(["q", "k", "v"].map((name) => [`w_${name}`, bytes(Array(2 * n).fill(0.5))])),
   });
   const chosen = { ...PLAIN, query: 0 };
   const worked = workThrough(layer, chosen);
   const [cut, whole] = [false, true].map((all) => formulaOf(layer, worked, chosen, at("q", 0, 0), all));
-  assert.deepEqual(cut.filter(([kind]) => kind === "more"), [["more", "… 35 smaller …"]]);
+  assert.deepEqual(
+    cut.filter(([kind]) => kind === "more"),
+    [["more", "… 35 smaller …"]],
+  );
   assert.ok(text(cut).includes("(−9.00)·0.50") && text(cut).includes("5.00·0.50"));
   assert.equal(cut.filter(([kind]) => kind === "a").length, 5);
   assert.equal(whole.filter(([kind]) => kind === "a").length, n);
@@ -133,8 +208,15 @@ test("the line and the place in the code are those of the state", () => {
   const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
   const line = (name, change = {}) => lineOf(layer, worked, { ...PLAIN, ...change }, name);
   assert.equal(line("q"), "q = x[1] @ W_Q");
-  assert.deepEqual([line("scaled"), line("scaled", { scale: false }), line("scaled", { temperature: 0.5 }),
-    line("scaled", { scale: false, temperature: 2 })], ["A", "C", "B / 0.5", "D"]);
+  assert.deepEqual(
+    [
+      line("scaled"),
+      line("scaled", { scale: false }),
+      line("scaled", { temperature: 0.5 }),
+      line("scaled", { scale: false, temperature: 2 }),
+    ],
+    ["A", "C", "B / 0.5", "D"],
+  );
   assert.deepEqual([line("masked"), line("masked", { mask: false })], ["E", "F"]);
   assert.equal(line("w_q"), null);
   assert.equal(placeOf(layer, PLAIN, at("k_t", 1, 2)), "k[2, 1]");
@@ -191,7 +273,10 @@ test("a point is on the number that is drawn there", () => {
   const layout = sheetLayout({ rows: 4, cols: 6, cellWidth: 9.5, rowHeight: 2.5, names: 60, headed: true });
   for (let row = 0; row < 4; row++) {
     for (let col = 0; col < 6; col++) {
-      assert.deepEqual(sheetCellAt(layout, layout.left + (col + 0.5) * 9.5, layout.top + (row + 0.5) * 2.5), { row, col });
+      assert.deepEqual(sheetCellAt(layout, layout.left + (col + 0.5) * 9.5, layout.top + (row + 0.5) * 2.5), {
+        row,
+        col,
+      });
     }
   }
   assert.equal(sheetCellAt(layout, 3, layout.top + 1), null);
@@ -206,9 +291,17 @@ test("colours run from the most negative to the most positive, and −∞ has no
 });
 
 test("pictures fit the page where they can, and numbers are written where they fit", () => {
-  assert.ok(inNumbers({ rows: 5, cols: 16 }, "c") && !inNumbers({ rows: 64, cols: 16 }, "b") && !inNumbers({ rows: 1, cols: 16 }, "a"));
+  assert.ok(
+    inNumbers({ rows: 5, cols: 16 }, "c") &&
+      !inNumbers({ rows: 64, cols: 16 }, "b") &&
+      !inNumbers({ rows: 1, cols: 16 }, "a"),
+  );
   for (const width of [520, 700, 830, 956, 1212]) {
-    const sizes = productSizes({ rows: 7, cols: 64 }, { rows: 64, cols: 16 }, { width, namesA: 66, names: 66, small: false });
+    const sizes = productSizes(
+      { rows: 7, cols: 64 },
+      { rows: 64, cols: 16 },
+      { width, namesA: 66, names: 66, small: false },
+    );
     assert.ok(66 + 64 * sizes.cellA + 66 + 16 * sizes.cell <= width);
     assert.equal(sizes.fits, sizes.cell >= 33); // without room for numbers, colours alone
     assert.equal(sizes.fits, width >= 830);

@@ -21,7 +21,9 @@ function fakeModel(data, live = true) {
   const [listeners, sent] = [new Set(), []];
   const state = { data, live };
   return {
-    state, sent, listeners,
+    state,
+    sent,
+    listeners,
     get: (name) => state[name],
     send: (content) => sent.push(content),
     on: (event, listener) => listeners.add(listener),
@@ -36,30 +38,54 @@ function fakeModel(data, live = true) {
 const words = { queries: ["a", "b"], keys: ["a", "b"], reads: null, noRollout: "" };
 const small = {
   version: 0,
-  kinds: [{
-    ...words, kind: "encoder", shape: [1, 2, 2, 2], dtype: "float32",
-    weights: floats([1, 0, 0.25, 0.75, 0.5, 0.5, 0.125, 0.875]), rollouts: floats([1, 0, 0.1, 0.9]),
-    masked: new DataView(Uint8Array.of(0b01000000).buffer),
-  }],
+  kinds: [
+    {
+      ...words,
+      kind: "encoder",
+      shape: [1, 2, 2, 2],
+      dtype: "float32",
+      weights: floats([1, 0, 0.25, 0.75, 0.5, 0.5, 0.125, 0.875]),
+      rollouts: floats([1, 0, 0.1, 0.9]),
+      masked: new DataView(Uint8Array.of(0b01000000).buffer),
+    },
+  ],
 };
 function large(version = 0, [layers, heads] = [3, 4]) {
   return {
     version,
-    kinds: [{
-      ...words, kind: "encoder", shape: [layers, heads, 2, 2], dtype: "float16",
-      overview: { rows: 1, cols: 1, values: new DataView(new ArrayBuffer(layers * heads)) },
-      first: { layer: 0, head: 0, weights: halves([1, 0, 0.5, 0.5]) },
-    }],
+    kinds: [
+      {
+        ...words,
+        kind: "encoder",
+        shape: [layers, heads, 2, 2],
+        dtype: "float16",
+        overview: { rows: 1, cols: 1, values: new DataView(new ArrayBuffer(layers * heads)) },
+        first: { layer: 0, head: 0, weights: halves([1, 0, 0.5, 0.5]) },
+      },
+    ],
   };
 }
 const asks = (model) => model.sent.map(({ ask }) => ask.head ?? ask);
-const answer = (model, index, values) => model.reply(model.sent[index], { reply: { weights: { buffer: 0 } } }, [halves(values)]);
+const answer = (model, index, values) =>
+  model.reply(model.sent[index], { reply: { weights: { buffer: 0 } } }, [halves(values)]);
 
 test("a small trace is here at once, exactly, with nobody to ask", async () => {
   const model = fakeModel(small, false);
   const store = openStore(model, () => assert.fail("nothing is to come"));
   assert.deepEqual(Array.from(store.matrix("encoder", 0, 1)), [0.5, 0.5, 0.125, 0.875]);
-  assert.deepEqual(Array.from(store.aggregate("encoder", [[0, 0], [0, 1]], "mean")), [0.75, 0.25, 0.1875, 0.8125]);
+  assert.deepEqual(
+    Array.from(
+      store.aggregate(
+        "encoder",
+        [
+          [0, 0],
+          [0, 1],
+        ],
+        "mean",
+      ),
+    ),
+    [0.75, 0.25, 0.1875, 0.8125],
+  );
   assert.deepEqual(Array.from(store.rollout("encoder", 0)), [1, 0, 0.1, 0.9].map(Math.fround));
   assert.deepEqual(Array.from(store.overview("encoder").values.subarray(0, 4)), [255, 0, 64, 191]);
   assert.deepEqual(Array.from(store.entries.get("encoder").masked), [0, 1, 0, 0]);
@@ -70,7 +96,9 @@ test("a small trace is here at once, exactly, with nobody to ask", async () => {
 test("of a large trace a head comes when it is looked at", async () => {
   const model = fakeModel(large());
   let changes = 0;
-  const store = openStore(model, () => { changes += 1; });
+  const store = openStore(model, () => {
+    changes += 1;
+  });
   assert.deepEqual(Array.from(store.matrix("encoder", 0, 0)), [1, 0, 0.5, 0.5], "the first is here");
   assert.equal(store.matrix("encoder", 2, 3), null);
   assert.equal(store.pending, true);
@@ -90,8 +118,16 @@ test("the heads beside the one that is looked at come with one question, and are
   store.matrix("encoder", 1, 1);
   await answer(model, 0, [0.25, 0.75, 0, 1]);
   await new Promise((done) => setTimeout(done, 80)); // when nothing else is to be done
-  const beside = [[1, 2], [2, 1], [1, 0], [0, 1]];
-  assert.deepEqual(model.sent.slice(1).map(({ ask }) => ask), [{ heads: ["encoder", beside], version: 0 }]);
+  const beside = [
+    [1, 2],
+    [2, 1],
+    [1, 0],
+    [0, 1],
+  ];
+  assert.deepEqual(
+    model.sent.slice(1).map(({ ask }) => ask),
+    [{ heads: ["encoder", beside], version: 0 }],
+  );
   const bytes = beside.map(([layer, head]) => halves([layer / 4, 0, 0, head / 4]));
   await model.reply(model.sent[1], { reply: { weights: beside.map((_, buffer) => ({ buffer })) } }, bytes);
   store.load();
@@ -144,7 +180,9 @@ test("a kernel that is ahead of the page is not asked again and again", async ()
 test("without a kernel it says so, and asks anew when the head is looked at anew", async () => {
   const model = fakeModel(large(), false);
   let changes = 0;
-  const store = openStore(model, () => { changes += 1; });
+  const store = openStore(model, () => {
+    changes += 1;
+  });
   store.matrix("encoder", 1, 1);
   await tick();
   assert.equal(changes, 1);
@@ -162,7 +200,10 @@ test("without a kernel it says so, and asks anew when the head is looked at anew
 });
 
 test("several heads come as one from the kernel, and from its heads in an exported page", async () => {
-  const heads = [[0, 0], [1, 1]];
+  const heads = [
+    [0, 0],
+    [1, 1],
+  ];
   const model = fakeModel(large());
   const store = openStore(model, () => {});
   assert.equal(store.aggregate("encoder", heads, "mean"), null);
@@ -230,14 +271,21 @@ test("what is kept stays within its limit, whatever is looked at", async () => {
   data.kinds[0].shape = [layers, heads, side, side];
   data.kinds[0].first.weights = new DataView(new ArrayBuffer(2 * side * side));
   const model = fakeModel(data);
-  model.send = ({ id }) => queueMicrotask(() => model.listeners.forEach((hear) =>
-    hear({ id, reply: { weights: { buffer: 0 } } }, [new DataView(new ArrayBuffer(2 * side * side))])));
+  model.send = ({ id }) =>
+    queueMicrotask(() =>
+      model.listeners.forEach((hear) =>
+        hear({ id, reply: { weights: { buffer: 0 } } }, [new DataView(new ArrayBuffer(2 * side * side))]),
+      ),
+    );
   const store = openStore(model, () => {}, 20 * bytes);
   let most = 0;
   for (let click = 0; click < 500; click++) {
     store.load();
     store.matrix("encoder", click % 12, (7 * click) % 12);
-    await Promise.resolve().then(() => {}).then(() => {}).then(() => {});
+    await Promise.resolve()
+      .then(() => {})
+      .then(() => {})
+      .then(() => {});
     most = Math.max(most, store.bytes);
   }
   assert.ok(most <= 20 * bytes && most > 10 * bytes, `${most / bytes} heads`);
@@ -264,6 +312,8 @@ test("heads are combined as they are seen, differences by their size", () => {
 });
 
 test("bits are read from the highest on", () => {
-  assert.deepEqual(Array.from(unpackBits(new DataView(Uint8Array.of(0b10000001, 0b01000000).buffer), 10)),
-    [1, 0, 0, 0, 0, 0, 0, 1, 0, 1]);
+  assert.deepEqual(
+    Array.from(unpackBits(new DataView(Uint8Array.of(0b10000001, 0b01000000).buffer), 10)),
+    [1, 0, 0, 0, 0, 0, 0, 1, 0, 1],
+  );
 });

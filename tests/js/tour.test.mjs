@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { chosenState, differing, placeInTour, stepOnKey, withChange, withoutStep, withStep } from "../../viz_transformer/widgets/tour/steps.js";
+import {
+  chosenState,
+  differing,
+  placeInTour,
+  stepOnKey,
+  withChange,
+  withoutStep,
+  withStep,
+} from "../../viz_transformer/widgets/tour/steps.js";
 import { pageManager } from "../../viz_transformer/export/page.js";
 import { openKernel } from "../../viz_transformer/widgets/base/js/kernel.js";
 
@@ -39,9 +47,15 @@ test("only what differs is set, and never the tour's own list", () => {
   const state = { head: 2, layer: 1, selected: [[0, 1]] };
   const traits = { layer: 1, head: 0, selected: [[0, 2]] };
   const changes = differing(["layer", "head", "selected"], state, (name) => traits[name]);
-  assert.deepEqual(changes, [["head", 2], ["selected", [[0, 1]]]]);
+  assert.deepEqual(changes, [
+    ["head", 2],
+    ["selected", [[0, 1]]],
+  ]);
   assert.notEqual(changes[1][1], state.selected);
-  assert.deepEqual(differing(["layer"], {}, () => 3), []);
+  assert.deepEqual(
+    differing(["layer"], {}, () => 3),
+    [],
+  );
 });
 
 test("steps are put in after the one on show, changed and taken out", () => {
@@ -51,7 +65,10 @@ test("steps are put in after the one on show, changed and taken out", () => {
   const before = steps("a", "b");
   assert.equal(captions(withChange(before, 1, { caption: "c" })), "ac");
   assert.equal(captions(before), "ab");
-  assert.deepEqual([captions(withoutStep(steps("a", "b"), 1).steps), withoutStep(steps("a", "b"), 1).step], ["a", 0]);
+  assert.deepEqual(
+    [captions(withoutStep(steps("a", "b"), 1).steps), withoutStep(steps("a", "b"), 1).step],
+    ["a", 0],
+  );
   assert.deepEqual(withoutStep(steps("a"), 0), { steps: [], step: 0 });
 });
 
@@ -61,7 +78,10 @@ test("the place in a tour is said as people count", () => {
 });
 
 test("a page's views are found by number, each once, and share their state", async () => {
-  const manager = pageManager([{ script: "x", state: { view: "IPY_MODEL_1" } }, { script: "y", state: { n: 1 } }]);
+  const manager = pageManager([
+    { script: "x", state: { view: "IPY_MODEL_1" } },
+    { script: "y", state: { n: 1 } },
+  ]);
   const tour = await manager.get_model("0");
   const view = await tour.widget_manager.get_model(tour.get("view").replace("IPY_MODEL_", ""));
   view.set("n", 2);

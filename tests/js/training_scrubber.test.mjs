@@ -5,11 +5,26 @@ import { test } from "node:test";
 
 import { fitHeads, paceOf } from "../../viz_transformer/widgets/training_scrubber/view.js";
 import {
-  curveAxes, curveInWords, evenTicks, isCrowded, logTicks, momentAt, tickText,
+  curveAxes,
+  curveInWords,
+  evenTicks,
+  isCrowded,
+  logTicks,
+  momentAt,
+  tickText,
 } from "../../viz_transformer/widgets/training_scrubber/loss_curve.js";
 import {
-  compareWords, entropyInWords, factsOf, headAtMoment, nearestTo, numbersIn, overviewAtMoment, readKind, readRun,
-  shownLoss, strongestInWords,
+  compareWords,
+  entropyInWords,
+  factsOf,
+  headAtMoment,
+  nearestTo,
+  numbersIn,
+  overviewAtMoment,
+  readKind,
+  readRun,
+  shownLoss,
+  strongestInWords,
 } from "../../viz_transformer/widgets/training_scrubber/runs.js";
 import { openSheets } from "../../viz_transformer/widgets/training_scrubber/run_panel.js";
 
@@ -23,20 +38,45 @@ function bytesOf(Type, values) {
 
 const [ONE, HALF, QUARTER] = [0x3c00, 0x3800, 0x3400];
 const SENT = {
-  kind: "cross", queries: ["el", "gato"], keys: ["the", "cat"], shape: [1, 2, 2, 2],
+  kind: "cross",
+  queries: ["el", "gato"],
+  keys: ["the", "cat"],
+  shape: [1, 2, 2, 2],
   masked: bytesOf(Uint8Array, [0, 0, 0, 0]),
   entropies: bytesOf(Float32Array, [1, 0.75, 0.5, NaN]),
   // two moments of two heads
   weights: bytesOf(Uint16Array, [
-    HALF, HALF, HALF, HALF, QUARTER, HALF, ONE, 0,
-    ONE, 0, 0, ONE, 0, ONE, QUARTER, QUARTER,
+    HALF,
+    HALF,
+    HALF,
+    HALF,
+    QUARTER,
+    HALF,
+    ONE,
+    0,
+    ONE,
+    0,
+    0,
+    ONE,
+    0,
+    ONE,
+    QUARTER,
+    QUARTER,
   ]),
 };
 const RUN = readRun({
-  name: "seed 0", sources: ["a b", "c"], references: ["x y", "z"], moments: [0, 10, 40],
-  translations: [["", "z"], ["x x", "z"], ["x y", "z"]],
+  name: "seed 0",
+  sources: ["a b", "c"],
+  references: ["x y", "z"],
+  moments: [0, 10, 40],
+  translations: [
+    ["", "z"],
+    ["x x", "z"],
+    ["x y", "z"],
+  ],
   momentLosses: bytesOf(Float32Array, [3, 2.5, 1, 0.5, 0.125, 0.0625]),
-  steps: bytesOf(Float64Array, [1, 10, 20, 40]), losses: bytesOf(Float32Array, [4, 2, 0.5, 0.125]),
+  steps: bytesOf(Float64Array, [1, 10, 20, 40]),
+  losses: bytesOf(Float32Array, [4, 2, 0.5, 0.125]),
 });
 
 test("bytes become the numbers that they were, wherever they start", () => {
@@ -52,7 +92,10 @@ test("a head at a moment is that head's weights, and the overview has them all",
   const overview = overviewAtMoment(entry, 1);
   assert.deepEqual(Array.from(overview.values), [255, 0, 0, 255, 0, 255, 64, 64]);
   assert.deepEqual([overview.rows, overview.cols], [2, 2]);
-  assert.deepEqual(Array.from(readKind({ ...SENT, masked: bytesOf(Uint8Array, [0, 1, 0, 0]) }).masked), [0, 1, 0, 0]);
+  assert.deepEqual(
+    Array.from(readKind({ ...SENT, masked: bytesOf(Uint8Array, [0, 1, 0, 0]) }).masked),
+    [0, 1, 0, 0],
+  );
 });
 
 test("the other run is shown at the moment of the nearest step", () => {
@@ -64,16 +107,31 @@ test("the other run is shown at the moment of the nearest step", () => {
 
 test("a moment is told by its step and its losses, and says which record it has", () => {
   assert.equal(factsOf(RUN, 1, 0), "Step 10 of 40 · training loss 2.00 · this sentence’s 1.00 nats a token");
-  assert.equal(factsOf(RUN, 0, 1), "Step 0 of 40 · training loss 4.00 (at step 1) · this sentence’s 2.50 nats a token");
+  assert.equal(
+    factsOf(RUN, 0, 1),
+    "Step 0 of 40 · training loss 4.00 (at step 1) · this sentence’s 2.50 nats a token",
+  );
   const bare = { ...RUN, losses: new Float32Array(), steps: new Float64Array() };
   assert.equal(factsOf(bare, 2, 1), "Step 40 of 40 · this sentence’s 0.06 nats a token");
-  assert.deepEqual([0, 0.25, 0.004, 12.345, NaN].map(shownLoss), ["0.00", "0.25", "0.004", "12.35", "not a number"]);
+  assert.deepEqual([0, 0.25, 0.004, 12.345, NaN].map(shownLoss), [
+    "0.00",
+    "0.25",
+    "0.004",
+    "12.35",
+    "not a number",
+  ]);
 });
 
 test("words that have no partner are marked on both sides, and the verdict says how many", () => {
   const compared = compareWords("el gato  el", "el gato negro duerme");
-  assert.deepEqual(compared.said.map((word) => word.differs), [false, false, true]);
-  assert.deepEqual(compared.wanted.map((word) => word.differs), [false, false, true, true]);
+  assert.deepEqual(
+    compared.said.map((word) => word.differs),
+    [false, false, true],
+  );
+  assert.deepEqual(
+    compared.wanted.map((word) => word.differs),
+    [false, false, true, true],
+  );
   assert.equal(compared.verdict, "✗ not yet: 2 words differ");
   assert.equal(compareWords("a b", "a").verdict, "✗ not yet: 1 word differs");
   assert.equal(compareWords(" a b\n", "a b").verdict, "✓ right");
@@ -82,10 +140,16 @@ test("words that have no partner are marked on both sides, and the verdict says 
 
 test("entropy is told beside how it began", () => {
   const entry = readKind(SENT); // [moment, layer, head]: 1, 0.75; 0.5, NaN
-  assert.equal(entropyInWords(entry, [0, 30], 1, 0, 0), "Entropy 1.00 of the most there can be at step 0, 0.50 now.");
+  assert.equal(
+    entropyInWords(entry, [0, 30], 1, 0, 0),
+    "Entropy 1.00 of the most there can be at step 0, 0.50 now.",
+  );
   assert.match(entropyInWords(entry, [0, 30], 0, 0, 1), /^Entropy 0\.75 of the most there can be: 1 looks/);
   assert.match(entropyInWords(entry, [0, 30], 1, 0, 1), /no entropy/);
-  assert.equal(strongestInWords(entry, headAtMoment(entry, 0, 0, 1), (text) => `<${text}>`), "Strongest weight: <gato> to <the>, 1.00.");
+  assert.equal(
+    strongestInWords(entry, headAtMoment(entry, 0, 0, 1), (text) => `<${text}>`),
+    "Strongest weight: <gato> to <the>, 1.00.",
+  );
 });
 
 test("ticks are round numbers inside the axis", () => {
@@ -148,9 +212,18 @@ test("pictures are kept, and the oldest forgotten when there are too many", () =
 
 test("another kind keeps each side's head as far as it has one", () => {
   const chosen = { layer: 5, head: 3, other_layer: 1, other_head: 7 };
-  const entries = [{ layers: 2, heads: 4 }, { layers: 6, heads: 4 }];
-  assert.deepEqual(fitHeads(entries, (name) => chosen[name]), { layer: 1, head: 3, other_layer: 1, other_head: 3 });
-  assert.deepEqual(fitHeads(entries.slice(0, 1), (name) => chosen[name]), { layer: 1, head: 3 });
+  const entries = [
+    { layers: 2, heads: 4 },
+    { layers: 6, heads: 4 },
+  ];
+  assert.deepEqual(
+    fitHeads(entries, (name) => chosen[name]),
+    { layer: 1, head: 3, other_layer: 1, other_head: 3 },
+  );
+  assert.deepEqual(
+    fitHeads(entries.slice(0, 1), (name) => chosen[name]),
+    { layer: 1, head: 3 },
+  );
 });
 
 test("a training is played in some seconds, however many moments it has", () => {

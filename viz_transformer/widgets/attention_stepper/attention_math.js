@@ -13,8 +13,9 @@ export function matrixOf(rows, cols, values) {
 
 /** The layer as Python sent it, with its bytes as numbers; an array that it has not is null. */
 export function unpackSteps(data) {
-  const numbers = Object.fromEntries(MATRICES.map((name) =>
-    [name, data[name] ? decodeWeights(data[name], "float32") : null]));
+  const numbers = Object.fromEntries(
+    MATRICES.map((name) => [name, data[name] ? decodeWeights(data[name], "float32") : null]),
+  );
   const { mask } = data;
   return {
     ...data,
@@ -89,7 +90,14 @@ export function workThrough(layer, chosen) {
   const concat = matrixOf(1, heads.length, heads);
   const w_o = matrixOf(heads.length, layer.d_out, layer.w_o);
   const b_o = layer.b_o && matrixOf(1, layer.d_out, layer.b_o);
-  return { ...own, w_o, b_o, concat, heads: matrixOf(layer.heads, layer.d_head, heads), result: product(concat, w_o, layer.b_o) };
+  return {
+    ...own,
+    w_o,
+    b_o,
+    concat,
+    heads: matrixOf(layer.heads, layer.d_head, heads),
+    result: product(concat, w_o, layer.b_o),
+  };
 }
 
 function attendHead(layer, chosen) {
@@ -105,9 +113,21 @@ function attendHead(layer, chosen) {
   const k_t = transposed(k);
   const scores = product(q, k_t);
   const divisor = divisorOf(layer, chosen);
-  const scaled = matrixOf(1, n, scores.values.map((score) => score / divisor));
-  const allowed = matrixOf(1, n, Float64Array.from({ length: n }, (_, key) => Number(mayLook(layer, query, key, mask))));
-  const masked = matrixOf(1, n, scaled.values.map((score, key) => (allowed.values[key] ? score : -Infinity)));
+  const scaled = matrixOf(
+    1,
+    n,
+    scores.values.map((score) => score / divisor),
+  );
+  const allowed = matrixOf(
+    1,
+    n,
+    Float64Array.from({ length: n }, (_, key) => Number(mayLook(layer, query, key, mask))),
+  );
+  const masked = matrixOf(
+    1,
+    n,
+    scaled.values.map((score, key) => (allowed.values[key] ? score : -Infinity)),
+  );
   const soft = softmaxRow(masked.values);
   const weights = matrixOf(1, n, Float64Array.from(soft.weights));
   const [b_q, b_k, b_v] = ["q", "k", "v"].map((name) => {
@@ -115,9 +135,29 @@ function attendHead(layer, chosen) {
     return bias && matrixOf(1, layer.d_head, bias);
   });
   return {
-    b_q, b_k, b_v, all, x, seen, w_q, w_k, w_v, q, k, v, k_t, scores, divisor, scaled, allowed, masked,
+    b_q,
+    b_k,
+    b_v,
+    all,
+    x,
+    seen,
+    w_q,
+    w_k,
+    w_v,
+    q,
+    k,
+    v,
+    k_t,
+    scores,
+    divisor,
+    scaled,
+    allowed,
+    masked,
     exponentials: matrixOf(1, n, Float64Array.from(soft.exponentials)),
-    top: soft.top, sum: soft.sum, weights, output: product(weights, v),
+    top: soft.top,
+    sum: soft.sum,
+    weights,
+    output: product(weights, v),
   };
 }
 

@@ -12,8 +12,14 @@ const NAME_GAP = 2; // between a row's name and its cells, as a table of numbers
 export function sheetLayout({ rows, cols, cellWidth, rowHeight, names, headed }) {
   const [left, top] = [names ? names + NAME_GAP : 0, headed ? SHEET_HEAD : 0];
   return {
-    rows, cols, cellWidth, rowHeight, left, top,
-    width: Math.ceil(left + cols * cellWidth), height: Math.ceil(top + rows * rowHeight),
+    rows,
+    cols,
+    cellWidth,
+    rowHeight,
+    left,
+    top,
+    width: Math.ceil(left + cols * cellWidth),
+    height: Math.ceil(top + rows * rowHeight),
   };
 }
 
@@ -25,7 +31,10 @@ export function sheetCellAt({ rows, cols, cellWidth, rowHeight, left, top }, x, 
 
 /** The largest size of a matrix's finite numbers, at least a little above 0. */
 export function limitOf({ values }) {
-  return values.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 1e-9);
+  return values.reduce(
+    (most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most),
+    1e-9,
+  );
 }
 
 /** A matrix as a picture with one pixel a number; −∞ is transparent. */
@@ -43,7 +52,9 @@ export function paintSheet(context, matrix, scale, theme, left, top, width, heig
   const small = document.createElement("canvas");
   [small.width, small.height] = [matrix.cols, matrix.rows];
   const pixels = pixelsOf(matrix, scale, limitOf(matrix), theme);
-  small.getContext("2d").putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), matrix.cols, matrix.rows), 0, 0);
+  small
+    .getContext("2d")
+    .putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), matrix.cols, matrix.rows), 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(small, left, top, width, height);
 }
@@ -81,7 +92,7 @@ export function colourSheet(parent, { label, onPoint, onChoose }) {
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !shown) return;
     const to = moveInTable(at, shown.layout.rows, shown.layout.cols, event.key);
-    if (to) onPoint(at = to);
+    if (to) onPoint((at = to));
     else if (event.key === "Enter" || event.key === " ") onChoose(at);
     else return;
     event.preventDefault();
@@ -97,17 +108,26 @@ export function colourSheet(parent, { label, onPoint, onChoose }) {
     paintSheet(context, matrix, scale, theme, left, top, cols * cellWidth, rows * rowHeight);
     if (next.seam) {
       context.fillStyle = theme.background; // between the heads
-      for (let col = next.seam; col < cols; col += next.seam) context.fillRect(left + col * cellWidth - 1, top, 2, rows * rowHeight);
+      for (let col = next.seam; col < cols; col += next.seam)
+        context.fillRect(left + col * cellWidth - 1, top, 2, rows * rowHeight);
     }
     const text = { font: `12px ${theme.family}`, colour: theme.muted };
     const fit = (name, room) => elide(visible(String(name)), room, (part) => theme.measure(part, 12, false));
     if (rowNames && left) {
       rowNames.forEach((name, row) =>
-        write(context, fit(name, left - 10), left - 8, top + (row + 0.5) * rowHeight, { ...text, align: "right" }));
+        write(context, fit(name, left - 10), left - 8, top + (row + 0.5) * rowHeight, {
+          ...text,
+          align: "right",
+        }),
+      );
     }
     if (colNames && top) {
       colNames.forEach((name, col) =>
-        write(context, fit(name, cellWidth - 4), left + (col + 0.5) * cellWidth, top / 2, { ...text, align: "center" }));
+        write(context, fit(name, cellWidth - 4), left + (col + 0.5) * cellWidth, top / 2, {
+          ...text,
+          align: "center",
+        }),
+      );
     }
     for (const { row, col, role } of marks) {
       const [x, wide] = col === null ? [left, cols * cellWidth] : [left + col * cellWidth, cellWidth];

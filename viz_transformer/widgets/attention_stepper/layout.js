@@ -8,8 +8,11 @@ const MOST_CELL = 84;
 const LEAST_CELL = 33; // of a number
 
 const PRODUCT_STEPS = {
-  q: ["x", "w_q", "b_q", "q"], k: ["seen", "w_k", "b_k", "k"], v: ["seen", "w_v", "b_v", "v"],
-  scores: ["q", "k_t", null, "scores"], output: ["weights", "v", null, "output"],
+  q: ["x", "w_q", "b_q", "q"],
+  k: ["seen", "w_k", "b_k", "k"],
+  v: ["seen", "w_v", "b_v", "v"],
+  scores: ["q", "k_t", null, "scores"],
+  output: ["weights", "v", null, "output"],
   result: ["concat", "w_o", "b_o", "result"],
 };
 
@@ -78,9 +81,14 @@ export function productSizes(a, b, { width, namesA, names, small, perWord = null
   const numberA = small ? (perWord === "a" ? 100 : 76) : wide ? 52 : 44;
   const cellA = inNumbers(a, "a") ? numberA : Math.max(1, Math.min(12, (wide ? 210 : 120) / a.cols));
   const room = width - namesA - a.cols * cellA - names - 40;
-  if (perWord === "b") return { cellA, cell: cellWidth(room, b.cols, { least: 47, most: small ? 104 : undefined }), fits: true };
+  if (perWord === "b")
+    return { cellA, cell: cellWidth(room, b.cols, { least: 47, most: small ? 104 : undefined }), fits: true };
   const fits = b.cols <= MOST_NUMBERS.cols && room / b.cols >= LEAST_CELL;
-  return { cellA, cell: cellWidth(room, b.cols, { least: fits ? LEAST_CELL : 3, most: small ? 104 : undefined }), fits };
+  return {
+    cellA,
+    cell: cellWidth(room, b.cols, { least: fits ? LEAST_CELL : 3, most: small ? 104 : undefined }),
+    fits,
+  };
 }
 
 /** The width of each of `cols` cells in some room. */

@@ -29,8 +29,14 @@ export function titleOf(step) {
 
 /** The layer in words. */
 export function layerName({ kind, layer, heads, text }, head) {
-  const name = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" }[kind];
-  return heads === 1 && text === "thinking machines" ? "Self-attention of two words" : `${name} · layer ${layer} · head ${head}`;
+  const name = {
+    encoder: "Encoder self-attention",
+    decoder: "Decoder self-attention",
+    cross: "Cross-attention",
+  }[kind];
+  return heads === 1 && text === "thinking machines"
+    ? "Self-attention of two words"
+    : `${name} · layer ${layer} · head ${head}`;
 }
 
 function counted(count, one, many = `${one}s`) {
@@ -49,7 +55,9 @@ export function sentenceOf(layer, worked, chosen, step) {
   const none = worked.sum === 0;
   switch (step) {
     case "x": {
-      const reads = layer.reads ? `Having read ${quoted(layer.reads[query])}, it is about to write ${word}. ` : "";
+      const reads = layer.reads
+        ? `Having read ${quoted(layer.reads[query])}, it is about to write ${word}. `
+        : "";
       const others = layer.memory
         ? `It will look at the ${counted(keys.length, "vector")} that the encoder made of the source.`
         : `The row of ${looks} is the one that looks.`;
@@ -67,8 +75,12 @@ export function sentenceOf(layer, worked, chosen, step) {
     }
     case "scaled": {
       if (worked.divisor === 1) return "Not divided: the scores go on as they are.";
-      const by = [chosen.scale ? `√${width} = ${inDigits(Math.sqrt(width))}` : "",
-        chosen.temperature === 1 ? "" : `the temperature ${inDigits(chosen.temperature)}`].filter(Boolean).join(" and by ");
+      const by = [
+        chosen.scale ? `√${width} = ${inDigits(Math.sqrt(width))}` : "",
+        chosen.temperature === 1 ? "" : `the temperature ${inDigits(chosen.temperature)}`,
+      ]
+        .filter(Boolean)
+        .join(" and by ");
       const [top, value] = best("scaled");
       return `All scores are divided by ${by}. Their order stays; the largest, of ${top}, is now ${value}.`;
     }
@@ -77,8 +89,10 @@ export function sentenceOf(layer, worked, chosen, step) {
       const barred = worked.allowed.values.filter((open) => !open).length;
       if (!barred) return `${word} may look at every word here, so no score changes.`;
       if (barred === keys.length) return `${word} may look at no word: every score becomes −∞.`;
-      return `${word} may not look at ${counted(barred, "word")}${layer.kind === "decoder" ? " that would come later" : ""}: `
-        + `${barred === 1 ? "its score becomes" : "their scores become"} −∞.`;
+      return (
+        `${word} may not look at ${counted(barred, "word")}${layer.kind === "decoder" ? " that would come later" : ""}: ` +
+        `${barred === 1 ? "its score becomes" : "their scores become"} −∞.`
+      );
     }
     case "weights": {
       if (none) return "No word may be looked at, so all weights are 0.";
@@ -93,8 +107,8 @@ export function sentenceOf(layer, worked, chosen, step) {
     case "concat":
       return layer.heads === 1
         ? "There is one head, so its output goes on alone."
-        : `The outputs of all ${layer.heads} heads stand side by side, ${layer.heads} × ${width} = ${layer.heads * width} numbers. `
-          + `Those of head ${head} are numbers ${head * width} to ${head * width + width - 1}.`;
+        : `The outputs of all ${layer.heads} heads stand side by side, ${layer.heads} × ${width} = ${layer.heads * width} numbers. ` +
+            `Those of head ${head} are numbers ${head * width} to ${head * width + width - 1}.`;
     default:
       return `W_O mixes the heads: ${layer.heads * width} numbers become the ${layer.d_out} that this attention has to say about ${looks}.`;
   }
@@ -108,17 +122,27 @@ export function meaningOf(layer, chosen, { name, row, col }) {
     x: `number ${col} of the vector of ${word}`,
     all: `number ${col} of the vector of ${quoted(layer.queries[row] ?? "")}`,
     seen: `number ${col} of the vector of ${key}`,
-    w_q: "a number of W_Q, the same for every word", w_k: "a number of W_K, the same for every word",
-    w_v: "a number of W_V, the same for every word", w_o: "a number of W_O, the same for every word",
-    b_q: "a bias, added to every query", b_k: "a bias, added to every key", b_v: "a bias, added to every value",
+    w_q: "a number of W_Q, the same for every word",
+    w_k: "a number of W_K, the same for every word",
+    w_v: "a number of W_V, the same for every word",
+    w_o: "a number of W_O, the same for every word",
+    b_q: "a bias, added to every query",
+    b_k: "a bias, added to every key",
+    b_v: "a bias, added to every value",
     b_o: "a bias, added to every result",
-    q: `number ${col} of the query of ${word}`, k: `number ${col} of the key of ${key}`,
-    k_t: `number ${row} of the key of ${key}`, v: `number ${col} of the value of ${key}`,
-    scores: `the score of ${word} with ${key}`, scaled: `the divided score of ${word} with ${key}`,
-    allowed: `whether ${word} may look at ${key}`, masked: `the score of ${word} with ${key}, behind the mask`,
+    q: `number ${col} of the query of ${word}`,
+    k: `number ${col} of the key of ${key}`,
+    k_t: `number ${row} of the key of ${key}`,
+    v: `number ${col} of the value of ${key}`,
+    scores: `the score of ${word} with ${key}`,
+    scaled: `the divided score of ${word} with ${key}`,
+    allowed: `whether ${word} may look at ${key}`,
+    masked: `the score of ${word} with ${key}, behind the mask`,
     exponentials: `e to the score of ${key}, less the largest`,
-    weights: `how much ${word} looks at ${key}`, output: `number ${col} of the output of head ${chosen.head}`,
-    heads: `number ${col} of the output of head ${row}`, concat: `number ${col} of all heads' outputs`,
+    weights: `how much ${word} looks at ${key}`,
+    output: `number ${col} of the output of head ${chosen.head}`,
+    heads: `number ${col} of the output of head ${row}`,
+    concat: `number ${col} of all heads' outputs`,
     result: `number ${col} of the result`,
   }[name];
 }

@@ -7,12 +7,32 @@ import { element } from "../base/js/controls.js";
 import { numberTable } from "../base/js/number_table.js";
 import { inDigits, sourcesOf } from "./derivation.js";
 import { colourSheet, limitOf, sheetLayout } from "./large_matrix.js";
-import { cellWidth, digitsIn, inNumbers, isSmall, planOf, productSizes, sheetRow, STEPPER_ROW } from "./layout.js";
+import {
+  cellWidth,
+  digitsIn,
+  inNumbers,
+  isSmall,
+  planOf,
+  productSizes,
+  sheetRow,
+  STEPPER_ROW,
+} from "./layout.js";
 import { visible } from "../base/js/text.js";
 
 const SYMBOLS = {
-  all: "x", w_q: "W_Q", w_k: "W_K", w_v: "W_V", w_o: "W_O", b_q: "b_Q", b_k: "b_K", b_v: "b_V", b_o: "b_O",
-  k_t: "kᵀ", allowed: "mask", exponentials: "e", heads: "outputs",
+  all: "x",
+  w_q: "W_Q",
+  w_k: "W_K",
+  w_v: "W_V",
+  w_o: "W_O",
+  b_q: "b_Q",
+  b_k: "b_K",
+  b_v: "b_V",
+  b_o: "b_O",
+  k_t: "kᵀ",
+  allowed: "mask",
+  exponentials: "e",
+  heads: "outputs",
 };
 const PER_KEY = ["scores", "scaled", "allowed", "masked", "exponentials", "weights"];
 
@@ -20,14 +40,15 @@ const SIGNED_ROWS = ["scores", "scaled", "masked"];
 
 /** A matrix's symbol. */
 export function symbolOf(layer, name) {
-  return name === "seen" ? (layer.memory ? "memory" : "x") : SYMBOLS[name] ?? name;
+  return name === "seen" ? (layer.memory ? "memory" : "x") : (SYMBOLS[name] ?? name);
 }
 
 /** The names of a matrix's rows; null where a row is only a number. */
 function rowNamesOf(layer, worked, { query }, name) {
   if (name === "exponentials") return [worked.sum ? `e^(score − ${inDigits(worked.top)})` : "e^score"];
   if (name === "allowed") return ["may look?"];
-  if (name === "all") return layer.queries.map((word, i) => (layer.reads ? `${layer.reads[i]} → ${word}` : word));
+  if (name === "all")
+    return layer.queries.map((word, i) => (layer.reads ? `${layer.reads[i]} → ${word}` : word));
   if (["seen", "k", "v"].includes(name)) return layer.keys;
   if (name === "x") return [layer.queries[query]];
   if (name === "heads") return Array.from({ length: layer.heads }, (_, head) => `head ${head}`);
@@ -47,7 +68,9 @@ export function marksOf(layer, worked, cell, name) {
 
 /** A mark's role at a cell, the strongest first: the number itself, then its terms. */
 export function roleAt(marks, row, col) {
-  const here = marks.filter((mark) => (mark.row ?? row) === row && (mark.col ?? col) === col).map(({ role }) => role);
+  const here = marks
+    .filter((mark) => (mark.row ?? row) === row && (mark.col ?? col) === col)
+    .map(({ role }) => role);
   return ["is", "a", "b"].find((role) => here.includes(role)) ?? null;
 }
 
@@ -70,7 +93,14 @@ export function openStage(parent, { onPoint, onChoose }) {
       onChoose: (cell) => onChoose({ name, ...cell }),
     };
     const numbers = inNumbers(matrix, part) && fits;
-    panels.push({ name, part, panel, caption, numbers, picture: numbers ? numberTable(panel, hear) : colourSheet(panel, hear) });
+    panels.push({
+      name,
+      part,
+      panel,
+      caption,
+      numbers,
+      picture: numbers ? numberTable(panel, hear) : colourSheet(panel, hear),
+    });
   }
 
   function build(state, fits) {
@@ -99,14 +129,16 @@ export function openStage(parent, { onPoint, onChoose }) {
     const perKey = PER_KEY.includes(plan.rows?.[0]);
     const large = small || (perKey && width - 190 >= 70 * layer.keys.length);
     const nameWidth = (some) => {
-      const widths = some.flatMap((name) => rowNamesOf(layer, worked, chosen, name) ?? [symbolOf(layer, name)])
+      const widths = some
+        .flatMap((name) => rowNamesOf(layer, worked, chosen, name) ?? [symbolOf(layer, name)])
         .map((word) => theme.measure(visible(word).slice(0, 40), large ? 17 : 13, false));
       return Math.min(large ? 190 : 150, Math.max(40, Math.ceil(Math.max(...widths)) + 20));
     };
     if (!plan.c) {
       const names = nameWidth(plan.rows);
       const room = width - names - 20;
-      const cellOf = (name) => cellWidth(room, worked[name].cols, { least: perKey ? 47 : 1, most: large ? 110 : undefined });
+      const cellOf = (name) =>
+        cellWidth(room, worked[name].cols, { least: perKey ? 47 : 1, most: large ? 110 : undefined });
       const fits = perKey || cellOf(plan.rows[0]) >= 33;
       return { names, cellOf, large, fits, rowB: STEPPER_ROW, rowC: STEPPER_ROW };
     }
@@ -116,7 +148,15 @@ export function openStage(parent, { onPoint, onChoose }) {
     const { cell, cellA, fits } = productSizes(a, b, { width, namesA, names, small, perWord });
     const rowC = inNumbers(c, "c") && fits ? STEPPER_ROW : sheetRow(c.rows, 200);
     const cellOf = (_, part) => (part === "a" ? cellA : cell);
-    return { names, namesA, cellOf, fits, large: small, rowC, rowB: sheetRow(b.rows, c.rows > 6 ? 80 : c.rows > 4 ? 110 : 170) };
+    return {
+      names,
+      namesA,
+      cellOf,
+      fits,
+      large: small,
+      rowC,
+      rowB: sheetRow(b.rows, c.rows > 6 ? 80 : c.rows > 4 ? 110 : 170),
+    };
   }
 
   function fill(panel, state, sizes, theme) {
@@ -125,7 +165,8 @@ export function openStage(parent, { onPoint, onChoose }) {
     const matrix = worked[name];
     const marks = marksOf(layer, worked, cell, name);
     if (name === "all" && cell.name === "all") marks.push({ row: chosen.query, col: null, role: "a" });
-    const scale = name === "weights" || name === "exponentials" ? "weight" : name === "allowed" ? "plain" : "signed";
+    const scale =
+      name === "weights" || name === "exponentials" ? "weight" : name === "allowed" ? "plain" : "signed";
     const named = rowNamesOf(layer, worked, chosen, name);
     const wordNames = colNamesOf(layer, name);
     const colNames = wordNames ?? indices(matrix.cols);
@@ -136,43 +177,71 @@ export function openStage(parent, { onPoint, onChoose }) {
     panel.caption.textContent = `${symbolOf(layer, name)} · ${matrix.rows} × ${matrix.cols}`;
     if (numbers) {
       // Rows beneath each other share their colours, so that what shrinks is seen to shrink.
-      const together = part === "row" && scale === "signed" ? panels.map((each) => each.name).filter((each) => SIGNED_ROWS.includes(each)) : [name];
+      const together =
+        part === "row" && scale === "signed"
+          ? panels.map((each) => each.name).filter((each) => SIGNED_ROWS.includes(each))
+          : [name];
       const limit = Math.max(...together.map((each) => limitOf(worked[each])));
       panel.panel.toggleAttribute("data-large", sizes.large);
       panel.panel.toggleAttribute("data-narrow", wide < 46);
       panel.panel.style.setProperty("--vt-row", sizes.large ? "40px" : "");
       panel.panel.style.setProperty("--vt-names", `${names}px`);
       panel.panel.style.setProperty("--vt-cell", `${wide - 1}px`);
-      const values = indices(matrix.rows).map((_, row) => matrix.values.slice(row * matrix.cols, (row + 1) * matrix.cols));
-      picture.set({
-        values, scale, limit, colNames, digits: name === "allowed" ? 0 : digitsIn(wide, limit),
-        rowNames: named ?? (single ? [symbolOf(layer, name)] : indices(matrix.rows)),
-        masked: values.map((row) => Array.from(row, (value) => value === -Infinity)),
-        marked: (row, col) => {
-          const role = roleAt(marks, row, col);
-          return role ? `vt-mark-${role}` : "";
+      const values = indices(matrix.rows).map((_, row) =>
+        matrix.values.slice(row * matrix.cols, (row + 1) * matrix.cols),
+      );
+      picture.set(
+        {
+          values,
+          scale,
+          limit,
+          colNames,
+          digits: name === "allowed" ? 0 : digitsIn(wide, limit),
+          rowNames: named ?? (single ? [symbolOf(layer, name)] : indices(matrix.rows)),
+          masked: values.map((row) => Array.from(row, (value) => value === -Infinity)),
+          marked: (row, col) => {
+            const role = roleAt(marks, row, col);
+            return role ? `vt-mark-${role}` : "";
+          },
         },
-      }, theme);
+        theme,
+      );
       return;
     }
     const rowHeight = part === "bias" ? STEPPER_ROW : part === "b" ? sizes.rowB : sizes.rowC;
     const headed = part === "b" && (wordNames || wide >= 22);
-    picture.set({
-      matrix, scale, marks,
-      colNames: headed ? colNames : null,
-      rowNames: rowHeight >= 12 ? named ?? (single ? [symbolOf(layer, name)] : null) : null,
-      seam: name === "concat" ? layer.d_head : 0,
-      layout: sheetLayout({
-        rows: matrix.rows, cols: matrix.cols, cellWidth: wide, rowHeight, names, headed: Boolean(headed),
-      }),
-    }, theme);
+    picture.set(
+      {
+        matrix,
+        scale,
+        marks,
+        colNames: headed ? colNames : null,
+        rowNames: rowHeight >= 12 ? (named ?? (single ? [symbolOf(layer, name)] : null)) : null,
+        seam: name === "concat" ? layer.d_head : 0,
+        layout: sheetLayout({
+          rows: matrix.rows,
+          cols: matrix.cols,
+          cellWidth: wide,
+          rowHeight,
+          names,
+          headed: Boolean(headed),
+        }),
+      },
+      theme,
+    );
   }
 
   function draw(state, width, theme) {
     const { layer, worked, step } = state;
     const sizes = sizesOf(state, width, theme);
-    const wanted = [step, ...["x", "seen", "q", "k"].map((name) => `${worked[name].rows}×${worked[name].cols}`),
-      Boolean(layer.memory), Boolean(layer.b_q), layer.heads, sizes.fits].join();
+    const wanted = [
+      step,
+      ...["x", "seen", "q", "k"].map((name) => `${worked[name].rows}×${worked[name].cols}`),
+      Boolean(layer.memory),
+      Boolean(layer.b_q),
+      layer.heads,
+      sizes.fits,
+    ].join();
     if (wanted !== built) {
       built = wanted;
       build(state, sizes.fits);
@@ -199,9 +268,15 @@ function equation(node, { layer, worked, chosen, step }) {
   } else if (step === "scaled") {
     parts.push(["is", "scaled"], ["op", " = "], ["a", "scores"]);
     if (chosen.scale) parts.push(["op", " ÷ "], ["b", `√${layer.d_head}`]);
-    if (chosen.temperature !== 1) parts.push(["op", " ÷ "], ["b", `temperature ${chosen.temperature.toFixed(1)}`]);
+    if (chosen.temperature !== 1)
+      parts.push(["op", " ÷ "], ["b", `temperature ${chosen.temperature.toFixed(1)}`]);
   } else if (step === "masked") {
-    parts.push(["is", "masked"], ["op", " = "], ["a", "scaled"], ["op", chosen.mask ? ", and −∞ where the mask is 0" : ", unchanged"]);
+    parts.push(
+      ["is", "masked"],
+      ["op", " = "],
+      ["a", "scaled"],
+      ["op", chosen.mask ? ", and −∞ where the mask is 0" : ", unchanged"],
+    );
   } else if (step === "weights") {
     parts.push(["is", "weights"], ["op", " = "], ["a", "e to the score"], ["op", " ÷ "], ["b", "their sum"]);
     if (worked.sum) parts.push(["op", ` ${worked.sum.toFixed(2)}`]);
@@ -212,10 +287,12 @@ function equation(node, { layer, worked, chosen, step }) {
   if (node.dataset.told === text) return;
   node.dataset.told = text;
   node.hidden = !parts.length;
-  node.replaceChildren(...parts.map(([kind, each]) => {
-    const span = document.createElement("span");
-    span.className = `vt-term-${kind}`;
-    span.textContent = each;
-    return span;
-  }));
+  node.replaceChildren(
+    ...parts.map(([kind, each]) => {
+      const span = document.createElement("span");
+      span.className = `vt-term-${kind}`;
+      span.textContent = each;
+      return span;
+    }),
+  );
 }

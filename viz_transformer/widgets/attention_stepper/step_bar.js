@@ -48,7 +48,10 @@ export function stepBar(parent, onStep) {
     node.replaceChildren();
     tabs = steps.map((step, index) => {
       const tab = element(node, "button", "vt-step", {
-        type: "button", role: "tab", "aria-label": `${signOf(step)}, step ${index + 1}: ${titleOf(step)}`, "data-lm-suppress-shortcuts": "true",
+        type: "button",
+        role: "tab",
+        "aria-label": `${signOf(step)}, step ${index + 1}: ${titleOf(step)}`,
+        "data-lm-suppress-shortcuts": "true",
       });
       tab.addEventListener("click", () => onStep(index));
       const sign = element(tab, "span", "vt-sign");
@@ -81,9 +84,15 @@ export function stepBar(parent, onStep) {
         if (!place) continue;
         const [wide, high] = [width / matrix.cols, HEIGHT / matrix.rows];
         // Around the numbers, not over them: a row may be four pixels high.
-        outline(context, place.col === null ? 0 : place.col * wide - 1, place.row === null ? 0 : place.row * high - 1,
-          place.col === null ? width : wide + 2, place.row === null ? HEIGHT : high + 2,
-          markColour(mark.role, theme), 1.5);
+        outline(
+          context,
+          place.col === null ? 0 : place.col * wide - 1,
+          place.row === null ? 0 : place.row * high - 1,
+          place.col === null ? width : wide + 2,
+          place.row === null ? HEIGHT : high + 2,
+          markColour(mark.role, theme),
+          1.5,
+        );
       }
     });
   }

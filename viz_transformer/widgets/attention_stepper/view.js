@@ -14,16 +14,35 @@ import { openStage } from "./stage.js";
 import { layerName, meaningOf, sentenceOf, titleOf } from "./narration.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 
-const TRAITS = ["data", "places", "step", "head", "query", "key", "column", "scale", "mask", "temperature", "text", "kind", "layer"];
+const TRAITS = [
+  "data",
+  "places",
+  "step",
+  "head",
+  "query",
+  "key",
+  "column",
+  "scale",
+  "mask",
+  "temperature",
+  "text",
+  "kind",
+  "layer",
+];
 const KINDS = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
 
 /** The choices made to fit a layer, as Python's own fitting does. */
 export function fitChosen(layer, { step, head, query, key, column, scale, mask, temperature }) {
   const inside = (index, count) => Math.min(Math.max(index ?? 0, 0), count - 1);
   return {
-    step: inside(step, layer.steps.length), head: inside(head, layer.heads), query: inside(query, layer.queries.length),
+    step: inside(step, layer.steps.length),
+    head: inside(head, layer.heads),
+    query: inside(query, layer.queries.length),
     key: key === null || key >= layer.keys.length ? null : key,
-    column, scale, mask, temperature,
+    column,
+    scale,
+    mask,
+    temperature,
   };
 }
 
@@ -34,10 +53,25 @@ export function exactly(value) {
 
 export function render({ model, el }) {
   const kernel = openKernel(model);
-  const view = openView({ model, el, name: "stepper", label: "Attention, step by step", traits: TRAITS, draw });
+  const view = openView({
+    model,
+    el,
+    name: "stepper",
+    label: "Attention, step by step",
+    traits: TRAITS,
+    draw,
+  });
   const { root } = view;
   const second = element(root, "span", "vt-term-b", { hidden: "" }); // its colour, as the canvas needs it
-  let [carried, unpacked, worked, workedFor, pointed, whole, followed] = [null, null, null, "", null, false, ""];
+  let [carried, unpacked, worked, workedFor, pointed, whole, followed] = [
+    null,
+    null,
+    null,
+    "",
+    null,
+    false,
+    "",
+  ];
   let missed = "";
 
   const top = element(root, "div", "vt-controls vt-top");
@@ -45,7 +79,11 @@ export function render({ model, el }) {
   const placeBox = element(top, "div");
   const headBox = element(top, "div");
   const asking = element(root, "form", "vt-controls vt-asking");
-  const field = element(asking, "input", "vt-field", { type: "text", "aria-label": "Sentence", "data-lm-suppress-shortcuts": "true" });
+  const field = element(asking, "input", "vt-field", {
+    type: "text",
+    "aria-label": "Sentence",
+    "data-lm-suppress-shortcuts": "true",
+  });
   const show = button(asking, "Show", () => {});
   show.type = "submit";
   const controls = element(root, "div", "vt-controls vt-switches");
@@ -53,10 +91,15 @@ export function render({ model, el }) {
   problem.hidden = true;
   const scale = toggle(controls, "÷ √d_k", (on) => view.set({ scale: on }));
   const mask = toggle(controls, "mask", (on) => view.set({ mask: on }));
-  const warmth = slider(controls, { label: "temperature", min: 0.1, max: 5, step: 0.1, digits: 1 }, (value) => view.set({ temperature: value }));
+  const warmth = slider(controls, { label: "temperature", min: 0.1, max: 5, step: 0.1, digits: 1 }, (value) =>
+    view.set({ temperature: value }),
+  );
   const looking = element(root, "div", "vt-looking");
   element(looking, "span").textContent = "Who looks:";
-  const words = tokenStrip(looking, { label: "The word that looks", onChoose: (query) => view.set({ query }) });
+  const words = tokenStrip(looking, {
+    label: "The word that looks",
+    onChoose: (query) => view.set({ query }),
+  });
   const bar = stepBar(root, goTo);
   const told = element(root, "div", "vt-told");
   const back = button(told, "← Back", () => goTo(model.get("step") - 1));
@@ -66,7 +109,11 @@ export function render({ model, el }) {
   next.classList.add("vt-next");
   const stage = openStage(root, { onPoint: point, onChoose: choose });
   const readout = element(root, "div", "vt-readout", { "aria-live": "polite" });
-  const [meaning, formula, code] = [element(readout, "div", "vt-meaning"), element(readout, "div", "vt-formula"), element(readout, "pre", "vt-code")];
+  const [meaning, formula, code] = [
+    element(readout, "div", "vt-meaning"),
+    element(readout, "div", "vt-formula"),
+    element(readout, "pre", "vt-code"),
+  ];
   element(readout, "div", "vt-hint").textContent =
     "Point at any number to see where it comes from. Click one to follow it; one that an earlier step made leads there.";
 
@@ -75,7 +122,9 @@ export function render({ model, el }) {
     askFor({ text: field.value });
   });
   view.listen(field, "keydown", (event) => event.stopPropagation());
-  view.listen(field, "input", () => { problem.hidden = true; });
+  view.listen(field, "input", () => {
+    problem.hidden = true;
+  });
   view.listen(formula, "click", (event) => {
     if (!event.target.closest(".vt-more")) return;
     whole = !whole;
@@ -109,14 +158,18 @@ export function render({ model, el }) {
   /** Ask for another sentence, kind or layer. */
   function askFor(change) {
     const place = { text: model.get("text"), kind: model.get("kind"), layer: model.get("layer"), ...change };
-    kernel.latest(place, (reply) => {
-      problem.hidden = true;
-      carried = reply;
-      view.set(place);
-    }, (error) => {
-      problem.textContent = error.message;
-      problem.hidden = false;
-    });
+    kernel.latest(
+      place,
+      (reply) => {
+        problem.hidden = true;
+        carried = reply;
+        view.set(place);
+      },
+      (error) => {
+        problem.textContent = error.message;
+        problem.hidden = false;
+      },
+    );
   }
 
   function layerNow() {
@@ -132,7 +185,10 @@ export function render({ model, el }) {
   }
 
   function chosenNow(layer) {
-    return fitChosen(layer, Object.fromEntries(TRAITS.slice(2, 10).map((name) => [name, model.get(name) ?? null])));
+    return fitChosen(
+      layer,
+      Object.fromEntries(TRAITS.slice(2, 10).map((name) => [name, model.get(name) ?? null])),
+    );
   }
 
   function draw({ theme, width }) {
@@ -141,7 +197,16 @@ export function render({ model, el }) {
     const chosen = chosenNow(layer);
     const { head, query } = chosen;
     const step = layer.steps[chosen.step];
-    const wanted = JSON.stringify([layer.text, layer.kind, layer.layer, head, query, chosen.scale, chosen.mask, chosen.temperature]);
+    const wanted = JSON.stringify([
+      layer.text,
+      layer.kind,
+      layer.layer,
+      head,
+      query,
+      chosen.scale,
+      chosen.mask,
+      chosen.temperature,
+    ]);
     if (wanted !== workedFor || worked.layer !== layer) {
       [worked, workedFor] = [workThrough(layer, chosen), wanted];
       worked.layer = layer;
@@ -149,7 +214,11 @@ export function render({ model, el }) {
     const best = largest(worked.weights.values);
     const now = `${step} ${wanted}`;
     if (now !== followed) [followed, pointed, whole] = [now, null, false];
-    const inside = pointed && worked[pointed.name] && pointed.row < worked[pointed.name].rows && pointed.col < worked[pointed.name].cols;
+    const inside =
+      pointed &&
+      worked[pointed.name] &&
+      pointed.row < worked[pointed.name].rows &&
+      pointed.col < worked[pointed.name].cols;
     const cell = inside ? pointed : followedCell(layer, worked, chosen, step, best);
     const state = { layer, worked, chosen, step, cell, index: chosen.step };
     setControls(layer, chosen);
@@ -172,13 +241,23 @@ export function render({ model, el }) {
     asking.hidden = !places.length;
     title.classList.toggle("vt-unseen", places.length > 0); // the menus beside it say the same
     if (document.activeElement !== field) field.value = layer.text;
-    menu(placeBox, "attention", places.map(([kind, index]) => [`${kind} ${index}`, `${KINDS[kind]}, layer ${index}`]),
-      `${layer.kind} ${layer.layer}`, (value) => {
+    menu(
+      placeBox,
+      "attention",
+      places.map(([kind, index]) => [`${kind} ${index}`, `${KINDS[kind]}, layer ${index}`]),
+      `${layer.kind} ${layer.layer}`,
+      (value) => {
         const [kind, index] = value.split(" ");
         askFor({ kind, layer: Number(index) });
-      });
-    menu(headBox, "head", layer.heads > 1 ? Array.from({ length: layer.heads }, (_, i) => [String(i), String(i)]) : [],
-      String(head), (value) => view.set({ head: Number(value) }));
+      },
+    );
+    menu(
+      headBox,
+      "head",
+      layer.heads > 1 ? Array.from({ length: layer.heads }, (_, i) => [String(i), String(i)]) : [],
+      String(head),
+      (value) => view.set({ head: Number(value) }),
+    );
     scale.set(scaled);
     mask.set(masked);
     mask.node.hidden = !layer.steps.includes("masked");
@@ -194,12 +273,14 @@ export function render({ model, el }) {
     const place = placeOf(layer, chosen, cell);
     tell(readout, () => {
       meaning.textContent = `${place} is ${meaningOf(layer, chosen, cell)}:`;
-      formula.replaceChildren(...parts.map(([kind, text]) => {
-        const span = document.createElement(kind === "more" ? "button" : "span");
-        span.className = kind === "more" ? "vt-more" : `vt-term-${kind}`;
-        span.textContent = text;
-        return span;
-      }));
+      formula.replaceChildren(
+        ...parts.map(([kind, text]) => {
+          const span = document.createElement(kind === "more" ? "button" : "span");
+          span.className = kind === "more" ? "vt-more" : `vt-term-${kind}`;
+          span.textContent = text;
+          return span;
+        }),
+      );
       if (whole) {
         const fewer = element(formula, "button", "vt-more");
         fewer.textContent = "fewer terms";

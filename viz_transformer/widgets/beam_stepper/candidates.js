@@ -14,7 +14,8 @@ export const FATES = {
 
 /** What is asked for; only what matters to the method, so that equal requests are equal. */
 export function searchRequest(get) {
-  const names = get("method") === "sample" ? ["temperature", "top_k", "top_p", "seed"] : ["beam_width", "length_penalty"];
+  const names =
+    get("method") === "sample" ? ["temperature", "top_k", "top_p", "seed"] : ["beam_width", "length_penalty"];
   const request = { text: get("sentence"), method: get("method") };
   for (const name of names) request[name] = get(name) ?? null;
   if (get("checkpoints")?.length) request.checkpoint = get("checkpoint");
@@ -39,15 +40,19 @@ export function beamTexts(steps) {
 /** In which row of its column each candidate stands: kept ones first, forbidden ones last. */
 export function beamRows(step) {
   const below = { kept: 0, finished: 1, pruned: 1, forbidden: 2 };
-  const order = step.map((_, index) => index).sort((a, b) => below[step[a].status] - below[step[b].status] || a - b);
+  const order = step
+    .map((_, index) => index)
+    .sort((a, b) => below[step[a].status] - below[step[b].status] || a - b);
   const rows = new Array(step.length);
-  order.forEach((index, row) => { rows[index] = row; });
+  order.forEach((index, row) => {
+    rows[index] = row;
+  });
   return rows;
 }
 
 /** Which candidate of the step before one continues, or null in the first step. */
 export function parentOf(steps, step, index) {
-  return step ? keptIn(steps[step - 1])[steps[step][index].parent] ?? null : null;
+  return step ? (keptIn(steps[step - 1])[steps[step][index].parent] ?? null) : null;
 }
 
 /** The candidate that is shown of a step: the chosen, else the best text's own, else the first. */
@@ -81,8 +86,10 @@ export function nats(value, digits = 3) {
 
 /** A candidate in words: its text, what became of it and why, and what it is worth. */
 export function fateInWords(candidate, text) {
-  return `${quoted(runningText(text))}: ${FATES[candidate.status][1]}, ${visible(candidate.reason)}. ` +
-    `Log-probability ${nats(candidate.log_prob)}, score ${nats(candidate.score)}.`;
+  return (
+    `${quoted(runningText(text))}: ${FATES[candidate.status][1]}, ${visible(candidate.reason)}. ` +
+    `Log-probability ${nats(candidate.log_prob)}, score ${nats(candidate.score)}.`
+  );
 }
 
 /** What the hypothesis of place `parent` looked at in a step: a weight for each key, or null. */
@@ -99,7 +106,10 @@ export function looksOf(reply, step, parent, layer, head) {
   };
   if (head !== null) return of(head);
   const mean = new Float32Array(keys);
-  for (let each = 0; each < heads; each++) of(each).forEach((weight, key) => { mean[key] += weight / heads; });
+  for (let each = 0; each < heads; each++)
+    of(each).forEach((weight, key) => {
+      mean[key] += weight / heads;
+    });
   return mean;
 }
 

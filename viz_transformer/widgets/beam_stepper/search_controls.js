@@ -14,7 +14,10 @@ export function beamBar(parent, { model, view, search }) {
   const form = element(parent, "div", "vt-controls vt-beam-form");
   const fieldLabel = element(form, "label", "vt-field");
   const field = element(fieldLabel, "input", "", {
-    type: "text", "aria-label": "sentence to translate", spellcheck: "false", autocomplete: "off",
+    type: "text",
+    "aria-label": "sentence to translate",
+    spellcheck: "false",
+    autocomplete: "off",
     "data-lm-suppress-shortcuts": "true",
   });
   const go = button(form, "Search", () => search(field.value));
@@ -26,21 +29,64 @@ export function beamBar(parent, { model, view, search }) {
     search(field.value);
   });
   const names = model.get("checkpoints") ?? [];
-  const checkpoint = choice(form, "checkpoint", names.map((name) => [name, name]), (name) => view.set({ checkpoint: name, chosen: null }));
+  const checkpoint = choice(
+    form,
+    "checkpoint",
+    names.map((name) => [name, name]),
+    (name) => view.set({ checkpoint: name, chosen: null }),
+  );
   checkpoint.node.hidden = !names.length;
-  for (const [text, name, way] of [["A−", "A− smaller text", -1], ["A+", "A+ larger text", 1]]) {
-    button(form, text, () => view.set({ text_size: nextSize(model.get("text_size") ?? 1, way) })).setAttribute("aria-label", name);
+  for (const [text, name, way] of [
+    ["A−", "A− smaller text", -1],
+    ["A+", "A+ larger text", 1],
+  ]) {
+    button(form, text, () =>
+      view.set({ text_size: nextSize(model.get("text_size") ?? 1, way) }),
+    ).setAttribute("aria-label", name);
   }
 
   const bar = element(parent, "div", "vt-controls");
-  const change = (name, of = (value) => value) => (value) => view.set({ [name]: of(value), chosen: null });
-  const method = choice(bar, "method", [["beam", "beam search"], ["sample", "sampling"]], change("method"));
-  const width = slider(bar, { label: "beam width", min: 1, max: 10, step: 1, digits: 0 }, change("beam_width"));
-  const penalty = slider(bar, { label: "length penalty", min: 0, max: 2, step: 0.1, digits: 1 }, change("length_penalty"));
-  const temperature = slider(bar, { label: "temperature", min: 0.1, max: 3, step: 0.1, digits: 1 }, change("temperature"));
-  const topK = slider(bar, { label: "top-k", min: 0, max: 20, step: 1, digits: 0 }, change("top_k", (value) => value || null));
-  const topP = slider(bar, { label: "top-p", min: 0.05, max: 1, step: 0.05, digits: 2 }, change("top_p", (value) => (value < 1 ? value : null)));
-  const again = button(bar, "Draw again", () => view.set({ seed: (model.get("seed") ?? 0) + 1, chosen: null }));
+  const change =
+    (name, of = (value) => value) =>
+    (value) =>
+      view.set({ [name]: of(value), chosen: null });
+  const method = choice(
+    bar,
+    "method",
+    [
+      ["beam", "beam search"],
+      ["sample", "sampling"],
+    ],
+    change("method"),
+  );
+  const width = slider(
+    bar,
+    { label: "beam width", min: 1, max: 10, step: 1, digits: 0 },
+    change("beam_width"),
+  );
+  const penalty = slider(
+    bar,
+    { label: "length penalty", min: 0, max: 2, step: 0.1, digits: 1 },
+    change("length_penalty"),
+  );
+  const temperature = slider(
+    bar,
+    { label: "temperature", min: 0.1, max: 3, step: 0.1, digits: 1 },
+    change("temperature"),
+  );
+  const topK = slider(
+    bar,
+    { label: "top-k", min: 0, max: 20, step: 1, digits: 0 },
+    change("top_k", (value) => value || null),
+  );
+  const topP = slider(
+    bar,
+    { label: "top-p", min: 0.05, max: 1, step: 0.05, digits: 2 },
+    change("top_p", (value) => (value < 1 ? value : null)),
+  );
+  const again = button(bar, "Draw again", () =>
+    view.set({ seed: (model.get("seed") ?? 0) + 1, chosen: null }),
+  );
   const seed = element(bar, "span", "vt-seed");
   const ofBeam = [width, penalty].map(({ node }) => node);
   const ofSample = [temperature, topK, topP].map(({ node }) => node).concat(again, seed);
@@ -77,7 +123,9 @@ export function stepBar(parent, onStep) {
   const bar = element(parent, "div", "vt-controls vt-step-bar");
   let [step, count] = [0, 1];
   const back = button(bar, "◀ Back", () => onStep(step - 1));
-  const control = slider(bar, { label: "step", min: 1, max: 1, step: 1, digits: 0 }, (value) => onStep(value - 1));
+  const control = slider(bar, { label: "step", min: 1, max: 1, step: 1, digits: 0 }, (value) =>
+    onStep(value - 1),
+  );
   const next = button(bar, "Next ▶", () => onStep(step + 1));
   const input = control.node.querySelector("input");
 

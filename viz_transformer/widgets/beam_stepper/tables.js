@@ -29,7 +29,12 @@ function fateCell(line, { status, reason, share }) {
  * `onChoose(index)` hears which one the viewer wants.
  */
 export function candidateTable(parent, { onChoose }) {
-  const { box, caption, body } = tableIn(parent, "vt-candidates", ["text so far", "log-probability", "score", "what became of it"]);
+  const { box, caption, body } = tableIn(parent, "vt-candidates", [
+    "text so far",
+    "log-probability",
+    "score",
+    "what became of it",
+  ]);
   let shown = null;
 
   function set({ candidates, texts, step, steps, at, best }) {
@@ -39,7 +44,10 @@ export function candidateTable(parent, { onChoose }) {
       body.replaceChildren();
       candidates.forEach((candidate, index) => {
         const line = element(body, "tr", `vt-${candidate.status}${index === best ? " vt-best" : ""}`);
-        const link = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", { type: "button", "data-lm-suppress-shortcuts": "true" });
+        const link = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", {
+          type: "button",
+          "data-lm-suppress-shortcuts": "true",
+        });
         element(link, "bdi").textContent = runningText(texts[index]);
         link.addEventListener("click", () => onChoose(index));
         element(line, "td").textContent = nats(candidate.log_prob);
@@ -58,7 +66,13 @@ export function candidateTable(parent, { onChoose }) {
 
 /** The bars of the words of a step, before and after what sampling leaves: {node, set}. */
 export function distributionTable(parent) {
-  const { box, caption, body } = tableIn(parent, "vt-distribution", ["next word", "bars", "model's probability", "to draw from", "what became of it"]);
+  const { box, caption, body } = tableIn(parent, "vt-distribution", [
+    "next word",
+    "bars",
+    "model's probability",
+    "to draw from",
+    "what became of it",
+  ]);
   let shown = null;
 
   function set({ candidates, step, steps, settings }) {
@@ -73,7 +87,10 @@ export function distributionTable(parent) {
       const line = element(body, "tr", `vt-${candidate.status}${drawn ? " vt-best" : ""}`);
       element(element(line, "th", "", { scope: "row" }), "bdi").textContent = visible(candidate.token);
       const bars = element(line, "td", "vt-bars");
-      for (const [name, value] of [["vt-before", chance], ["vt-after", share]]) {
+      for (const [name, value] of [
+        ["vt-before", chance],
+        ["vt-after", share],
+      ]) {
         const fill = element(element(bars, "div", `vt-track ${name}`), "div", "vt-fill");
         fill.style.width = `${100 * value}%`;
       }

@@ -16,8 +16,14 @@ export function nodeNumber({ status, log_prob, score }) {
 /** For each step, which candidates are the beginnings of a text, as a set. */
 export function beginningsOf(texts, tokens, end) {
   const whole = [...tokens, end];
-  return texts.map((step, number) => new Set(step.flatMap((text, index) =>
-    (text.length === number + 1 && text.every((token, i) => token === whole[i]) ? [index] : []))));
+  return texts.map(
+    (step, number) =>
+      new Set(
+        step.flatMap((text, index) =>
+          text.length === number + 1 && text.every((token, i) => token === whole[i]) ? [index] : [],
+        ),
+      ),
+  );
 }
 
 /**
@@ -27,7 +33,10 @@ export function beginningsOf(texts, tokens, end) {
  * `onPoint({ step, index } or null)` hear the viewer.
  */
 export function beamTree(parent, { onChoose, onPoint }) {
-  const box = element(parent, "div", "vt-tree", { role: "group", "aria-label": "Tree of the search; arrow keys move along its branches" });
+  const box = element(parent, "div", "vt-tree", {
+    role: "group",
+    "aria-label": "Tree of the search; arrow keys move along its branches",
+  });
   const plane = element(box, "div", "vt-tree-plane");
   let [shown, shownSize, nodes, edges, heads] = [null, null, [], [], []];
   let [at, lastStep, wantsFocus] = [{ step: 0, index: 0 }, -1, false];
@@ -93,7 +102,8 @@ export function beamTree(parent, { onChoose, onPoint }) {
         const half = (fromX + x) / 2;
         edge.setAttribute("d", `M ${fromX} ${fromY} C ${half} ${fromY} ${half} ${y} ${x} ${y}`);
         edge.setAttribute("class", `vt-edge vt-${candidate.status}${isBest ? " vt-best" : ""}`);
-        if (isBest) svg.append(edge); // over the others
+        if (isBest)
+          svg.append(edge); // over the others
         else svg.prepend(edge);
         edges.push([number, edge]);
         return leaf;
@@ -108,13 +118,18 @@ export function beamTree(parent, { onChoose, onPoint }) {
     const fresh = reply !== shown || size !== shownSize;
     if (fresh) build(reply, size);
     [shown, shownSize] = [reply, size];
-    nodes.forEach((column, number) => column.forEach((leaf, i) => {
-      leaf.hidden = number > step;
-      const here = number === step && i === index;
-      leaf.tabIndex = here ? 0 : -1;
-      leaf.setAttribute("aria-pressed", String(here));
-      leaf.classList.toggle("vt-winner", number === told.step && i === reply.steps[told.step][told.index].beaten_by);
-    }));
+    nodes.forEach((column, number) =>
+      column.forEach((leaf, i) => {
+        leaf.hidden = number > step;
+        const here = number === step && i === index;
+        leaf.tabIndex = here ? 0 : -1;
+        leaf.setAttribute("aria-pressed", String(here));
+        leaf.classList.toggle(
+          "vt-winner",
+          number === told.step && i === reply.steps[told.step][told.index].beaten_by,
+        );
+      }),
+    );
     edges.forEach(([number, edge]) => edge.toggleAttribute("hidden", number > step));
     heads.forEach((head, number) => {
       head.hidden = number > step;
@@ -161,5 +176,10 @@ function leafOf(candidate, text, isBest, byGreedy) {
 }
 
 function place(node, left, top, width, height) {
-  Object.assign(node.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
+  Object.assign(node.style, {
+    left: `${left}px`,
+    top: `${top}px`,
+    width: `${width}px`,
+    height: `${height}px`,
+  });
 }

@@ -4,7 +4,19 @@
 // is on its way, or where there is none, the last picture stays, and says what it is a picture of.
 
 import { beamBar, stepBar } from "./search_controls.js";
-import { beamTexts, carriedInWords, fateInWords, filtersInWords, headInWords, keysOf, looksOf, nats, searchRequest, settingsInWords, shownIn } from "./candidates.js";
+import {
+  beamTexts,
+  carriedInWords,
+  fateInWords,
+  filtersInWords,
+  headInWords,
+  keysOf,
+  looksOf,
+  nats,
+  searchRequest,
+  settingsInWords,
+  shownIn,
+} from "./candidates.js";
 import { candidateTable, distributionTable } from "./tables.js";
 import { beamTree } from "./tree.js";
 import { choice, element, markedText } from "../base/js/controls.js";
@@ -15,10 +27,21 @@ import { numberTable } from "../base/js/number_table.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { quoted, visible } from "../base/js/text.js";
 
-const SETTINGS = ["sentence", "checkpoint", "method", "beam_width", "length_penalty", "temperature", "top_k", "top_p", "seed"];
+const SETTINGS = [
+  "sentence",
+  "checkpoint",
+  "method",
+  "beam_width",
+  "length_penalty",
+  "temperature",
+  "top_k",
+  "top_p",
+  "seed",
+];
 const TRAITS = [...SETTINGS, "step", "chosen", "layer", "head", "text_size", "data"];
 const REMEMBERED = 24;
-const LEGEND = "Number: log-probability of the text so far. ■ finished, with its score; ✕ pruned, and dotted the one that took its place; ⊘ forbidden. Thick line: the best text.";
+const LEGEND =
+  "Number: log-probability of the text so far. ■ finished, with its score; ✕ pruned, and dotted the one that took its place; ⊘ forbidden. Thick line: the best text.";
 
 function render({ model, el }) {
   const kernel = openKernel(model);
@@ -29,11 +52,18 @@ function render({ model, el }) {
   const pair = element(root, "div", "vt-translations");
   const lines = [0, 1].map(() => {
     const name = element(pair, "span", "vt-line-name");
-    return { name, text: element(pair, "div", "vt-translation"), score: element(pair, "span", "vt-line-score") };
+    return {
+      name,
+      text: element(pair, "div", "vt-translation"),
+      score: element(pair, "span", "vt-line-score"),
+    };
   });
   const verdict = element(root, "p", "vt-verdict");
   const steps = stepBar(root, (step) => view.set({ step, chosen: null }));
-  const strip = tokenStrip(root, { label: "The text that was drawn; choose a word for its step", onChoose: (step) => view.set({ step, chosen: null }) });
+  const strip = tokenStrip(root, {
+    label: "The text that was drawn; choose a word for its step",
+    onChoose: (step) => view.set({ step, chosen: null }),
+  });
   const tree = beamTree(root, {
     onChoose: ({ step, index }) => view.set({ step, chosen: index }),
     onPoint: (place) => {
@@ -49,7 +79,9 @@ function render({ model, el }) {
   const looksTitle = element(looksHead, "h3", "vt-title");
   let [layers, heads, sizes] = [null, null, ""];
   const weights = numberTable(looks, { label: "Attention of the chosen candidate's writer" });
-  const candidates = candidateTable(root, { onChoose: (index) => view.set({ step: stepNow(), chosen: index }) });
+  const candidates = candidateTable(root, {
+    onChoose: (index) => view.set({ step: stepNow(), chosen: index }),
+  });
   const bars = distributionTable(root);
 
   const given = new Map(); // what was asked → the reply: those that came with the view,
@@ -80,7 +112,12 @@ function render({ model, el }) {
       view.redraw();
     };
     const known = replyTo(canonical(request));
-    (known ? Promise.resolve(known) : kernel.ask(request, () => { if (typed === text) refuse(NO_ANSWER); })).then(
+    (known
+      ? Promise.resolve(known)
+      : kernel.ask(request, () => {
+          if (typed === text) refuse(NO_ANSWER);
+        })
+    ).then(
       ifNewest((reply) => {
         if (!known) keep(request, reply);
         refused = null;
@@ -108,9 +145,13 @@ function render({ model, el }) {
         then(value);
         view.redraw();
       };
-      kernel.latest(request,
+      kernel.latest(
+        request,
         settle((reply) => keep(request, reply)),
-        settle((error) => { failure = { asked, message: error.message }; }));
+        settle((error) => {
+          failure = { asked, message: error.message };
+        }),
+      );
     }
     return Boolean(known);
   }
@@ -121,7 +162,8 @@ function render({ model, el }) {
     const atEnd = shown && (model.get("step") ?? 0) >= shown.steps.length - 1;
     const last = reply.steps.length - 1;
     [shown, pointed] = [reply, null];
-    if ((atEnd || model.get("step") > last) && model.get("step") !== last) view.set({ step: last, chosen: null });
+    if ((atEnd || model.get("step") > last) && model.get("step") !== last)
+      view.set({ step: last, chosen: null });
   }
 
   function draw({ theme, width }) {
@@ -136,7 +178,7 @@ function render({ model, el }) {
     const step = stepNow();
     const own = shown.steps[step];
     const at = shownIn(shown, step, model.get("chosen") ?? null);
-    const texts = shown.texts ??= beamTexts(shown.steps);
+    const texts = (shown.texts ??= beamTexts(shown.steps));
     showPair();
     say(verdict, visible(shown.says));
     say(legend, LEGEND + (shown.greedy ? " g: greedy search writes this too." : ""));
@@ -152,18 +194,33 @@ function render({ model, el }) {
       const told = pointed ?? { step, index: at };
       tree.set({ reply: shown, step, at, size, told });
       say(says, fateInWords(shown.steps[told.step][told.index], texts[told.step][told.index]));
-      candidates.set({ candidates: own, texts: texts[step], step, steps: shown.steps.length, at, best: shown.hypotheses[0]?.path[step] });
+      candidates.set({
+        candidates: own,
+        texts: texts[step],
+        step,
+        steps: shown.steps.length,
+        at,
+        best: shown.hypotheses[0]?.path[step],
+      });
     }
     showLooks(own[at], texts[step][at], step, theme);
   }
 
   function showPair() {
-    const { greedy, hypotheses: [best], sampled, request } = shown;
+    const {
+      greedy,
+      hypotheses: [best],
+      sampled,
+      request,
+    } = shown;
     const [first, second] = [greedy?.tokens ?? [], best.tokens];
     const marks = greedy ? differences(first, second) : [[], second.map(() => false)];
     const width = request.beam_width;
     const name = sampled ? "drawn" : request.method === "beam" ? `beam of ${width}` : "beam search";
-    [["greedy search", first, greedy], [name, second, best]].forEach(([called, tokens, each], which) => {
+    [
+      ["greedy search", first, greedy],
+      [name, second, best],
+    ].forEach(([called, tokens, each], which) => {
       const { name: label, text, score } = lines[which];
       label.hidden = text.hidden = score.hidden = !each;
       if (!each) return;
@@ -186,8 +243,12 @@ function render({ model, el }) {
       layers?.node.remove();
       heads?.node.remove();
       const count = (n, name) => Array.from({ length: n }, (_, i) => [String(i), `${name}${i}`]);
-      layers = choice(looksHead, "layer", count(attention.layers, ""), (value) => view.set({ layer: Number(value) }));
-      heads = choice(looksHead, "head", [["", "mean of heads"], ...count(attention.heads, "")], (value) => view.set({ head: value === "" ? null : Number(value) }));
+      layers = choice(looksHead, "layer", count(attention.layers, ""), (value) =>
+        view.set({ layer: Number(value) }),
+      );
+      heads = choice(looksHead, "head", [["", "mean of heads"], ...count(attention.heads, "")], (value) =>
+        view.set({ head: value === "" ? null : Number(value) }),
+      );
     }
     const head = model.get("head") ?? null;
     const chosen = {
@@ -197,9 +258,21 @@ function render({ model, el }) {
     layers.set(String(chosen.layer));
     heads.set(chosen.head === null ? "" : String(chosen.head));
     const where = attention.kind === "cross" ? "in the source" : "in the text so far";
-    say(looksTitle, `Where it looked ${where} to write ${quoted(candidate.token)}: ${headInWords(chosen, attention)}`);
+    say(
+      looksTitle,
+      `Where it looked ${where} to write ${quoted(candidate.token)}: ${headInWords(chosen, attention)}`,
+    );
     const values = looksOf(shown, step, candidate.parent, chosen.layer, chosen.head);
-    weights.set({ values: [values], rowNames: [candidate.token], colNames: keysOf(shown, text), digits: 2, scale: "weight" }, theme);
+    weights.set(
+      {
+        values: [values],
+        rowNames: [candidate.token],
+        colNames: keysOf(shown, text),
+        digits: 2,
+        scale: "weight",
+      },
+      theme,
+    );
   }
 
   function showProblem() {
@@ -207,10 +280,13 @@ function render({ model, el }) {
     problem.hidden = !wrong;
     if (!wrong) return;
     const text = model.get("sentence");
-    const known = [...(model.get("data") ?? []), ...(model.get("answers") ?? [])]
-      .filter(([request, reply]) => request.text === text && request.method === model.get("method") && reply.error === undefined);
+    const known = [...(model.get("data") ?? []), ...(model.get("answers") ?? [])].filter(
+      ([request, reply]) =>
+        request.text === text && request.method === model.get("method") && reply.error === undefined,
+    );
     const parts = [/[.!?]$/.test(wrong.message) ? wrong.message : `${wrong.message}.`];
-    if (wrong.message === NEEDS_KERNEL && known.length) parts.push(carriedInWords(known.map(([request]) => request)));
+    if (wrong.message === NEEDS_KERNEL && known.length)
+      parts.push(carriedInWords(known.map(([request]) => request)));
     if (shown) parts.push(`Shown still: ${quoted(shown.request.text)}, ${settingsInWords(shown.request)}.`);
     say(problem, parts.join(" "));
   }

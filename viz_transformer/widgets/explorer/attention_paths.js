@@ -10,7 +10,10 @@ export const MOST_LINES = 250; // of one step between two columns: more is a blo
  * (`rowReach`) or column (`colReach`). `all` counts those from `least` up, `count` those kept.
  * `inView`, [first, last + 1], are the rows to look at.
  */
-export function strongLines({ weights, rows, cols, limit }, { rowReach = null, colReach = null, least, most = MOST_LINES, inView = [0, rows] }) {
+export function strongLines(
+  { weights, rows, cols, limit },
+  { rowReach = null, colReach = null, least, most = MOST_LINES, inView = [0, rows] },
+) {
   const from = reached(rowReach, rows, least).subarray(...inView);
   const to = colReach && reached(colReach, cols, least); // null: all of them
   const across = to ? to.length : cols;
@@ -30,7 +33,13 @@ export function strongLines({ weights, rows, cols, limit }, { rowReach = null, c
   let [cut, count] = [257, 0];
   while (cut > 0 && count + steps[cut - 1] <= most) count += steps[--cut];
   const edge = Math.max(least, cut / 256);
-  const lines = { row: new Uint16Array(count), col: new Uint16Array(count), value: new Float32Array(count), count: 0, all };
+  const lines = {
+    row: new Uint16Array(count),
+    col: new Uint16Array(count),
+    value: new Float32Array(count),
+    count: 0,
+    all,
+  };
   for (let i = 0; i < from.length && lines.count < count; i++) {
     const start = from[i] * cols;
     const near = rowReach ? rowReach[from[i]] * scale : scale;
@@ -84,9 +93,14 @@ export function spread({ weights, rows, cols }, near, fromRows, least = 0.002) {
 export function pathsOf(links, counts, focus, threshold, inView) {
   const reach = counts.map(() => null);
   if (!focus) {
-    const lines = links.map(({ shown }) => shown.weights && strongLines(shown, {
-      least: Math.max(FAINTEST, threshold), ...(isMany(shown) && { inView }),
-    }));
+    const lines = links.map(
+      ({ shown }) =>
+        shown.weights &&
+        strongLines(shown, {
+          least: Math.max(FAINTEST, threshold),
+          ...(isMany(shown) && { inView }),
+        }),
+    );
     return { reach, lines };
   }
   const lines = links.map(() => null);

@@ -13,8 +13,10 @@ const MOST_ROWS = 50;
  */
 export function tableOf(shown, title, { query, key }) {
   const { weights, rows, cols, queries, keys, limit, masked } = shown;
-  const weight = (row, col) => (masked?.[row * cols + col] ? "masked" : shownWeight(weights[row * cols + col], limit));
-  const exact = (row, col) => (masked?.[row * cols + col] ? "masked" : String(digitsOf(weights[row * cols + col], shown)));
+  const weight = (row, col) =>
+    masked?.[row * cols + col] ? "masked" : shownWeight(weights[row * cols + col], limit);
+  const exact = (row, col) =>
+    masked?.[row * cols + col] ? "masked" : String(digitsOf(weights[row * cols + col], shown));
   const rank = (row, col) => (masked?.[row * cols + col] ? "–" : String(rankOf(shown, row, col).rank));
   const count = (size) => Array.from({ length: size }, (_, index) => index);
   if (rows * cols <= MOST_CELLS) {
@@ -64,7 +66,11 @@ export function strongestCells(weights, most) {
 
 /** A place for the table: {node, set(table)}. */
 export function openTwin(parent) {
-  const node = element(parent, "div", "vt-twin", { tabindex: "0", role: "region", "aria-label": "The picture as a table" });
+  const node = element(parent, "div", "vt-twin", {
+    tabindex: "0",
+    role: "region",
+    "aria-label": "The picture as a table",
+  });
   node.hidden = true;
 
   function set({ caption, heads, rows }) {

@@ -21,10 +21,17 @@ export function axisOf(tokens, special, words, { hideSpecial, mergeWords }) {
   });
   if (!groups.length) return axisOf(tokens, special, words, { hideSpecial: false, mergeWords });
   const at = new Int32Array(tokens.length).fill(-1);
-  groups.forEach((group, place) => group.forEach((index) => { at[index] = place; }));
+  groups.forEach((group, place) =>
+    group.forEach((index) => {
+      at[index] = place;
+    }),
+  );
   const names = groups.map((group) => {
     const isWord = mergeWords && (words?.[group[0]] ?? null) !== null;
-    return joinPieces(group.map((index) => tokens[index]), isWord);
+    return joinPieces(
+      group.map((index) => tokens[index]),
+      isWord,
+    );
   });
   return { groups, names, at, same: groups.length === tokens.length };
 }
@@ -40,7 +47,8 @@ export function gather(weights, cols, queries, keys) {
   queries.groups.forEach((group, row) => {
     for (const query of group) {
       for (let key = 0; key < cols; key++) {
-        if (keys.at[key] >= 0) result[row * across + keys.at[key]] += weights[query * cols + key] / group.length;
+        if (keys.at[key] >= 0)
+          result[row * across + keys.at[key]] += weights[query * cols + key] / group.length;
       }
     }
   });
@@ -50,7 +58,12 @@ export function gather(weights, cols, queries, keys) {
 /** The mask on these axes: a cell is masked where all of it is. */
 export function gatherMask(masked, cols, queries, keys) {
   if (!masked || (queries.same && keys.same)) return masked ?? null;
-  const open = gather(Float32Array.from(masked, (one) => 1 - one), cols, queries, keys);
+  const open = gather(
+    Float32Array.from(masked, (one) => 1 - one),
+    cols,
+    queries,
+    keys,
+  );
   return Uint8Array.from(open, (one) => Number(one === 0));
 }
 
@@ -79,7 +92,8 @@ export function openPictures(store) {
     return remember(JSON.stringify([kind, options]), () => {
       const [queries, keys] = [axis("queries"), axis("keys")];
       return {
-        queries, keys,
+        queries,
+        keys,
         masked: gatherMask(entry.masked, entry.cols, queries, keys),
         limit: entry.signed ? changeLimit(store.overview(kind)) : null,
       };
@@ -97,14 +111,28 @@ export function openPictures(store) {
     };
     const name = JSON.stringify([kind, aggregate === "rollout" ? layer : heads, aggregate, options]);
     const told = {
-      name, entry, heads, aggregate, layer, masked, limit, queryAxis: queries, keyAxis: keys,
+      name,
+      entry,
+      heads,
+      aggregate,
+      layer,
+      masked,
+      limit,
+      queryAxis: queries,
+      keyAxis: keys,
       plain: aggregate === "head" && queries.same && keys.same,
-      queries: queries.names, keys: keys.names, rows: queries.names.length, cols: keys.names.length,
+      queries: queries.names,
+      keys: keys.names,
+      rows: queries.names.length,
+      cols: keys.names.length,
     };
     const weights = raw();
     if (!weights) return { ...told, name: `${name} not here`, weights };
     const same = queries.same && keys.same;
-    return { ...told, weights: same ? weights : remember(name, () => gather(weights, entry.cols, queries, keys)) };
+    return {
+      ...told,
+      weights: same ? weights : remember(name, () => gather(weights, entry.cols, queries, keys)),
+    };
   }
 
   return { show, forget: () => kept.clear() };

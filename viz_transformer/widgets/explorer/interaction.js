@@ -9,7 +9,16 @@ import { carryPins, foundIn, letGo, nextFound, NOTHING, withHead } from "./selec
 import { wordAt } from "./token_columns.js";
 
 /** Let the canvases answer. `state` is what is drawn (see explorer.js); gives {findNext}. */
-export function openChoosing({ view, model, state, headsCanvas, matrixCanvas, wordsCanvas, scroller, zooms }) {
+export function openChoosing({
+  view,
+  model,
+  state,
+  headsCanvas,
+  matrixCanvas,
+  wordsCanvas,
+  scroller,
+  zooms,
+}) {
   const { set: select, listen, redraw } = view;
 
   /** What else changes when the kind does: its pins, and which head the kind that is left keeps. */
@@ -89,7 +98,8 @@ export function openChoosing({ view, model, state, headsCanvas, matrixCanvas, wo
     if (again) return select(NOTHING);
     const change = kind === chosen.kind ? {} : { kind, layer, head, selected: [], aggregate: "head" };
     select({
-      ...change, ...leaving(chosen, kind),
+      ...change,
+      ...leaving(chosen, kind),
       query: query === null ? null : picture.queryAxis.groups[query][0],
       key: key === null ? null : picture.keyAxis.groups[key][0],
     });
@@ -100,7 +110,8 @@ export function openChoosing({ view, model, state, headsCanvas, matrixCanvas, wo
     const { chosen, shown, pinned, linked, placesFor } = state.look();
     if (event.key === "Escape") select(letGo(chosen, true));
     else if (!ARROWS.includes(event.key)) return false;
-    else if (linked) pinPlace(movePlace(state.shape.words.counts, placesFor(pinned)[0], event.key) ?? placesFor(pinned)[0]);
+    else if (linked)
+      pinPlace(movePlace(state.shape.words.counts, placesFor(pinned)[0], event.key) ?? placesFor(pinned)[0]);
     else pin(moveCell(pinned, shown.rows, shown.cols, event.key));
     return true;
   }
@@ -117,15 +128,24 @@ export function openChoosing({ view, model, state, headsCanvas, matrixCanvas, wo
   const zoom = onZoom(view, matrixCanvas, {
     scale: scaleOf,
     layout: () => state.shape.matrix,
-    move: (to) => { state.window = to; redraw(); },
+    move: (to) => {
+      state.window = to;
+      redraw();
+    },
   });
-  for (const [text, name, times] of [["−", "− zoom out", 1 / 1.5], ["+", "+ zoom in", 1.5], ["Whole", "Whole: show the whole matrix", 0]]) {
+  for (const [text, name, times] of [
+    ["−", "− zoom out", 1 / 1.5],
+    ["+", "+ zoom in", 1.5],
+    ["Whole", "Whole: show the whole matrix", 0],
+  ]) {
     button(zooms, text, () => zoom.zoom(times)).setAttribute("aria-label", name);
   }
   onCanvas(view, headsCanvas, {
     scale: scaleOf,
     find: (x, y) => (state.shape ? headAt(state.shape.heads, x, y) : null),
-    point: (at) => { state.hoverHead = at; },
+    point: (at) => {
+      state.hoverHead = at;
+    },
     click: chooseHead,
     press: keyOnHeads,
   });
@@ -136,13 +156,16 @@ export function openChoosing({ view, model, state, headsCanvas, matrixCanvas, wo
       state.hover = at;
       if (at) showWord(at.query);
     },
-    click: (cell) => { if (!zoom.dragged()) pinOrLetGo(cell); },
+    click: (cell) => {
+      if (!zoom.dragged()) pinOrLetGo(cell);
+    },
     press: (event) => zoom.key(event) || keyOnCells(event),
     drag: zoom.drag,
   });
   onCanvas(view, wordsCanvas, {
     scale: scaleOf,
-    find: (x, y) => (state.shape ? wordAt(state.shape.words, x, y + scroller.scrollTop / state.theme.scale) : null),
+    find: (x, y) =>
+      state.shape ? wordAt(state.shape.words, x, y + scroller.scrollTop / state.theme.scale) : null,
     point: (at) => {
       if (!at) state.hover = null;
       else if (state.now?.linked) state.hover = pinOf(state.now?.linked, at);

@@ -27,7 +27,13 @@ export function arrange(width, cols, linked = false) {
   if (width >= 700 || (width >= 520 && !linked && readable(head))) {
     return { name: "medium", heads, words: linked ? head : Math.min(width, 520), head, height: 400 };
   }
-  return { name: "narrow", heads: width, words: linked ? width : Math.min(width, 520), head: width, height: 400 };
+  return {
+    name: "narrow",
+    heads: width,
+    words: linked ? width : Math.min(width, 520),
+    head: width,
+    height: 400,
+  };
 }
 
 /** What the picture leaves out or changes, in sentences. */
@@ -39,12 +45,19 @@ export function notes(shown, { threshold, mergeWords, lines }) {
   if (shown.entry?.note) told.push(shown.entry.note);
   if (limit !== null) told.push("Blue: more than before. Orange: less than before.");
   if (masked?.includes(1)) told.push("Hatched: may not be looked at.");
-  if (threshold > 0) told.push(`${limit === null ? "Weights" : "Changes"} below ${threshold.toFixed(2)} are not drawn.`);
-  if (hidden(queryAxis) || hidden(keyAxis)) told.push("Special tokens are hidden, so rows need not sum to 1.");
+  if (threshold > 0)
+    told.push(`${limit === null ? "Weights" : "Changes"} below ${threshold.toFixed(2)} are not drawn.`);
+  if (hidden(queryAxis) || hidden(keyAxis))
+    told.push("Special tokens are hidden, so rows need not sum to 1.");
   if (mergeWords && (merged(queryAxis) || merged(keyAxis))) {
-    told.push("Pieces are merged into words: the weight to a word is the sum over its pieces, from a word the mean.");
+    told.push(
+      "Pieces are merged into words: the weight to a word is the sum over its pieces, from a word the mean.",
+    );
   }
-  const [kept, all] = [lines.reduce((sum, one) => sum + (one?.count ?? 0), 0), lines.reduce((sum, one) => sum + (one?.all ?? 0), 0)];
+  const [kept, all] = [
+    lines.reduce((sum, one) => sum + (one?.count ?? 0), 0),
+    lines.reduce((sum, one) => sum + (one?.all ?? 0), 0),
+  ];
   if (weights && lines.length && isMany(shown)) told.push("Lines are drawn for the queries in view.");
   else if (weights && kept < all) told.push(`The strongest ${kept} of ${all} lines are drawn.`);
   return told;

@@ -63,8 +63,12 @@ export function linkedSentence({ columns }, names, reach, { column }) {
   const ends = columns.flatMap(({ title }, at) => {
     if (at === column || !reach[at]) return [];
     let best = 0;
-    reach[at].forEach((value, index) => { if (Math.abs(value) > Math.abs(reach[at][best])) best = index; });
-    return Math.abs(reach[at][best]) < 0.005 ? [] : [`${title} ${quoted(names[at][best])} ${reach[at][best].toFixed(2)}`];
+    reach[at].forEach((value, index) => {
+      if (Math.abs(value) > Math.abs(reach[at][best])) best = index;
+    });
+    return Math.abs(reach[at][best]) < 0.005
+      ? []
+      : [`${title} ${quoted(names[at][best])} ${reach[at][best].toFixed(2)}`];
   });
   return ends.length ? `Strongest paths, each the product of its weights: ${ends.join("; ")}.` : "";
 }

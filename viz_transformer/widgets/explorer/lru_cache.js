@@ -35,10 +35,14 @@ export function openCache(limit, keep = () => false) {
   }
 
   return {
-    get, set, clear,
+    get,
+    set,
+    clear,
     has: (name) => held.has(name),
     /** Whether so many bytes more fit without anything being forgotten. */
     hasRoom: (more) => bytes + more <= limit,
-    get bytes() { return bytes; },
+    get bytes() {
+      return bytes;
+    },
   };
 }

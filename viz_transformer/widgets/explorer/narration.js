@@ -14,9 +14,9 @@ const ON_ITS_WAY = "This head is on its way; until it is here you see its small 
 export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
   const words = linked
     ? linkedHeading(linked, (kind) => {
-      const { layer, head, aggregate } = chosenOf(kind);
-      return aggregate === "head" ? `${layer}·${head}` : shownInWords(entries.get(kind), chosenOf(kind));
-    })
+        const { layer, head, aggregate } = chosenOf(kind);
+        return aggregate === "head" ? `${layer}·${head}` : shownInWords(entries.get(kind), chosenOf(kind));
+      })
     : `${KIND_NAMES[chosen.kind]} · ${shownInWords(entry, chosen)}`;
   return entry.signed ? `Difference · ${words}` : words;
 }
@@ -37,8 +37,12 @@ export function headInWords({ labels, entropies, heads, signed, kind }, { layer,
 /** What the letters on the small pictures stand for: "P previous token · B broad". */
 export function marksInWords(entries) {
   const names = new Set();
-  for (const { labels } of entries.values()) for (const label of (labels ?? []).flat()) if (label) names.add(label.name);
-  return Array.from(names).sort().map((name) => `${name[0].toUpperCase()} ${name}`).join(" · ");
+  for (const { labels } of entries.values())
+    for (const label of (labels ?? []).flat()) if (label) names.add(label.name);
+  return Array.from(names)
+    .sort()
+    .map((name) => `${name[0].toUpperCase()} ${name}`)
+    .join(" · ");
 }
 
 /** What tells: `tell(now, reach)` says all that has changed. */
@@ -58,11 +62,17 @@ export function openTelling({ store, title, says, spoken, twin, once, redraw }) 
     if (active.query !== null && active.key !== null) told.detail = exactly(now, told.detail);
     says.tell(told, { limit: picture.limit, byKey: active.query === null });
     const [first] = told.pairs;
-    const text = first ? `${visible(first.from)} to ${visible(first.to)}: ${shownWeight(first.weight, picture.limit)}` : told.sentence;
-    for (const say of spoken) say({ rows: shown.rows, cols: shown.cols, row: pinned.query, col: pinned.key, text });
+    const text = first
+      ? `${visible(first.from)} to ${visible(first.to)}: ${shownWeight(first.weight, picture.limit)}`
+      : told.sentence;
+    for (const say of spoken)
+      say({ rows: shown.rows, cols: shown.cols, row: pinned.query, col: pinned.key, text });
     if (twin.node.hidden) return;
     once("twin", JSON.stringify([shown.name, pinned]), () =>
-      twin.set(shown.weights ? tableOf(shown, heading, pinned) : { caption: ON_ITS_WAY, heads: [], rows: [] }));
+      twin.set(
+        shown.weights ? tableOf(shown, heading, pinned) : { caption: ON_ITS_WAY, heads: [], rows: [] },
+      ),
+    );
   }
 
   /** A line of Python with its value; of a pinned cell as exactly as it can be had. */
@@ -72,11 +82,14 @@ export function openTelling({ store, title, says, spoken, twin, once, redraw }) 
     const name = JSON.stringify([shown.name, pinned]);
     if (exact?.name !== name) {
       exact = { name, value: null };
-      store.exact(chosen.kind, chosen.layer, chosen.head, chosen.query, chosen.key).then((value) => {
-        if (exact.name !== name) return;
-        exact.value = digitsOf(value, { entry: { dtype: "float32" } });
-        redraw();
-      }, () => {}); // what is shown already has four true digits
+      store.exact(chosen.kind, chosen.layer, chosen.head, chosen.query, chosen.key).then(
+        (value) => {
+          if (exact.name !== name) return;
+          exact.value = digitsOf(value, { entry: { dtype: "float32" } });
+          redraw();
+        },
+        () => {},
+      ); // what is shown already has four true digits
     }
     return exact.value === null ? line : `${placeOf(shown, pinned.query, pinned.key)} = ${exact.value}`;
   }

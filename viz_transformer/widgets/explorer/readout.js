@@ -3,7 +3,8 @@
 import { element } from "../base/js/controls.js";
 import { quoted, shownWeight, visible } from "../base/js/text.js";
 
-export const HINT = "Point at a cell or a word to see its weight; click to pin it. Arrow keys move, Escape lets go.";
+export const HINT =
+  "Point at a cell or a word to see its weight; click to pin it. Arrow keys move, Escape lets go.";
 const MOST_LISTED = 8; // heads in a line of Python
 
 /** A weight's place in its row, and of how many that may be looked at: {rank, of}; 1 is the largest. */
@@ -53,7 +54,10 @@ export function describe(shown, query, key) {
   let how = "";
   if (limit !== null) {
     const small = Math.abs(weight) < 0.005;
-    [looks, how] = ["looks at", small ? " as much as before" : weight > 0 ? " more than before" : " less than before"];
+    [looks, how] = [
+      "looks at",
+      small ? " as much as before" : weight > 0 ? " more than before" : " less than before",
+    ];
   }
   const reads = entry.reads && queryAxis.groups[query].map((index) => entry.reads[index]).join(" ");
   if (entry.reads) return `Having read ${quoted(reads)}, it writes ${word} and ${looks} ${target}${how}.`;
@@ -73,8 +77,10 @@ export function placeOf({ entry, heads, aggregate, layer, queryAxis, keyAxis }, 
   if (aggregate === "head") lead = heads[0].join(", ");
   else if (aggregate === "rollout") {
     if (entry.signed) return "";
-    stack = entry.kind === "cross"
-      ? "vt.analysis.output_rollout(trace).source" : `vt.analysis.rollout(trace, "${entry.kind}")`;
+    stack =
+      entry.kind === "cross"
+        ? "vt.analysis.output_rollout(trace).source"
+        : `vt.analysis.rollout(trace, "${entry.kind}")`;
     lead = String(layer);
   } else {
     if (heads.length > MOST_LISTED || (entry.signed && aggregate === "max")) return "";
@@ -93,8 +99,11 @@ export function placeOf({ entry, heads, aggregate, layer, queryAxis, keyAxis }, 
 export function readout(shown, { query, key }) {
   const { weights, cols, rows, limit } = shown;
   const pair = (row, col) => ({
-    from: shown.queries[row], to: shown.keys[col], weight: weights[row * cols + col],
-    masked: Boolean(shown.masked?.[row * cols + col]), ...rankOf(shown, row, col),
+    from: shown.queries[row],
+    to: shown.keys[col],
+    weight: weights[row * cols + col],
+    masked: Boolean(shown.masked?.[row * cols + col]),
+    ...rankOf(shown, row, col),
   });
   if (query === null && key === null) return { pairs: [], sentence: HINT, detail: "", sum: "" };
   const detail = placeOf(shown, query, key);
@@ -104,7 +113,8 @@ export function readout(shown, { query, key }) {
     return {
       pairs: queries.map((row) => pair(row, key)),
       sentence: `${most} ${quoted(shown.queries[queries[0]])}.`,
-      detail, sum: "",
+      detail,
+      sum: "",
     };
   }
   const keys = key === null ? strongestThree(cols, (col) => weights[query * cols + col]) : [key];
@@ -133,8 +143,12 @@ function sumInWords(shown, query) {
 /** The place where the readout stands, spoken as it changes: {tell(heading, readout, lesser)}. */
 export function openReadout(parent) {
   const node = element(parent, "div", "vt-readout", { role: "status", "aria-live": "polite" });
-  const [pairLine, sentenceLine, sumLine, detailLine] = ["vt-pairs", "vt-sentence", "vt-sum", "vt-detail"]
-    .map((name) => element(node, "div", name));
+  const [pairLine, sentenceLine, sumLine, detailLine] = [
+    "vt-pairs",
+    "vt-sentence",
+    "vt-sum",
+    "vt-detail",
+  ].map((name) => element(node, "div", name));
   let told = "";
 
   const word = (token) => {
@@ -153,13 +167,24 @@ export function openReadout(parent) {
     if (told === text) return; // a screen reader speaks each change once
     told = text;
     [sentenceLine.textContent, sumLine.textContent, detailLine.textContent] = [sentence, sum, detail];
-    pairLine.replaceChildren(...pairs.flatMap(({ from, to, weight, rank, of, masked }, index) => {
-      const pair = document.createElement("span");
-      pair.className = index ? "vt-pair vt-lesser" : "vt-pair";
-      if (index) pair.append(word(byKey ? from : to), ": ", bold(weight, limit)); // the rest, in short
-      else pair.append(word(from), " to ", word(to), ": ", bold(weight, limit), masked ? ", masked" : `, rank ${rank} of ${of}`);
-      return index ? [" ", pair] : [pair];
-    }));
+    pairLine.replaceChildren(
+      ...pairs.flatMap(({ from, to, weight, rank, of, masked }, index) => {
+        const pair = document.createElement("span");
+        pair.className = index ? "vt-pair vt-lesser" : "vt-pair";
+        if (index)
+          pair.append(word(byKey ? from : to), ": ", bold(weight, limit)); // the rest, in short
+        else
+          pair.append(
+            word(from),
+            " to ",
+            word(to),
+            ": ",
+            bold(weight, limit),
+            masked ? ", masked" : `, rank ${rank} of ${of}`,
+          );
+        return index ? [" ", pair] : [pair];
+      }),
+    );
   }
 
   return { node, tell };

@@ -85,7 +85,10 @@ export function shownInWords(entry, chosen) {
   }
   const how = aggregate === "mean" ? "mean" : "maximum";
   if (!selected.length) return `${how} of all ${entry.heads} heads of layer ${layer}`;
-  const names = selected.slice(0, MOST_NAMED).map((each) => each.join("·")).join(", ");
+  const names = selected
+    .slice(0, MOST_NAMED)
+    .map((each) => each.join("·"))
+    .join(", ");
   const more = selected.length > MOST_NAMED ? ` and ${selected.length - MOST_NAMED} more` : "";
   return `${how} of ${selected.length} ${selected.length === 1 ? "head" : "heads"}: ${names}${more}`;
 }
@@ -98,13 +101,18 @@ export function foundIn(names, search) {
 
 /** The next marked word after a pinned one, the queries before the keys: {query, key}, or null. */
 export function nextFound({ queries, keys }, { query, key }) {
-  const list = (marks, place) => Array.from(marks.keys()).filter((index) => marks[index]).map(place);
+  const list = (marks, place) =>
+    Array.from(marks.keys())
+      .filter((index) => marks[index])
+      .map(place);
   const places = [
     ...list(queries, (index) => ({ query: index, key: null })),
     ...list(keys, (index) => ({ query: null, key: index })),
   ];
   const now = places.findIndex((one) => one.query === query && one.key === key);
-  return places.length ? { ...places[(now + 1) % places.length], place: ((now + 1) % places.length) + 1, of: places.length } : null;
+  return places.length
+    ? { ...places[(now + 1) % places.length], place: ((now + 1) % places.length) + 1, of: places.length }
+    : null;
 }
 
 /** How many words are marked, of each axis or column's marks, in words. */

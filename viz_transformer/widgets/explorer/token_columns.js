@@ -13,7 +13,11 @@ export function wordsLayout({ counts, width, maxHeight }) {
   const gap = Math.max(44, (width * GAPS[counts.length]) / (counts.length - 1));
   const column = Math.floor((width - gap * (counts.length - 1)) / counts.length);
   return {
-    counts, pitch, column, gap, width,
+    counts,
+    pitch,
+    column,
+    gap,
+    width,
     xs: counts.map((_, i) => Math.round(i * (column + gap))),
     height: most * pitch,
     shown: Math.min(most * pitch, maxHeight),
@@ -45,7 +49,13 @@ export function lineInView({ pitch, shown }, top, row, col) {
  * `names` are the words of each column, `links` what joins them and `paths` what lights up (see
  * paths.js); `active` and `pinned` list places {column, index}; `found` are the marked words.
  */
-export function drawWords(canvas, layout, top, { names, links, paths, active, pinned, found, limit: scaled }, theme) {
+export function drawWords(
+  canvas,
+  layout,
+  top,
+  { names, links, paths, active, pinned, found, limit: scaled },
+  theme,
+) {
   const { pitch, column, gap, xs } = layout;
   const context = fitCanvas(canvas, layout.width, layout.shown, theme.scale);
   context.translate(0, -top);
@@ -67,7 +77,14 @@ export function drawWords(canvas, layout, top, { names, links, paths, active, pi
       context.lineWidth = 1 + 4 * strength;
       context.beginPath();
       context.moveTo(from, middle(left));
-      context.bezierCurveTo(from + gap * 0.45, middle(left), to - gap * 0.45, middle(right), to, middle(right));
+      context.bezierCurveTo(
+        from + gap * 0.45,
+        middle(left),
+        to - gap * 0.45,
+        middle(right),
+        to,
+        middle(right),
+      );
       context.stroke();
     }
   });
@@ -106,7 +123,9 @@ export function drawWords(canvas, layout, top, { names, links, paths, active, pi
       });
       if (!told) continue;
       write(context, shownWeight(weight, limit), numberLeft ? x + 7 : x + column - 7, middle(index), {
-        font: `12px ${theme.family}`, colour, align: numberLeft ? "left" : "right",
+        font: `12px ${theme.family}`,
+        colour,
+        align: numberLeft ? "left" : "right",
       });
     }
   });

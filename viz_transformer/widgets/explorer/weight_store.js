@@ -10,7 +10,8 @@ import { openKernel } from "../base/js/kernel.js";
 import { decodeWeights, spans } from "../base/js/weights.js";
 
 export const CACHE_BYTES = 64e6;
-export const SLOW = "Waiting for Python, which is busy or gone. If the notebook was opened anew, run this cell.";
+export const SLOW =
+  "Waiting for Python, which is busy or gone. If the notebook was opened anew, run this cell.";
 
 const AT_ONCE = 3; // questions under way
 const PATIENCE = 2500; // milliseconds until a wait is worth a word
@@ -38,7 +39,9 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
     calm();
     entries = new Map(data.kinds.map((kind) => [kind.kind, entryOf(kind)]));
     for (const each of [underWay, failed, overviews, cache]) each.clear();
-    for (const { kind, layer, head, weights } of data.kinds.flatMap(({ kind, first }) => first ? { kind, ...first } : [])) {
+    for (const { kind, layer, head, weights } of data.kinds.flatMap(({ kind, first }) =>
+      first ? { kind, ...first } : [],
+    )) {
       cache.set(nameOf("head", [kind, layer, head]), decodeWeights(weights, entries.get(kind).dtype));
     }
     return true;
@@ -105,7 +108,12 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
     const [kind, layer, head] = last;
     const { layers, heads, rows, cols } = entries.get(kind) ?? {};
     if (!(4 * rows * cols <= CHEAP)) return;
-    const beside = [[0, 1], [1, 0], [0, -1], [-1, 0]]
+    const beside = [
+      [0, 1],
+      [1, 0],
+      [0, -1],
+      [-1, 0],
+    ]
       .map(([down, right]) => [layer + down, head + right])
       .filter(([down, right]) => down >= 0 && down < layers && right >= 0 && right < heads)
       .filter((at) => !cache.has(nameOf("head", [kind, ...at])));
@@ -133,7 +141,10 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
     if (cache.has(name)) return cache.get(name);
     if (!entries.get(kind).whole && !failed.has(name)) return want("aggregate", [kind, how, heads]);
     if (failed.has(name)) failed.set(name, ""); // no harm: an exported page carries the heads themselves
-    const result = combine(heads.map(([layer, head]) => matrix(kind, layer, head)), how);
+    const result = combine(
+      heads.map(([layer, head]) => matrix(kind, layer, head)),
+      how,
+    );
     if (result) cache.set(name, result);
     return result;
   }
@@ -142,7 +153,9 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
   function rollout(kind, layer) {
     const { rollouts, noRollout, whole, rows, cols } = entries.get(kind);
     if (noRollout) return null;
-    return whole ? rollouts.subarray(layer * rows * cols, (layer + 1) * rows * cols) : want("rollout", [kind, layer]);
+    return whole
+      ? rollouts.subarray(layer * rows * cols, (layer + 1) * rows * cols)
+      : want("rollout", [kind, layer]);
   }
 
   /** Small pictures of all heads, 0 to 255 for 0 to 1; of a difference 128 is 0. */
@@ -167,8 +180,12 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
     return new Promise((resolve, reject) => {
       giveUp?.(new Error("another weight is looked at"));
       giveUp = reject;
-      kernel.latest({ exact: [kind, layer, head, query, key], version: data.version },
-        (reply) => (reply.stale ? reject(new Error("another trace is shown")) : resolve(reply.value)), reject, () => {});
+      kernel.latest(
+        { exact: [kind, layer, head, query, key], version: data.version },
+        (reply) => (reply.stale ? reject(new Error("another trace is shown")) : resolve(reply.value)),
+        reject,
+        () => {},
+      );
     });
   }
 
@@ -183,13 +200,27 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
 
   load();
   return {
-    load, matrix, aggregate, rollout, overview, measure, exact,
-    get entries() { return entries; },
+    load,
+    matrix,
+    aggregate,
+    rollout,
+    overview,
+    measure,
+    exact,
+    get entries() {
+      return entries;
+    },
     /** A sentence if what this draw asked for cannot be had (now), else "". */
-    get problem() { return problem(); },
+    get problem() {
+      return problem();
+    },
     /** Whether something that this draw asked for is on its way. */
-    get pending() { return pending(); },
-    get bytes() { return cache.bytes; },
+    get pending() {
+      return pending();
+    },
+    get bytes() {
+      return cache.bytes;
+    },
     close() {
       closed = true;
       calm();
@@ -212,10 +243,17 @@ function entryOf({ weights, rollouts, first, ...kind }) {
   const [layers, heads, rows, cols] = kind.shape;
   const pictures = kind.overview;
   return {
-    ...kind, layers, heads, rows, cols,
+    ...kind,
+    layers,
+    heads,
+    rows,
+    cols,
     whole: weights && decodeWeights(weights, kind.dtype),
     rollouts: rollouts && decodeWeights(rollouts, kind.dtype),
-    overview: pictures && { ...pictures, values: new Uint8Array(pictures.values.buffer, pictures.values.byteOffset, pictures.values.byteLength) },
+    overview: pictures && {
+      ...pictures,
+      values: new Uint8Array(pictures.values.buffer, pictures.values.byteOffset, pictures.values.byteLength),
+    },
     masked: kind.masked && unpackBits(kind.masked, rows * cols),
     entropies: kind.entropies && decodeWeights(kind.entropies, "float32"),
   };
@@ -234,7 +272,9 @@ export function combine(matrices, how) {
   const result = new Float32Array(matrices[0].length);
   for (const matrix of matrices) {
     if (how === "mean") for (let i = 0; i < result.length; i++) result[i] += matrix[i] / matrices.length;
-    else for (let i = 0; i < result.length; i++) if (Math.abs(matrix[i]) > Math.abs(result[i])) result[i] = matrix[i];
+    else
+      for (let i = 0; i < result.length; i++)
+        if (Math.abs(matrix[i]) > Math.abs(result[i])) result[i] = matrix[i];
   }
   return result;
 }

@@ -29,7 +29,12 @@ function listSlider(parent, { label, texts }, onInput) {
   const node = element(parent, "label", "vt-slider");
   element(node, "span").textContent = label;
   const input = element(node, "input", "", {
-    type: "range", min: 0, max: texts.length - 1, step: 1, "aria-label": label, "data-lm-suppress-shortcuts": "true",
+    type: "range",
+    min: 0,
+    max: texts.length - 1,
+    step: 1,
+    "aria-label": label,
+    "data-lm-suppress-shortcuts": "true",
   });
   const shown = element(node, "output");
   const tell = (place) => {
@@ -49,13 +54,26 @@ function listSlider(parent, { label, texts }, onInput) {
 
 function render({ model, el }) {
   const kernel = openKernel(model);
-  const view = openView({ model, el, name: "figure-lab", label: "Picture with controls", traits: ["places"], draw });
+  const view = openView({
+    model,
+    el,
+    name: "figure-lab",
+    label: "Picture with controls",
+    traits: ["places"],
+    draw,
+  });
   const controls = element(view.root, "div", "vt-figure-controls");
   const choose = (at, place) => view.set({ places: withPlace(model.get("places"), at, place) });
   const parts = model.get("controls").map((control, at) =>
     control.kind === "choice"
-      ? choice(controls, control.label, control.texts.map((text, place) => [place, text]), (place) => choose(at, Number(place)))
-      : listSlider(controls, control, (place) => choose(at, place)));
+      ? choice(
+          controls,
+          control.label,
+          control.texts.map((text, place) => [place, text]),
+          (place) => choose(at, Number(place)),
+        )
+      : listSlider(controls, control, (place) => choose(at, place)),
+  );
   const problem = element(view.root, "p", "vt-problem", { role: "alert" });
   const image = element(view.root, "img", "vt-figure");
   let [shown, asked, failure] = [null, null, ""];
@@ -78,13 +96,20 @@ function render({ model, el }) {
     const newest = shown && samePlaces(shown, places);
     if (!newest && !(asked && samePlaces(asked, places))) {
       asked = places;
-      kernel.latest({ places }, (reply) => {
-        show(reply, places);
-        view.redraw();
-      }, (error) => {
-        failure = error.message === NEEDS_KERNEL ? `${error.message} This page knows each control moved alone.` : error.message;
-        view.redraw();
-      });
+      kernel.latest(
+        { places },
+        (reply) => {
+          show(reply, places);
+          view.redraw();
+        },
+        (error) => {
+          failure =
+            error.message === NEEDS_KERNEL
+              ? `${error.message} This page knows each control moved alone.`
+              : error.message;
+          view.redraw();
+        },
+      );
     }
     if (newest) [asked, failure] = [null, ""];
     view.root.dataset.stale = String(!newest);

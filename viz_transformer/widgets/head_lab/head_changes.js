@@ -39,8 +39,10 @@ export function withFactor(factors, { kind, layer, head }, factor) {
 /** What is changed, in words. */
 export function changesInWords(factors) {
   if (!factors.length) return "Every head is as it was trained.";
-  const each = factors.map((place) =>
-    `${headName(place)} ${place.factor === 0 ? "is off" : `says ${shortFactor(place.factor)} times as much`}`);
+  const each = factors.map(
+    (place) =>
+      `${headName(place)} ${place.factor === 0 ? "is off" : `says ${shortFactor(place.factor)} times as much`}`,
+  );
   const most = 3;
   const shown = each.slice(0, most).join(", ");
   const rest = each.length - most;
@@ -62,11 +64,12 @@ export function differences(a, b) {
   const longest = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {
-      longest[i][j] = a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+      longest[i][j] =
+        a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
     }
   }
   const [inA, inB] = [a.map(() => true), b.map(() => true)];
-  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
     if (a[i] === b[j]) [inA[i++], inB[j++]] = [false, false];
     else if (longest[i + 1][j] >= longest[i][j + 1]) i++;
     else j++;
@@ -88,13 +91,16 @@ export function plainNumber(value, digits) {
 
 /** What the changes do to the probabilities, in words; without changes, the loss as it is. */
 export function effectInWords(before, after) {
-  if (before === after) return `Loss ${plainNumber(before.loss, 3)} nats per token. Click a head to switch it off.`;
+  if (before === after)
+    return `Loss ${plainNumber(before.loss, 3)} nats per token. Click a head to switch it off.`;
   const changes = after.log_probs.map((value, i) => value - before.log_probs[i]);
   const loss = `Loss ${plainNumber(before.loss, 3)} → ${plainNumber(after.loss, 3)} nats per token`;
   const most = changes.reduce((best, value, i) => (Math.abs(value) > Math.abs(changes[best]) ? i : best), 0);
   if (Math.abs(changes[most]) < 0.0005) return `${loss}: no word's log-probability changes by 0.001.`;
-  return `${loss}. Most changed: ${quotedToken(before.output[most])}, log-probability ` +
-    `${plainNumber(before.log_probs[most], 3)} → ${plainNumber(after.log_probs[most], 3)}.`;
+  return (
+    `${loss}. Most changed: ${quotedToken(before.output[most])}, log-probability ` +
+    `${plainNumber(before.log_probs[most], 3)} → ${plainNumber(after.log_probs[most], 3)}.`
+  );
 }
 
 /** How far the changes moved one head's weights, in words; matrices are flat, [query, key]. */
@@ -107,8 +113,10 @@ export function movedInWords(before, after, entry) {
     return "It looks where it looked before: no weight changes by 0.01.";
   }
   const [query, key] = [Math.floor(most / entry.cols), most % entry.cols];
-  return `With your changes its weights move most from ${quotedToken(entry.queries[query])} to ${quotedToken(entry.keys[key])}: ` +
-    `${before[most].toFixed(2)} → ${after[most].toFixed(2)}.`;
+  return (
+    `With your changes its weights move most from ${quotedToken(entry.queries[query])} to ${quotedToken(entry.keys[key])}: ` +
+    `${before[most].toFixed(2)} → ${after[most].toFixed(2)}.`
+  );
 }
 
 /** A token in a sentence: isolated, so that a right-to-left word leaves the sentence in its order. */

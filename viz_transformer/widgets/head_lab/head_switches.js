@@ -18,7 +18,8 @@ export function headState(place, factor) {
  */
 export function headGrid(parent, { onChoose, onToggle }) {
   const node = element(parent, "div", "vt-head-grid", {
-    role: "group", "aria-label": "All heads: arrow keys choose, Enter switches off and on",
+    role: "group",
+    "aria-label": "All heads: arrow keys choose, Enter switches off and on",
   });
   let [built, kinds, buttons] = ["", [], []];
 
@@ -57,7 +58,8 @@ export function headGrid(parent, { onChoose, onToggle }) {
         numbers(String(layer), false);
         for (let head = 0; head < heads; head++) {
           const button = element(table, "button", "vt-head-button", {
-            type: "button", "data-lm-suppress-shortcuts": "true",
+            type: "button",
+            "data-lm-suppress-shortcuts": "true",
           });
           buttons.push({ place: { kind, layer, head }, button });
         }

@@ -18,13 +18,19 @@ export function leastOf(before, after) {
 export function wordTable(parent) {
   const box = element(parent, "div", "vt-word-table");
   const table = element(box, "table");
-  element(table, "caption").textContent = "log-probability of each word of the unchanged translation, in nats";
+  element(table, "caption").textContent =
+    "log-probability of each word of the unchanged translation, in nats";
   const head = element(element(table, "thead"), "tr");
   element(head, "th", "", { scope: "col" }).textContent = "writes";
-  const axis = element(element(head, "th", "", { scope: "col", title: "Bars grow to the left from 0" }), "div", "vt-axis");
+  const axis = element(
+    element(head, "th", "", { scope: "col", title: "Bars grow to the left from 0" }),
+    "div",
+    "vt-axis",
+  );
   const [farEnd, zero] = ["span", "span"].map((tag) => element(axis, tag));
   zero.textContent = "0";
-  for (const text of ["before", "after", "change"]) element(head, "th", "", { scope: "col" }).textContent = text;
+  for (const text of ["before", "after", "change"])
+    element(head, "th", "", { scope: "col" }).textContent = text;
   const body = element(table, "tbody");
   const foot = element(element(table, "tfoot"), "tr");
   let [rows, words] = [[], ""];
@@ -34,7 +40,9 @@ export function wordTable(parent) {
     element(name, "bdi").textContent = token;
     const place = line === foot ? null : element(line, "td", "vt-bars");
     if (!place) name.setAttribute("colspan", "2"); // the loss has no bar: it is no log-probability
-    const bars = place ? ["vt-before", "vt-after"].map((which) => element(place, "div", `vt-track ${which}`)) : [];
+    const bars = place
+      ? ["vt-before", "vt-after"].map((which) => element(place, "div", `vt-track ${which}`))
+      : [];
     const cells = ["", "", "vt-change"].map((className) => element(line, "td", className));
     return { cells, fills: bars.map((bar) => element(bar, "div", "vt-fill")) };
   }
@@ -42,7 +50,9 @@ export function wordTable(parent) {
 
   function fill({ cells }, before, after) {
     const texts = [plainNumber(before, 3), plainNumber(after, 3), signed(after - before, 3)];
-    texts.forEach((text, i) => { cells[i].textContent = text; });
+    texts.forEach((text, i) => {
+      cells[i].textContent = text;
+    });
     cells[2].classList.toggle("vt-strong", Math.abs(after - before) >= 0.01);
   }
 
@@ -70,7 +80,10 @@ export function wordTable(parent) {
 /** A table of the heads, by what each alone is worth; `onAlone(place)` hears a click on one. */
 export function worthTable(parent, { onAlone }) {
   const box = element(parent, "div", "vt-worth-table", {
-    tabindex: "0", role: "region", "aria-label": "Each head alone switched off", "data-lm-suppress-shortcuts": "true",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "Each head alone switched off",
+    "data-lm-suppress-shortcuts": "true",
   });
   const table = element(box, "table");
   const top = element(element(table, "thead"), "tr");
@@ -80,7 +93,8 @@ export function worthTable(parent, { onAlone }) {
     ["rank", "Its place by the size of that change"],
     ["confidence", "How surely it looks: the mean of its rows' largest weights"],
     ["rank", "Its place by confidence: what attention alone would have predicted"],
-  ]) element(top, "th", "", { scope: "col", title }).textContent = text;
+  ])
+    element(top, "th", "", { scope: "col", title }).textContent = text;
   const body = element(table, "tbody");
   let [shown, lines] = [null, []];
 
@@ -92,18 +106,24 @@ export function worthTable(parent, { onAlone }) {
       lines = each.heads.map((place) => {
         const line = element(body, "tr");
         const name = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", {
-          type: "button", "data-lm-suppress-shortcuts": "true",
+          type: "button",
+          "data-lm-suppress-shortcuts": "true",
         });
         name.textContent = shortName(place);
         name.title = `${headName(place)}: switch it off, and no other`;
-        name.addEventListener("click", () => onAlone({ kind: place.kind, layer: place.layer, head: place.head }));
+        name.addEventListener("click", () =>
+          onAlone({ kind: place.kind, layer: place.layer, head: place.head }),
+        );
         const change = element(line, "td", "vt-change");
         change.textContent = signed(place.loss_change, 3);
         change.title = `${place.loss_change} nats per token`;
         change.classList.toggle("vt-strong", Math.abs(place.loss_change) >= 0.05 * widest && widest > 0.001);
         for (const text of [
-          place.rank, place.confidence === null ? "none" : place.confidence.toFixed(2), place.confidence_rank,
-        ]) element(line, "td").textContent = String(text);
+          place.rank,
+          place.confidence === null ? "none" : place.confidence.toFixed(2),
+          place.confidence_rank,
+        ])
+          element(line, "td").textContent = String(text);
         return { place, line, name };
       });
     }

@@ -7,7 +7,16 @@ import { button, element, markedText, slider } from "../base/js/controls.js";
 import { openView } from "../base/js/view.js";
 import { KIND_NAMES } from "../base/js/head_grid.js";
 import { headGrid } from "./head_switches.js";
-import { changesInWords, differences, effectInWords, factorOf, movedInWords, sameHead, shortName, withFactor } from "./head_changes.js";
+import {
+  changesInWords,
+  differences,
+  effectInWords,
+  factorOf,
+  movedInWords,
+  sameHead,
+  shortName,
+  withFactor,
+} from "./head_changes.js";
 import { wordTable, worthTable } from "./tables.js";
 import { canonical, NEEDS_KERNEL, NO_ANSWER, openKernel } from "../base/js/kernel.js";
 import { numberTable } from "../base/js/number_table.js";
@@ -38,12 +47,20 @@ function render({ model, el }) {
 
   const form = element(root, "div", "vt-controls");
   const field = element(element(form, "label", "vt-field"), "input", "", {
-    type: "text", "aria-label": "sentence to translate", spellcheck: "false", autocomplete: "off",
+    type: "text",
+    "aria-label": "sentence to translate",
+    spellcheck: "false",
+    autocomplete: "off",
     "data-lm-suppress-shortcuts": "true",
   });
   button(form, "Translate", translate);
-  for (const [text, name, way] of [["A−", "A− smaller text", -1], ["A+", "A+ larger text", 1]]) {
-    button(form, text, () => view.set({ text_size: nextSize(model.get("text_size") ?? 1, way) })).setAttribute("aria-label", name);
+  for (const [text, name, way] of [
+    ["A−", "A− smaller text", -1],
+    ["A+", "A+ larger text", 1],
+  ]) {
+    button(form, text, () =>
+      view.set({ text_size: nextSize(model.get("text_size") ?? 1, way) }),
+    ).setAttribute("aria-label", name);
   }
   const problem = element(root, "p", "vt-problem", { role: "alert" });
   const translations = element(root, "div", "vt-translations");
@@ -63,11 +80,14 @@ function render({ model, el }) {
   const grid = headGrid(gridPart, { onChoose: choose, onToggle: toggleHead });
   const chosenName = element(gridPart, "div", "vt-chosen-name");
   const factor = slider(gridPart, { label: "factor", min: -1, max: 2, step: 0.05 }, (value) =>
-    view.set({ factors: withFactor(state().factors, state().chosen, value) }));
+    view.set({ factors: withFactor(state().factors, state().chosen, value) }),
+  );
   const reset = button(gridPart, "Reset all", () => view.set({ factors: [] }));
   const words = wordTable(part("What each word loses"));
   const worthPart = part("Does attention tell which head matters?");
-  const worth = worthTable(worthPart, { onAlone: (place) => view.set({ ...place, ...fitted(place), factors: [{ ...place, factor: 0 }] }) });
+  const worth = worthTable(worthPart, {
+    onAlone: (place) => view.set({ ...place, ...fitted(place), factors: [{ ...place, factor: 0 }] }),
+  });
   const verdict = element(worthPart, "p", "vt-verdict");
 
   const looks = element(root, "section", "vt-looks");
@@ -80,7 +100,12 @@ function render({ model, el }) {
     caption.textContent = name;
     return numberTable(box, {
       label: `Weights of the chosen head, ${name}`,
-      onPoint: (cell) => { if (cell?.row !== pointed?.row || cell?.col !== pointed?.col) { pointed = cell; view.redraw(); } },
+      onPoint: (cell) => {
+        if (cell?.row !== pointed?.row || cell?.col !== pointed?.col) {
+          pointed = cell;
+          view.redraw();
+        }
+      },
       onChoose: ({ row }) => view.set({ query: row === state().query ? null : row }),
     });
   });
@@ -94,7 +119,12 @@ function render({ model, el }) {
 
   function state() {
     const chosen = { kind: model.get("kind"), layer: model.get("layer"), head: model.get("head") };
-    return { sentence: model.get("sentence"), factors: model.get("factors"), chosen, query: model.get("query") ?? null };
+    return {
+      sentence: model.get("sentence"),
+      factors: model.get("factors"),
+      chosen,
+      query: model.get("query") ?? null,
+    };
   }
 
   /** The pinned word is let go where the newly chosen head has other queries. */
@@ -109,7 +139,11 @@ function render({ model, el }) {
 
   function toggleHead(place) {
     const { factors } = state();
-    view.set({ ...place, ...fitted(place), factors: withFactor(factors, place, factorOf(factors, place) === 0 ? 1 : 0) });
+    view.set({
+      ...place,
+      ...fitted(place),
+      factors: withFactor(factors, place, factorOf(factors, place) === 0 ? 1 : 0),
+    });
   }
 
   // No <form>: JupyterLab keeps the Enter key from submitting one.
@@ -130,14 +164,18 @@ function render({ model, el }) {
       typed = null;
       then(value);
     };
-    kernel.ask(request, () => { if (typed === asked) tellTyped(NO_ANSWER); }).then(
-      ifNewest((reply) => {
-        typedProblem = null;
-        base = { ...reply, request, asked: canonical(request) };
-        view.set({ sentence: asked, query: null });
-      }),
-      ifNewest((error) => tellTyped(error.message)),
-    );
+    kernel
+      .ask(request, () => {
+        if (typed === asked) tellTyped(NO_ANSWER);
+      })
+      .then(
+        ifNewest((reply) => {
+          typedProblem = null;
+          base = { ...reply, request, asked: canonical(request) };
+          view.set({ sentence: asked, query: null });
+        }),
+        ifNewest((error) => tellTyped(error.message)),
+      );
   }
 
   function tellTyped(message) {
@@ -151,10 +189,33 @@ function render({ model, el }) {
     if (stateNow !== lastState) failures.clear();
     lastState = stateNow;
     const missing = [
-      [base, { sentence, changes: [] }, (reply) => { base = reply; }],
-      [each, { sentence, each: 0 }, (reply) => { each = reply; }],
-      ...(factors.length ? [[changed, { sentence, changes: factors }, (reply) => { changed = reply; }]] : []),
-    ].map(([known, request, keep]) => ({ known, request, keep, asked: canonical(request) }))
+      [
+        base,
+        { sentence, changes: [] },
+        (reply) => {
+          base = reply;
+        },
+      ],
+      [
+        each,
+        { sentence, each: 0 },
+        (reply) => {
+          each = reply;
+        },
+      ],
+      ...(factors.length
+        ? [
+            [
+              changed,
+              { sentence, changes: factors },
+              (reply) => {
+                changed = reply;
+              },
+            ],
+          ]
+        : []),
+    ]
+      .map(([known, request, keep]) => ({ known, request, keep, asked: canonical(request) }))
       .find(({ known, asked }) => known?.asked !== asked && !failures.has(asked));
     if (!missing || offered === missing.asked) return;
     const { request, keep, asked } = missing;
@@ -164,13 +225,15 @@ function render({ model, el }) {
       then(value);
       view.redraw();
     };
-    kernel.latest(request,
+    kernel.latest(
+      request,
       settle((reply) => keep({ ...reply, asked, request })),
       settle((error) => failures.set(asked, error.message)),
       () => {
         late = asked; // still offered: nothing else is asked for in its place
         view.redraw();
-      });
+      },
+    );
   }
 
   function draw({ theme, width }) {
@@ -213,11 +276,15 @@ function render({ model, el }) {
 
   function showProblem({ sentence }, after) {
     const [why = offered && offered === late ? NO_ANSWER : undefined] = failures.values();
-    const failure = why === NEEDS_KERNEL ? `${why} Without it, this page knows each head alone switched off.` : why;
-    const still = after && `Shown still: ${visible(after.request.sentence)}. ${changesInWords(after.request.changes)}`;
+    const failure =
+      why === NEEDS_KERNEL ? `${why} Without it, this page knows each head alone switched off.` : why;
+    const still =
+      after && `Shown still: ${visible(after.request.sentence)}. ${changesInWords(after.request.changes)}`;
     const text = typedProblem
       ? `${sentenceEnd(typedProblem)} The picture still shows “${visible(sentence)}”.`
-      : failure ? [sentenceEnd(failure), still].filter(Boolean).join(" ") : "";
+      : failure
+        ? [sentenceEnd(failure), still].filter(Boolean).join(" ")
+        : "";
     problem.hidden = !text;
     say(problem, text);
   }
@@ -234,16 +301,32 @@ function render({ model, el }) {
 
   function showLooks({ chosen, query, factors }, after, theme) {
     const [first, second] = [base, after].map((reply) => headOf(reply, chosen));
-    say(looksTitle, `Where it looks: ${KIND_NAMES[chosen.kind]} · layer ${chosen.layer} · head ${chosen.head}`);
+    say(
+      looksTitle,
+      `Where it looks: ${KIND_NAMES[chosen.kind]} · layer ${chosen.layer} · head ${chosen.head}`,
+    );
     const alone = factors.some((place) => sameHead(place, chosen));
     const why = alone ? " The factor changes what this head says, not where it looks." : "";
-    say(looksSays, after === base ? "Rows look, columns are looked at; click a row to pin it." : movedInWords(first.values, second.values, first) + why);
+    say(
+      looksSays,
+      after === base
+        ? "Rows look, columns are looked at; click a row to pin it."
+        : movedInWords(first.values, second.values, first) + why,
+    );
     pair.children[1].hidden = after === base;
     [first, second].forEach((entry, which) => {
-      matrices[which].set({
-        values: linesOf(entry), rowNames: entry.queries, colNames: entry.keys, digits: 2, scale: "weight",
-        chosen: pointed, marked: (row) => (row === query ? "vt-pinned" : ""),
-      }, theme);
+      matrices[which].set(
+        {
+          values: linesOf(entry),
+          rowNames: entry.queries,
+          colNames: entry.keys,
+          digits: 2,
+          scale: "weight",
+          chosen: pointed,
+          marked: (row) => (row === query ? "vt-pinned" : ""),
+        },
+        theme,
+      );
     });
     const at = pointed && pointed.row < first.rows && pointed.col < first.cols ? pointed : null;
     say(cellSays, cellInWords(first, second, at, query, after !== base));

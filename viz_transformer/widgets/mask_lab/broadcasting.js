@@ -13,7 +13,8 @@ export function shapeBoxes({ sentences: B, queries: Q, keys: K, parts, may, inve
   const boxes = parts.map((part) => {
     const [overBatch, , overQuery] = part.shape.map((size) => size === 1);
     const axes = [overBatch && "sentences", overQuery && "queries"].filter(Boolean);
-    const torchs = part.name === "causal" ? `attn_mask [${Q}, ${K}]` : `key_padding_mask [${part.shape[0]}, ${K}]`;
+    const torchs =
+      part.name === "causal" ? `attn_mask [${Q}, ${K}]` : `key_padding_mask [${part.shape[0]}, ${K}]`;
     return {
       name: names[part.name],
       shape: polarity === "may_not" ? torchs : `[${part.shape.join(", ")}]`,
@@ -22,9 +23,16 @@ export function shapeBoxes({ sentences: B, queries: Q, keys: K, parts, may, inve
       at: part.at,
     };
   });
-  const steps = [parts.length > 1 && "joined by &", inverted && "inverted by ~", painted.length > 0 && "painted"];
+  const steps = [
+    parts.length > 1 && "joined by &",
+    inverted && "inverted by ~",
+    painted.length > 0 && "painted",
+  ];
   boxes.push({
-    name: "mask", shape: `[${B}, 1, ${Q}, ${K}]`, note: steps.filter(Boolean).join(", "), own: { sheets: B, rows: Q },
+    name: "mask",
+    shape: `[${B}, 1, ${Q}, ${K}]`,
+    note: steps.filter(Boolean).join(", "),
+    own: { sheets: B, rows: Q },
     at: (b, q, k) => may[b][q][k],
   });
   return boxes;
@@ -35,7 +43,10 @@ export function shapesLayout({ sentences, queries, keys }, count, width) {
   const sheets = Math.min(sentences, MOST_SHEETS);
   const gap = 34;
   const room = (width - gap * (count - 1)) / count;
-  const cell = Math.max(4, Math.min(15, Math.floor((room - STEP * (sheets - 1)) / keys), Math.floor(150 / queries)));
+  const cell = Math.max(
+    4,
+    Math.min(15, Math.floor((room - STEP * (sheets - 1)) / keys), Math.floor(150 / queries)),
+  );
   const box = Math.max(cell * keys + STEP * (sheets - 1), Math.min(room, 150));
   return { sheets, cell, gap, box, height: cell * queries + STEP * (sheets - 1) + 78 };
 }
@@ -64,14 +75,21 @@ export function shapesPicture(parent) {
       }
       const bottom = cell * composed.queries + STEP * (sheets - 1);
       write(context, name, left, bottom + 14, { font: `600 13px ${theme.family}`, colour: theme.text });
-      write(context, shape, left, bottom + 32, { font: `12px ui-monospace, Menlo, Consolas, monospace`, colour: theme.text });
+      write(context, shape, left, bottom + 32, {
+        font: `12px ui-monospace, Menlo, Consolas, monospace`,
+        colour: theme.text,
+      });
       const room = index < boxes.length - 1 ? box + gap - 12 : width - left;
       wrapped(note, room, (piece) => theme.measure(piece, 12, false)).forEach((line, i) => {
         write(context, line, left, bottom + 49 + 16 * i, { font: small, colour: theme.muted });
       });
       if (index < boxes.length - 1) {
         const sign = index < boxes.length - 2 ? "&" : "=";
-        write(context, sign, left + box + gap / 2, (cell * composed.queries) / 2 + STEP, { font: `700 18px ${theme.family}`, colour: theme.text, align: "center" });
+        write(context, sign, left + box + gap / 2, (cell * composed.queries) / 2 + STEP, {
+          font: `700 18px ${theme.family}`,
+          colour: theme.text,
+          align: "center",
+        });
       }
     });
     canvas.setAttribute("aria-label", shapesSentence(boxes));

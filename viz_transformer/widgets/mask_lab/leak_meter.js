@@ -67,7 +67,8 @@ export function leakSentence(rows, composed, state) {
     if (named("shifted").length) {
       return "Outputs moved, but not through the mask: padding on the left pushes every word to a later position, and this model counts positions from the left. Count them from the first word to mend it.";
     }
-    if (leaked.length) return `Leak: ${outputs(leaked.length)} moved because of two more padding tokens. What a sentence means must not hang on how far it is padded.`;
+    if (leaked.length)
+      return `Leak: ${outputs(leaked.length)} moved because of two more padding tokens. What a sentence means must not hang on how far it is padded.`;
     return "No leak: with two more padding tokens every output is what it was.";
   }
   const key = quoted_(composed.keysOf[b][edited]);
@@ -76,17 +77,24 @@ export function leakSentence(rows, composed, state) {
       ? "Padding is no word: what stands there must not matter."
       : mistake === "source_as_target"
         ? `The decoder reads ${key} where, or before, it shall write it: it can copy and learns nothing.`
-        : kind === "decoder" ? "They saw the future: a decoder so trained copies the next word." : "";
+        : kind === "decoder"
+          ? "They saw the future: a decoder so trained copies the next word."
+          : "";
     return `Leak: ${outputs(leaked.length)} moved that must not depend on ${key}: ${leaked.join(", ")}. ${why}`;
   }
   const hidden = deaf.length
-    ? ` But ${outputs(deaf.length)} did not move though ${deaf.length === 1 ? "it" : "they"} may depend on it: the mask hides too much.` : "";
+    ? ` But ${outputs(deaf.length)} did not move though ${deaf.length === 1 ? "it" : "they"} may depend on it: the mask hides too much.`
+    : "";
   return `No leak: every output that must not depend on ${key} stayed as it was.${hidden}`;
 }
 
 const VERDICTS = {
-  leak: "LEAK", moved: "may move", still: "did not move", deaf: "cut off",
-  padding: "padding", shifted: "its position moved",
+  leak: "LEAK",
+  moved: "may move",
+  still: "did not move",
+  deaf: "cut off",
+  padding: "padding",
+  shifted: "its position moved",
 };
 
 /** A change as it is shown: 0 where float32 only rounded. */
@@ -101,7 +109,8 @@ export function leakMeter(parent, { onEdit }) {
   const gauge = element(parent, "p", "vt-gauge");
   const asked = element(parent, "p", "vt-asked");
   const strip = tokenStrip(parent, {
-    label: "Token to replace", onChoose: (index) => onEdit({ edit: "word", edited: index }),
+    label: "Token to replace",
+    onChoose: (index) => onEdit({ edit: "word", edited: index }),
   });
   const more = toggle(parent, "or add two padding tokens", (on) => onEdit({ edit: on ? "padding" : "word" }));
   more.node.classList.add("vt-more");
@@ -135,9 +144,13 @@ export function leakMeter(parent, { onEdit }) {
     const rows = leakRows(leaks, composed, state);
     const count = countLeaks(leaks, composed);
     gauge.textContent = `Leaks in this batch: ${count.leaks} of ${count.places}`;
-    gauge.title = "counted over every token that could be replaced and every output that must not depend on it";
+    gauge.title =
+      "counted over every token that could be replaced and every output that must not depend on it";
     gauge.className = count.leaks ? "vt-gauge vt-leaky" : "vt-gauge";
-    const change = edit === "word" ? `${quoted_(composed.keysOf[b][edited])} → ${quoted_(leaks.replacements[b][edited])}. ` : "";
+    const change =
+      edit === "word"
+        ? `${quoted_(composed.keysOf[b][edited])} → ${quoted_(leaks.replacements[b][edited])}. `
+        : "";
     sentence.textContent = change + leakSentence(rows, composed, state);
     sentence.className = rows.some((row) => row.verdict === "leak") ? "vt-verdict vt-leaky" : "vt-verdict";
     const top = Math.max(UNMOVED, ...rows.map((row) => row.change || 0));
@@ -152,7 +165,9 @@ function leakLine({ word, written, change, verdict }, top) {
   line.dataset.verdict = verdict;
   const name = element(line, "th", "", { scope: "row" });
   element(name, "bdi").textContent = visible(word);
-  if (written !== null) element(element(line, "td", "vt-writes"), "bdi").textContent = verdict === "padding" ? "" : visible(written);
+  if (written !== null)
+    element(element(line, "td", "vt-writes"), "bdi").textContent =
+      verdict === "padding" ? "" : visible(written);
   const shown = element(line, "td", "vt-change");
   const rail = element(shown, "span", "vt-rail");
   const bar = element(rail, "span", "vt-shift");

@@ -13,7 +13,14 @@ export function readLibraries(reply) {
       const numbers = decodeWeights(bytes, "float32");
       return (b, q) => Array.from(numbers.slice((b * rows + q) * size, (b * rows + q + 1) * size));
     };
-    return { name, short, takes, error: "", weights: row(weights, shapes[0]), output: row(output, shapes[1]) };
+    return {
+      name,
+      short,
+      takes,
+      error: "",
+      weights: row(weights, shapes[0]),
+      output: row(output, shapes[1]),
+    };
   });
 }
 
@@ -43,7 +50,8 @@ export function libraryTable(parent) {
     const answered = (libraries ?? []).filter((library) => !library.error);
     tables.hidden = answered.length === 0;
     given.textContent = libraries
-      ? `All get the queries, keys and values of the model’s first head, and this mask in their own way. ${libraries.map(({ short, takes }) => `${short}: ${takes}`).join("; ")}.` : "";
+      ? `All get the queries, keys and values of the model’s first head, and this mask in their own way. ${libraries.map(({ short, takes }) => `${short}: ${takes}`).join("; ")}.`
+      : "";
     refusals.replaceChildren();
     if (!libraries) {
       told.textContent = problem || "Asking the libraries …";
@@ -58,15 +66,28 @@ export function libraryTable(parent) {
     if (!answered.length) return;
     const rows = answered.map((library) => library.weights(sentence, query));
     const barred = composed.may[sentence][query].map((may) => !may);
-    weights.set({
-      values: rows, rowNames: answered.map(({ name }) => name), colNames: composed.keysOf[sentence],
-      digits: 2, scale: "weight", masked: rows.map(() => barred),
-    }, theme);
+    weights.set(
+      {
+        values: rows,
+        rowNames: answered.map(({ name }) => name),
+        colNames: composed.keysOf[sentence],
+        digits: 2,
+        scale: "weight",
+        masked: rows.map(() => barred),
+      },
+      theme,
+    );
     const out = answered.map((library) => library.output(sentence, query));
-    outputs.set({
-      values: out, rowNames: rows.map((row, i) => `${answered[i].short}: ${rowVerdict(row, rows[0])}`),
-      colNames: out[0].map((_, i) => `output ${i}`), digits: 2, scale: "plain",
-    }, theme);
+    outputs.set(
+      {
+        values: out,
+        rowNames: rows.map((row, i) => `${answered[i].short}: ${rowVerdict(row, rows[0])}`),
+        colNames: out[0].map((_, i) => `output ${i}`),
+        digits: 2,
+        scale: "plain",
+      },
+      theme,
+    );
   }
 
   return { set };

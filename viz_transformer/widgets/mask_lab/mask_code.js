@@ -8,10 +8,15 @@ function partExpressions({ name, of, shape }, composed) {
     return { ours: `padding_mask(${of}_ids, pad_id)`, torch: `(${of}_ids != pad_id)[:, None, None, :]` };
   }
   if (name === "causal") {
-    return { ours: Q === K ? `causal_mask(${K})` : `${tril(Q)}[None, None]`, torch: `${tril(Q)}[None, None]` };
+    return {
+      ours: Q === K ? `causal_mask(${K})` : `${tril(Q)}[None, None]`,
+      torch: `${tril(Q)}[None, None]`,
+    };
   }
-  return { // [length, length], read as [batch, key]
-    ours: shape[0] === K ? `causal_mask(${K})[0, 0][:, None, None, :]` : `${tril(shape[0])}[:, None, None, :]`,
+  return {
+    // [length, length], read as [batch, key]
+    ours:
+      shape[0] === K ? `causal_mask(${K})[0, 0][:, None, None, :]` : `${tril(shape[0])}[:, None, None, :]`,
     torch: `${tril(shape[0])}[:, None, None, :]`,
   };
 }
@@ -37,9 +42,15 @@ export function maskCode(composed, polarity, library) {
     lines.push(`mask[${places(0)}, 0, ${places(1)}, ${places(2)}] = torch.tensor([${values}])`);
   }
   if (polarity === "may_not") {
-    lines.push(library === "ours" ? "attn_mask = to_torch_mask(mask)  # True = may not attend" : "attn_mask = ~mask  # True = may not attend");
+    lines.push(
+      library === "ours"
+        ? "attn_mask = to_torch_mask(mask)  # True = may not attend"
+        : "attn_mask = ~mask  # True = may not attend",
+    );
   } else if (polarity === "additive") {
-    lines.push('attn_mask = torch.zeros(mask.shape).masked_fill(~mask, float("-inf"))  # added to the scores');
+    lines.push(
+      'attn_mask = torch.zeros(mask.shape).masked_fill(~mask, float("-inf"))  # added to the scores',
+    );
   }
   return lines;
 }

@@ -13,11 +13,21 @@ import { visible } from "../base/js/text.js";
 export function maskGrid(parent, { label, onPoint, onPaint, onChoose }) {
   const box = element(parent, "div", "vt-grid-box");
   const table = element(box, "table", "vt-mask-grid", { role: "grid", "aria-label": label });
-  let [cells, rowHeads, colHeads, names, at, shown, stroke] = [[], [], [], "", { row: 0, col: 0 }, null, null];
+  let [cells, rowHeads, colHeads, names, at, shown, stroke] = [
+    [],
+    [],
+    [],
+    "",
+    { row: 0, col: 0 },
+    null,
+    null,
+  ];
 
   const placeOf = (target) => {
     const cell = target?.closest?.("td");
-    return cell && table.contains(cell) ? { row: Number(cell.dataset.row), col: Number(cell.dataset.col) } : null;
+    return cell && table.contains(cell)
+      ? { row: Number(cell.dataset.row), col: Number(cell.dataset.col) }
+      : null;
   };
   const focusOn = (place) => {
     cells[at.row]?.[at.col]?.setAttribute("tabindex", "-1");
@@ -45,7 +55,9 @@ export function maskGrid(parent, { label, onPoint, onPaint, onChoose }) {
     if (stroke && place && event.buttons & 1) paint(place, stroke.value);
     else if (!(event.buttons & 1)) stroke = null;
   });
-  table.addEventListener("pointerup", () => { stroke = null; });
+  table.addEventListener("pointerup", () => {
+    stroke = null;
+  });
   table.addEventListener("pointerleave", () => onPoint(null));
   table.addEventListener("focusin", (event) => onPoint(placeOf(event.target)));
   table.addEventListener("focusout", () => onPoint(null));
@@ -75,9 +87,17 @@ export function maskGrid(parent, { label, onPoint, onPaint, onChoose }) {
     rowNames.forEach((name, row) => {
       const line = element(body, "tr", "", { role: "row" });
       rowHeads.push(namedHead(line, name, "row"));
-      cells.push(colNames.map((_, col) => element(line, "td", "", {
-        role: "gridcell", tabindex: "-1", "data-row": row, "data-col": col, "data-lm-suppress-shortcuts": "true",
-      })));
+      cells.push(
+        colNames.map((_, col) =>
+          element(line, "td", "", {
+            role: "gridcell",
+            tabindex: "-1",
+            "data-row": row,
+            "data-col": col,
+            "data-lm-suppress-shortcuts": "true",
+          }),
+        ),
+      );
     });
     focusOn({ row: Math.min(at.row, rowNames.length - 1), col: Math.min(at.col, colNames.length - 1) });
   }
@@ -89,18 +109,22 @@ export function maskGrid(parent, { label, onPoint, onPaint, onChoose }) {
       names = wanted;
       build(next.rowNames, next.colNames);
     }
-    next.may.forEach((line, row) => line.forEach((may, col) => {
-      const cell = cells[row][col];
-      const text = next.textOf(may);
-      if (cell.firstChild?.textContent !== text) {
-        cell.replaceChildren();
-        element(cell, "span").textContent = text;
-      }
-      const painted = next.painted.has(`${row},${col}`);
-      cell.className = [may ? "vt-may" : "vt-masked", painted ? "vt-painted" : ""].filter(Boolean).join(" ");
-      cell.setAttribute("aria-label", next.labelOf(row, col));
-      cell.setAttribute("aria-selected", String(next.chosen.row === row && next.chosen.col === col));
-    }));
+    next.may.forEach((line, row) =>
+      line.forEach((may, col) => {
+        const cell = cells[row][col];
+        const text = next.textOf(may);
+        if (cell.firstChild?.textContent !== text) {
+          cell.replaceChildren();
+          element(cell, "span").textContent = text;
+        }
+        const painted = next.painted.has(`${row},${col}`);
+        cell.className = [may ? "vt-may" : "vt-masked", painted ? "vt-painted" : ""]
+          .filter(Boolean)
+          .join(" ");
+        cell.setAttribute("aria-label", next.labelOf(row, col));
+        cell.setAttribute("aria-selected", String(next.chosen.row === row && next.chosen.col === col));
+      }),
+    );
     rowHeads.forEach((head, row) => head.classList.toggle("vt-empty", next.empty.includes(row)));
     colHeads.forEach((head, col) => head.classList.toggle("vt-edited", next.edited === col));
   }

@@ -10,13 +10,25 @@ import { maskCode } from "./mask_code.js";
 import { maskGrid } from "./mask_grid.js";
 import { leakMeter, readLeaks } from "./leak_meter.js";
 import { libraryTable, readLibraries } from "./library_table.js";
-import { cellText, composeMask, describeMaskCell, emptyRows, firstLook, paintCell, presetOf, PRESETS, quoted_ } from "./mask_rules.js";
+import {
+  cellText,
+  composeMask,
+  describeMaskCell,
+  emptyRows,
+  firstLook,
+  paintCell,
+  presetOf,
+  PRESETS,
+  quoted_,
+} from "./mask_rules.js";
 import { shapesPicture } from "./broadcasting.js";
 
 const MASK_TRAITS = ["kind", "side", "padding", "causal", "mistake", "lengths", "painted"];
 const CHOSEN = ["polarity", "sentence", "query", "key", "edit", "edited"];
 const POLARITY_TEXT = {
-  may: "True = may attend", may_not: "True = may NOT attend", additive: "0 or −∞, added to scores",
+  may: "True = may attend",
+  may_not: "True = may NOT attend",
+  additive: "0 or −∞, added to scores",
 };
 const POLARITY_NOTE = {
   may: "True = may attend: in viz_transformer and in F.scaled_dot_product_attention.",
@@ -26,7 +38,14 @@ const POLARITY_NOTE = {
 
 function render({ model, el }) {
   const stateNow = () => Object.fromEntries(MASK_TRAITS.map((name) => [name, model.get(name)]));
-  const view = openView({ model, el, name: "mask-lab", label: "Mask lab", traits: ["words", ...MASK_TRAITS, ...CHOSEN], draw });
+  const view = openView({
+    model,
+    el,
+    name: "mask-lab",
+    label: "Mask lab",
+    traits: ["words", ...MASK_TRAITS, ...CHOSEN],
+    draw,
+  });
   const parts = buildParts(view.root);
   const asked = ["leaks", "libraries", "eager"].map((ask) => openReplies(model, ask, view.redraw));
   let hover = null;
@@ -39,7 +58,8 @@ function render({ model, el }) {
     const composed = composeMask(model.get("words"), state);
     const inside = (name, size) => Math.min(model.get(name) ?? 0, size - 1);
     const kept = {
-      sentence: inside("sentence", composed.sentences), edited: inside("edited", composed.keys),
+      sentence: inside("sentence", composed.sentences),
+      edited: inside("edited", composed.keys),
       query: model.get("query") === null ? null : inside("query", composed.queries),
       key: model.get("key") === null ? null : inside("key", composed.keys),
     };
@@ -51,22 +71,45 @@ function render({ model, el }) {
   }
 
   const presets = PRESETS.map((preset) => {
-    const pressed = toggle(preset.right ? parts.right : parts.mistakes, preset.name, () => change({ ...preset.state, painted: [] }, preset));
+    const pressed = toggle(preset.right ? parts.right : parts.mistakes, preset.name, () =>
+      change({ ...preset.state, painted: [] }, preset),
+    );
     return { preset, pressed };
   });
-  const kind = choice(parts.controls, "Attention", [["encoder", "encoder, self"], ["decoder", "decoder, self"], ["cross", "cross"]],
-    (value) => change({ kind: value, mistake: "none", painted: [] }));
+  const kind = choice(
+    parts.controls,
+    "Attention",
+    [
+      ["encoder", "encoder, self"],
+      ["decoder", "decoder, self"],
+      ["cross", "cross"],
+    ],
+    (value) => change({ kind: value, mistake: "none", painted: [] }),
+  );
   const padding = toggle(parts.controls, "hide padding", (on) => change({ padding: on }));
   const causal = toggle(parts.controls, "hide what comes later", (on) => change({ causal: on }));
-  const side = choice(parts.controls, "Padding stands", [["right", "right of the words"], ["left", "left of the words"]],
-    (value) => change({ side: value, painted: [] }));
-  const polarity = choice(parts.controls, "Cells say", Object.entries(POLARITY_TEXT), (value) => view.set({ polarity: value }));
+  const side = choice(
+    parts.controls,
+    "Padding stands",
+    [
+      ["right", "right of the words"],
+      ["left", "left of the words"],
+    ],
+    (value) => change({ side: value, painted: [] }),
+  );
+  const polarity = choice(parts.controls, "Cells say", Object.entries(POLARITY_TEXT), (value) =>
+    view.set({ polarity: value }),
+  );
   const sentences = choice(parts.batch, "Sentence", [], (value) => view.set({ sentence: Number(value) }));
-  const length = slider(parts.batch, { label: "tokens kept", min: 1, max: 2, step: 1, digits: 0 }, (value) => {
-    const lengths = [...model.get("lengths")];
-    lengths[model.get("sentence") % lengths.length] = value;
-    change({ lengths, painted: [] });
-  });
+  const length = slider(
+    parts.batch,
+    { label: "tokens kept", min: 1, max: 2, step: 1, digits: 0 },
+    (value) => {
+      const lengths = [...model.get("lengths")];
+      lengths[model.get("sentence") % lengths.length] = value;
+      change({ lengths, painted: [] });
+    },
+  );
   const clear = button(parts.batch, "clear paint", () => view.set({ painted: [] }));
   const grid = maskGrid(parts.grid, {
     label: "The mask. Space or a click paints a cell; arrow keys move.",
@@ -87,17 +130,31 @@ function render({ model, el }) {
   let composed = null;
   function readout() {
     // What is under the pointer, or chosen, may be gone from a mask that became smaller.
-    const has = (cell) => cell && cell.row !== null && cell.col !== null && cell.row < composed.queries && cell.col < composed.keys;
+    const has = (cell) =>
+      cell &&
+      cell.row !== null &&
+      cell.col !== null &&
+      cell.row < composed.queries &&
+      cell.col < composed.keys;
     const cell = [hover, { row: model.get("query"), col: model.get("key") }].find(has);
     if (!cell) return "Point at a cell, or move with the arrow keys. A click or Space paints it.";
-    return describeMaskCell(composed, Math.min(model.get("sentence"), composed.sentences - 1), cell.row, cell.col);
+    return describeMaskCell(
+      composed,
+      Math.min(model.get("sentence"), composed.sentences - 1),
+      cell.row,
+      cell.col,
+    );
   }
 
   function draw({ theme, width }) {
     const state = stateNow();
     const chosen = Object.fromEntries(CHOSEN.map((name) => [name, model.get(name)]));
     composed = composeMask(model.get("words"), state);
-    for (const [name, size] of [["sentence", composed.sentences], ["edited", composed.keys]]) chosen[name] = Math.min(chosen[name], size - 1);
+    for (const [name, size] of [
+      ["sentence", composed.sentences],
+      ["edited", composed.keys],
+    ])
+      chosen[name] = Math.min(chosen[name], size - 1);
     const { sentence } = chosen;
     view.root.dataset.layout = width >= 1000 ? "wide" : width >= 740 ? "medium" : "narrow";
     const shown = presetOf(state);
@@ -118,27 +175,50 @@ function render({ model, el }) {
 
     const empty = emptyRows(composed, sentence);
     grid.set({
-      rowNames: composed.queriesOf[sentence], colNames: composed.keysOf[sentence], may: composed.may[sentence],
+      rowNames: composed.queriesOf[sentence],
+      colNames: composed.keysOf[sentence],
+      may: composed.may[sentence],
       textOf: (may) => cellText(may, chosen.polarity),
-      labelOf: (row, col) => `${cellText(composed.may[sentence][row][col], chosen.polarity)}. ${describeMaskCell(composed, sentence, row, col)}`,
+      labelOf: (row, col) =>
+        `${cellText(composed.may[sentence][row][col], chosen.polarity)}. ${describeMaskCell(composed, sentence, row, col)}`,
       painted: new Set(composed.painted.filter(([b]) => b === sentence).map(([, q, k]) => `${q},${k}`)),
-      empty, edited: chosen.edit === "word" ? chosen.edited : null, chosen: { row: chosen.query, col: chosen.key },
+      empty,
+      edited: chosen.edit === "word" ? chosen.edited : null,
+      chosen: { row: chosen.query, col: chosen.key },
     });
     parts.readout.textContent = readout();
     parts.rows.textContent = `${emptySentence(empty, composed, sentence)} ${POLARITY_NOTE[chosen.polarity]}`;
 
     const [leak, library, eager] = asked.map((replies) => replies.of(state));
-    leaks.set({ leaks: leak.reply && readLeaks(leak.reply), composed, state: { ...state, ...chosen }, problem: leak.problem });
+    leaks.set({
+      leaks: leak.reply && readLeaks(leak.reply),
+      composed,
+      state: { ...state, ...chosen },
+      problem: leak.problem,
+    });
     const anywhere = composed.may.some((rows) => rows.some((row) => !row.some(Boolean)));
     const theirs = anywhere ? eager.ask() : null; // loading it takes seconds, and elsewhere all agree
     const query = Math.min(chosen.query ?? empty[0] ?? composed.queries, composed.queries - 1);
-    for (const [section, { reply, problem }] of [[parts.leaks, leak], [parts.libraries, library]]) {
+    for (const [section, { reply, problem }] of [
+      [parts.leaks, leak],
+      [parts.libraries, library],
+    ]) {
       section.setAttribute("aria-busy", String(!reply && !problem)); // what is shown is that of the last state
     }
-    libraries.set({
-      libraries: library.reply && [...readLibraries(library.reply), ...(theirs?.reply ? readLibraries(theirs.reply) : [])],
-      composed, sentence, query, empty: empty.includes(query), problem: library.problem,
-    }, theme);
+    libraries.set(
+      {
+        libraries: library.reply && [
+          ...readLibraries(library.reply),
+          ...(theirs?.reply ? readLibraries(theirs.reply) : []),
+        ],
+        composed,
+        sentence,
+        query,
+        empty: empty.includes(query),
+        problem: library.problem,
+      },
+      theme,
+    );
     shapes.set(composed, chosen, theme, parts.shapes.clientWidth || width);
     for (const [name, place] of Object.entries(parts.code)) {
       const lines = maskCode(composed, chosen.polarity, name).join("\n");
@@ -164,7 +244,11 @@ function openReplies(model, ask, changed) {
         have = { at, reply, problem };
         changed();
       };
-      kernel.latest(request, (reply) => keep(reply, ""), (error) => keep(null, error.message));
+      kernel.latest(
+        request,
+        (reply) => keep(reply, ""),
+        (error) => keep(null, error.message),
+      );
     }
     return have.at === at ? have : { reply: null, problem: "" };
   };
@@ -207,22 +291,36 @@ function buildParts(root) {
   };
   const libraries = section(root, "vt-libraries", "What each library does with a row");
   return {
-    right, mistakes, told, controls, batch, grid, readout, rows, leaks, shapes, libraries,
+    right,
+    mistakes,
+    told,
+    controls,
+    batch,
+    grid,
+    readout,
+    rows,
+    leaks,
+    shapes,
+    libraries,
     code: { ours: listing("viz_transformer"), torch: listing("torch") },
   };
 }
 
 function setSentences(sentences, composed, chosen) {
   const select = sentences.node.querySelector("select");
-  const names = composed.keysOf.map((tokens, b) => `${b + 1} of ${composed.sentences}: ${tokens.filter(composed.isWord).join(" ")}`);
+  const names = composed.keysOf.map(
+    (tokens, b) => `${b + 1} of ${composed.sentences}: ${tokens.filter(composed.isWord).join(" ")}`,
+  );
   if (select.dataset.names !== names.join("\n")) {
     select.dataset.names = names.join("\n");
-    select.replaceChildren(...names.map((name, b) => {
-      const option = document.createElement("option");
-      option.value = String(b);
-      option.textContent = name;
-      return option;
-    }));
+    select.replaceChildren(
+      ...names.map((name, b) => {
+        const option = document.createElement("option");
+        option.value = String(b);
+        option.textContent = name;
+        return option;
+      }),
+    );
   }
   sentences.set(String(chosen));
 }

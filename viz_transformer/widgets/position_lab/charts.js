@@ -32,12 +32,15 @@ export function tableLayout({ rows, cols, width, height }) {
 /** The cell under a point, as {position, dimension}, or null. */
 export function tableCellAt({ rows, cols, left, top, cellWidth, cellHeight }, x, y) {
   const [position, dimension] = [Math.floor((y - top) / cellHeight), Math.floor((x - left) / cellWidth)];
-  return position >= 0 && position < rows && dimension >= 0 && dimension < cols ? { position, dimension } : null;
+  return position >= 0 && position < rows && dimension >= 0 && dimension < cols
+    ? { position, dimension }
+    : null;
 }
 
 /** Numbers along an axis, far enough apart to be read. */
 export function ticksOf(count, room, least) {
-  const step = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((each) => (each / count) * room >= least) ?? count;
+  const step =
+    [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((each) => (each / count) * room >= least) ?? count;
   return Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step);
 }
 
@@ -59,7 +62,10 @@ export function drawTable(canvas, layout, sheet, { position, pair, border, count
     context.strokeStyle = theme.text;
     context.lineWidth = 1.5;
     context.setLineDash([5, 3]);
-    line(context, [[left, top + border * cellHeight], [left + width, top + border * cellHeight]]);
+    line(context, [
+      [left, top + border * cellHeight],
+      [left + width, top + border * cellHeight],
+    ]);
     context.setLineDash([]);
   }
   outline(context, left - 2, top + position * cellHeight - 2, width + 4, cellHeight + 4, theme.accent, 2);
@@ -101,11 +107,15 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
   for (const value of [-limit, 0, limit]) {
     write(context, shownNumber(value, value === 0 ? 0 : 1), left - 6, y(value), { ...quiet, align: "right" });
   }
-  for (const row of ticksOf(rows, right - left, 30)) write(context, String(row), x(row), height - 8, { ...quiet, align: "center" });
+  for (const row of ticksOf(rows, right - left, 30))
+    write(context, String(row), x(row), height - 8, { ...quiet, align: "center" });
 
   context.strokeStyle = theme.accent;
   context.lineWidth = 1.5;
-  line(context, [[x(position), top], [x(position), bottom]]);
+  line(context, [
+    [x(position), top],
+    [x(position), bottom],
+  ]);
   const colours = [theme.line, theme.text]; // and a dashed line: no two hues to be told apart
   let legend = left;
   [0, 1].forEach((which) => {
@@ -113,12 +123,18 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
     context.strokeStyle = colours[which];
     context.lineWidth = which ? 1.5 : 2.5;
     context.setLineDash(which ? [5, 3] : []);
-    line(context, Array.from({ length: rows }, (_, row) => [x(row), y(at(row, dimension))]));
+    line(
+      context,
+      Array.from({ length: rows }, (_, row) => [x(row), y(at(row, dimension))]),
+    );
     context.fillStyle = theme.accent;
     for (const row of alike) dot(context, x(row), y(at(row, dimension)), 3);
     context.fillStyle = colours[which];
     dot(context, x(position), y(at(position, dimension)), 5);
-    line(context, [[legend, 9], [legend + 16, 9]]);
+    line(context, [
+      [legend, 9],
+      [legend + 16, 9],
+    ]);
     context.setLineDash([]);
     write(context, names[which], legend + 21, 9, { font: `${AXIS}px ${theme.family}`, colour: theme.text });
     legend += 21 + theme.measure(names[which], AXIS, false) + 14;
@@ -126,11 +142,19 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
   if (alike.length) {
     context.fillStyle = theme.accent;
     dot(context, legend + 3, 9, 3);
-    write(context, `looks like ${position}`, legend + 11, 9, { font: `${AXIS}px ${theme.family}`, colour: theme.text });
+    write(context, `looks like ${position}`, legend + 11, 9, {
+      font: `${AXIS}px ${theme.family}`,
+      colour: theme.text,
+    });
   }
   write(context, "pos", left - 8, height - 8, { ...quiet, align: "right" });
-  drawClock(context, { x: width - clock / 2 - 4, y: 12 + clock / 2, radius: clock / 2 - 6 }, (row) =>
-    [at(row, 2 * pair + 1) / limit, at(row, 2 * pair) / limit], { rows, position, alike }, theme);
+  drawClock(
+    context,
+    { x: width - clock / 2 - 4, y: 12 + clock / 2, radius: clock / 2 - 6 },
+    (row) => [at(row, 2 * pair + 1) / limit, at(row, 2 * pair) / limit],
+    { rows, position, alike },
+    theme,
+  );
 }
 
 /** Each position as a point, its cosine to the right and its sine upwards: where the hand is then. */
@@ -174,8 +198,10 @@ export function drawOffsets(canvas, layout, scores, { position, offset }, theme)
   for (const score of scores.values) [low, high] = [Math.min(low, score), Math.max(high, score)];
   const reach = high - low || 1;
   const x = (k) => left + ((k + rows - 1) / Math.max(1, 2 * (rows - 1))) * (right - left);
-  const y = (score) => (high === low ? (top + bottom) / 2 : bottom - ((score - low) / reach) * (bottom - top));
-  const lineOf = (row) => Array.from({ length: rows }, (_, other) => [x(other - row), y(scores.values[row * rows + other])]);
+  const y = (score) =>
+    high === low ? (top + bottom) / 2 : bottom - ((score - low) / reach) * (bottom - top);
+  const lineOf = (row) =>
+    Array.from({ length: rows }, (_, other) => [x(other - row), y(scores.values[row * rows + other])]);
   const quiet = { font: `${AXIS}px ${theme.family}`, colour: theme.muted };
   frameOf(context, left, right, y(0), theme);
   for (const score of new Set([low, 0, high])) {
@@ -194,7 +220,10 @@ export function drawOffsets(canvas, layout, scores, { position, offset }, theme)
   context.globalAlpha = 1;
   context.strokeStyle = theme.accent;
   context.lineWidth = 1.5;
-  line(context, [[x(offset), top], [x(offset), bottom]]);
+  line(context, [
+    [x(offset), top],
+    [x(offset), bottom],
+  ]);
   context.strokeStyle = theme.line;
   context.lineWidth = 2.5;
   line(context, lineOf(position));
@@ -222,7 +251,10 @@ function frameOf(context, left, right, y, theme) {
   context.strokeStyle = theme.muted;
   context.lineWidth = 1;
   context.globalAlpha = 0.6;
-  line(context, [[left, y], [right, y]]);
+  line(context, [
+    [left, y],
+    [right, y],
+  ]);
   context.globalAlpha = 1;
 }
 

@@ -69,8 +69,9 @@ export function turnRows({ values, rows, cols }, positionOf) {
 export function lookAlikes({ values, rows, cols }, position, pair) {
   const at = (row) => [values[row * cols + 2 * pair], values[row * cols + 2 * pair + 1]];
   const [x, y] = at(position);
-  return Array.from({ length: rows }, (_, row) => row)
-    .filter((row) => row !== position && Math.hypot(at(row)[0] - x, at(row)[1] - y) < ALIKE);
+  return Array.from({ length: rows }, (_, row) => row).filter(
+    (row) => row !== position && Math.hypot(at(row)[0] - x, at(row)[1] - y) < ALIKE,
+  );
 }
 
 /** For each pair, how many other positions look like `position` to it. */
@@ -86,7 +87,8 @@ export function neighbourCosine({ values, cols }, first, end) {
     return sum;
   };
   let total = 0;
-  for (let row = first; row + 1 < end; row++) total += dot(row, row + 1) / Math.sqrt(dot(row, row) * dot(row + 1, row + 1));
+  for (let row = first; row + 1 < end; row++)
+    total += dot(row, row + 1) / Math.sqrt(dot(row, row) * dot(row + 1, row + 1));
   return end - first > 1 ? total / (end - first - 1) : null;
 }
 
@@ -155,11 +157,19 @@ export function bareScores(table, count, start) {
 }
 
 export function scaled({ values, rows, cols }, factor) {
-  return matrixOf(values.map((value) => value * factor), rows, cols);
+  return matrixOf(
+    values.map((value) => value * factor),
+    rows,
+    cols,
+  );
 }
 
 export function differenceOf(a, b) {
-  return matrixOf(a.values.map((value, i) => value - b.values[i]), a.rows, a.cols);
+  return matrixOf(
+    a.values.map((value, i) => value - b.values[i]),
+    a.rows,
+    a.cols,
+  );
 }
 
 /** Root mean square. */
@@ -169,6 +179,8 @@ export function rmsOf({ values }) {
 
 /** The largest number, whatever its sign; 1 for zeros, so that it can be divided by. */
 export function limitOf(...matrices) {
-  const largest = Math.max(...matrices.map(({ values }) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)));
+  const largest = Math.max(
+    ...matrices.map(({ values }) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)),
+  );
   return largest || 1;
 }

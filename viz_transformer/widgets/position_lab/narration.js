@@ -4,7 +4,12 @@ import { shownNumber } from "../base/js/number_table.js";
 import { ALIKE, wavelengthOf } from "./encodings.js";
 import { twoDecimals, visible } from "../base/js/text.js";
 
-export const ENCODING_NAMES = [["sinusoidal", "sinusoidal"], ["learned", "learned"], ["rotary", "rotary"], ["none", "none"]];
+export const ENCODING_NAMES = [
+  ["sinusoidal", "sinusoidal"],
+  ["learned", "learned"],
+  ["rotary", "rotary"],
+  ["none", "none"],
+];
 
 /** Whether an encoding's columns are sines and cosines. */
 export function isWave(encoding) {
@@ -22,9 +27,10 @@ export function encodingSentence(encoding, { n_positions: rows, trained }) {
     return "Row p is added to the word at position p. Each pair of columns is the hand of a clock. The fast hands at the left tell neighbours apart but come round again; the slow ones at the right tell far places apart but not neighbours: so there are many.";
   }
   if (encoding === "learned") {
-    const rest = trained < rows
-      ? ` Only ${trained} positions occurred in training: the rows from ${trained} on (under the line) are still the random start.`
-      : "";
+    const rest =
+      trained < rows
+        ? ` Only ${trained} positions occurred in training: the rows from ${trained} on (under the line) are still the random start.`
+        : "";
     return `Row p is added to the word at position p. Training chose these numbers, and there are no waves to see.${rest}`;
   }
   if (encoding === "rotary") {
@@ -52,7 +58,8 @@ export function formula(encoding, pair, width) {
 /** What one pair can tell apart, and what all pairs together can. */
 export function pairSentence(encoding, table, { pair, position }, alike, nearest) {
   const columns = `Columns ${2 * pair} and ${2 * pair + 1}`;
-  if (encoding === "none") return `${columns} are zero: neither this pair nor all ${table.cols / 2} together tell one position from another.`;
+  if (encoding === "none")
+    return `${columns} are zero: neither this pair nor all ${table.cols / 2} together tell one position from another.`;
   const turn = isWave(encoding) ? ` turn once every ${tokens(wavelengthOf(pair, table.cols))} tokens.` : ".";
   return `${columns}${turn} ${likeness(encoding, table, { pair, position }, alike)} ${together(table, position, nearest)}`.trim();
 }
@@ -67,8 +74,12 @@ function likeness(encoding, table, { pair, position }, alike) {
   const half = wavelengthOf(pair, table.cols) / 2;
   const far = alike.some((other) => Math.abs(other - position) > half);
   const near = alike.some((other) => Math.abs(other - position) <= half);
-  const why = far && near ? "the hand moves little from word to word, and comes round again"
-    : far ? "the hand comes round again" : "the hand moves too little from word to word";
+  const why =
+    far && near
+      ? "the hand moves little from word to word, and comes round again"
+      : far
+        ? "the hand comes round again"
+        : "the hand moves too little from word to word";
   return `${others}: ${why}.`;
 }
 
@@ -96,7 +107,10 @@ export function offsetSentence(encoding, scores, { position, offset }, range) {
 
 /** What bars of look-alikes under the table count. */
 export function countSentence(table, { position }, nearest) {
-  const all = nearest && nearest.distance < ALIKE ? "All pairs together confuse it too." : `All ${table.cols / 2} pairs together confuse it with none.`;
+  const all =
+    nearest && nearest.distance < ALIKE
+      ? "All pairs together confuse it too."
+      : `All ${table.cols / 2} pairs together confuse it with none.`;
   return `Bars: how many positions each pair alone confuses with position ${position}. ${all}`;
 }
 
@@ -117,11 +131,14 @@ export function claimVerdict(shift, changed, size) {
 export function claimSentence(encoding, shift, { changed, size, bare }) {
   if (!shift) return "Move the sentence to see what its scores do.";
   const measured = `Moved by ${shift}, the scores change by ${twoDecimals(changed)} rms, and they are ${twoDecimals(size)} rms themselves.`;
-  if (encoding === "rotary") return `${measured} Query and key are turned by the same amount more, so the angle between them stays.`;
-  if (encoding === "none") return `${measured} Nothing here knows where a word stands, so nothing can change, and no order is known.`;
-  const alone = bare < 1e-6 * size
-    ? "PE · PE alone does stay (0.00), but in a score the positions also meet the words, and they pass W_q and W_k first."
-    : `Even PE · PE alone changes, by ${twoDecimals(bare)} rms.`;
+  if (encoding === "rotary")
+    return `${measured} Query and key are turned by the same amount more, so the angle between them stays.`;
+  if (encoding === "none")
+    return `${measured} Nothing here knows where a word stands, so nothing can change, and no order is known.`;
+  const alone =
+    bare < 1e-6 * size
+      ? "PE · PE alone does stay (0.00), but in a score the positions also meet the words, and they pass W_q and W_k first."
+      : `Even PE · PE alone changes, by ${twoDecimals(bare)} rms.`;
   return `${measured} ${alone}`;
 }
 

@@ -34,18 +34,25 @@ export function openShuffle(parent, { model, view, kernel }) {
   const order = () => model.get("order");
   let place = 0; // of the word to be moved
 
-  element(parent, "p", "vt-quiet").textContent = `A live translator, with ${model.get("data").live_encoding} positions of its own. How far does each word's output vector move, in shares of its length?`;
+  element(parent, "p", "vt-quiet").textContent =
+    `A live translator, with ${model.get("data").live_encoding} positions of its own. How far does each word's output vector move, in shares of its length?`;
   const controls = element(parent, "div", "vt-controls");
   const positions = toggle(controls, "positions on", (on) => view.set({ positions_on: on }));
   const text = (words) => words.map((word) => visible(sentence[word])).join(" ");
-  const offered = [...orders.map((each, index) => [String(index), text(each)]), [OWN, "an order of your own"]];
+  const offered = [
+    ...orders.map((each, index) => [String(index), text(each)]),
+    [OWN, "an order of your own"],
+  ];
   const orderChoice = choice(controls, "read as", offered, (value) => {
     if (value !== OWN) view.set({ order: [...orders[Number(value)]] });
   });
-  const strip = tokenStrip(parent, { label: "The words in the order in which they are read", onChoose: (index) => {
-    place = index;
-    view.redraw();
-  } });
+  const strip = tokenStrip(parent, {
+    label: "The words in the order in which they are read",
+    onChoose: (index) => {
+      place = index;
+      view.redraw();
+    },
+  });
   const moves = element(parent, "div", "vt-controls");
   const move = (step) => {
     const next = exchanged(order(), place, place + step);
@@ -53,14 +60,20 @@ export function openShuffle(parent, { model, view, kernel }) {
     place += step;
     view.set({ order: next });
   };
-  const [left, right] = [button(moves, "← word to the left", () => move(-1)), button(moves, "word to the right →", () => move(1))];
+  const [left, right] = [
+    button(moves, "← word to the left", () => move(-1)),
+    button(moves, "word to the right →", () => move(1)),
+  ];
   button(moves, "shuffle", () => view.set({ order: shuffled(order()) }));
   moves.hidden = fixed;
   strip.node.hidden = fixed;
   const note = element(parent, "p", "vt-quiet");
   note.hidden = !fixed;
   note.textContent = "This page knows the orders in the list; any other needs the running notebook.";
-  const bars = element(parent, "div", "vt-moved", { role: "list", "aria-label": "How far each word's vector moved" });
+  const bars = element(parent, "div", "vt-moved", {
+    role: "list",
+    "aria-label": "How far each word's vector moved",
+  });
   const translation = element(parent, "p", "vt-spanish");
   const told = element(parent, "p", "", { role: "status", "aria-live": "polite" });
 
@@ -72,13 +85,17 @@ export function openShuffle(parent, { model, view, kernel }) {
       const row = element(bars, "div", "vt-row", { role: "listitem" });
       element(row, "bdi").textContent = visible(sentence[word]);
       const track = element(row, "span", "vt-track", { "aria-hidden": "true" });
-      element(track, "span", "vt-fill").style.width = `${Math.min(100, (100 * reply.moved[word]) / FARTHEST)}%`;
+      element(track, "span", "vt-fill").style.width =
+        `${Math.min(100, (100 * reply.moved[word]) / FARTHEST)}%`;
       element(row, "span", "vt-amount").textContent = twoDecimals(reply.moved[word]);
     }
     const tag = reply.language_tag || "";
     translation.replaceChildren(
       reply.language ? `In ${reply.language}: ` : "Translation: ",
-      translated(reply.translation, tag), " (as written: ", translated(reply.as_written, tag), ")",
+      translated(reply.translation, tag),
+      " (as written: ",
+      translated(reply.as_written, tag),
+      ")",
     );
     told.className = "";
     told.textContent = shuffleSentence(sentence, { order: request.order, on }, reply);
@@ -101,13 +118,20 @@ export function openShuffle(parent, { model, view, kernel }) {
     const known = orders.findIndex((each) => each.join() === request.order.join());
     orderChoice.set(known < 0 ? OWN : String(known));
     place = Math.min(place, request.order.length - 1);
-    strip.set(request.order.map((word) => sentence[word]), { chosen: fixed ? null : place });
+    strip.set(
+      request.order.map((word) => sentence[word]),
+      { chosen: fixed ? null : place },
+    );
     left.disabled = place === 0;
     right.disabled = place === request.order.length - 1;
     const wanted = JSON.stringify(request);
     if (wanted === asked) return;
     asked = wanted;
-    kernel.latest(request, (reply) => showReply(request, reply), (error) => showProblem(request, error));
+    kernel.latest(
+      request,
+      (reply) => showReply(request, reply),
+      (error) => showProblem(request, error),
+    );
   }
 
   return { draw };

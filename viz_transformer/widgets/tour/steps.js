@@ -4,9 +4,14 @@
 export function stepOnKey(key, step, count) {
   const last = Math.max(0, count - 1);
   const places = {
-    ArrowRight: step + 1, ArrowDown: step + 1, PageDown: step + 1,
-    ArrowLeft: step - 1, ArrowUp: step - 1, PageUp: step - 1,
-    Home: 0, End: last,
+    ArrowRight: step + 1,
+    ArrowDown: step + 1,
+    PageDown: step + 1,
+    ArrowLeft: step - 1,
+    ArrowUp: step - 1,
+    PageUp: step - 1,
+    Home: 0,
+    End: last,
   };
   return Object.hasOwn(places, key) ? Math.min(last, Math.max(0, places[key])) : null;
 }

@@ -5,7 +5,15 @@
 
 import { button, element, retext } from "../base/js/controls.js";
 import { openView } from "../base/js/view.js";
-import { chosenState, differing, placeInTour, stepOnKey, withChange, withoutStep, withStep } from "./steps.js";
+import {
+  chosenState,
+  differing,
+  placeInTour,
+  stepOnKey,
+  withChange,
+  withoutStep,
+  withStep,
+} from "./steps.js";
 
 const EMPTY = "No step yet. Bring the view below into a state worth showing, and click Remember this state.";
 
@@ -20,12 +28,18 @@ function render({ model, el }) {
   // --- the parts ------------------------------------------------------------------------------
 
   const panel = element(root, "div", "vt-tour-panel", {
-    tabindex: "0", role: "group", "aria-label": "Tour: the arrow keys step through it", "data-lm-suppress-shortcuts": "true",
+    tabindex: "0",
+    role: "group",
+    "aria-label": "Tour: the arrow keys step through it",
+    "data-lm-suppress-shortcuts": "true",
   });
   root.prepend(panel);
   const caption = element(panel, "p", "vt-tour-caption", { "aria-live": "polite" });
   const field = element(panel, "textarea", "vt-tour-caption", {
-    rows: "1", placeholder: "Write a caption", "aria-label": "Caption of this step", "data-lm-suppress-shortcuts": "true",
+    rows: "1",
+    placeholder: "Write a caption",
+    "aria-label": "Caption of this step",
+    "data-lm-suppress-shortcuts": "true",
   });
   const bar = element(panel, "div", "vt-controls");
   const back = button(bar, "◀ Back", () => goTo(here() - 1));
@@ -38,7 +52,8 @@ function render({ model, el }) {
     requestAnimationFrame(() => requestAnimationFrame(() => field.focus()));
   });
   const replace = button(edits, "Replace this step", () =>
-    tour.set({ steps: withChange(steps(), here(), { state: stateNow() }) }));
+    tour.set({ steps: withChange(steps(), here(), { state: stateNow() }) }),
+  );
   const remove = button(edits, "Remove this step", () => tour.set(withoutStep(steps(), here())));
   const about = root.querySelector(".vt-about"); // the view below has one of its own
   retext(about.querySelector("button"), "About tours");
@@ -81,7 +96,8 @@ function render({ model, el }) {
 
   function goTo(step) {
     const to = Math.min(Math.max(0, step), Math.max(0, steps().length - 1));
-    if (to === here()) takeUp(); // at the end, or to put the view back
+    if (to === here())
+      takeUp(); // at the end, or to put the view back
     else tour.set({ step: to });
   }
 
@@ -114,7 +130,8 @@ function render({ model, el }) {
     if (presenting === on) return;
     presenting = on;
     root.classList.toggle("vt-presenting", on);
-    if (on) root.requestFullscreen?.().catch(() => {}); // refused, it still fills the window
+    if (on)
+      root.requestFullscreen?.().catch(() => {}); // refused, it still fills the window
     else if (document.fullscreenElement === root) document.exitFullscreen();
     panel.focus();
     tour.redraw();

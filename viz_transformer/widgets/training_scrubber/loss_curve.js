@@ -58,8 +58,12 @@ export function curveAxes(runs, width, height) {
   if (!logY) [low, high] = [Math.min(0, low), high > low ? high : low + 1];
   const logX = isCrowded(runs[0].moments);
   const shift = Math.max(1, last / 100); // of a logarithmic axis that begins at 0
-  const across = logX ? (step) => Math.log(1 + step / shift) / Math.log(1 + last / shift) : (step) => step / last;
-  const down = logY ? (loss) => Math.log(loss / low) / Math.log(high / low) : (loss) => (loss - low) / (high - low);
+  const across = logX
+    ? (step) => Math.log(1 + step / shift) / Math.log(1 + last / shift)
+    : (step) => step / last;
+  const down = logY
+    ? (loss) => Math.log(loss / low) / Math.log(high / low)
+    : (loss) => (loss - low) / (high - low);
   const x = (step) => CURVE_LEFT + across(step) * (right - CURVE_LEFT);
   const y = (loss) => bottom - down(loss) * (bottom - CURVE_TOP);
   const xTicks = apart(logX ? [0, ...logTicks(1, last)] : evenTicks(0, last, 8), x, 44);
@@ -67,7 +71,18 @@ export function curveAxes(runs, width, height) {
     ? logTicks(low, high, (bottom - CURVE_TOP) / Math.log10(high / low))
     : apart(evenTicks(low, high, 5), y, 18);
   return {
-    x, y, xTicks, yTicks, logX, logY, left: CURVE_LEFT, right, top: CURVE_TOP, bottom, width, height,
+    x,
+    y,
+    xTicks,
+    yTicks,
+    logX,
+    logY,
+    left: CURVE_LEFT,
+    right,
+    top: CURVE_TOP,
+    bottom,
+    width,
+    height,
     xName: `optimiser step${logX ? " (log scale)" : ""}`,
     yName: `loss (nats a token${logY ? ", log scale" : ""})`,
   };
@@ -113,7 +128,8 @@ export function paintCurves(runs, axes, theme) {
     write(context, tickText(tick), axes.left - 7, axes.y(tick), { ...quiet, align: "right" });
   }
   rule(axes.left, axes.bottom, axes.right - axes.left, 1, 0.8);
-  for (const tick of axes.xTicks) write(context, String(tick), axes.x(tick), axes.bottom + 14, { ...quiet, align: "center" });
+  for (const tick of axes.xTicks)
+    write(context, String(tick), axes.x(tick), axes.bottom + 14, { ...quiet, align: "center" });
   for (const step of runs[0].moments) rule(axes.x(step) - 0.5, axes.bottom, 1, 6, 0.8);
   write(context, axes.yName, 4, 9, { ...quiet, font: `12px ${theme.family}` });
   write(context, `${axes.xName} →`, axes.left, axes.height - 8, { ...quiet, font: `12px ${theme.family}` });
@@ -124,7 +140,10 @@ export function paintCurves(runs, axes, theme) {
     context.beginPath();
     let drawing = false;
     for (let i = 0; i < run.losses.length; i++) {
-      if (!Number.isFinite(run.losses[i])) { drawing = false; continue; }
+      if (!Number.isFinite(run.losses[i])) {
+        drawing = false;
+        continue;
+      }
       if (drawing) context.lineTo(axes.x(run.steps[i]), axes.y(run.losses[i]));
       else context.moveTo(axes.x(run.steps[i]), axes.y(run.losses[i]));
       drawing = true;
@@ -134,7 +153,13 @@ export function paintCurves(runs, axes, theme) {
   });
   if (runs.length > 1) nameCurves(context, runs, axes, theme);
   if (!runs.some((run) => run.losses.length)) {
-    write(context, "No loss was recorded; the marks are the moments.", axes.left + 8, (axes.top + axes.bottom) / 2, quiet);
+    write(
+      context,
+      "No loss was recorded; the marks are the moments.",
+      axes.left + 8,
+      (axes.top + axes.bottom) / 2,
+      quiet,
+    );
   }
   return sheet;
 }
@@ -182,10 +207,14 @@ export function drawCurve(canvas, sheet, axes, runs, places, theme) {
 
 /** The curve in words, for who cannot see it. */
 export function curveInWords(runs, places) {
-  return runs.map(({ name, steps, losses, moments }, index) => {
-    if (!losses.length) return `${visible(name)}: no loss was recorded.`;
-    const now = losses[nearestTo(steps, moments[places[index]])];
-    return `Loss curve of ${visible(name)}: from ${shownLoss(losses[0])} to ${shownLoss(losses.at(-1))} nats a token; ` +
-      `${shownLoss(now)} at step ${moments[places[index]]}.`;
-  }).join(" ");
+  return runs
+    .map(({ name, steps, losses, moments }, index) => {
+      if (!losses.length) return `${visible(name)}: no loss was recorded.`;
+      const now = losses[nearestTo(steps, moments[places[index]])];
+      return (
+        `Loss curve of ${visible(name)}: from ${shownLoss(losses[0])} to ${shownLoss(losses.at(-1))} nats a token; ` +
+        `${shownLoss(now)} at step ${moments[places[index]]}.`
+      );
+    })
+    .join(" ");
 }

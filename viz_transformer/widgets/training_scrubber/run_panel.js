@@ -7,7 +7,14 @@ import { drawHeads, headAt, headsLayout, moveHead, paintThumbnails } from "../ba
 import { cellAt, drawMatrix, matrixLayout, moveCell, paintCells } from "../base/js/heatmap.js";
 import { spokenGrid } from "../base/js/aria_grid.js";
 import { quoted, twoDecimals, visible } from "../base/js/text.js";
-import { compareWords, entropyInWords, factsOf, headAtMoment, overviewAtMoment, strongestInWords } from "./runs.js";
+import {
+  compareWords,
+  entropyInWords,
+  factsOf,
+  headAtMoment,
+  overviewAtMoment,
+  strongestInWords,
+} from "./runs.js";
 
 const MOST_PIXELS = 12e6; // of the pictures that are kept: those of some dozens of moments
 const NOWHERE = { query: null, key: null };
@@ -33,7 +40,9 @@ export function openSheets(limit = MOST_PIXELS) {
       held.clear();
       pixels = 0;
     },
-    get count() { return held.size; },
+    get count() {
+      return held.size;
+    },
   };
 }
 
@@ -68,7 +77,9 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
   onCanvas(view, headsCanvas, {
     scale,
     find: (x, y) => (heads ? headAt(heads, x, y) : null),
-    point: (at) => { hovered = at; },
+    point: (at) => {
+      hovered = at;
+    },
     click: onHead,
     press(event) {
       if (!heads || !ARROWS.includes(event.key)) return false;
@@ -80,7 +91,9 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
   onCanvas(view, matrixCanvas, {
     scale,
     find: (x, y) => (matrix ? cellAt(matrix, x, y) : null),
-    point: (at) => { cell = at ?? NOWHERE; },
+    point: (at) => {
+      cell = at ?? NOWHERE;
+    },
     click: () => {},
     press(event) {
       if (!matrix || ![...ARROWS, "Escape"].includes(event.key)) return false;
@@ -135,11 +148,22 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
     const { kind, layers, heads: count } = entry;
     const half = (width - 28) / 2;
     const room = { split: half, beside: Math.min(320, width * 0.42), below: width }[layout];
-    heads = headsLayout([{ kind, layers, heads: count, labels: null, slots: null, signed: false, limit: null }], room, height);
+    heads = headsLayout(
+      [{ kind, layers, heads: count, labels: null, slots: null, signed: false, limit: null }],
+      room,
+      height,
+    );
     const place = `${sentence} ${kind} ${moment}`;
     const thumbnails = sheets.get(`${place} ${heads.pitch} ${heads.width}`, () =>
-      paintThumbnails(() => overviewAtMoment(entry, moment), heads, theme));
-    drawHeads(headsCanvas, heads, thumbnails, { chosen, shown: [[chosen.layer, chosen.head]], others: [], hovered }, theme);
+      paintThumbnails(() => overviewAtMoment(entry, moment), heads, theme),
+    );
+    drawHeads(
+      headsCanvas,
+      heads,
+      thumbnails,
+      { chosen, shown: [[chosen.layer, chosen.head]], others: [], hovered },
+      theme,
+    );
     drawLarge(place, { split: half, beside: width - heads.width - 22, below: width }[layout], height);
     const text = `layer ${chosen.layer}, head ${chosen.head}`;
     sayHead({ rows: layers, cols: count, row: chosen.layer, col: chosen.head, text });
@@ -152,21 +176,36 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
     const { entry, chosen, moment, theme } = now;
     const { rows, cols, queries, keys, masked } = entry;
     const head = `${place} ${chosen.layer} ${chosen.head}`;
-    if (kept.name !== head) kept = { name: head, weights: headAtMoment(entry, moment, chosen.layer, chosen.head) };
+    if (kept.name !== head)
+      kept = { name: head, weights: headAtMoment(entry, moment, chosen.layer, chosen.head) };
     const { weights } = kept;
     entry.widest ??= [queries, keys].map((words) =>
-      Math.ceil(Math.max(...words.map((word) => theme.measure(visible(word).slice(0, 40), 15, true)))));
+      Math.ceil(Math.max(...words.map((word) => theme.measure(visible(word).slice(0, 40), 15, true)))),
+    );
     matrix = matrixLayout({
-      rows, cols, width, maxHeight: Math.max(height - 20, 160), rowLabel: entry.widest[0], colLabel: entry.widest[1],
+      rows,
+      cols,
+      width,
+      maxHeight: Math.max(height - 20, 160),
+      rowLabel: entry.widest[0],
+      colLabel: entry.widest[1],
       ratio: pixelRatio() * theme.scale,
     });
     const large = { weights, rows, cols, masked, limit: null, queries, keys };
     const cells = sheets.get(`${head} ${matrix.cell}`, () => paintCells(large, matrix, 0, theme));
     const active = cell.query !== null && cell.query < rows && cell.key < cols ? cell : NOWHERE;
-    drawMatrix(matrixCanvas, matrix, cells, large, { active, pinned: NOWHERE, found: null, least: 0, waiting: "" }, theme);
-    const told = active.query === null
-      ? strongestInWords(entry, weights, quoted)
-      : `${quoted(queries[active.query])} to ${quoted(keys[active.key])}: ${twoDecimals(weights[active.query * cols + active.key])}.`;
+    drawMatrix(
+      matrixCanvas,
+      matrix,
+      cells,
+      large,
+      { active, pinned: NOWHERE, found: null, least: 0, waiting: "" },
+      theme,
+    );
+    const told =
+      active.query === null
+        ? strongestInWords(entry, weights, quoted)
+        : `${quoted(queries[active.query])} to ${quoted(keys[active.key])}: ${twoDecimals(weights[active.query * cols + active.key])}.`;
     readout.setAttribute("aria-live", active.query === null ? "off" : "polite"); // dragging need not be read out
     retext(readout, told);
     sayCell({ rows, cols, row: active.query, col: active.key, text: told });

@@ -23,7 +23,11 @@ export function readKind(sent) {
   const [layers, heads, rows, cols] = sent.shape;
   const masked = numbersIn(sent.masked, Uint8Array);
   return {
-    ...sent, layers, heads, rows, cols,
+    ...sent,
+    layers,
+    heads,
+    rows,
+    cols,
     masked: masked.includes(1) ? masked : null,
     halves: numbersIn(sent.weights, Uint16Array),
     entropies: numbersIn(sent.entropies, Float32Array), // [moment, layer, head]
@@ -43,7 +47,9 @@ let halfBytes = null;
 
 /** All heads at a moment as bytes, 255 for a weight of 1: {values [layer, head, query, key], rows, cols}. */
 export function overviewAtMoment({ halves, layers, heads, rows, cols }, moment) {
-  halfBytes ??= Uint8Array.from(halfTable(), (value) => Math.min(255, Math.max(0, Math.round(255 * value || 0))));
+  halfBytes ??= Uint8Array.from(halfTable(), (value) =>
+    Math.min(255, Math.max(0, Math.round(255 * value || 0))),
+  );
   const size = layers * heads * rows * cols;
   const values = new Uint8Array(size);
   for (let i = 0; i < size; i++) values[i] = halfBytes[halves[moment * size + i]];
@@ -92,7 +98,9 @@ export function compareWords(translation, reference) {
   const count = Math.max(extra.filter(Boolean).length, missing.filter(Boolean).length);
   const marked = (words, flags) => words.map((text, i) => ({ text, differs: flags[i] }));
   return {
-    said: marked(said, extra), wanted: marked(wanted, missing), right: count === 0,
+    said: marked(said, extra),
+    wanted: marked(wanted, missing),
+    right: count === 0,
     verdict: count === 0 ? "✓ right" : `✗ not yet: ${count} ${count === 1 ? "word differs" : "words differ"}`,
   };
 }
@@ -102,7 +110,8 @@ export function entropyInWords({ entropies, layers, heads }, moments, moment, la
   const at = (index) => entropies[(index * layers + layer) * heads + head];
   const [first, now] = [at(0), at(moment)];
   if (Number.isNaN(now)) return "No query of this head has a choice, so it has no entropy.";
-  if (moment === 0) return `Entropy ${now.toFixed(2)} of the most there can be: 1 looks everywhere alike, 0 at one word.`;
+  if (moment === 0)
+    return `Entropy ${now.toFixed(2)} of the most there can be: 1 looks everywhere alike, 0 at one word.`;
   return `Entropy ${first.toFixed(2)} of the most there can be at step ${moments[0]}, ${now.toFixed(2)} now.`;
 }
 

@@ -14,8 +14,20 @@ import { curveAxes, curveInWords, drawCurve, momentAt, paintCurves } from "./los
 import { compareWords, nearestTo, readKind, readRun } from "./runs.js";
 import { openSide } from "./run_panel.js";
 
-const CHOSEN_TRAITS = ["moment", "sentence", "kind", "layer", "head", "other_layer", "other_head", "text_size"];
-const SIDE_TRAITS = [["layer", "head"], ["other_layer", "other_head"]];
+const CHOSEN_TRAITS = [
+  "moment",
+  "sentence",
+  "kind",
+  "layer",
+  "head",
+  "other_layer",
+  "other_head",
+  "text_size",
+];
+const SIDE_TRAITS = [
+  ["layer", "head"],
+  ["other_layer", "other_head"],
+];
 const MOST_SENTENCES = 6; // of those asked for, whose heads are kept
 const PLAY_MS = 7000; // a training is played in about so long
 const CURVE_HEIGHT = 150;
@@ -38,7 +50,12 @@ export function fitHeads(entries, get) {
 
 function render({ model, el }) {
   const view = openView({
-    model, el, name: "training-scrubber", label: "Training scrubber", traits: ["data", ...CHOSEN_TRAITS], draw,
+    model,
+    el,
+    name: "training-scrubber",
+    label: "Training scrubber",
+    traits: ["data", ...CHOSEN_TRAITS],
+    draw,
   });
   const { root, listen } = view;
   const kernel = openKernel(model);
@@ -56,29 +73,49 @@ function render({ model, el }) {
 
   const choices = element(root, "div", "vt-controls");
   const cut = (text) => elide(visible(text), 90, (part) => Array.from(part).length);
-  const sentences = choice(choices, "Sentence", first.sources.map((text, index) => [index, cut(text)]),
-    (value) => view.set({ sentence: Number(value) }));
-  const kinds = choice(choices, "Heads of", data.kinds.map((kind) => [kind, KIND_NAMES[kind]]), (kind) => {
-    const entries = headsOf(get("sentence"))?.map((side) => side[kind]);
-    view.set({ kind, ...(entries && fitHeads(entries, get)) });
-  });
-  for (const [text, label, way] of [["A−", "A− smaller text", -1], ["A+", "A+ larger text", 1]]) {
-    button(choices, text, () => view.set({ text_size: nextSize(get("text_size") ?? 1, way) })).setAttribute("aria-label", label);
+  const sentences = choice(
+    choices,
+    "Sentence",
+    first.sources.map((text, index) => [index, cut(text)]),
+    (value) => view.set({ sentence: Number(value) }),
+  );
+  const kinds = choice(
+    choices,
+    "Heads of",
+    data.kinds.map((kind) => [kind, KIND_NAMES[kind]]),
+    (kind) => {
+      const entries = headsOf(get("sentence"))?.map((side) => side[kind]);
+      view.set({ kind, ...(entries && fitHeads(entries, get)) });
+    },
+  );
+  for (const [text, label, way] of [
+    ["A−", "A− smaller text", -1],
+    ["A+", "A+ larger text", 1],
+  ]) {
+    button(choices, text, () => view.set({ text_size: nextSize(get("text_size") ?? 1, way) })).setAttribute(
+      "aria-label",
+      label,
+    );
   }
   const drive = element(root, "div", "vt-controls vt-drive");
   const playing = button(drive, "▶ Play", () => (timer ? pause() : play()));
-  const moments = slider(drive, { label: "Moment", min: 0, max: last, step: 1, digits: 0 }, (moment) => show(moment));
+  const moments = slider(drive, { label: "Moment", min: 0, max: last, step: 1, digits: 0 }, (moment) =>
+    show(moment),
+  );
   const input = moments.node.querySelector("input");
   moments.node.querySelector("output").remove(); // a moment is named by its step
   const step = element(drive, "output", "vt-step-now");
   const curveCanvas = element(root, "canvas", "vt-canvas vt-curve", { role: "img" });
   const trouble = element(root, "p", "vt-problem", { role: "alert" });
   const sidesPart = element(root, "div", "vt-sides");
-  const sides = runs.map((_, index) => openSide(view, sidesPart, {
-    scale: () => state.scale,
-    chosenIn: (entry) => chosenIn(index, entry),
-    onHead: ({ layer, head }) => view.set({ [SIDE_TRAITS[index][0]]: layer, [SIDE_TRAITS[index][1]]: head }),
-  }));
+  const sides = runs.map((_, index) =>
+    openSide(view, sidesPart, {
+      scale: () => state.scale,
+      chosenIn: (entry) => chosenIn(index, entry),
+      onHead: ({ layer, head }) =>
+        view.set({ [SIDE_TRAITS[index][0]]: layer, [SIDE_TRAITS[index][1]]: head }),
+    }),
+  );
 
   // --- what the viewer does -------------------------------------------------------------------
 
@@ -94,10 +131,13 @@ function render({ model, el }) {
   function play() {
     if (get("moment") >= last) view.set({ moment: 0 });
     retext(playing, "❚❚ Pause");
-    timer = setInterval(() => {
-      if (get("moment") >= last || calm.matches) pause();
-      else view.set({ moment: get("moment") + 1 });
-    }, paceOf(last + 1));
+    timer = setInterval(
+      () => {
+        if (get("moment") >= last || calm.matches) pause();
+        else view.set({ moment: get("moment") + 1 });
+      },
+      paceOf(last + 1),
+    );
   }
   const jump = (event) => {
     if (!curve) return;
@@ -108,29 +148,38 @@ function render({ model, el }) {
     curveCanvas.setPointerCapture(event.pointerId);
     jump(event);
   });
-  listen(curveCanvas, "pointermove", (event) => { if (event.buttons & 1) jump(event); });
+  listen(curveCanvas, "pointermove", (event) => {
+    if (event.buttons & 1) jump(event);
+  });
   listen(calm, "change", view.redraw);
 
   // --- heads of a sentence --------------------------------------------------------------------
 
-  const readSides = (sent) => sent.runs.map((side) =>
-    Object.fromEntries(Object.entries(side).map(([kind, entry]) => [kind, readKind(entry)])));
+  const readSides = (sent) =>
+    sent.runs.map((side) =>
+      Object.fromEntries(Object.entries(side).map(([kind, entry]) => [kind, readKind(entry)])),
+    );
 
   /** The heads of a sentence, [side]{kind: entry}; null until they have come. */
   function headsOf(sentence) {
-    if (data.sentences[sentence] && !here.has(sentence)) here.set(sentence, readSides(data.sentences[sentence]));
+    if (data.sentences[sentence] && !here.has(sentence))
+      here.set(sentence, readSides(data.sentences[sentence]));
     const found = here.get(sentence) ?? asked.get(sentence);
     if (found || waitingFor === sentence) return found ?? null;
     [waitingFor, problem] = [sentence, ""];
-    kernel.latest({ sentence }, (reply) => {
-      asked.set(sentence, readSides(reply));
-      if (asked.size > MOST_SENTENCES) asked.delete(asked.keys().next().value);
-      [waitingFor, problem] = [null, ""];
-      view.redraw();
-    }, (error) => {
-      problem = error.message;
-      view.redraw();
-    });
+    kernel.latest(
+      { sentence },
+      (reply) => {
+        asked.set(sentence, readSides(reply));
+        if (asked.size > MOST_SENTENCES) asked.delete(asked.keys().next().value);
+        [waitingFor, problem] = [null, ""];
+        view.redraw();
+      },
+      (error) => {
+        problem = error.message;
+        view.redraw();
+      },
+    );
     return null;
   }
 
@@ -165,19 +214,27 @@ function render({ model, el }) {
     moments.set(moment);
     retext(step, `step ${first.moments[moment]}`);
     const { right } = compareWords(first.translations[moment][sentence], first.references[sentence]);
-    input.setAttribute("aria-valuetext", `step ${first.moments[moment]}, translation ${right ? "right" : "not yet right"}`);
+    input.setAttribute(
+      "aria-valuetext",
+      `step ${first.moments[moment]}, translation ${right ? "right" : "not yet right"}`,
+    );
   }
 
   /** The head {layer, head} chosen on a side, of those that there are. */
   function chosenIn(index, entry) {
     const [layer, head] = SIDE_TRAITS[index].map((trait) => get(trait) ?? 0);
-    return { layer: Math.min(layer, (entry?.layers ?? 1) - 1), head: Math.min(head, (entry?.heads ?? 1) - 1) };
+    return {
+      layer: Math.min(layer, (entry?.layers ?? 1) - 1),
+      head: Math.min(head, (entry?.heads ?? 1) - 1),
+    };
   }
 
   function drawSides(places, sentence, kind, width) {
     const found = headsOf(sentence);
     const beside = runs.length > 1 && width >= 760;
-    const longest = Math.max(...runs.flatMap((run) => run.translations.map((each) => state.theme.measure(each[sentence], 15, true))));
+    const longest = Math.max(
+      ...runs.flatMap((run) => run.translations.map((each) => state.theme.measure(each[sentence], 15, true))),
+    );
     root.dataset.layout = beside ? "beside" : "below";
     root.dataset.waiting = String(!found);
     trouble.hidden = Boolean(found) || !problem;
@@ -185,9 +242,16 @@ function render({ model, el }) {
     sides.forEach((side, index) => {
       const entry = found?.[index][kind] ?? null;
       side.draw({
-        run: runs[index], moment: places[index], sentence, entry, named: runs.length > 1, longest, theme: state.theme,
+        run: runs[index],
+        moment: places[index],
+        sentence,
+        entry,
+        named: runs.length > 1,
+        longest,
+        theme: state.theme,
         chosen: { kind, ...chosenIn(index, entry) },
-        width: beside ? (width - 28) / 2 : width, height: 320,
+        width: beside ? (width - 28) / 2 : width,
+        height: 320,
       });
     });
   }

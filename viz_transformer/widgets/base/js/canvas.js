@@ -36,7 +36,13 @@ export function measurer(font) {
 }
 
 /** Write one piece of text, on a patch of the colour `behind`, or underlined in that of `marked`. */
-export function write(context, text, x, y, { font, colour, align = "left", baseline = "middle", behind, marked }) {
+export function write(
+  context,
+  text,
+  x,
+  y,
+  { font, colour, align = "left", baseline = "middle", behind, marked },
+) {
   context.font = font;
   context.textAlign = align;
   context.textBaseline = baseline;

@@ -25,7 +25,9 @@ export function colourOf(weight, stops) {
 
 /** The colour of a weight, or of a change from -limit to limit; `limit` is null for weights. */
 export function weightColour(value, limit, theme) {
-  return limit === null ? colourOf(value, theme.stops) : colourOf(0.5 + value / (2 * limit), theme.signedStops);
+  return limit === null
+    ? colourOf(value, theme.stops)
+    : colourOf(0.5 + value / (2 * limit), theme.signedStops);
 }
 
 /** 256 colours as the words of an ImageData. */
@@ -40,7 +42,10 @@ export function pixelOf([red, green, blue]) {
 
 /** The channels of a colour as a browser reports it: rgb(1, 2, 3). */
 export function rgbOf(colour) {
-  return colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+  return colour
+    .match(/[\d.]+/g)
+    .slice(0, 3)
+    .map(Number);
 }
 
 /** Black or white, whichever reads better on a colour: at 0.179 both have a contrast of 4.58. */
@@ -95,7 +100,17 @@ export function readTheme(element) {
 /** Call `changed` when JupyterLab's theme or the system's changes; returns what stops that. */
 export function watchTheme(changed) {
   const observer = new MutationObserver(changed);
-  const filter = { attributes: true, attributeFilter: ["class", "style", "data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-id", "theme"] };
+  const filter = {
+    attributes: true,
+    attributeFilter: [
+      "class",
+      "style",
+      "data-jp-theme-light",
+      "data-jp-theme-name",
+      "data-vscode-theme-id",
+      "theme",
+    ],
+  };
   observer.observe(document.body, filter);
   observer.observe(document.documentElement, filter);
   const media = matchMedia("(prefers-color-scheme: dark)");

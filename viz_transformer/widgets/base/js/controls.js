@@ -31,7 +31,10 @@ export function picture(parent, label) {
 
 /** A push button. */
 export function button(parent, text, onClick) {
-  const node = element(parent, "button", "vt-button", { type: "button", "data-lm-suppress-shortcuts": "true" });
+  const node = element(parent, "button", "vt-button", {
+    type: "button",
+    "data-lm-suppress-shortcuts": "true",
+  });
   node.textContent = text;
   node.addEventListener("click", onClick);
   return node;
@@ -53,7 +56,12 @@ export function slider(parent, { label, min, max, step, digits = 2 }, onInput) {
   const node = element(parent, "label", "vt-slider");
   element(node, "span").textContent = label;
   const input = element(node, "input", "", {
-    type: "range", min, max, step, "aria-label": label, "data-lm-suppress-shortcuts": "true",
+    type: "range",
+    min,
+    max,
+    step,
+    "aria-label": label,
+    "data-lm-suppress-shortcuts": "true",
   });
   const shown = element(node, "output");
   const set = (value) => {
@@ -75,7 +83,12 @@ export function choice(parent, label, options, onChange) {
   const select = element(node, "select", "", { "aria-label": label, "data-lm-suppress-shortcuts": "true" });
   for (const [value, text] of options) element(select, "option", "", { value }).textContent = text;
   select.addEventListener("change", () => onChange(select.value));
-  return { node, set: (value) => { select.value = value; } };
+  return {
+    node,
+    set: (value) => {
+      select.value = value;
+    },
+  };
 }
 
 /** Tokens as a text to read: a node for each, those that are marked as such. */

@@ -9,7 +9,11 @@ export const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
  * Let a canvas answer: `find(x, y)` what is at a point, `point(at)` as the pointer goes over it,
  * `click(at, event)`, `press(event)` whether it took a key. `scale` is what the canvas is drawn at.
  */
-export function onCanvas({ listen, redraw }, canvas, { scale, find, point, click, press, drag = () => false }) {
+export function onCanvas(
+  { listen, redraw },
+  canvas,
+  { scale, find, point, click, press, drag = () => false },
+) {
   const found = (event) => find(...placeIn(canvas, event).map((value) => value / scale()));
   listen(canvas, "pointermove", (event) => {
     if (drag(event)) return;
@@ -46,7 +50,9 @@ export function onZoom({ listen }, canvas, { scale, layout, move }) {
     const at = placeIn(canvas, event).map((value) => value / scale());
     move(zoomAround(layout(), Math.exp(-event.deltaY / 300), ...at));
   });
-  listen(canvas, "pointerdown", (event) => { [from, dragged] = [[event.clientX, event.clientY], false]; });
+  listen(canvas, "pointerdown", (event) => {
+    [from, dragged] = [[event.clientX, event.clientY], false];
+  });
   listen(canvas, "dblclick", () => move(WHOLE));
   return {
     zoom: (times) => move(zoomAround(layout(), times)),

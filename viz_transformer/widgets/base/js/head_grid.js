@@ -20,7 +20,8 @@ export function headsLayout(kinds, width, maxHeight) {
   const [margin, title, numbers, space] = [22, 24, 16, 14];
   const across = Math.max(1, Math.min(kinds.length, Math.floor(width / SECTION_WIDTH)));
   const lines = Array.from({ length: Math.ceil(kinds.length / across) }, (_, i) =>
-    kinds.slice(i * across, (i + 1) * across));
+    kinds.slice(i * across, (i + 1) * across),
+  );
   const most = Math.max(...kinds.map((entry) => entry.heads));
   const deepest = lines.map((line) => Math.max(...line.map((entry) => entry.layers)));
   const room = maxHeight - lines.length * (title + numbers + space);
@@ -69,9 +70,7 @@ export function headAt(layout, x, y) {
 
 /** The head that an arrow key moves to; rows of all sections follow one another. */
 export function moveHead(kinds, { kind, layer, head }, key) {
-  const rows = kinds.flatMap((entry) =>
-    Array.from({ length: entry.layers }, (_, row) => ({ entry, row })),
-  );
+  const rows = kinds.flatMap((entry) => Array.from({ length: entry.layers }, (_, row) => ({ entry, row })));
   const own = kinds.find((entry) => entry.kind === kind);
   const slot = slotOf(own, layer, head);
   const row = rows.findIndex((one) => one.entry === own && one.row === Math.floor(slot / own.heads));
@@ -124,14 +123,16 @@ function writeNames(context, { pitch, size }, section, theme) {
   write(context, KIND_NAMES[kind], x, y + 10, { font: `600 13px ${theme.family}`, colour: theme.text });
   const quiet = { font: `11px ${theme.family}`, colour: theme.muted };
   if (slots) write(context, "in order, layer·head", left, top - 8, quiet);
-  for (const { text, place } of numbersOf(section, pitch, size)) write(context, text, ...place, { ...quiet, align: "center" });
+  for (const { text, place } of numbersOf(section, pitch, size))
+    write(context, text, ...place, { ...quiet, align: "center" });
   for (let slot = 0; slot < layers * heads; slot++) {
     const [layer, head] = slots ? slots[slot] : [Math.floor(slot / heads), slot % heads];
     const [across, down] = [left + (slot % heads) * pitch, top + Math.floor(slot / heads) * pitch];
     const patch = { font: `600 10px ${theme.family}`, colour: theme.text, behind: theme.background };
     if (slots && size >= 30) write(context, `${layer}·${head}`, across + 4, down + size - 7, patch);
     const name = labels?.[layer][head]?.name;
-    if (name && size >= 22) write(context, name[0].toUpperCase(), across + size - 5, down + 7, { ...patch, align: "center" });
+    if (name && size >= 22)
+      write(context, name[0].toUpperCase(), across + size - 5, down + 7, { ...patch, align: "center" });
     else if (name) dot(context, across + size - 3, down + 3, theme);
   }
 }
@@ -142,8 +143,16 @@ function numbersOf({ left, top, layers, heads, slots }, pitch, size) {
   const step = Math.ceil(18 / pitch); // as near as they can be read
   const every = (count) => Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step);
   return [
-    ...every(layers).map((layer) => ({ layer, text: String(layer), place: [left - 12, top + layer * pitch + size / 2] })),
-    ...every(heads).map((head) => ({ head, text: String(head), place: [left + head * pitch + size / 2, top - 8] })),
+    ...every(layers).map((layer) => ({
+      layer,
+      text: String(layer),
+      place: [left - 12, top + layer * pitch + size / 2],
+    })),
+    ...every(heads).map((head) => ({
+      head,
+      text: String(head),
+      place: [left + head * pitch + size / 2, top - 8],
+    })),
   ];
 }
 
@@ -177,25 +186,39 @@ export function drawHeads(canvas, layout, thumbnails, { chosen, shown, others, h
   for (const { layer, head, text, place } of numbersOf(current, pitch, size)) {
     if (layer !== chosen.layer && head !== chosen.head) continue;
     write(context, text, ...place, {
-      font: `700 11px ${theme.family}`, colour: theme.accent, align: "center", behind: theme.background,
+      font: `700 11px ${theme.family}`,
+      colour: theme.accent,
+      align: "center",
+      behind: theme.background,
     });
   }
   const mark = ({ kind, layer, head }, colour, thickness) => {
     const section = layout.sections.find((one) => one.kind === kind);
     const slot = slotOf(section, layer, head);
     const reach = gap > 2 ? thickness : 1;
-    outline(context, section.left + (slot % section.heads) * pitch - reach,
-      section.top + Math.floor(slot / section.heads) * pitch - reach, size + 2 * reach, size + 2 * reach, colour, thickness);
+    outline(
+      context,
+      section.left + (slot % section.heads) * pitch - reach,
+      section.top + Math.floor(slot / section.heads) * pitch - reach,
+      size + 2 * reach,
+      size + 2 * reach,
+      colour,
+      thickness,
+    );
   };
   const strong = gap > 2 ? 3 : 2;
   for (const [layer, head] of shown) mark({ kind: chosen.kind, layer, head }, theme.accent, strong);
   for (const other of others) mark(other, theme.accent, strong);
-  if (!shown.some(([layer, head]) => layer === chosen.layer && head === chosen.head)) mark(chosen, theme.text, 1.5);
+  if (!shown.some(([layer, head]) => layer === chosen.layer && head === chosen.head))
+    mark(chosen, theme.text, 1.5);
   if (hovered) mark(hovered, theme.muted, 1.5);
 }
 
 function dot(context, x, y, theme) {
-  for (const [radius, colour] of [[3, theme.background], [2, theme.text]]) {
+  for (const [radius, colour] of [
+    [3, theme.background],
+    [2, theme.text],
+  ]) {
     context.fillStyle = colour;
     context.beginPath();
     context.arc(x, y, radius, 0, 7);

@@ -22,8 +22,7 @@ export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel,
   const rowRoom = Math.min(rowLabel, 130, width * 0.26);
   const colRoom = Math.min(colLabel, 110);
   const left = axis + rowRoom + 8;
-  const fit = (top, right) =>
-    Math.min(LARGEST, (width - left - right) / cols, (maxHeight - top) / rows);
+  const fit = (top, right) => Math.min(LARGEST, (width - left - right) / cols, (maxHeight - top) / rows);
   const slantTop = axis + colRoom * SLANT + 14;
   const flat = fit(axis + 22, 3) >= colLabel + 8;
   const top = flat ? axis + 22 : slantTop;
@@ -36,7 +35,19 @@ export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel,
   const boxHeight = snap(Math.min(rows * cell, maxHeight - top));
   const inside = (place, size, box) => snap(Math.max(0, Math.min(place * cell, size * cell - box)));
   return {
-    rows, cols, cell, left, top, flat, rowRoom, colRoom, whole, zoom, ratio, boxWidth, boxHeight,
+    rows,
+    cols,
+    cell,
+    left,
+    top,
+    flat,
+    rowRoom,
+    colRoom,
+    whole,
+    zoom,
+    ratio,
+    boxWidth,
+    boxHeight,
     x: inside(view.col, cols, boxWidth),
     y: inside(view.row, rows, boxHeight),
     font: cell >= 40 ? 15 : cell >= 24 ? 14 : 12,
@@ -61,7 +72,12 @@ export function cellAt({ left, top, cell, rows, cols, x, y, boxWidth, boxHeight 
 }
 
 /** The window `times` as large, around a point of the canvas or around its middle. */
-export function zoomAround(layout, times, atX = layout.left + layout.boxWidth / 2, atY = layout.top + layout.boxHeight / 2) {
+export function zoomAround(
+  layout,
+  times,
+  atX = layout.left + layout.boxWidth / 2,
+  atY = layout.top + layout.boxHeight / 2,
+) {
   const { left, top, cell, whole, ratio, x, y } = layout;
   const zoom = Math.max(1, Math.min(layout.zoom * times, LARGEST / whole));
   const [across, down, next] = [atX - left, atY - top, sharp(whole * zoom, ratio)];
@@ -76,7 +92,8 @@ export function panBy({ zoom, cell, x, y }, across, down) {
 /** The window moved, if need be, so that a cell is in it. */
 export function reveal({ zoom, cell, x, y, boxWidth, boxHeight }, { query, key }) {
   const start = (index, from, box) => {
-    if (index === null || (index * cell >= from - 0.5 && (index + 1) * cell <= from + box + 0.5)) return from / cell;
+    if (index === null || (index * cell >= from - 0.5 && (index + 1) * cell <= from + box + 0.5))
+      return from / cell;
     return index + 0.5 - box / cell / 2;
   };
   return { zoom, col: start(key, x, boxWidth), row: start(query, y, boxHeight) };
@@ -112,15 +129,26 @@ export function paintCells(shown, layout, least, theme, sheet = openSheet()) {
     sheet.image = context.createImageData(width, height);
   }
   const { image } = sheet;
-  paintWeights(shown, new Uint32Array(image.data.buffer), width, {
-    width, height,
-    across: pixelsOf(layout.cols * layout.cell), down: pixelsOf(layout.rows * layout.cell),
-    x: Math.round(layout.x * ratio), y: Math.round(layout.y * ratio),
-  }, {
-    ramp: shown.limit === null ? theme.ramp : theme.signedRamp,
-    blank: pixelOf(rgbOf(theme.background)), hatch: pixelOf(rgbOf(theme.muted)),
-    period: Math.round(7 * ratio), least,
-  });
+  paintWeights(
+    shown,
+    new Uint32Array(image.data.buffer),
+    width,
+    {
+      width,
+      height,
+      across: pixelsOf(layout.cols * layout.cell),
+      down: pixelsOf(layout.rows * layout.cell),
+      x: Math.round(layout.x * ratio),
+      y: Math.round(layout.y * ratio),
+    },
+    {
+      ramp: shown.limit === null ? theme.ramp : theme.signedRamp,
+      blank: pixelOf(rgbOf(theme.background)),
+      hatch: pixelOf(rgbOf(theme.muted)),
+      period: Math.round(7 * ratio),
+      least,
+    },
+  );
   context.putImageData(image, 0, 0);
   return canvas;
 }
@@ -133,9 +161,22 @@ export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found
   if (shown.weights) context.drawImage(cells, left, top, boxWidth, boxHeight);
   else {
     const [across, down] = [cells.width / (cols * cell), cells.height / (rows * cell)];
-    context.drawImage(cells, x * across, y * down, boxWidth * across, boxHeight * down, left, top, boxWidth, boxHeight);
+    context.drawImage(
+      cells,
+      x * across,
+      y * down,
+      boxWidth * across,
+      boxHeight * down,
+      left,
+      top,
+      boxWidth,
+      boxHeight,
+    );
     write(context, waiting, left + boxWidth / 2, top + boxHeight / 2, {
-      font: `600 16px ${theme.family}`, colour: theme.text, align: "center", behind: theme.background,
+      font: `600 16px ${theme.family}`,
+      colour: theme.text,
+      align: "center",
+      behind: theme.background,
     });
   }
   const part = {
@@ -152,21 +193,32 @@ export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found
   if (cell >= 32 && shown.weights) drawNumbers(context, cell, part, shown, least, theme);
 
   const thin = cell > 8 ? 2 : 1;
-  if (active.query !== null) outline(context, x - 2, active.query * cell - 1, boxWidth + 4, cell + 2, theme.accent, thin);
-  if (active.key !== null) outline(context, active.key * cell - 1, y - 2, cell + 2, boxHeight + 4, theme.accent, thin);
+  if (active.query !== null)
+    outline(context, x - 2, active.query * cell - 1, boxWidth + 4, cell + 2, theme.accent, thin);
+  if (active.key !== null)
+    outline(context, active.key * cell - 1, y - 2, cell + 2, boxHeight + 4, theme.accent, thin);
   if (pinned.query !== null && pinned.key !== null) {
     const thickness = cell > 12 ? 4 : 2;
     const reach = cell > 12 ? 2 : 3; // around a small cell, not over it
-    outline(context, pinned.key * cell - reach, pinned.query * cell - reach,
-      cell + 2 * reach, cell + 2 * reach, theme.accent, thickness);
+    outline(
+      context,
+      pinned.key * cell - reach,
+      pinned.query * cell - reach,
+      cell + 2 * reach,
+      cell + 2 * reach,
+      theme.accent,
+      thickness,
+    );
   }
   context.restore();
 }
 
 function drawSeams(context, { cell, x, y, boxWidth, boxHeight }, { rows, cols }, theme) {
   context.fillStyle = theme.background;
-  for (let row = Math.max(1, rows[0]); row < rows[1]; row++) context.fillRect(x, row * cell - 0.5, boxWidth, 1);
-  for (let col = Math.max(1, cols[0]); col < cols[1]; col++) context.fillRect(col * cell - 0.5, y, 1, boxHeight);
+  for (let row = Math.max(1, rows[0]); row < rows[1]; row++)
+    context.fillRect(x, row * cell - 0.5, boxWidth, 1);
+  for (let col = Math.max(1, cols[0]); col < cols[1]; col++)
+    context.fillRect(col * cell - 0.5, y, 1, boxHeight);
 }
 
 function drawNumbers(context, cell, part, { weights, cols, limit, masked }, least, theme) {
@@ -176,7 +228,9 @@ function drawNumbers(context, cell, part, { weights, cols, limit, masked }, leas
       const weight = weights[row * cols + col];
       if (masked?.[row * cols + col] || Math.abs(weight) < least) continue;
       write(context, shownWeight(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
-        font, colour: inkOn(weightColour(weight, limit, theme)), align: "center",
+        font,
+        colour: inkOn(weightColour(weight, limit, theme)),
+        align: "center",
       });
     }
   }
@@ -206,16 +260,20 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
     const middle = (row + 0.5) * cell - y;
     const [chosen, marked] = [row === active.query, Boolean(found?.queries?.[row])];
     if (middle < 0 || middle > boxHeight || !isNamed(row, active.query, layout.rowStep)) continue;
-    write(context, label(shown.queries[row], layout.rowRoom, chosen), left - 8, top + middle,
-      { ...style(chosen, marked), align: "right" });
+    write(context, label(shown.queries[row], layout.rowRoom, chosen), left - 8, top + middle, {
+      ...style(chosen, marked),
+      align: "right",
+    });
   }
   for (let col = part.cols[0]; col < part.cols[1]; col++) {
     const middle = (col + 0.5) * cell - x;
     const [chosen, marked] = [col === active.key, Boolean(found?.keys?.[col])];
     if (middle < 0 || middle > boxWidth || !isNamed(col, active.key, layout.colStep)) continue;
     if (flat) {
-      write(context, label(shown.keys[col], cell - 4, chosen), left + middle, top - 11,
-        { ...style(chosen, marked), align: "center" });
+      write(context, label(shown.keys[col], cell - 4, chosen), left + middle, top - 11, {
+        ...style(chosen, marked),
+        align: "center",
+      });
       continue;
     }
     context.save();

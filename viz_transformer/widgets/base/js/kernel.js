@@ -11,7 +11,9 @@ export const NEEDS_KERNEL = "This part needs the running notebook: run its cell,
 export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
-  const names = Object.keys(value).filter((name) => value[name] !== undefined).sort();
+  const names = Object.keys(value)
+    .filter((name) => value[name] !== undefined)
+    .sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
 }
 
@@ -54,13 +56,15 @@ export function openKernel(model) {
   /** The reply that the page carries, if it does; a tour adds to them. */
   function carriedReply(request) {
     const now = model.get("answers") ?? [];
-    if (now !== answers) [answers, carried] = [now, new Map(now.map(([asked, reply]) => [canonical(asked), reply]))];
+    if (now !== answers)
+      [answers, carried] = [now, new Map(now.map(([asked, reply]) => [canonical(asked), reply]))];
     return carried.get(canonical(request));
   }
 
   function ask(request, onWait = () => {}) {
     const known = carriedReply(request);
-    if (known) return known.error === undefined ? Promise.resolve(known) : Promise.reject(new Error(known.error));
+    if (known)
+      return known.error === undefined ? Promise.resolve(known) : Promise.reject(new Error(known.error));
     if (!model.get("live") || !model.send) return Promise.reject(new Error(NEEDS_KERNEL));
     return new Promise((resolve, reject) => {
       const id = `${mine}-${count++}`;
@@ -92,7 +96,8 @@ export function openKernel(model) {
     };
     const done = (tell) => (value) => {
       busy = false;
-      if (next) go(); // what was asked meanwhile is newer: this reply is no longer wanted
+      if (next)
+        go(); // what was asked meanwhile is newer: this reply is no longer wanted
       else tell(value);
     };
     ask(request, tellWait).then(done(onReply), done(onError));

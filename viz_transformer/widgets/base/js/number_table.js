@@ -22,8 +22,12 @@ export function numberColour(value, { scale, limit = 1 }, theme) {
 /** The cell that a key moves to, or null for another key. */
 export function moveInTable({ row, col }, rows, cols, key) {
   const to = {
-    ArrowUp: [row - 1, col], ArrowDown: [row + 1, col], ArrowLeft: [row, col - 1],
-    ArrowRight: [row, col + 1], Home: [row, 0], End: [row, cols - 1],
+    ArrowUp: [row - 1, col],
+    ArrowDown: [row + 1, col],
+    ArrowLeft: [row, col - 1],
+    ArrowRight: [row, col + 1],
+    Home: [row, 0],
+    End: [row, cols - 1],
   }[key];
   if (!to) return null;
   const inside = (value, count) => Math.min(count - 1, Math.max(0, value));
@@ -82,9 +86,15 @@ export function numberTable(parent, { label, onPoint = () => {}, onChoose = () =
     cells = rowNames.map((rowName, row) => {
       const line = element(body, "tr");
       name_(element(line, "th", "", { scope: "row" }), rowName);
-      return colNames.map((_, col) => element(line, "td", "", {
-        role: "gridcell", tabindex: "-1", "data-row": row, "data-col": col, "data-lm-suppress-shortcuts": "true",
-      }));
+      return colNames.map((_, col) =>
+        element(line, "td", "", {
+          role: "gridcell",
+          tabindex: "-1",
+          "data-row": row,
+          "data-col": col,
+          "data-lm-suppress-shortcuts": "true",
+        }),
+      );
     });
     focusOn({ row: Math.min(at.row, rowNames.length - 1), col: Math.min(at.col, colNames.length - 1) });
   }
@@ -96,17 +106,22 @@ export function numberTable(parent, { label, onPoint = () => {}, onChoose = () =
       size = wanted;
       build(rowNames, colNames);
     }
-    values.forEach((line, row) => Array.from(line).forEach((value, col) => {
-      const cell = cells[row][col];
-      const text = shownNumber(value, digits);
-      if (cell.textContent !== text) cell.textContent = text;
-      const rgb = numberColour(value, shown, theme);
-      cell.style.backgroundColor = rgb ? `rgb(${rgb})` : "";
-      cell.style.color = rgb ? inkOn(rgb) : "";
-      const classes = [masked?.[row]?.[col] ? "vt-masked" : "", marked?.(row, col) ?? ""];
-      cell.className = classes.filter(Boolean).join(" ");
-      cell.setAttribute("aria-selected", String(Boolean(chosen) && chosen.row === row && chosen.col === col));
-    }));
+    values.forEach((line, row) =>
+      Array.from(line).forEach((value, col) => {
+        const cell = cells[row][col];
+        const text = shownNumber(value, digits);
+        if (cell.textContent !== text) cell.textContent = text;
+        const rgb = numberColour(value, shown, theme);
+        cell.style.backgroundColor = rgb ? `rgb(${rgb})` : "";
+        cell.style.color = rgb ? inkOn(rgb) : "";
+        const classes = [masked?.[row]?.[col] ? "vt-masked" : "", marked?.(row, col) ?? ""];
+        cell.className = classes.filter(Boolean).join(" ");
+        cell.setAttribute(
+          "aria-selected",
+          String(Boolean(chosen) && chosen.row === row && chosen.col === col),
+        );
+      }),
+    );
   }
 
   return { node: box, set };

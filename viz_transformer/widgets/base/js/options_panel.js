@@ -2,8 +2,17 @@
 
 import { button, choice, element, slider, toggle, uniqueId } from "./controls.js";
 
-const SHOWN = [["head", "one head"], ["mean", "mean of heads"], ["max", "maximum of heads"], ["rollout", "rollout of layers"]];
-const ORDERS = [["layer", "layer and head"], ["entropy", "entropy, most focused first"], ["label", "label"]];
+const SHOWN = [
+  ["head", "one head"],
+  ["mean", "mean of heads"],
+  ["max", "maximum of heads"],
+  ["rollout", "rollout of layers"],
+];
+const ORDERS = [
+  ["layer", "layer and head"],
+  ["entropy", "entropy, most focused first"],
+  ["label", "label"],
+];
 const SIZES = [0.8, 1, 1.25, 1.5, 1.75, 2, 2.5];
 
 /** The next text size, larger (`way` 1) or smaller (-1). */
@@ -39,12 +48,18 @@ export function openPanel(bar, place, { set, get, several, table, next }) {
   element(heads, "span", "vt-hint").textContent = "or hold Ctrl or Shift and click; Space with the keyboard";
   const order = choice(heads, "Sort heads by", ORDERS, (value) => set({ order: value }));
   const words = line();
-  const threshold = slider(words, { label: "Draw from weight", min: 0, max: 1, step: 0.01 }, (value) => set({ threshold: value }));
+  const threshold = slider(words, { label: "Draw from weight", min: 0, max: 1, step: 0.01 }, (value) =>
+    set({ threshold: value }),
+  );
   const special = toggle(words, "Hide special tokens", (value) => set({ hide_special: value }));
   const merge = toggle(words, "Merge pieces into words", (value) => set({ merge_words: value }));
   const finder = element(words, "label", "vt-choice");
   element(finder, "span").textContent = "Find a word";
-  const search = element(finder, "input", "", { type: "search", size: 12, "data-lm-suppress-shortcuts": "true" });
+  const search = element(finder, "input", "", {
+    type: "search",
+    size: 12,
+    "data-lm-suppress-shortcuts": "true",
+  });
   search.addEventListener("input", () => set({ search: search.value }));
   search.addEventListener("keydown", (event) => {
     if (event.key === "Enter") next();
@@ -52,8 +67,14 @@ export function openPanel(bar, place, { set, get, several, table, next }) {
   });
   const found = element(finder, "output");
   const sizes = element(words, "span", "vt-controls");
-  for (const [text, name, way] of [["A−", "A− smaller text", -1], ["A+", "A+ larger text", 1]]) {
-    button(sizes, text, () => set({ text_size: nextSize(get("text_size") ?? 1, way) })).setAttribute("aria-label", name);
+  for (const [text, name, way] of [
+    ["A−", "A− smaller text", -1],
+    ["A+", "A+ larger text", 1],
+  ]) {
+    button(sizes, text, () => set({ text_size: nextSize(get("text_size") ?? 1, way) })).setAttribute(
+      "aria-label",
+      name,
+    );
   }
 
   function update({ chosen, noRollout, isSigned, canLink, hasSpecial, hasWords, isSeveral, foundText }) {

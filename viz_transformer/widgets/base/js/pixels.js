@@ -13,7 +13,9 @@ import { spans } from "./weights.js";
  * `least` gets the colour `blank`; where all is `masked`, slanted lines are drawn instead.
  */
 export function paintWeights(
-  { weights, rows, cols, masked = null, limit = null }, pixels, stride,
+  { weights, rows, cols, masked = null, limit = null },
+  pixels,
+  stride,
   { left = 0, top = 0, width, height, across = width, down = height, x = 0, y = 0 },
   { ramp, blank = 0, hatch = 0, period = 7, least = 0 },
 ) {
@@ -61,7 +63,8 @@ function gatherRow(weights, start, columns, best, signed) {
         if (Math.abs(weights[at]) > Math.abs(strongest)) strongest = weights[at];
       }
     } else {
-      for (let at = start + columns[2 * column]; at < end; at++) if (weights[at] > strongest) strongest = weights[at];
+      for (let at = start + columns[2 * column]; at < end; at++)
+        if (weights[at] > strongest) strongest = weights[at];
     }
     best[column] = strongest;
   }
@@ -69,12 +72,23 @@ function gatherRow(weights, start, columns, best, signed) {
 
 function openRow(masked, start, columns, open) {
   for (let column = 0; column < open.length; column++) {
-    for (let col = columns[2 * column]; col < columns[2 * column + 1]; col++) open[column] |= 1 - masked[start + col];
+    for (let col = columns[2 * column]; col < columns[2 * column + 1]; col++)
+      open[column] |= 1 - masked[start + col];
   }
 }
 
 /** Paint one thumbnail, `rows` by `cols` bytes from `offset`, into a rectangle of `pixels`. */
-export function paintThumbnail({ values, rows, cols }, offset, signed, pixels, stride, left, top, size, ramp) {
+export function paintThumbnail(
+  { values, rows, cols },
+  offset,
+  signed,
+  pixels,
+  stride,
+  left,
+  top,
+  size,
+  ramp,
+) {
   const columns = spans(cols, size);
   const lines = spans(rows, size);
   const middle = signed ? 128 : 0;

@@ -58,7 +58,9 @@ export function runningPieces(tokens) {
 
 /** Tokens as one text to read. */
 export function runningText(tokens) {
-  return runningPieces(tokens).map(({ text, spaced }) => (spaced ? ` ${text}` : text)).join("");
+  return runningPieces(tokens)
+    .map(({ text, spaced }) => (spaced ? ` ${text}` : text))
+    .join("");
 }
 
 /**

@@ -10,12 +10,18 @@ import { visible } from "./text.js";
  * its own by index, as in {2: "vt-changed"}. `onChoose(index)` hears the viewer.
  */
 export function tokenStrip(parent, { label, onChoose }) {
-  const node = element(parent, "div", "vt-strip", { role: "listbox", "aria-label": label, "aria-orientation": "horizontal" });
+  const node = element(parent, "div", "vt-strip", {
+    role: "listbox",
+    "aria-label": label,
+    "aria-orientation": "horizontal",
+  });
   let [shown, at] = ["", 0];
 
   function focusOn(index) {
     at = Math.min(node.children.length - 1, Math.max(0, index));
-    Array.from(node.children).forEach((child, i) => { child.tabIndex = i === at ? 0 : -1; });
+    Array.from(node.children).forEach((child, i) => {
+      child.tabIndex = i === at ? 0 : -1;
+    });
     return node.children[at];
   }
 
@@ -39,14 +45,16 @@ export function tokenStrip(parent, { label, onChoose }) {
     const text = JSON.stringify(tokens);
     if (text !== shown) {
       shown = text;
-      node.replaceChildren(...tokens.map((token) => {
-        const word = document.createElement("bdi"); // a right-to-left word keeps its neighbours in order
-        word.textContent = visible(token);
-        word.title = visible(token);
-        word.setAttribute("role", "option");
-        word.dataset.lmSuppressShortcuts = "true";
-        return word;
-      }));
+      node.replaceChildren(
+        ...tokens.map((token) => {
+          const word = document.createElement("bdi"); // a right-to-left word keeps its neighbours in order
+          word.textContent = visible(token);
+          word.title = visible(token);
+          word.setAttribute("role", "option");
+          word.dataset.lmSuppressShortcuts = "true";
+          return word;
+        }),
+      );
       focusOn(chosen ?? Math.min(at, tokens.length - 1));
     }
     Array.from(node.children).forEach((child, index) => {

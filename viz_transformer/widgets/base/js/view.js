@@ -48,10 +48,12 @@ export function openView({ model, el, name, label, traits, draw }) {
     model.on(`change:${trait}`, redraw);
     stops.push(() => model.off(`change:${trait}`, redraw));
   }
-  stops.push(watchTheme(() => {
-    theme = null;
-    redraw();
-  }));
+  stops.push(
+    watchTheme(() => {
+      theme = null;
+      redraw();
+    }),
+  );
   // It tells the width, so that no frame need ask for it; a height follows from what is drawn.
   const observer = new ResizeObserver((sizes) => {
     const now = sizes.at(-1).contentRect.width;

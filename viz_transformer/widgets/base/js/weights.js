@@ -10,9 +10,13 @@ export function halfTable() {
     const exponent = (bits >> 10) & 31;
     const fraction = bits & 1023;
     const size =
-      exponent === 0 ? fraction * 2 ** -24
-      : exponent === 31 ? (fraction ? NaN : Infinity)
-      : (1 + fraction / 1024) * 2 ** (exponent - 15);
+      exponent === 0
+        ? fraction * 2 ** -24
+        : exponent === 31
+          ? fraction
+            ? NaN
+            : Infinity
+          : (1 + fraction / 1024) * 2 ** (exponent - 15);
     halves[bits] = bits & 0x8000 ? -size : size;
   }
   return halves;
