@@ -11,14 +11,11 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "viz_transformer"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+from tests.support.source_code import MODULES, PACKAGE, ROOT, imports
 
 #: Leaves that every room may import.
 LEAVES = {"errors", "_files"}
@@ -102,19 +99,6 @@ def room(module: Path) -> str:
 
 #: The rooms that stand today; the table may plan more.
 BUILT = {room(module) for module in MODULES}
-
-
-def imports(module: Path, tree: ast.AST | None = None) -> Iterator[str]:
-    """Yield the full name of everything that a file imports, wherever in it that stands."""
-    package = list(module.relative_to(ROOT).parent.parts)
-    for node in ast.walk(tree or ast.parse(module.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            up = package[: len(package) - node.level + 1] if node.level else []
-            base = ".".join([*up, *(node.module or "").split(".")]).strip(".")
-            # `from viz_transformer import plots` imports a room; `from x import name` may.
-            yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
 def rooms_imported(module: Path) -> set[str]:

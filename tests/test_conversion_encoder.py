@@ -7,9 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.test_conversion import randomise
-from tests.test_families import family_config, traced_twin
-from tests.test_transformer import PAD, VOCAB, words
+from tests.support.small_models import PAD, VOCAB, family_config, randomise, traced_twin, words
 from viz_transformer.errors import UserError
 from viz_transformer.model import EncoderOnly
 from viz_transformer.model.conversion import from_torch_encoder, to_torch_encoder

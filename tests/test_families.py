@@ -10,15 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from tests.test_conversion import randomise
-from tests.test_transformer import PAD, VOCAB, batches, pad_right, small_model, traced, words
+from tests.support.small_models import (
+    PAD,
+    VOCAB,
+    batches,
+    family_config,
+    pad_right,
+    randomise,
+    small_model,
+    traced,
+    traced_twin,
+    words,
+)
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model import (
     DecoderOnly,
     EncoderOnly,
-    TracedDecoderOnly,
-    TracedEncoderOnly,
     Transformer,
 )
 from viz_transformer.model.conversion import to_torch_attention
@@ -26,7 +34,6 @@ from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.model.layers import EncoderLayer
 from viz_transformer.model.masks import causal_mask, to_torch_mask
 
-TRACED = {EncoderOnly: TracedEncoderOnly, DecoderOnly: TracedDecoderOnly}
 VARIANTS = [
     {"norm": norm, "positional": positional, "bias": bias, "activation": activation}
     for (norm, bias), positional, activation in itertools.product(
@@ -41,20 +48,6 @@ each_variant = pytest.mark.parametrize(
 each_family = pytest.mark.parametrize("family", [EncoderOnly, DecoderOnly])
 
 
-def family_config(family, **changes):
-    name = "encoder" if family is EncoderOnly else "decoder"
-    sizes = {
-        "family": name,
-        "vocab_size": VOCAB,
-        "d_model": 16,
-        "n_heads": 4,
-        f"n_{name}_layers": 2,
-        "d_ff": 24,
-        "max_length": 12,
-    }
-    return ModelConfig(**(sizes | changes))
-
-
 def make(family, **changes):
     """A small model in evaluation mode, every parameter (biases too) with a value of its own."""
     torch.manual_seed(0)
@@ -62,13 +55,6 @@ def make(family, **changes):
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.3)
     return model.eval()
-
-
-def traced_twin(model):
-    """The traced variant of a model, through its checkpoint alone."""
-    twin = TRACED[type(model)](model.config).train(model.training)
-    twin.load_state_dict(model.state_dict())
-    return twin
 
 
 def attention_of(output):
