@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.source_code import MODULES, PACKAGE, ROOT, imports
+from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, imports
 
 #: Leaves that every room may import.
 LEAVES = {"errors", "_files"}
@@ -147,6 +147,14 @@ def test_the_documented_table_is_the_one_that_is_held() -> None:
         assert documented == ALLOWED[here], f"docs/architecture.md and ALLOWED differ on {here!r}"
     undocumented = {each for each in BUILT if f"| `{each}" not in text and ALLOWED[each] is not None}
     assert not undocumented, f"docs/architecture.md has no line for {sorted(undocumented)}"
+
+
+@pytest.mark.parametrize("module", TEST_MODULES, ids=name)
+def test_a_test_module_imports_no_other(module: Path) -> None:
+    """What several of them need stands in `tests/support`, where a reader looks for it."""
+    from_tests = {each for each in imports(module) if each.split(".")[0] == "tests"}
+    shared = {each for each in from_tests if each.startswith("tests.support.")}
+    assert from_tests == shared, f"{name(module)} imports {sorted(from_tests - shared)}"
 
 
 def test_the_guard_sees_every_way_to_import(tmp_path: Path) -> None:

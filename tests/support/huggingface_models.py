@@ -1,4 +1,4 @@
-"""Small Hugging Face models with random weights, and what to compare of them."""
+"""Small Hugging Face models with random weights, and what a capture must leave unchanged in them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import torch
 import transformers as hf
 from torch import nn
 
+#: The vocabulary of the word-piece tokeniser.
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "well", "dog", "run"]
-
+#: What every configuration needs to fit it.
 SIZES = {"vocab_size": len(PIECES), "pad_token_id": 0}
 
 

@@ -18,20 +18,23 @@ from viz_transformer.model import (
 )
 
 PAD, VOCAB = 0, 11
+SIZES = {"vocab_size": VOCAB, "d_model": 16, "n_heads": 4, "d_ff": 24, "max_length": 12}
+TRACED = {
+    Transformer: TracedTransformer,
+    EncoderOnly: TracedEncoderOnly,
+    DecoderOnly: TracedDecoderOnly,
+}
 
 
 def small_config(**changes):
-    sizes = {
-        "vocab_size": VOCAB,
-        "d_model": 16,
-        "n_heads": 4,
-        "n_encoder_layers": 2,
-        "n_decoder_layers": 3,
-        "d_ff": 24,
-        "max_length": 12,
-        "dropout": 0.1,
-    }
-    return ModelConfig(**(sizes | changes))
+    layers = {"n_encoder_layers": 2, "n_decoder_layers": 3, "dropout": 0.1}
+    return ModelConfig(**(SIZES | layers | changes))
+
+
+def family_config(family, **changes):
+    """A configuration of `EncoderOnly` or `DecoderOnly`."""
+    name = "encoder" if family is EncoderOnly else "decoder"
+    return ModelConfig(**(SIZES | {"family": name, f"n_{name}_layers": 2} | changes))
 
 
 def small_model(**changes):
@@ -40,10 +43,17 @@ def small_model(**changes):
 
 
 def traced(model):
-    """The traced variant of a model, through its checkpoint alone."""
-    twin = TracedTransformer(model.config).train(model.training)
+    """The traced variant of a model of any family, through its checkpoint alone."""
+    twin = TRACED[type(model)](model.config).train(model.training)
     twin.load_state_dict(model.state_dict())
     return twin
+
+
+def randomise(module):
+    """Give every parameter a value of its own, so that no two can be mistaken for each other."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, mean=0.1, std=0.3)
+    return module
 
 
 def words(batch, length):
@@ -66,34 +76,3 @@ def batches(draw):
     for ids in (source, target):
         ids[torch.rand(ids.shape, generator=generator) < share] = PAD
     return source, target
-
-
-def randomise(module):
-    """Give every parameter a value of its own, so that no two can be mistaken for each other."""
-    for parameter in module.parameters():
-        nn.init.normal_(parameter, mean=0.1, std=0.3)
-    return module
-
-
-TRACED = {EncoderOnly: TracedEncoderOnly, DecoderOnly: TracedDecoderOnly}
-
-
-def family_config(family, **changes):
-    name = "encoder" if family is EncoderOnly else "decoder"
-    sizes = {
-        "family": name,
-        "vocab_size": VOCAB,
-        "d_model": 16,
-        "n_heads": 4,
-        f"n_{name}_layers": 2,
-        "d_ff": 24,
-        "max_length": 12,
-    }
-    return ModelConfig(**(sizes | changes))
-
-
-def traced_twin(model):
-    """The traced variant of a model, through its checkpoint alone."""
-    twin = TRACED[type(model)](model.config).train(model.training)
-    twin.load_state_dict(model.state_dict())
-    return twin

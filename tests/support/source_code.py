@@ -1,4 +1,4 @@
-"""The package's own source: its modules and what they import."""
+"""The repository's own source: its modules, and what each of them imports."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-
+ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "viz_transformer"
-
 MODULES = sorted(PACKAGE.rglob("*.py"))
+TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 
 
 def imports(module: Path, tree: ast.AST | None = None) -> Iterator[str]:

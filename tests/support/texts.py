@@ -6,12 +6,13 @@ import itertools
 
 from viz_transformer.corpus import draw
 
+#: Sentences of the generated corpus, both languages.
 TEXTS = [
     " ".join(side).capitalize() + "."
     for pair in itertools.islice(draw(0), 300)
     for side in (pair.source, pair.target)
 ]
-
+#: Special tokens, markup, control characters, and letters from outside the corpus.
 HOSTILE = [
     "<eos>",
     "a<eos><pad> <sos></s>",

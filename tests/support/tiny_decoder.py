@@ -10,9 +10,7 @@ from viz_transformer.training import make_model
 from viz_transformer.vocabulary import Vocabulary
 
 WORDS = ("a", "b")
-
 VOCABULARY = Vocabulary(WORDS, WORDS)
-
 EOS = VOCABULARY.eos_id
 
 

@@ -1,4 +1,4 @@
-"""The configurations of a short training."""
+"""Configurations of a short training on the six pairs."""
 
 from __future__ import annotations
 
@@ -15,5 +15,4 @@ MODEL = ModelConfig(
     max_length=20,
     dropout=0.1,
 )
-
 CONFIG = TrainConfig(n_steps=12, batch_size=2, accumulate=2, warmup_steps=3)

@@ -1,4 +1,4 @@
-"""Windows to look through, and a server to look at."""
+"""Sizes of the browser's window, and JupyterLab with the lessons in it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from pathlib import Path
 from tests.support.ui_jupyterlab import LabServer
 
 ROOT = Path(__file__).parents[2]
-
 ARTIFACTS = ROOT / "artifacts"
 
 #: A laptop's window, and the smallest that lessons are made for.
 LAPTOP = {"width": 1280, "height": 720}
-
 SMALL = {"width": 1024, "height": 768}
-
+#: Each of them in both of JupyterLab's themes.
 LOOKS = [(theme, size) for size in (LAPTOP, SMALL) for theme in ("light", "dark")]
 
 
