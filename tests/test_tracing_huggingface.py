@@ -8,12 +8,11 @@ import warnings
 import numpy as np
 import pytest
 import torch
-import transformers as hf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
 
 import viz_transformer as vt
-from tests.support.huggingface_models import PIECES, SIZES, eager, frozen, llama, same, stacked, state
+from tests.support.huggingface_models import PIECES, SIZES, eager, frozen, hf, llama, same, stacked, state
 from viz_transformer.errors import UserError
 
 
