@@ -65,20 +65,21 @@ def gpt2() -> nn.Module:
     )
 
 
+LLAMA_SIZES = {
+    "hidden_size": 32,
+    "intermediate_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 32,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+    **SIZES,
+}
+
+
 def llama() -> nn.Module:
-    return hf.LlamaForCausalLM(
-        hf.LlamaConfig(
-            hidden_size=32,
-            intermediate_size=24,
-            num_hidden_layers=3,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=32,
-            bos_token_id=2,
-            eos_token_id=3,
-            **SIZES,
-        )
-    )
+    return hf.LlamaForCausalLM(hf.LlamaConfig(**LLAMA_SIZES))
 
 
 def t5() -> nn.Module:
@@ -346,6 +347,89 @@ def test_padding_is_left_out_or_labelled(make, side) -> None:
         np.testing.assert_array_equal(sums[..., :2], 0)
         sums = sums[..., 2:]
     np.testing.assert_allclose(sums, 1, atol=1e-5)
+
+
+def mistral() -> nn.Module:
+    return hf.MistralForCausalLM(hf.MistralConfig(sliding_window=2, **LLAMA_SIZES))
+
+
+def gemma() -> nn.Module:
+    return hf.Gemma2ForCausalLM(hf.Gemma2Config(sliding_window=2, head_dim=8, **LLAMA_SIZES))
+
+
+def neox() -> nn.Module:
+    sizes = {name: size for name, size in LLAMA_SIZES.items() if name != "num_key_value_heads"}
+    return hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(**sizes))
+
+
+def opt() -> nn.Module:
+    return hf.OPTForCausalLM(
+        hf.OPTConfig(
+            hidden_size=16,
+            word_embed_proj_dim=16,
+            ffn_dim=24,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            max_position_embeddings=32,
+            **SIZES,
+        )
+    )
+
+
+def bloom() -> nn.Module:  # its attention does not say whether it is causal
+    return hf.BloomForCausalLM(hf.BloomConfig(hidden_size=16, n_layer=2, n_head=4, **SIZES))
+
+
+def bert_decoder() -> nn.Module:
+    return hf.BertLMHeadModel(bert(is_decoder=True).config)
+
+
+def roberta() -> nn.Module:
+    return hf.RobertaModel(
+        hf.RobertaConfig(
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=24,
+            max_position_embeddings=32,
+            **SIZES,
+        )
+    )
+
+
+def clip_text() -> nn.Module:  # its attention says that it is not causal, and its mask is
+    return hf.CLIPTextModel(
+        hf.CLIPTextConfig(
+            hidden_size=16,
+            intermediate_size=24,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            max_position_embeddings=32,
+            bos_token_id=2,
+            eos_token_id=3,
+            **SIZES,
+        )
+    )
+
+
+@pytest.mark.parametrize("tokens", [list("abc"), list("abcde")])
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        *[
+            (make, "decoder")
+            for make in (gpt2, llama, mistral, gemma, neox, opt, bloom, bert_decoder, clip_text)
+        ],
+        (lambda: bloom().base_model, "decoder"),
+        (lambda: llama().base_model, "decoder"),
+        *[(make, "encoder") for make in (bert, distilbert, roberta, lambda: t5().get_encoder())],
+    ],
+)
+def test_padding_makes_no_encoder_of_a_decoder(make, kind, side, tokens) -> None:
+    ids, mask = padded(side)
+    given = {"input_ids": ids[:1], "attention_mask": mask[:1], "tokens": tokens}
+    assert vt.capture(make(), **given).kinds == (kind,)
 
 
 def test_a_batch_asks_which_sentence() -> None:

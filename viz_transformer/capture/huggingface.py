@@ -83,7 +83,16 @@ def capture_hugging_face(
             labels = Labels(source=read, target=_side(labels.target, tokenizer, ids, mask))
         elif labels.source is None or labels.target is None:
             labels = _named_as(labels, read)
-    return assemble_kinds(kinds_of_output(output), labels, None, causal(model))
+    return assemble_kinds(kinds_of_output(output), labels, None, _causal(model))
+
+
+def _causal(model: Any) -> bool | None:
+    """Return what a model says of itself: by its attention, its configuration or its name."""
+    said = causal(model)
+    if said is None:
+        config_says = getattr(model.config, "is_decoder", False)
+        return True if config_says or type(model).__name__.endswith("ForCausalLM") else None
+    return said
 
 
 def _forward(model: nn.Module, named: Mapping[str, Any]) -> Mapping[str, Any]:
