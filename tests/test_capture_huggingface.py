@@ -500,6 +500,97 @@ def test_what_does_not_fit_is_refused(make, given, message) -> None:
         vt.capture(model, **given)
 
 
+def given_to(make) -> dict:
+    """What a model reads, with labels."""
+    ids, tokens = [4, 5, 6], ["a", "b", "c"]
+    if make not in BOTH:
+        return {"input_ids": ids, "tokens": tokens}
+    labels = {"source_tokens": tokens, "target_tokens": tokens}
+    return {"input_ids": ids, "decoder_input_ids": ids, **labels}
+
+
+@pytest.mark.parametrize("name", ["interventions", "head_mask", "layers"])
+@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
+def test_an_input_that_the_model_would_swallow_is_refused(make, name) -> None:
+    model = make()
+    with pytest.raises(UserError, match=f"takes {name}= and does not use it.*forward hook"):
+        vt.capture(model, **given_to(make), **{name: torch.zeros(2, 4)})
+    vt.capture(model, **given_to(make), **{name: None})  # as good as left out
+
+
+def test_a_swallowed_input_is_refused_also_where_the_model_writes() -> None:
+    tokenizer = word_piece(True)
+    with pytest.raises(UserError, match="takes head_mask= and does not use it"):
+        vt.capture(t5(), "the cat", tokenizer=tokenizer, head_mask=torch.zeros(1, 4))
+    trace = vt.capture(marian(), "the cat", tokenizer=tokenizer, forced_bos_token_id=7)
+    assert trace.output_tokens[0] == "##eeps"  # generate's own options pass
+
+
+ONES, TWOS = torch.ones(1, 3, dtype=torch.long), torch.tensor([[0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value"),
+    [
+        *[(make, "attention_mask", 1 - TWOS) for make in (bert, t5, marian)],
+        *[(make, "position_ids", TWOS) for make in (gpt2, llama, bert, distilbert)],
+        *[(make, "token_type_ids", TWOS) for make in (gpt2, bert)],  # the base model names it
+        *[(make, "is_causal", False) for make in (gpt2, llama)],
+        *[(make, "decoder_attention_mask", 1 - TWOS.flip(1)) for make in (t5, marian, bart)],
+    ],
+)
+def test_an_input_that_the_model_uses_passes(make, name, value) -> None:
+    model = make()
+    plain = vt.capture(model, **given_to(make))
+    changed = vt.capture(model, **given_to(make), **{name: value})
+    if name == "is_causal":
+        assert (plain.kinds, changed.kinds) == (("decoder",), ("encoder",))
+        return
+    assert any(
+        not np.allclose(plain.attention(kind), changed.attention(kind), atol=1e-6)
+        for kind in plain.kinds
+    )
+
+
+@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
+def test_what_asks_for_a_form_of_the_output_passes(make) -> None:
+    asked = {"output_attentions": True, "output_hidden_states": True, "return_dict": False}
+    plain = vt.capture(model := make(), **given_to(make))
+    for kind in plain.kinds:
+        changed = vt.capture(model, **given_to(make), **asked)
+        np.testing.assert_array_equal(changed.attention(kind), plain.attention(kind))
+
+
+def test_an_input_that_only_the_inner_model_names_passes() -> None:
+    class Outer(type(gpt2())):
+        def forward(self, input_ids=None, **kwargs):
+            return super().forward(input_ids=input_ids, **kwargs)
+
+    model = Outer(gpt2().config)
+    given = given_to(gpt2)
+    moved = vt.capture(model, **given, position_ids=TWOS).decoder_attention
+    assert not np.allclose(moved, vt.capture(model, **given).decoder_attention, atol=1e-6)
+    with pytest.raises(UserError, match="Outer takes head_mask= and does not use it"):
+        vt.capture(model, **given, head_mask=ONES)
+
+
+def test_a_picture_is_an_input_like_any_other() -> None:
+    model = hf.ViTModel(
+        hf.ViTConfig(
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=24,
+            image_size=8,
+            patch_size=4,
+        )
+    )
+    given = {"pixel_values": torch.randn(1, 3, 8, 8), "tokens": ["[CLS]", *"abcd"]}
+    assert vt.capture(model, **given).kinds == ("encoder",)
+    with pytest.raises(UserError, match="takes head_mask= and does not use it"):
+        vt.capture(model, **given, head_mask=ONES)
+
+
 def test_a_text_without_a_tokenizer_is_refused() -> None:
     with pytest.raises(UserError, match="'the cat' came without a tokenizer"):
         vt.capture(bert(), "the cat")
