@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "config": set(),
     "vocabulary": set(),
     "trace": set(),
-    "model": {"config"},
+    "model": {"config", "trace"},
     "corpus": {"vocabulary"},
     "checkpoint": {"model", "vocabulary", "config"},
     "training": {"model", "corpus", "config", "checkpoint"},

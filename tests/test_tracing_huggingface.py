@@ -13,7 +13,17 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
 
 import viz_transformer as vt
-from tests.support.huggingface_models import PIECES, SIZES, eager, frozen, llama, same, stacked, state
+from tests.support.huggingface_models import (
+    LLAMA_SIZES,
+    PIECES,
+    SIZES,
+    eager,
+    frozen,
+    llama,
+    same,
+    stacked,
+    state,
+)
 from viz_transformer.errors import UserError
 
 
