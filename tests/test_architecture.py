@@ -21,7 +21,7 @@ PACKAGE = ROOT / "viz_transformer"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 #: Leaves that every room may import.
-LEAVES = {"errors", "_files"}
+LEAVES = {"errors", "_files", "_html"}
 #: Which rooms each room may import, besides itself and the leaves; None: every room.
 ALLOWED: dict[str, set[str] | None] = {
     "__init__": None,
@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "cli": None,
     "errors": set(),
     "_files": set(),
+    "_html": set(),
     "progress": set(),
     "jupyter": set(),
     "config": set(),
