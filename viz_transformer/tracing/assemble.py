@@ -76,16 +76,22 @@ def is_causal(layers: Sequence[NDArray[np.float32]]) -> bool:
 def self_attention_kind(layers: Sequence[NDArray[np.float32]], causal: bool | None = None) -> str:
     """Tell an encoder's self-attention from a decoder's, by whether it looks ahead.
 
+    A model that says it is causal is believed. One that says it is not may still be given a causal
+    mask, as CLIP's text model is: there the weights decide, if they can.
+
     Args:
-        layers: one sentence's weights, each [head, query, key].
-        causal: what the model says of itself, for a single token, whose weights cannot show it.
+        layers: one sentence's weights without padding, each [head, query, key].
+        causal: what the model says of itself.
 
     Raises:
-        UserError: if the layers do not agree, or one token leaves it open.
+        UserError: if the layers do not agree, or one token leaves it open, and the model says
+            nothing.
     """
-    each = {is_causal([layer]) for layer in layers}
-    if layers[0].shape[-1] == 1:
-        each = set() if causal is None else {causal}
+    if causal:
+        return "decoder"
+    each = {is_causal([layer]) for layer in layers} if layers[0].shape[-1] > 1 else set()
+    if len(each) != 1 and causal is not None:
+        each = {causal}
     if len(each) == 1:
         return "decoder" if each.pop() else "encoder"
     raise UserError(

@@ -24,15 +24,42 @@ def _some_vectors(rng: np.random.Generator) -> tuple[Any]:
 
 
 def _normalised(
-    x: Any, axes: Any = -1, *, correction: int = 0, power: float = 0.5, centred: bool = True
+    x: Any,
+    axes: Any = -1,
+    *,
+    correction: int = 0,
+    power: float = 0.5,
+    centred: bool = True,
+    eps: float = _EPS,
 ) -> Any:
     mean = x.mean(axes, keepdim=True)
-    variance = x.var(axes, keepdim=True, correction=correction) + _EPS
+    variance = x.var(axes, keepdim=True, correction=correction) + eps
     return (x - mean if centred else x) / variance**power
 
 
 def _wrong_norm(**choices: Any) -> Callable[[Any], Any]:
     return lambda x: _normalised(x, **choices)
+
+
+_WRONG_AXES: dict[Any, str] = {
+    0: "You took the mean over axis 0, the sentences: each word now depends on its neighbours in "
+    "the batch. Which axis holds the numbers of one word?",
+    1: "You took the mean over axis 1, the positions: each word now knows of all words in its "
+    "sentence, also of those to come. Which axis holds one word's numbers?",
+    (0, 1): "This is BatchNorm: one mean for each feature, over all words of all sentences. "
+    "LayerNorm has one mean for each word.",
+    (1, 2): "You took one mean for a whole sentence. LayerNorm has one for each word.",
+    (0, 1, 2): "You took one mean for everything; did you leave out the axis?",
+}
+
+
+#: Ways to take the spread: torch's correction, what is added to the variance, and what to say.
+_SPREADS = (
+    (0, _EPS, ""),
+    (0, 0.0, " The same goes for std."),
+    (1, _EPS, " (And std or var wants correction=0.)"),
+    (1, 0.0, " (And std wants correction=0.)"),
+)
 
 
 def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
@@ -124,29 +151,11 @@ VECTORS = (
             _normalised,
             _some_vectors,
             (
-                Mistake(
-                    _wrong_norm(axes=0),
-                    "You took the mean over axis 0, the sentences: each word now depends on its "
-                    "neighbours in the batch. Which axis holds the numbers of one word?",
-                ),
-                Mistake(
-                    _wrong_norm(axes=1),
-                    "You took the mean over axis 1, the positions: each word now knows of all "
-                    "words in its sentence, also of those to come. Which axis holds one word's "
-                    "numbers?",
-                ),
-                Mistake(
-                    _wrong_norm(axes=(0, 1)),
-                    "This is BatchNorm: one mean for each feature, over all words of all "
-                    "sentences. LayerNorm has one mean for each word.",
-                ),
-                Mistake(
-                    _wrong_norm(axes=(1, 2)),
-                    "You took one mean for a whole sentence. LayerNorm has one for each word.",
-                ),
-                Mistake(
-                    _wrong_norm(axes=(0, 1, 2)),
-                    "You took one mean for everything; did you leave out the axis?",
+                *(
+                    Mistake(_wrong_norm(axes=axes, correction=correction, eps=eps), message + also)
+                    for axes, message in _WRONG_AXES.items()
+                    for correction, eps, also in _SPREADS
+                    if eps or axes in (0, 1)  # of more numbers, no variance is that small
                 ),
                 Mistake(
                     _wrong_norm(axes=-1, correction=1),
@@ -161,6 +170,21 @@ VECTORS = (
                 Mistake(
                     _wrong_norm(axes=-1, centred=False),
                     "You divided by the spread, but the mean is still there: take it away first.",
+                ),
+                Mistake(
+                    lambda x: (x - x.mean()) / x.std(-1, keepdim=True, correction=0),
+                    "The spread is that of each word, but you took one mean for everything; did "
+                    "you leave out the axis?",
+                ),
+                Mistake(
+                    lambda x: (x - x.mean(-1, keepdim=True)) / x.std(),
+                    "The mean is that of each word, but you took one spread for everything; did "
+                    "you leave out the axis?",
+                ),
+                Mistake(
+                    lambda x: (x - x.mean(-1, keepdim=True)) / x.norm(dim=-1, keepdim=True),
+                    "You divided by the length of the vector. Divide by the spread, which is "
+                    "measured from the mean.",
                 ),
                 Mistake(
                     lambda x: x - x.mean(-1, keepdim=True),

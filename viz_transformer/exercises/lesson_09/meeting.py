@@ -115,6 +115,19 @@ MEETING = (
                     "takes what English words offer.",
                 ),
                 Mistake(
+                    _looking("x", "x", "x", scale=1.0),
+                    "This is self-attention: the memory is not used. And the scores are not divided by √d_k.",
+                ),
+                Mistake(
+                    lambda x, memory, w_q, w_k, w_v: _cross_attention(x, memory, w_q, w_v, w_k),
+                    "Keys and values have changed places: w_k makes the keys, which are compared "
+                    "with the query, and w_v the values, which are mixed.",
+                ),
+                Mistake(
+                    lambda x, memory, w_q, w_k, w_v: _cross_attention(x, memory, w_k, w_q, w_v),
+                    "w_q and w_k have changed places: w_q belongs to x, and w_k to the memory.",
+                ),
+                Mistake(
                     _looking("x", "memory", "memory", scale=1.0),
                     "Everything comes from the right place, but the scores are not divided by √d_k.",
                 ),
