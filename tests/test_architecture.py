@@ -18,7 +18,7 @@ import pytest
 from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, imports
 
 #: Leaves that every room may import.
-LEAVES = {"errors", "_files"}
+LEAVES = {"errors", "_files", "_html"}
 #: Which rooms each room may import, besides itself and the leaves; None: every room.
 ALLOWED: dict[str, set[str] | None] = {
     "__init__": None,
@@ -26,12 +26,13 @@ ALLOWED: dict[str, set[str] | None] = {
     "cli": None,
     "errors": set(),
     "_files": set(),
+    "_html": set(),
     "progress": set(),
     "jupyter": set(),
     "config": set(),
     "vocabulary": set(),
     "trace": set(),
-    "model": {"config"},
+    "model": {"config", "trace"},
     "corpus": {"vocabulary"},
     "checkpoint": {"model", "vocabulary", "config"},
     "training": {"model", "corpus", "config", "checkpoint"},

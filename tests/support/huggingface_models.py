@@ -26,20 +26,21 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "wel
 SIZES = {"vocab_size": len(PIECES), "pad_token_id": 0}
 
 
+LLAMA_SIZES = {
+    "hidden_size": 32,
+    "intermediate_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 32,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+    **SIZES,
+}
+
+
 def llama() -> nn.Module:
-    return hf.LlamaForCausalLM(
-        hf.LlamaConfig(
-            hidden_size=32,
-            intermediate_size=24,
-            num_hidden_layers=3,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=32,
-            bos_token_id=2,
-            eos_token_id=3,
-            **SIZES,
-        )
-    )
+    return hf.LlamaForCausalLM(hf.LlamaConfig(**LLAMA_SIZES))
 
 
 def eager(model: nn.Module, **inputs) -> dict:
