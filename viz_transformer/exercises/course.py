@@ -14,8 +14,8 @@ from typing import Any
 
 from viz_transformer import progress as kept
 from viz_transformer.errors import UserError
-from viz_transformer.exercises.kinds import Exercise
-from viz_transformer.exercises.verdict import Check, unanswered
+from viz_transformer.exercises.answer_types import Exercise
+from viz_transformer.exercises.feedback import Check, unanswered
 
 _NUMBERED = "lesson_"
 _modules = sorted(one.name for one in iter_modules([str(Path(__file__).parent)]))

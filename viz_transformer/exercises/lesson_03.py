@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
 from viz_transformer.experiments.saturation import softmax_slopes
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
 
 # -- 11.1 to 11.3: the cache, the log-probability of a text, a text that the beam misses -----------
 

@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.functions import Function
-from viz_transformer.exercises.kinds import Exercise, Mistake
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake
 
 # -- 1: softmax ------------------------------------------------------------------------------------
 

@@ -1,19 +1,22 @@
-"""Hidden tests: what must hold of a mended excerpt, however it was mended."""
+"""Hidden tests: the properties of a repaired excerpt, however it was repaired."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.exercises.answers import UnusableError, named, one_line, outcome, same
+from viz_transformer.exercises.answer_types import Mistake
+from viz_transformer.exercises.comparison import UnusableError, all_close, describe_type, first_line
+from viz_transformer.exercises.feedback import Check
 from viz_transformer.exercises.instruments import leak_meter
-from viz_transformer.exercises.kinds import Mistake, Own
-from viz_transformer.exercises.verdict import Check
+from viz_transformer.exercises.sandbox import call_each
 
+_Module = TypeVar("_Module", bound=nn.Module)
 _CLOSE = 1e-4  # float32 rounding, and some room for sums in another order
 
 
@@ -30,12 +33,12 @@ class Property(NamedTuple):
     holds: Callable[[Any], bool]
     message: str
 
-    def told(self, message: str = "") -> str:
+    def full_message(self, message: str = "") -> str:
         """Return the whole message, or another one with the name of the test."""
         return f"{message or self.message} (Hidden test: {self.name}.)"
 
 
-class Wrong(NamedTuple):
+class WrongAnswer(NamedTuple):
     """A likely wrong answer.
 
     Attributes:
@@ -49,59 +52,70 @@ class Wrong(NamedTuple):
     message: str = ""
 
 
-def mended(
-    properties: Sequence[Property],
-    right_answer: Any,
-    wrong: Sequence[Wrong],
-    right: str,
-    probe: Callable[[Any], Any] = id,
-) -> Own:
-    """Return what an excerpt must be when it is mended.
+@dataclass(frozen=True)
+class HiddenTests:
+    """A function or a class is asked for of which all the properties hold.
 
-    Args:
+    Attributes:
         properties: the hidden tests, in the order in which they are run.
         right_answer: an answer of which all of them hold.
         wrong: wrong answers; the excerpt as it is handed out stands first.
         right: told with a right answer: what follows from it.
-        probe: what an answer does, to know a wrong answer again that has a message of its own.
+        probe: returns what an answer computes, to recognise a wrong answer that has its own message.
     """
-    by_name = {each.name: each for each in properties}
 
-    def told(one: Wrong) -> str:
-        return by_name[one.fails].told(one.message)
+    properties: Sequence[Property]
+    right_answer: Callable[..., Any]
+    wrong: Sequence[WrongAnswer]
+    right: str
+    probe: Callable[[Any], Any] = id
 
-    def diagnosed(failed: Property, answer: Any) -> str:
-        for one in wrong:
-            if one.message and one.fails == failed.name and _alike(probe, answer, one.answer):
-                return told(one)
-        return failed.told()
+    @property
+    def mistakes(self) -> Sequence[Mistake]:
+        """The wrong answers, each with its message.
 
-    def judge(answer: Any) -> Check:
+        They are functions or classes themselves, so each is wrapped in a function that returns it.
+        """
+        by_name = {each.name: each for each in self.properties}
+        return [
+            Mistake(partial(_return, one.answer), by_name[one.fails].full_message(one.message))
+            for one in self.wrong
+        ]
+
+    def check(self, answer: Any) -> Check:
+        """Run the hidden tests; the first that fails gives the message."""
         if not callable(answer):
             raise UnusableError(
-                f"Give the function or the class itself, without calling it; this is {named(answer)}."
+                f"Give the function or the class itself, without calling it; this is {describe_type(answer)}."
             )
         _warm_up()
-        for each in properties:
-            *_, found = outcome(lambda each=each: bool(each.holds(answer)), [()])
+        for each in self.properties:
+            *_, found = call_each(partial(each.holds, answer), [()])
             if isinstance(found, TimeoutError):
                 return Check(False, "It did not come to an end: is there a loop that never stops?")
             if isinstance(found, Exception):
-                raised = f"it raised {type(found).__name__}: {one_line(found)}"
+                raised = f"it raised {type(found).__name__}: {first_line(found)}"
                 return Check(False, f"In the hidden test “{each.name}” {raised}.")
             if not found:
-                return Check(False, diagnosed(each, answer))
-        passed = ", ".join(each.name for each in properties)
-        return Check(True, f"{right} All {len(properties)} hidden tests pass: {passed}.")
+                return Check(False, self._message(each, answer))
+        passed = ", ".join(each.name for each in self.properties)
+        return Check(True, f"{self.right} All {len(self.properties)} hidden tests pass: {passed}.")
 
-    # An answer here is a function or a class; one that is to be computed first is given inside one.
-    known = [Mistake(lambda one=one: one.answer, told(one)) for one in wrong]
-    return Own(judge, lambda: right_answer, known)
+    def _message(self, failed: Property, answer: Any) -> str:
+        """Return the message of the likely mistake that this answer is, or the property's own."""
+        for one in self.wrong:
+            if one.message and one.fails == failed.name and _alike(self.probe, answer, one.answer):
+                return failed.full_message(one.message)
+        return failed.full_message()
+
+
+def _return(value: Any) -> Any:
+    return value
 
 
 def _alike(probe: Callable[[Any], Any], answer: Any, other: Any) -> bool:
-    found, wanted = (outcome(lambda each=each: probe(each), [()]) for each in (answer, other))
-    return same(found[0], wanted[0], _CLOSE)
+    found, wanted = (call_each(partial(probe, each), [()]) for each in (answer, other))
+    return all_close(found[0], wanted[0], _CLOSE)
 
 
 @cache
@@ -112,22 +126,22 @@ def _warm_up() -> None:
     function would leave half a module behind, and torch would fail from then on.
     """
     x, mask = torch.zeros(1, 1, 2), torch.zeros(1, 1, dtype=torch.bool)
-    made(nn.MultiheadAttention, 2, 1)(x, x, x, key_padding_mask=mask)
+    build_module(nn.MultiheadAttention, 2, 1)(x, x, x, key_padding_mask=mask)
 
 
-def vectors(*shape: int, seed: int = 0) -> Tensor:
+def random_vectors(*shape: int, seed: int = 0) -> Tensor:
     """Return random numbers from N(0, 1)."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(1000 + seed))
 
 
-def made(make: Callable[..., nn.Module], *arguments: Any, **named: Any) -> nn.Module:
+def build_module(make: Callable[..., _Module], *arguments: Any, **named: Any) -> _Module:
     """Build a module, the same each time, without dropout, and without moving torch's own seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return make(*arguments, **named).eval()
 
 
-def close(one: Any, other: Tensor) -> bool:
+def is_close(one: Any, other: Tensor) -> bool:
     """Whether something is a tensor of that shape and those numbers."""
     return (
         isinstance(one, Tensor)

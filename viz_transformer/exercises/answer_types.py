@@ -1,11 +1,12 @@
-"""Kinds of exercises: what a right answer is, and what each likely mistake looks like.
+"""Types of answers that an exercise may ask for, each with its likely mistakes.
 
-A mistake is given as the wrong answer that it leads to. So the same table tells a learner what they
-did, and lets a test hold every message to its mistake.
+A mistake is given as the wrong answer that it leads to. So the same table tells learners what they
+did, and lets a test check that every message belongs to its mistake.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,22 +14,43 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from viz_transformer.exercises.answers import UnusableError, as_array, as_number, named, shown
-from viz_transformer.exercises.functions import Function
-from viz_transformer.exercises.mistake import Mistake
-from viz_transformer.exercises.verdict import Check, unanswered
+from viz_transformer.exercises.comparison import (
+    UnusableError,
+    all_close,
+    as_array,
+    as_number,
+    describe_difference,
+    describe_type,
+    format_value,
+)
+from viz_transformer.exercises.feedback import Check, unanswered
+from viz_transformer.exercises.sandbox import call_each
 
-__all__ = ["Array", "Choice", "Exercise", "Function", "Kind", "Mistake", "Number", "Own"]
+_N_DRAWS = 20
 
 
-class Kind(Protocol):
+@dataclass(frozen=True)
+class Mistake:
+    """A likely wrong answer.
+
+    Attributes:
+        answer: the wrong answer itself; for a number or an array also a function that computes it.
+        message: what is told to whoever gives it: what they did, and what to look at.
+    """
+
+    answer: Any
+    message: str
+
+
+class AnswerType(Protocol):
     """What an exercise asks for."""
 
-    mistakes: Sequence[Mistake]
+    @property
+    def mistakes(self) -> Sequence[Mistake]:
+        """Wrong answers that are likely."""
 
     def check(self, answer: Any) -> Check:
         """Judge an answer that is not ``...``."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -44,7 +66,7 @@ class Exercise:
 
     name: str
     title: str
-    wanted: Kind
+    wanted: AnswerType
     hints: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> Check:
@@ -57,7 +79,7 @@ class Exercise:
             return Check(False, str(error))
 
 
-def resolved(value: Any) -> Any:
+def evaluate(value: Any) -> Any:
     """Return a value, computed first if it is a function."""
     return value() if callable(value) else value
 
@@ -82,16 +104,16 @@ class Number:
 
     def check(self, answer: Any) -> Check:
         """Compare with the number, and then with those that are likely instead."""
-        number, value = as_number(answer), float(resolved(self.value))
+        number, value = as_number(answer), float(evaluate(self.value))
         if self._near(number, value):
-            return Check(True, self.right or f"{shown(value)} {self.unit}".strip() + ".")
+            return Check(True, self.right or f"{format_value(value)} {self.unit}".strip() + ".")
         for mistake in self.mistakes:
-            if self._near(number, float(resolved(mistake.answer))):
+            if self._near(number, float(evaluate(mistake.answer))):
                 return Check(False, mistake.message)
         if math.isnan(number):
             return Check(False, "Your number is NaN, which means “not a number”.")
         told = "large" if number > value else "small"
-        return Check(False, f"{shown(number)} is too {told}.")
+        return Check(False, f"{format_value(number)} is too {told}.")
 
     def _near(self, number: float, value: float) -> bool:
         absolute = self.tolerance if value == 0 else 0.0
@@ -116,11 +138,11 @@ class Array:
 
     def check(self, answer: Any) -> Check:
         """Compare with the array, and then with those that are likely instead."""
-        found, wanted = as_array(answer), as_array(resolved(self.value))
+        found, wanted = as_array(answer), as_array(evaluate(self.value))
         if self._near(found, wanted):
             return Check(True, self.right)
         for mistake in self.mistakes:
-            if self._near(found, as_array(resolved(mistake.answer))):
+            if self._near(found, as_array(evaluate(mistake.answer))):
                 return Check(False, mistake.message)
         if found.shape != wanted.shape:
             return Check(False, f"It has the shape {found.shape}, and {wanted.shape} is asked for.")
@@ -136,7 +158,7 @@ class Array:
         return Check(
             False,
             f"{wanted.size - len(wrong)} of {wanted.size} values are right; the first that is not, "
-            f"{shown(found[at])}, stands{place}.",
+            f"{format_value(found[at])}, stands{place}.",
         )
 
     def _near(self, found: np.ndarray, wanted: np.ndarray) -> bool:
@@ -165,7 +187,7 @@ class Choice:
         """Compare without regard to capitals and spaces at the ends."""
         options = ", ".join(f'"{option}"' for option in self.options)
         if not isinstance(answer, str):
-            raise UnusableError(f"Answer with one of {options}; this is {named(answer)}.")
+            raise UnusableError(f"Answer with one of {options}; this is {describe_type(answer)}.")
         given = answer.strip().casefold()
         if given == self.value.casefold():
             return Check(True, self.right)
@@ -176,7 +198,69 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Own:
+class Function:
+    """A function is asked for.
+
+    Attributes:
+        reference: a right one.
+        inputs: returns the arguments of one call, drawn with the generator that it is given.
+        mistakes: wrong functions that are likely instead.
+        tolerance: relative and absolute.
+        right: told with a right answer.
+    """
+
+    reference: Callable[..., Any]
+    inputs: Callable[[np.random.Generator], tuple[Any, ...]]
+    mistakes: Sequence[Mistake] = ()
+    tolerance: float = 1e-4
+    right: str = ""
+
+    def check(self, answer: Any) -> Check:
+        """Compare it with the right one, and then with those that are likely instead."""
+        if not callable(answer):
+            raise UnusableError(
+                f"Give the function itself, without calling it; this is {describe_type(answer)}."
+            )
+        rng = np.random.default_rng(0)
+        draws = [self.inputs(rng) for _ in range(_N_DRAWS)]
+        wanted = call_each(self.reference, draws)
+        found = call_each(answer, draws)
+        if found and found[0] is ...:
+            return unanswered("The function still returns the three dots: write what it is to do.")
+        if self._agree(found, wanted):
+            return Check(True, self.right)
+        for mistake in self.mistakes:
+            if self._agree(found, call_each(mistake.answer, draws)):
+                return Check(False, mistake.message)
+        return Check(False, self._difference(answer, draws, found, wanted))
+
+    def _agree(self, some: list[Any], others: list[Any]) -> bool:
+        return len(some) == len(others) and all(
+            all_close(one, other, self.tolerance) for one, other in zip(some, others, strict=True)
+        )
+
+    def _difference(
+        self, answer: Callable[..., Any], draws: list[Any], found: list[Any], wanted: list[Any]
+    ) -> str:
+        """Say what came out the first time that it was not what is asked for."""
+        at = next(
+            number
+            for number, both in enumerate(zip(found, wanted, strict=False))
+            if not all_close(*both, self.tolerance)
+        )
+        if isinstance(found[at], TimeoutError):
+            return "It did not come to an end: is there a loop that never stops?"
+        called = f"{getattr(answer, '__name__', 'it')}({_arguments(self.reference, draws[at])})"
+        return describe_difference(called, found[at], wanted[at], self.tolerance)
+
+
+def _arguments(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+    names = list(inspect.signature(function).parameters)
+    return ", ".join(f"{name}={format_value(value)}" for name, value in zip(names, arguments, strict=False))
+
+
+@dataclass(frozen=True)
+class CustomCheck:
     """An exercise with a check of its own.
 
     Attributes:
