@@ -1,4 +1,4 @@
-"""The lessons' exercises: they check themselves, and each likely mistake has its own message."""
+"""Self-checking exercises of the lessons, with a message for each likely mistake."""
 
 from viz_transformer.exercises.course import check, exercise, exercises_of, hint, progress
 from viz_transformer.exercises.feedback import Check

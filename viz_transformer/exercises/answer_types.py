@@ -35,7 +35,7 @@ class Mistake:
 
     Attributes:
         answer: the wrong answer itself; for a number or an array also a function that computes it.
-        message: what is told to whoever gives it: what they did, and what to look at.
+        message: feedback for it: what went wrong, and what to look at.
     """
 
     answer: Any
@@ -50,7 +50,7 @@ class AnswerType(Protocol):
         """Wrong answers that are likely."""
 
     def check(self, answer: Any) -> Check:
-        """Judge an answer that is not ``...``."""
+        """Return feedback on an answer that is not ``...``."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Exercise:
     Attributes:
         name: the lesson and a number, ``"3.1"``, or ``"clinic.4"``.
         title: what it is about, in a few words.
-        wanted: what a right answer is.
-        hints: told one by one, when asked for.
+        wanted: the type of answer, with the right one.
+        hints: given one at a time, on request.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Exercise:
     hints: tuple[str, ...] = ()
 
     def check(self, answer: Any) -> Check:
-        """Judge an answer; whatever it is, there is a message and no error."""
+        """Return feedback on an answer of any kind; nothing is raised."""
         if answer is ...:
             return unanswered("Put your answer in place of the three dots, and run both cells.")
         try:
@@ -80,20 +80,20 @@ class Exercise:
 
 
 def evaluate(value: Any) -> Any:
-    """Return a value, computed first if it is a function."""
+    """Call a value if it is a function, and return the result; return anything else as it is."""
     return value() if callable(value) else value
 
 
 @dataclass(frozen=True)
 class Number:
-    """One number is asked for.
+    """Asks for one number.
 
     Attributes:
         value: the number, or a function that computes it.
-        mistakes: numbers that are likely instead.
+        mistakes: likely wrong numbers.
         tolerance: relative; absolute where the number is 0.
         unit: what it is measured in.
-        right: told with a right answer.
+        right: feedback on a right answer.
     """
 
     value: float | Callable[[], float]
@@ -103,7 +103,7 @@ class Number:
     right: str = ""
 
     def check(self, answer: Any) -> Check:
-        """Compare with the number, and then with those that are likely instead."""
+        """Compare with the number, then with the likely wrong ones."""
         number, value = as_number(answer), float(evaluate(self.value))
         if self._near(number, value):
             return Check(True, self.right or f"{format_value(value)} {self.unit}".strip() + ".")
@@ -122,13 +122,13 @@ class Number:
 
 @dataclass(frozen=True)
 class Array:
-    """An array is asked for; a list or a tensor will do.
+    """Asks for an array; a list or a tensor is accepted too.
 
     Attributes:
         value: the array, or a function that computes it.
-        mistakes: arrays that are likely instead, of whatever shape.
+        mistakes: likely wrong arrays, of any shape.
         tolerance: absolute; truth values are compared exactly.
-        right: told with a right answer.
+        right: feedback on a right answer.
     """
 
     value: Any
@@ -137,7 +137,7 @@ class Array:
     right: str = ""
 
     def check(self, answer: Any) -> Check:
-        """Compare with the array, and then with those that are likely instead."""
+        """Compare with the array, then with the likely wrong ones."""
         found, wanted = as_array(answer), as_array(evaluate(self.value))
         if self._near(found, wanted):
             return Check(True, self.right)
@@ -169,13 +169,13 @@ class Array:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few words is asked for.
+    """Asks for one of a few words.
 
     Attributes:
         value: the right one.
         options: all of them.
         mistakes: one for each of the others.
-        right: told with a right answer.
+        right: feedback on a right answer.
     """
 
     value: str
@@ -184,7 +184,7 @@ class Choice:
     right: str = ""
 
     def check(self, answer: Any) -> Check:
-        """Compare without regard to capitals and spaces at the ends."""
+        """Compare, ignoring case and surrounding spaces."""
         options = ", ".join(f'"{option}"' for option in self.options)
         if not isinstance(answer, str):
             raise UnusableError(f"Answer with one of {options}; this is {describe_type(answer)}.")
@@ -199,14 +199,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Function:
-    """A function is asked for.
+    """Asks for a function, which is compared with a reference on random inputs.
 
     Attributes:
-        reference: a right one.
-        inputs: returns the arguments of one call, drawn with the generator that it is given.
-        mistakes: wrong functions that are likely instead.
+        reference: a correct implementation.
+        inputs: draws the arguments of one call from a random generator.
+        mistakes: likely wrong functions.
         tolerance: relative and absolute.
-        right: told with a right answer.
+        right: feedback on a right answer.
     """
 
     reference: Callable[..., Any]
@@ -216,7 +216,7 @@ class Function:
     right: str = ""
 
     def check(self, answer: Any) -> Check:
-        """Compare it with the right one, and then with those that are likely instead."""
+        """Compare with the reference, then with the likely wrong functions."""
         if not callable(answer):
             raise UnusableError(
                 f"Give the function itself, without calling it; this is {describe_type(answer)}."
@@ -242,7 +242,7 @@ class Function:
     def _difference(
         self, answer: Callable[..., Any], draws: list[Any], found: list[Any], wanted: list[Any]
     ) -> str:
-        """Say what came out the first time that it was not what is asked for."""
+        """Describe the first call whose result differs from the reference's."""
         at = next(
             number
             for number, both in enumerate(zip(found, wanted, strict=False))
@@ -261,10 +261,10 @@ def _arguments(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
 
 @dataclass(frozen=True)
 class CustomCheck:
-    """An exercise with a check of its own.
+    """Asks for something that only a function of its own can check.
 
     Attributes:
-        judge: gives the `Check` of an answer.
+        judge: returns the `Check` of an answer.
         right_answer: an answer that passes, or a function that computes it.
         mistakes: wrong answers, with the message that `judge` gives each.
     """
@@ -274,5 +274,5 @@ class CustomCheck:
     mistakes: Sequence[Mistake] = ()
 
     def check(self, answer: Any) -> Check:
-        """Judge an answer."""
+        """Call `judge`."""
         return self.judge(answer)

@@ -1,4 +1,4 @@
-"""Comparison of a learner's answer with the right one, and the words for how they differ."""
+"""Comparison of a learner's answer with the right one, and how they differ in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: So many numbers are shown one by one in a message; of more, the shape.
+#: Arrays of up to this size are shown in a message number by number; larger ones by their shape.
 _FEW = 12
 
 
@@ -42,7 +42,7 @@ def as_array(answer: Any) -> NDArray[Any]:
 
 
 def first_non_number(array: NDArray[Any]) -> Any:
-    """Return the first thing in an array of objects that is no number."""
+    """Return the first element of an object array that is not a number."""
     return next((one for one in array.ravel() if not isinstance(one, Number)), array)
 
 
@@ -61,9 +61,9 @@ def as_number(answer: Any) -> float:
 
 
 def all_close(found: Any, wanted: Any, tolerance: float) -> bool:
-    """Whether two values agree: numbers to the tolerance, everything else exactly.
+    """Whether two values agree: numbers within the tolerance, everything else exactly.
 
-    Errors agree if they are of one kind.
+    Exceptions agree if they have the same type.
     """
     if isinstance(found, BaseException) or isinstance(wanted, BaseException):
         return type(found) is type(wanted)
@@ -95,7 +95,7 @@ def describe_difference(called: str, found: Any, wanted: Any, tolerance: float) 
 
     Args:
         called: the call that gave the value, or a part of it: the sentence's subject.
-        found: what came out; not `all_close` as `wanted`.
+        found: the value, which is not `all_close` to the one asked for.
         wanted: what is asked for.
         tolerance: relative and absolute, as `all_close` takes it.
     """
@@ -176,7 +176,7 @@ def _rounded(value: Any) -> Any:
 
 
 def describe_type(value: Any) -> str:
-    """Return what kind of thing a value is, in words."""
+    """Return the type of a value in words, for a message."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     kind = type(value).__name__

@@ -1,4 +1,4 @@
-"""Exercises whose answer is a head: found by clicking, judged by where it looks."""
+"""Check of a head that a learner has found: does it attend where it should?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
 
 @dataclass(frozen=True)
 class Look:
-    """What a head is asked to do: in this trace, let `query` look at `key`."""
+    """What a head must do in this trace: attend from `query` to `key`."""
 
     trace: ForwardTrace
     kind: str
@@ -24,10 +24,10 @@ class Look:
 
 
 def check_head(looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_least: float = 0.8) -> Check:
-    """Check whether one head does all that is asked of it.
+    """Check whether one head attends everywhere that it should.
 
     Args:
-        looks: what the head must do; all of one kind and one model.
+        looks: where the head must attend; all of one kind and one model.
         kind: the learner's answer: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: the learner's answer, counted from 0.
         head: the learner's answer, counted from 0.

@@ -1,4 +1,4 @@
-"""Exercises of lesson 1: which head attends where."""
+"""Exercises of lesson 1, Which head attends where."""
 
 from __future__ import annotations
 

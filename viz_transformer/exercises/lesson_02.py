@@ -1,4 +1,4 @@
-"""Exercises of lesson 2: ids, padding, embedding, and how large its numbers should be."""
+"""Exercises of lesson 2: ids, padding, embeddings and their scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exercises of lesson 3: softmax that survives, the size of scores, and what saturation does."""
+"""Exercises of lesson 3: a stable softmax, the size of scores, saturation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 4, one head by hand: the exercises."""
+"""Exercises of lesson 4, One head by hand."""
 
 from __future__ import annotations
 

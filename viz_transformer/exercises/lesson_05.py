@@ -1,4 +1,4 @@
-"""Lesson 5, many heads: the exercises."""
+"""Exercises of lesson 5, Many heads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 6, Order: what a shuffle changes, sinusoids by hand, the batch axis, rotary scores."""
+"""Exercises of lesson 6, Order: shuffled words, sinusoids by hand, the batch axis, rotary scores."""
 
 from __future__ import annotations
 

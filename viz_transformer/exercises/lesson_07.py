@@ -1,4 +1,4 @@
-"""Lesson 7, Masks: written by hand and for a batch, a leak diagnosed, two polarities, no NaN."""
+"""Exercises of lesson 7, Masks: by hand and for a batch, a leak, two polarities, no NaN."""
 
 from __future__ import annotations
 

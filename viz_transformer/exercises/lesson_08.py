@@ -1,4 +1,4 @@
-"""Lesson 8, The block: LayerNorm and its axis, position-wise layers, residual sums, three depths."""
+"""Exercises of lesson 8, The block: LayerNorm, position-wise layers, residual sums, depth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 9, Encoder and decoder: cross-attention, counting parameters, and wiring the two together."""
+"""Exercises of lesson 9, Encoder and decoder: cross-attention, parameter counts, wiring."""
 
 from __future__ import annotations
 

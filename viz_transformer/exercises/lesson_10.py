@@ -1,4 +1,4 @@
-"""Lesson 10, Training: shifted targets, the loss of real tokens, a moment, the paper's rate."""
+"""Exercises of lesson 10, Training: shifted targets, the loss, a recorded training, the paper's rate."""
 
 from __future__ import annotations
 

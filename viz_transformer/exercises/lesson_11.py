@@ -1,4 +1,4 @@
-"""Lesson 11, Decoding: the cache, a text's log-probability, the length penalty, top-p."""
+"""Exercises of lesson 11, Decoding: the cache, a text's log-probability, length penalty, top-p."""
 
 from __future__ import annotations
 

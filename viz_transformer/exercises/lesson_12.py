@@ -1,4 +1,4 @@
-"""Exercises of lesson 12: reading heads honestly."""
+"""Exercises of lesson 12, Reading heads honestly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exercises of lesson 13: the three families."""
+"""Exercises of lesson 13, Three families."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of a learner's function: arguments copied, errors caught, and a time limit."""
+"""Sandbox for a learner's function: arguments copied, errors caught, time limited."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ LIMIT_S = 10.0
 
 
 class _OutOfTime(BaseException):
-    """Ends a learner's function; no `except Exception` of theirs catches it."""
+    """Raised inside a learner's function to end it; their `except Exception` does not catch it."""
 
 
 def call_each(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[Any]:
-    """Call a function with each of the draws, copied, and return what came out.
+    """Call a function with a copy of each tuple of arguments, and return the results.
 
-    What a call raises stands in the place of its value. After `LIMIT_S` the function is ended, and
-    the last value is a `TimeoutError`.
+    Where a call raises, its result is the exception. After `LIMIT_S` the function is stopped, and
+    the last result is a `TimeoutError`.
     """
     found: list[Any] = []
 
@@ -38,7 +38,7 @@ def call_each(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[
     worker.start()
     worker.join(LIMIT_S)
     if worker.is_alive():
-        # Raised between two of its instructions: Python has no kinder way to end a thread.
+        # Python has no gentler way to stop a thread than to raise between two of its instructions.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(worker.ident or 0), ctypes.py_object(_OutOfTime)
         )

@@ -157,7 +157,7 @@ def plot_start(
     if values.shape != (len(tokens),):
         raise UserError(f"logits has shape {list(values.shape)}, and there are {len(tokens)} tokens")
     figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", width_ratios=[1.7, 1])
-    plt.close(figure)  # shown once, by whoever gets it
+    plt.close(figure)  # a returned figure is shown once; left with pyplot, twice
     _draw_logits(left, values, tokens, read, wanted)
     _draw_initial_losses(right, losses, math.log(len(tokens)), f"ln {len(tokens)}", here)
     for ax in (left, right):

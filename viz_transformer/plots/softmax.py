@@ -182,7 +182,7 @@ def _panels(n: int, size: tuple[float, float], **spacing: Any) -> tuple[Figure, 
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False, gridspec_kw=spacing)
-    plt.close(figure)  # shown once, by whoever gets it
+    plt.close(figure)  # a returned figure is shown once; left with pyplot, twice
     return figure, axes[0]
 
 

@@ -1,4 +1,4 @@
-"""Section 1, one line: softmax that overflows, positions on the batch axis, one query one key."""
+"""Section 1, one line: an overflowing softmax, positions on the batch axis, additive scores."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class Property(NamedTuple):
 
     Attributes:
         name: what must hold, in a few words.
-        holds: whether it holds of an answer; what it raises counts as no.
-        message: told where it does not hold: what that shows, and where to look.
+        holds: whether an answer has the property; an exception counts as no.
+        message: feedback where it does not: what that shows, and where to look.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Property(NamedTuple):
     message: str
 
     def full_message(self, message: str = "") -> str:
-        """Return the whole message, or another one with the name of the test."""
+        """Return the message, or another one in its place, with the name of the test."""
         return f"{message or self.message} (Hidden test: {self.name}.)"
 
 
@@ -42,9 +42,9 @@ class WrongAnswer(NamedTuple):
     """A likely wrong answer.
 
     Attributes:
-        fails: the name of the first property that does not hold of it.
+        fails: the name of the first property that it lacks.
         answer: the answer.
-        message: told in place of the property's own message; empty where that one says it.
+        message: replaces the property's own message; empty where that one fits.
     """
 
     fails: str
@@ -54,13 +54,13 @@ class WrongAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class HiddenTests:
-    """A function or a class is asked for of which all the properties hold.
+    """Asks for a function or a class that has all the properties.
 
     Attributes:
         properties: the hidden tests, in the order in which they are run.
-        right_answer: an answer of which all of them hold.
-        wrong: wrong answers; the excerpt as it is handed out stands first.
-        right: told with a right answer: what follows from it.
+        right_answer: an answer that has all of them.
+        wrong: wrong answers, first the excerpt as it is handed out.
+        right: feedback on a right answer: what follows from it.
         probe: returns what an answer computes, to recognise a wrong answer that has its own message.
     """
 
@@ -122,8 +122,8 @@ def _alike(probe: Callable[[Any], Any], answer: Any, other: Any) -> bool:
 def _warm_up() -> None:
     """Let torch import what its attention needs when it is first given a padding mask.
 
-    On a busy machine that takes longer than a learner's function may. Ended in the middle of it, a
-    function would leave half a module behind, and torch would fail from then on.
+    On a busy machine the import takes longer than a learner's function may. Stopped in the middle of
+    it, a function would leave a half-imported module behind, and torch would fail from then on.
     """
     x, mask = torch.zeros(1, 1, 2), torch.zeros(1, 1, dtype=torch.bool)
     build_module(nn.MultiheadAttention, 2, 1)(x, x, x, key_padding_mask=mask)
@@ -151,7 +151,7 @@ def is_close(one: Any, other: Tensor) -> bool:
 
 
 def runs(function: Callable[..., Any], *inputs: Any) -> bool:
-    """Whether a call comes to its end."""
+    """Whether a call returns without an exception."""
     try:
         function(*inputs)
     except Exception:
@@ -160,5 +160,5 @@ def runs(function: Callable[..., Any], *inputs: Any) -> bool:
 
 
 def no_leak(function: Callable[[Tensor], Any], x: Tensor, between: str = "positions") -> bool:
-    """Whether nothing moves that must not; see `leak_meter`."""
+    """Whether no output moves that must stay; see `leak_meter`."""
     return not leak_meter(function, x, between=between).leaks.any()

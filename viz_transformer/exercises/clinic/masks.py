@@ -1,4 +1,4 @@
-"""Section 2, masks: polarity, a row of nothing, the wrong argument, the wrong sentence, no target."""
+"""Section 2, masks: polarity, empty rows, the wrong argument, the wrong sentence, the target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A meter of gradients: which parameters of a module can learn, and which cannot."""
+"""Gradient check: which parameters of a module can learn, and which cannot."""
 
 from __future__ import annotations
 
