@@ -1,4 +1,4 @@
-"""Exercises of lesson 3: softmax that survives, the size of scores, and what saturation does."""
+"""Exercises of lesson 3: a stable softmax, the size of scores, saturation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
 from viz_transformer.experiments.saturation import softmax_slopes
 
 
