@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from viz_transformer.corpus import vocabulary_of
-from viz_transformer.corpus.batches import pad, text
+from viz_transformer.corpus.batches import as_text, pad
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.errors import UserError
 from viz_transformer.recipes.six_pairs import LARGE_MODEL
@@ -75,8 +75,8 @@ class UntrainedModel:
         self._drawn = self._model.source_embedding.weight.detach().clone()  # [vocab, d_model]
         self.n_parameters = sum(each.numel() for each in self._model.parameters())
         pad_id = self.vocabulary.pad_id
-        self.source = pad([self.vocabulary.source_ids(text(p.source)) for p in SIX_PAIRS], pad_id)
-        target = pad([self.vocabulary.target_ids(text(p.target)) for p in SIX_PAIRS], pad_id)
+        self.source = pad([self.vocabulary.source_ids(as_text(p.source)) for p in SIX_PAIRS], pad_id)
+        target = pad([self.vocabulary.target_ids(as_text(p.target)) for p in SIX_PAIRS], pad_id)
         self.read, self.wanted = target[:, :-1], target[:, 1:]
 
     def start(self, std: float) -> Start:
