@@ -16,7 +16,7 @@ from viz_transformer.corpus import (
     vocabulary_of,
 )
 from viz_transformer.corpus.batches import batches, pad
-from viz_transformer.corpus.drawing import NOUN, VERB
+from viz_transformer.corpus.random_phrases import NOUN, VERB
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.grammar import (
     DETERMINERS,

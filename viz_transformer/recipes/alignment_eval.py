@@ -65,11 +65,13 @@ def evaluate_alignment(
 
 def word_level(trace: ForwardTrace) -> ForwardTrace:
     """Return a trace's cross-attention between whole words."""
+    attention = trace.cross_attention  # [layer, head, target, source]
+    assert attention is not None, "a translator's trace has cross-attention"
     queries = word_axis(trace.query_tokens("cross"), query_words(trace, "cross"))
     keys = word_axis(trace.key_tokens("cross"), key_words(trace, "cross"))
     return ForwardTrace(
         source_tokens=keys.names,
         target_tokens=("<sos>", *queries.names[:-1]),
         output_tokens=queries.names,
-        cross_attention=between_words(trace.attention("cross"), queries, keys),
+        cross_attention=between_words(attention, queries, keys),
     )
