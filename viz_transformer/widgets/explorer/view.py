@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import traitlets
@@ -78,7 +78,9 @@ class AttentionExplorer(View):
     head = Index(help="head, counted from 0").tag(sync=True)
     query = Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
     key = Index(None, allow_none=True, help="pinned key, counted from 0").tag(sync=True)
-    selected: traitlets.List[Any] = traitlets.List(help="[layer, head] pairs that are aggregated").tag(sync=True)
+    selected: traitlets.List[Any] = traitlets.List(help="[layer, head] pairs that are aggregated").tag(
+        sync=True
+    )
     aggregate = traitlets.Unicode("head", help="head, mean, max or rollout").tag(sync=True)
     threshold = Share(0.0, help="weights below it are not drawn, 0 to 1").tag(sync=True)
     hide_special = traitlets.Bool(False, help="leave out <sos>, [CLS] …").tag(sync=True)
@@ -178,7 +180,7 @@ class AttentionExplorer(View):
 
         from viz_transformer.plots.matrix import draw_picture
 
-        figure = draw_picture(self._picture(), None).figure
+        figure = cast("Figure", draw_picture(self._picture(), None).figure)  # never a SubFigure
         plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
         return figure
 
