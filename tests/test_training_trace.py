@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.trace import ForwardTrace, Moment, TrainingTrace
+from viz_transformer.trace import ForwardTrace, Snapshot, TrainingTrace
 
 STEPS = (0, 3, 10)
 
@@ -37,14 +37,14 @@ def forward(seed: int, words: tuple[str, ...] = ("the", "cat", "<eos>"), n_heads
     )
 
 
-def moment(step: int, **changes: object) -> Moment:
+def moment(step: int, **changes: object) -> Snapshot:
     values: dict[str, object] = {
         "step": step,
         "translations": ("el el", f"step {step}"),
         "losses": (3.5 - step / 4, 1 / 3),
         "traces": (forward(step), forward(step + 100, ("dogs", "<eos>"))),
     }
-    return Moment(**{**values, **changes})
+    return Snapshot(**{**values, **changes})
 
 
 def training(**changes: object) -> TrainingTrace:
@@ -118,7 +118,7 @@ def test_hostile_text_comes_back_as_it_was(
 
 
 def test_an_encoder_alone_and_an_empty_curve_are_kept(tmp_path: Path) -> None:
-    def alone(step: int) -> Moment:
+    def alone(step: int) -> Snapshot:
         only = replace(forward(step), decoder_attention=None, cross_attention=None)
         return moment(step, traces=(only, only))
 

@@ -15,7 +15,7 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import Moment, TrainingTrace
+from viz_transformer.trace import Snapshot, TrainingTrace
 
 
 def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) -> Float64:
@@ -51,7 +51,7 @@ def most_sharpened(trace: TrainingTrace, sentence: int, kind: str) -> tuple[int,
     return int(layer), int(head)
 
 
-def _shares(trace: TrainingTrace, moments: Sequence[Moment], sentence: int, kind: str) -> Float64:
+def _shares(trace: TrainingTrace, moments: Sequence[Snapshot], sentence: int, kind: str) -> Float64:
     if not 0 <= sentence < len(trace.sources):
         raise UserError(
             f"sentence={sentence}, but the training was watched on {len(trace.sources)}; "

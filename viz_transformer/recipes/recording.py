@@ -16,7 +16,7 @@ from viz_transformer.corpus.batches import text
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
-from viz_transformer.trace import ForwardTrace, Moment, TrainingTrace
+from viz_transformer.trace import ForwardTrace, Snapshot, TrainingTrace
 from viz_transformer.training import StepRecord
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Tokeniser
@@ -114,7 +114,7 @@ class Recorder:
         # at any time. It draws weights that nobody wants, so torch's generator is put back.
         with torch.random.fork_rng(devices=[]):
             self._translator = Translator(model, vocabulary)
-        self._taken: dict[int, Moment] = {}
+        self._taken: dict[int, Snapshot] = {}
         self._curve: list[tuple[int, float, float]] = []
 
     def look(self, step: int) -> None:
@@ -130,7 +130,7 @@ class Recorder:
             return
         written = self._translator.translate_all(self._sources, beam_width=1)  # greedy
         losses, traces = zip(*(self._read(*ids) for ids in self._ids), strict=True)
-        self._taken[step] = Moment(
+        self._taken[step] = Snapshot(
             step=step,
             translations=tuple(translation.text for translation in written),
             losses=losses,

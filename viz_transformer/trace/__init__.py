@@ -17,28 +17,28 @@ from viz_transformer.trace.decode import (
 )
 from viz_transformer.trace.forward import FloatArray, ForwardTrace
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
-from viz_transformer.trace.lines import code_lines
-from viz_transformer.trace.steps import STEPS, AttentionSteps, WorkedHead, work_through
+from viz_transformer.trace.step_code import code_lines
+from viz_transformer.trace.steps import STEPS, AttentionSteps, ComputedHead, compute_head
 from viz_transformer.trace.text import running_text
-from viz_transformer.trace.training import Moment, TrainingTrace
+from viz_transformer.trace.training import Snapshot, TrainingTrace
 
 __all__ = [
     "KINDS",
     "STEPS",
     "AttentionSteps",
     "Candidate",
+    "ComputedHead",
     "DecodeStep",
     "DecodeTrace",
     "FloatArray",
     "ForwardTrace",
     "Hypothesis",
     "Kind",
-    "Moment",
     "Probable",
+    "Snapshot",
     "TrainingTrace",
-    "WorkedHead",
     "code_lines",
+    "compute_head",
     "find_kind",
     "running_text",
-    "work_through",
 ]

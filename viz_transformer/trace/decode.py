@@ -13,7 +13,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace
 
-_LOOKS = ("decoder_attention", "cross_attention")
+_ATTENTION = ("decoder_attention", "cross_attention")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +178,7 @@ def _pack(trace: DecodeTrace) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         arrays["prompt_attention"] = trace.prompt_attention
     steps = []
     for index, step in enumerate(trace.steps):
-        for name in _LOOKS:
+        for name in _ATTENTION:
             if getattr(step, name) is not None:
                 arrays[f"{index}/{name}"] = getattr(step, name)
         candidates = [asdict(candidate) for candidate in step.candidates]
@@ -199,7 +199,7 @@ def _unpack(plain: dict[str, Any], arrays: dict[str, FloatArray]) -> DecodeTrace
         DecodeStep(
             candidates=tuple(Candidate(**each) for each in step["candidates"]),
             probable=tuple(tuple(Probable(**w) for w in words) for words in step["probable"]),
-            **{name: arrays.get(f"{index}/{name}") for name in _LOOKS},
+            **{name: arrays.get(f"{index}/{name}") for name in _ATTENTION},
         )
         for index, step in enumerate(plain["steps"])
     )

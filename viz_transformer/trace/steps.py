@@ -1,6 +1,6 @@
 """One layer's attention laid open: its inputs and matrices, and every number on the way.
 
-`AttentionSteps` holds what goes into the layer; `work_through` computes one query of one head, step
+`AttentionSteps` holds what goes into the layer; `compute_head` computes one query of one head, step
 by step (Vaswani et al. 2017, sections 3.2.1 and 3.2.2).
 """
 
@@ -138,7 +138,7 @@ class AttentionSteps:
         return tuple(step for step in STEPS if step not in missing)
 
     @property
-    def looked_at(self) -> FloatArray:
+    def key_vectors(self) -> FloatArray:
         """The vectors that are looked at, ``[key, d_model]``."""
         return self.x if self.memory is None else self.memory
 
@@ -150,7 +150,7 @@ class AttentionSteps:
 
 
 @dataclass(frozen=True, eq=False)
-class WorkedHead:
+class ComputedHead:
     """Every number on the way of one query through one head, in float64.
 
     Attributes:
@@ -182,7 +182,7 @@ class WorkedHead:
     result: NDArray[np.float64] | None = None
 
 
-def work_through(
+def compute_head(
     steps: AttentionSteps,
     head: int,
     query: int,
@@ -190,7 +190,7 @@ def work_through(
     scale: bool | None = None,
     mask: bool = True,
     temperature: float = 1.0,
-) -> WorkedHead:
+) -> ComputedHead:
     """Compute one query of one head, step by step.
 
     Args:
@@ -217,10 +217,10 @@ def work_through(
     every = range(steps.n_heads) if steps.w_o is not None else (head,)
     worked = {each: _attend(steps, each, query, divisor, allowed) for each in every}
     if steps.w_o is None:
-        return WorkedHead(**worked[head])
+        return ComputedHead(**worked[head])
     concat = np.concatenate([worked[each]["output"] for each in every])  # [head · d_head]
     result = concat @ steps.w_o + (0.0 if steps.b_o is None else steps.b_o)  # [d_model]
-    return WorkedHead(**worked[head], concat=concat, result=result)
+    return ComputedHead(**worked[head], concat=concat, result=result)
 
 
 def _attend(
@@ -232,7 +232,7 @@ def _attend(
         return projected if bias is None else projected + bias[head]
 
     q = project(steps.x[query], "q")  # [d_head]
-    k, v = project(steps.looked_at, "k"), project(steps.looked_at, "v")  # [key, d_head]
+    k, v = project(steps.key_vectors, "k"), project(steps.key_vectors, "v")  # [key, d_head]
     scores = q @ k.T  # [key]
     scaled = scores / divisor
     masked = np.where(allowed, scaled, -np.inf)

@@ -18,7 +18,7 @@ _TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "t
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class Snapshot:
     """The model as it was after some step.
 
     Attributes:
@@ -56,7 +56,7 @@ class TrainingTrace:
     name: str
     sources: tuple[str, ...]
     references: tuple[str, ...]
-    moments: tuple[Moment, ...]
+    moments: tuple[Snapshot, ...]
     steps: np.ndarray
     losses: FloatArray
     accuracies: FloatArray
@@ -135,7 +135,7 @@ class TrainingTrace:
 
 def _unpacked(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrainingTrace:
     moments = [
-        Moment(
+        Snapshot(
             step=step,
             translations=tuple(translations),
             losses=tuple(losses),
