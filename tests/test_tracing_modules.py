@@ -28,7 +28,7 @@ from viz_transformer.model import (
     Transformer,
 )
 from viz_transformer.model.interventions import Interventions
-from viz_transformer.tracing.calls import attention_weights
+from viz_transformer.tracing.attention_calls import attention_weights
 
 SIZES = {"vocab_size": 11, "d_model": 16, "n_heads": 4, "d_ff": 24, "max_length": 9}
 LAYERS = {"n_encoder_layers": 2, "n_decoder_layers": 3}
@@ -441,7 +441,7 @@ def test_one_token_on_a_named_side_is_enough() -> None:
     [
         "import viz_transformer as vt",
         "import viz_transformer as vt, viz_transformer.tracing",
-        "import viz_transformer.tracing.calls, viz_transformer as vt",
+        "import viz_transformer.tracing.attention_calls, viz_transformer as vt",
         "import viz_transformer as vt; vt.capture; import viz_transformer.tracing",
         "import viz_transformer as vt; from viz_transformer.tracing import capture as c",
     ],

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer.analysis.confidence import head_confidence, rank_correlation
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, attention_of
 
 #: A change of the loss below this, in nats per token, is told as "less than" it.
 NEGLIGIBLE = 0.001

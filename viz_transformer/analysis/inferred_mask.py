@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.indexing import attention_of
-from viz_transformer.trace import FloatArray, ForwardTrace
+from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
 
 
 def masked_cells(trace: ForwardTrace, kind: str) -> NDArray[np.bool_]:

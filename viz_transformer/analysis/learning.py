@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import (
     Float64,
     attending,
@@ -15,7 +14,7 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import Snapshot, TrainingTrace
+from viz_transformer.trace import Snapshot, TrainingTrace, attention_of
 
 
 def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) -> Float64:

@@ -12,9 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, attention_of
 
 Float64 = NDArray[np.float64]
 
@@ -43,7 +42,7 @@ def as_weights(weights: ArrayLike) -> Float64:
     return array
 
 
-def reachable_keys(weights: Float64, kind: str) -> NDArray[np.int64]:
+def reachable_keys(weights: NDArray[np.floating], kind: str) -> NDArray[np.int64]:
     """Return how many keys each query may attend to, int ``[query]``.
 
     A decoder's query reaches itself and the past, unless some weight lies on the future: then the
@@ -75,7 +74,7 @@ def mean_over(values: Float64, rows: NDArray[np.bool_]) -> Float64:
 
 def attending(weights: Float64) -> NDArray[np.bool_]:
     """Return which queries attend to anything, bool ``[..., query]``."""
-    return weights.any(axis=-1)
+    return np.asarray(weights.any(axis=-1))
 
 
 def entropy_bits(weights: ArrayLike) -> Float64:

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import Float64, as_weights
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, attention_of
 
 
 class OutputRollout(NamedTuple):

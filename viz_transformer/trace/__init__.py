@@ -15,7 +15,7 @@ from viz_transformer.trace.decode import (
     Hypothesis,
     Probable,
 )
-from viz_transformer.trace.forward import FloatArray, ForwardTrace
+from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.step_code import code_lines
 from viz_transformer.trace.steps import STEPS, AttentionSteps, ComputedHead, compute_head
@@ -37,6 +37,7 @@ __all__ = [
     "Probable",
     "Snapshot",
     "TrainingTrace",
+    "attention_of",
     "code_lines",
     "compute_head",
     "find_kind",

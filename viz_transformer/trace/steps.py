@@ -219,7 +219,8 @@ def compute_head(
     if steps.w_o is None:
         return ComputedHead(**worked[head])
     concat = np.concatenate([worked[each]["output"] for each in every])  # [head · d_head]
-    result = concat @ steps.w_o + (0.0 if steps.b_o is None else steps.b_o)  # [d_model]
+    joined = concat @ steps.w_o + (0.0 if steps.b_o is None else steps.b_o)  # [d_model]
+    result = np.asarray(joined, dtype=np.float64)
     return ComputedHead(**worked[head], concat=concat, result=result)
 
 

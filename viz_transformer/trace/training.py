@@ -11,7 +11,7 @@ import numpy as np
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
-from viz_transformer.trace.forward import FloatArray, ForwardTrace
+from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
 from viz_transformer.trace.kinds import KINDS
 
 _TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "target_words")
@@ -118,7 +118,7 @@ class TrainingTrace:
         arrays = {"steps": self.steps, "losses": self.losses, "accuracies": self.accuracies}
         for sentence, first in enumerate(self.moments[0].traces):
             for kind in first.kinds:
-                weights = [one.traces[sentence].attention(kind) for one in self.moments]
+                weights = [attention_of(one.traces[sentence], kind) for one in self.moments]
                 # [moment, layer, head, query, key]
                 arrays[f"{kind}.{sentence}"] = np.stack(weights).astype(np.float16)
         return save_trace(path, "TrainingTrace", plain, arrays)
@@ -166,4 +166,4 @@ def _attention_of(arrays: dict[str, np.ndarray], sentence: int, number: int) -> 
 def _shape(trace: ForwardTrace) -> tuple[Any, ...]:
     """Return what must be alike at every moment."""
     tokens = tuple(getattr(trace, name) for name in _TOKENS)
-    return (*tokens, *((kind, trace.attention(kind).shape) for kind in trace.kinds))
+    return (*tokens, *((kind, attention_of(trace, kind).shape) for kind in trace.kinds))
