@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from viz_transformer.bertviz_views.drawings import Drawing
-from viz_transformer.bertviz_views.package import bertviz_version
+from viz_transformer.bertviz_views.scripts import bertviz_version
 from viz_transformer.trace import KINDS
 
 _HERE = Path(__file__).parent
@@ -68,7 +68,7 @@ def build(view: str, title: str, drawings: Sequence[Drawing], script: str, displ
         script: bertviz's own.
         display_mode: "light", "dark", or None for what the browser prefers.
     """
-    own = _static("keep.js"), script, _static("draw.js")
+    own = _static("require_stub.js"), script, _static("draw.js")
     scripts = [*_libraries(), *map(_escaped, own)]
     # ASCII JSON escapes U+2028 and its like; `<` could end the script element.
     data = json.dumps([each.data() for each in drawings], separators=(",", ":"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from viz_transformer.tracing.arrays import attention_of_arrays
 from viz_transformer.tracing.assemble import RawAttention, assemble
 from viz_transformer.tracing.huggingface import attention_of_hugging_face
 from viz_transformer.tracing.inputs import TRACED, CaptureInputs, parse_inputs
+from viz_transformer.tracing.labels import parse_labels
 from viz_transformer.tracing.modules import attention_of_module, attention_of_own_model
 
 
@@ -78,17 +80,15 @@ def capture(
     adapter = _choose_adapter(model)
     parsed = parse_inputs(
         model,
-        *inputs,
+        inputs,
+        {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids},
+        named_inputs,
+        parse_labels(tokens, source_tokens, target_tokens),
         tokenizer=tokenizer,
-        input_ids=input_ids,
-        decoder_input_ids=decoder_input_ids,
-        tokens=tokens,
-        source_tokens=source_tokens,
-        target_tokens=target_tokens,
         batch_index=batch_index,
         generate=generate,
         max_new_tokens=max_new_tokens,
-        **named_inputs,
+        known=[name for name in inspect.signature(capture).parameters if name != "named_inputs"],
     )
     return assemble(adapter(model, parsed))
 

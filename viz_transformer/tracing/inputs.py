@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from viz_transformer.model import (
     TracedTransformer,
     Transformer,
 )
-from viz_transformer.tracing.labels import Labels, encode, parse_labels
+from viz_transformer.tracing.labels import Labels, encode
 
 #: Each model of ours with its traced variant.
 TRACED: dict[type[nn.Module], type[nn.Module]] = {
@@ -66,27 +66,33 @@ class CaptureInputs:
 
 def parse_inputs(
     model: Any,
-    *inputs: Any,
-    tokenizer: Any = None,
-    input_ids: Any = None,
-    decoder_input_ids: Any = None,
-    tokens: Sequence[str] | None = None,
-    source_tokens: Sequence[str] | None = None,
-    target_tokens: Sequence[str] | None = None,
-    batch_index: int | None = None,
-    generate: bool | None = None,
-    max_new_tokens: int = 20,
-    **named_inputs: Any,
+    inputs: tuple[Any, ...],
+    ids: Mapping[str, Any],
+    named: Mapping[str, Any],
+    labels: Labels,
+    *,
+    tokenizer: Any,
+    batch_index: int | None,
+    generate: bool | None,
+    max_new_tokens: int,
+    known: Collection[str],
 ) -> CaptureInputs:
     """Check the arguments of `capture`, and bring them into one form.
+
+    Args:
+        model: a model, or weights.
+        inputs: the positional arguments: a text or several, or what the model's forward takes.
+        ids: token ids by the names that `capture` knows; a None counts as not given.
+        named: the other inputs, by name.
+        labels: the labels that were given.
+        tokenizer: see `CaptureInputs`; likewise `batch_index`, `generate` and `max_new_tokens`.
+        known: the names of the arguments of `capture`, for the message about a misspelt one.
 
     Raises:
         UserError: if they contradict each other, or neither `capture` nor the model knows a name.
     """
-    labels = parse_labels(tokens, source_tokens, target_tokens)
     text, inputs, batch_index = _text_of(inputs, batch_index)
-    given = {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids}
-    given = {name: ids for name, ids in given.items() if ids is not None}
+    ids = {name: value for name, value in ids.items() if value is not None}
     forward: Callable[..., Any] | None = None
     parameters: Mapping[str, inspect.Parameter] = {}
     if isinstance(model, nn.Module):
@@ -96,16 +102,16 @@ def parse_inputs(
             )
         forward = _forward_of(model)
         parameters = inspect.signature(forward).parameters
-        _check_names(model, parameters, named_inputs)
-    elif text is not None or inputs or given or named_inputs:
+        _check_names(model, parameters, named, known)
+    elif text is not None or inputs or ids or named:
         raise UserError(
             f"a {type(model).__name__} is no torch module and reads no input; "
             "give a module, or weights alone with tokens=[...]"
         )
     return CaptureInputs(
         positional=inputs,
-        ids={name: as_ids(model, ids) for name, ids in given.items()},
-        named=named_inputs,
+        ids={name: as_ids(model, value) for name, value in ids.items()},
+        named=named,
         encoding=None if text is None else encode(tokenizer, text),
         tokenizer=tokenizer,
         labels=labels,
@@ -173,16 +179,20 @@ def _text_of(
     return None, inputs, batch_index
 
 
-def _check_names(model: nn.Module, known: Mapping[str, inspect.Parameter], named: Mapping[str, Any]) -> None:
+def _check_names(
+    model: nn.Module,
+    parameters: Mapping[str, inspect.Parameter],
+    named: Mapping[str, Any],
+    known: Collection[str],
+) -> None:
     """Raise a UserError for an input that neither `capture` nor the model knows."""
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
-    ours = [name for name in inspect.signature(parse_inputs).parameters if name != "named_inputs"]
-    for name in named.keys() - known.keys():
-        # A model that takes any name would swallow a misspelt one of ours without a word.
-        choices, cutoff = (ours, 0.8) if takes_any else ([*ours, *known], 0.6)
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    for name in named.keys() - parameters.keys():
+        # A model that takes any name would silently ignore a misspelt one of ours.
+        choices, cutoff = (known, 0.8) if takes_any else ([*known, *parameters], 0.6)
         near = difflib.get_close_matches(name, choices, n=1, cutoff=cutoff)
         if near or not takes_any:
             raise UserError(
                 f"unknown input {name}=: neither capture nor {type(model).__name__} takes it; "
-                + (f"did you mean {near[0]}=?" if near else f"the model takes {[*known]}")
+                + (f"did you mean {near[0]}=?" if near else f"the model takes {[*parameters]}")
             )
