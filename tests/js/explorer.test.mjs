@@ -12,7 +12,7 @@ import {
 } from "../../viz_transformer/widgets/explorer/displayed_head.js";
 import {
   headAt,
-  headsLayout,
+  headGridLayout,
   moveHead,
   sortedHeads,
 } from "../../viz_transformer/widgets/base/js/head_grid.js";
@@ -32,7 +32,7 @@ import {
   reveal,
   zoomAround,
 } from "../../viz_transformer/widgets/base/js/heatmap.js";
-import { nextSize } from "../../viz_transformer/widgets/base/js/options_panel.js";
+import { nextTextSize } from "../../viz_transformer/widgets/base/js/text_size.js";
 import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
 import {
   describe,
@@ -430,7 +430,7 @@ test("every thumbnail is found at its place, and nothing between sections", () =
     [[{ kind: "encoder", layers: 24, heads: 16 }], 260],
   ];
   for (const [kinds, width] of cases) {
-    const layout = headsLayout(kinds, width, 560);
+    const layout = headGridLayout(kinds, width, 560);
     assert.ok(layout.width <= width);
     for (const { kind, layers, heads, left, top } of layout.sections) {
       for (let layer = 0; layer < layers; layer++) {
@@ -488,7 +488,7 @@ test("heads are sorted by entropy and by label, and found where they then stand"
     [1, 0],
     [0, 0],
   ]);
-  const layout = headsLayout([{ ...entry, slots }], 260, 560);
+  const layout = headGridLayout([{ ...entry, slots }], 260, 560);
   const [{ left, top }] = layout.sections;
   assert.deepEqual(headAt(layout, left + layout.pitch + 3, top + 3), { kind: "encoder", layer: 1, head: 1 });
   assert.deepEqual(moveHead([{ ...entry, slots }], { kind: "encoder", layer: 1, head: 1 }, "ArrowDown"), {
@@ -787,7 +787,7 @@ test("the table holds all of a small head, and of a large one what is pinned or 
 
 test("text sizes go up and down and stop at the ends", () => {
   assert.deepEqual(
-    [nextSize(1, 1), nextSize(1, -1), nextSize(2.5, 1), nextSize(0.8, -1)],
+    [nextTextSize(1, 1), nextTextSize(1, -1), nextTextSize(2.5, 1), nextTextSize(0.8, -1)],
     [1.25, 0.8, 2.5, 0.8],
   );
 });

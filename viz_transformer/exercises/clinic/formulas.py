@@ -1,4 +1,4 @@
-"""Ward 1: a wrong line. Softmax that overflows, positions on the batch axis, one query one key."""
+"""Section 1, one line: softmax that overflows, positions on the batch axis, one query one key."""
 
 from __future__ import annotations
 
