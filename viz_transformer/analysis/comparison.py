@@ -1,4 +1,4 @@
-"""How far two traces agree: before and after an intervention, two seeds, two models."""
+"""Agreement of two traces: before and after an intervention, two seeds, two models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Agreement:
 
     Attributes:
         similarity: ``[layer, head]``, 1 − Jensen–Shannon distance, mean over the rows: 1 where the
-            weights are equal, 0 where the two look at different keys altogether.
+            weights are equal, 0 where the two attend to entirely different keys.
         same_argmax: ``[layer, head]``, share of rows whose largest weight lies on the same key.
     """
 

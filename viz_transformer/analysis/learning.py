@@ -1,4 +1,4 @@
-"""What a training did to the heads: how broadly each looked at each moment, and which sharpened."""
+"""The entropy of heads over a training, and the head that sharpened most."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from viz_transformer.trace import Snapshot, TrainingTrace, attention_of
 def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) -> Float64:
     """Return `head_entropy_share` at every moment, ``[moment, layer, head]``.
 
-    1 is a head that looks everywhere alike, as before training; 0 one that picks a single key.
+    1 is a head that spreads evenly, as before training; 0 one that picks a single key.
 
     Args:
         trace: the training.

@@ -1,4 +1,4 @@
-"""Weights between words rather than tokens: pieces merged, marks of the model left out."""
+"""Weights between words rather than tokens: pieces merged, special tokens left out."""
 
 from __future__ import annotations
 

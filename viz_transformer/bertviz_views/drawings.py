@@ -1,4 +1,4 @@
-"""What bertviz is asked to draw: which kinds together, and the weights as bytes."""
+"""The drawings that bertviz makes: which kinds together, and the weights as bytes."""
 
 from __future__ import annotations
 

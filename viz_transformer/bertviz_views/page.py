@@ -1,4 +1,4 @@
-"""The page that bertviz draws in: its libraries, the data as data, then the drawing."""
+"""The HTML page that bertviz draws in: its libraries, the data, the scripts."""
 
 from __future__ import annotations
 

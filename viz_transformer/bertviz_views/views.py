@@ -1,4 +1,4 @@
-"""The two views, and what they return."""
+"""bertviz's head view and model view of a trace."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Traces: what a model did, as numpy arrays and token labels.
+"""Traces: numpy arrays and token labels that record what a model did.
 
 A trace is the only bridge between models and views. Whatever made it (our model, torch's, Hugging
 Face's, a hand-made array), every plot, widget and page draws from the same numbers, and a saved
 trace replays without torch.
 
-Axes are always ``[layer, head, query, key]``: the query position looks, the key position is looked
-at (Vaswani et al. 2017, section 3.2).
+Axes are always ``[layer, head, query, key]``: the query position attends, the key position is attended
+to (Vaswani et al. 2017, section 3.2).
 """
 
 from viz_transformer.trace.decode import (

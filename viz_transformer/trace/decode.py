@@ -1,4 +1,4 @@
-"""How a translation was found: the hypotheses of a search, step by step."""
+"""The trace of a search: its hypotheses and candidates, step by step."""
 
 from __future__ import annotations
 

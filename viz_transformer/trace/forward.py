@@ -1,4 +1,4 @@
-"""What a model did with one sentence: every head's attention weights, and its positions."""
+"""The trace of one sentence: every head's attention weights, and the positional encodings."""
 
 from __future__ import annotations
 

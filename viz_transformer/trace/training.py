@@ -1,4 +1,4 @@
-"""What a model learned, moment by moment: its heads, its translations and its losses."""
+"""The trace of a training: heads, translations and losses at chosen moments."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TrainingTrace:
     """A training, at chosen moments and on chosen sentences.
 
     Attributes:
-        name: what tells this run from another, such as ``"seed 1"``.
+        name: what distinguishes this run from another, such as ``"seed 1"``.
         sources: the sentences.
         references: their right translations.
         moments: in the order of their steps.

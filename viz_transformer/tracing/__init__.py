@@ -1,4 +1,4 @@
-"""From any model to a `ForwardTrace`: the room behind `vt.capture`.
+"""Tracing: any model, or weights, to a `ForwardTrace`; the implementation of `vt.capture`.
 
     api.capture ─▶ CaptureInputs ─▶ an adapter ─▶ RawAttention ─▶ assemble ─▶ ForwardTrace
 

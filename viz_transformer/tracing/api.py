@@ -1,4 +1,4 @@
-"""`vt.capture`: parse the inputs, read the attention with an adapter, assemble the trace."""
+"""`vt.capture`, which parses the inputs, reads the attention and assembles the trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights that exist already: plain arrays, a TransformerLens cache, or a model's output."""
+"""Adapter for weights that exist already: arrays, a TransformerLens cache, or a model's output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def attention_of_arrays(weights: Any, inputs: CaptureInputs) -> RawAttention:
             which sentence.
 
     Raises:
-        UserError: if nothing of the above was given.
+        UserError: if `weights` is none of these.
     """
     labels = inputs.labels
     if hasattr(weights, "keys"):

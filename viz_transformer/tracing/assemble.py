@@ -1,4 +1,4 @@
-"""From raw attention and labels to a trace, or to an error that says what does not fit."""
+"""Assembly of a trace from raw attention and labels, with every check that both fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recording a model's attention calls while it runs, without changing the model.
+"""A recorder of attention calls while a model runs, and the sorting of these calls by kind.
 
 A model that attends with torch's own functions calls one of two: `scaled_dot_product_attention`,
 which never returns its weights, or `multi_head_attention_forward`, which `nn.MultiheadAttention`

@@ -1,4 +1,4 @@
-"""Hugging Face models, known by their configuration; their library is never imported."""
+"""Adapter for Hugging Face models, recognised by their configuration without importing the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own models, and any module that attends with torch's functions."""
+"""Adapters for our own models, and for any module that attends with torch's functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for heads that do one thing, each with its evidence, and silence for all others.
+"""Names for heads that do one thing, each with its evidence; other heads stay unnamed.
 
 Most heads do several things at once, and in a short sentence almost any pattern can look like a
 rule. So a name needs two kinds of evidence, and a head that lacks one of them stays unnamed:
