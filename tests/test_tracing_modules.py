@@ -17,16 +17,10 @@ from torch import nn
 import viz_transformer as vt
 from tests.support.huggingface_models import eager as eager_llama
 from tests.support.huggingface_models import frozen, llama, same, stacked, state
+from viz_transformer import model as models
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
-from viz_transformer.model import (
-    DecoderOnly,
-    EncoderOnly,
-    TracedDecoderOnly,
-    TracedEncoderOnly,
-    TracedTransformer,
-    Transformer,
-)
+from viz_transformer.model import EncoderOnly, TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.tracing.attention_calls import attention_weights
 
@@ -63,8 +57,8 @@ def test_our_transformer(traced, scoring) -> None:
 @pytest.mark.parametrize(
     ("family", "kind", "plain", "traced"),
     [
-        ("encoder", "encoder", EncoderOnly, TracedEncoderOnly),
-        ("decoder", "decoder", DecoderOnly, TracedDecoderOnly),
+        ("encoder", "encoder", EncoderOnly, models.TracedEncoderOnly),
+        ("decoder", "decoder", models.DecoderOnly, models.TracedDecoderOnly),
     ],
 )
 @pytest.mark.parametrize("n_tokens", [1, 4])

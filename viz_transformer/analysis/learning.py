@@ -36,13 +36,7 @@ def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) 
 def most_sharpened(trace: TrainingTrace, sentence: int, kind: str) -> tuple[int, int]:
     """Return the layer and head whose entropy fell most from the first moment to the last.
 
-    Args:
-        trace: the training.
-        sentence: index of the sentence.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
-
-    Raises:
-        UserError: if there is no such sentence or attention.
+    Arguments and errors are those of `entropy_share_over_training`.
     """
     first, last = _shares(trace, (trace.moments[0], trace.moments[-1]), sentence, kind)
     fall = np.nan_to_num(first - last, nan=-np.inf)  # [layer, head]

@@ -12,22 +12,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from viz_transformer import model as models
 from viz_transformer.errors import UserError
-from viz_transformer.model import (
-    DecoderOnly,
-    EncoderOnly,
-    TracedDecoderOnly,
-    TracedEncoderOnly,
-    TracedTransformer,
-    Transformer,
-)
 from viz_transformer.tracing.labels import Labels, encode
 
 #: Each model of ours with its traced variant.
 TRACED: dict[type[nn.Module], type[nn.Module]] = {
-    Transformer: TracedTransformer,
-    EncoderOnly: TracedEncoderOnly,
-    DecoderOnly: TracedDecoderOnly,
+    models.Transformer: models.TracedTransformer,
+    models.EncoderOnly: models.TracedEncoderOnly,
+    models.DecoderOnly: models.TracedDecoderOnly,
 }
 
 
