@@ -55,7 +55,7 @@ test("padding and look-ahead are joined by and", () => {
 
 test("left padding leaves rows that may look at nothing", () => {
   const left = compose({ side: "left" });
-  assert.deepEqual(left.queriesOf[1], ["<pad>", "<sos>", "yo"]);
+  assert.deepEqual(left.queryTokens[1], ["<pad>", "<sos>", "yo"]);
   assert.equal(bits(left.may[1]), "000 010 011");
   assert.deepEqual(rules.emptyRows(left, 1), [0]);
   assert.deepEqual(rules.emptyRows(left, 0), []);
@@ -77,8 +77,8 @@ test("a look-ahead mask read as padding rules whole sentences of a batch as long
 
 test("the source as target stands where it is written", () => {
   const copied = compose({ mistake: "source_as_target" });
-  assert.deepEqual(copied.keysOf[1], ["i", "<eos>", "<pad>", "<pad>", "<pad>"]);
-  assert.deepEqual(copied.written, copied.keysOf);
+  assert.deepEqual(copied.keyTokens[1], ["i", "<eos>", "<pad>", "<pad>", "<pad>"]);
+  assert.deepEqual(copied.written, copied.keyTokens);
   assert.ok(!copied.allowed(0, 2, 2) && copied.allowed(0, 2, 1));
 });
 

@@ -1,7 +1,6 @@
 // The leak meter: one token is replaced, and each output says by how much it moved.
 
 import { element, toggle } from "../base/js/controls.js";
-import { quoted_ } from "./mask_rules.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { visible } from "../base/js/text.js";
 import { decodeWeights } from "../base/js/weights.js";
@@ -31,7 +30,7 @@ export function verdictOf(change, isWord, allowed) {
 
 /** Each query of a sentence with its change and verdict, for the edit that is chosen. */
 export function leakRows(leaks, composed, { sentence: b, edit, edited, side }) {
-  return composed.queriesOf[b].map((word, q) => {
+  return composed.queryTokens[b].map((word, q) => {
     const longer = edit === "padding";
     const change = longer ? leaks.longer(b, q) : leaks.changes(b, edited, q);
     const isWord = composed.isWord(word);
@@ -46,7 +45,7 @@ export function countLeaks(leaks, composed) {
   let [found, places] = [0, 0];
   for (let b = 0; b < composed.sentences; b++) {
     for (let q = 0; q < composed.queries; q++) {
-      if (!composed.isWord(composed.queriesOf[b][q])) continue;
+      if (!composed.isWord(composed.queryTokens[b][q])) continue;
       for (let k = 0; k < composed.keys; k++) {
         if (composed.allowed(b, q, k)) continue;
         places++;
@@ -60,7 +59,7 @@ export function countLeaks(leaks, composed) {
 /** The verdict of a whole edit in two sentences at most. */
 export function leakSentence(rows, composed, state) {
   const { sentence: b, edit, edited, mistake, kind, side } = state;
-  const named = (verdict) => rows.filter((row) => row.verdict === verdict).map((row) => quoted_(row.word));
+  const named = (verdict) => rows.filter((row) => row.verdict === verdict).map((row) => quoted(row.word));
   const [leaked, deaf] = [named("leak"), named("deaf")];
   const outputs = (count) => `${count} output${count === 1 ? "" : "s"}`;
   if (edit === "padding") {
@@ -71,9 +70,9 @@ export function leakSentence(rows, composed, state) {
       return `Leak: ${outputs(leaked.length)} moved because of two more padding tokens. What a sentence means must not hang on how far it is padded.`;
     return "No leak: with two more padding tokens every output is what it was.";
   }
-  const key = quoted_(composed.keysOf[b][edited]);
+  const key = quoted(composed.keyTokens[b][edited]);
   if (leaked.length) {
-    const why = !composed.isWord(composed.keysOf[b][edited])
+    const why = !composed.isWord(composed.keyTokens[b][edited])
       ? "Padding is no word: what stands there must not matter."
       : mistake === "source_as_target"
         ? `The decoder reads ${key} where, or before, it shall write it: it can copy and learns nothing.`
@@ -127,7 +126,7 @@ export function leakMeter(parent, { onEdit }) {
   function set({ leaks, composed, state, problem }) {
     const { sentence: b, edit, edited } = state;
     asked.textContent = "Replace a token, and see which outputs of the live model move:";
-    strip.set(composed.keysOf[b], { chosen: edit === "word" ? edited : null });
+    strip.set(composed.keyTokens[b], { chosen: edit === "word" ? edited : null });
     more.set(edit === "padding");
     heads[1].hidden = !composed.written;
     if (!problem && !leaks && body.rows.length) return; // asked: what was last is shown until the reply
@@ -149,7 +148,7 @@ export function leakMeter(parent, { onEdit }) {
     gauge.className = count.leaks ? "vt-gauge vt-leaky" : "vt-gauge";
     const change =
       edit === "word"
-        ? `${quoted_(composed.keysOf[b][edited])} → ${quoted_(leaks.replacements[b][edited])}. `
+        ? `${quoted(composed.keyTokens[b][edited])} → ${quoted(leaks.replacements[b][edited])}. `
         : "";
     sentence.textContent = change + leakSentence(rows, composed, state);
     sentence.className = rows.some((row) => row.verdict === "leak") ? "vt-verdict vt-leaky" : "vt-verdict";

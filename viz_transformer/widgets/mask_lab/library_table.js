@@ -1,7 +1,6 @@
 // What five libraries make of one row of the mask: their weights and outputs, side by side.
 
 import { element } from "../base/js/controls.js";
-import { quoted_ } from "./mask_rules.js";
 import { numberTable } from "../base/js/number_table.js";
 import { decodeWeights } from "../base/js/weights.js";
 
@@ -46,7 +45,7 @@ export function libraryTable(parent) {
 
   function set({ libraries, composed, sentence, query, empty, problem }, theme) {
     if (!libraries && !problem && told.textContent) return; // asked: what was last is shown until the reply
-    const word = quoted_(composed.queriesOf[sentence][query]);
+    const word = quoted(composed.queryTokens[sentence][query]);
     const answered = (libraries ?? []).filter((library) => !library.error);
     tables.hidden = answered.length === 0;
     given.textContent = libraries
@@ -70,7 +69,7 @@ export function libraryTable(parent) {
       {
         values: rows,
         rowNames: answered.map(({ name }) => name),
-        colNames: composed.keysOf[sentence],
+        colNames: composed.keyTokens[sentence],
         digits: 2,
         scale: "weight",
         masked: rows.map(() => barred),
