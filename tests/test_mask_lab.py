@@ -86,7 +86,7 @@ def run_node(code: str, value: Any) -> Any:
     """Run JavaScript that reads JSON as `input` and returns JSON; the view's parts are there."""
     prelude = "".join(
         f"Object.assign(globalThis, await import({json.dumps(module_url(name))}));"
-        for name in ("widgets/mask_lab/mask_rules.js", "widgets/mask_lab/mask_code.js")
+        for name in ("widgets/mask_lab/composition.js", "widgets/mask_lab/mask_code.js")
     )
     whole = (
         f"{prelude} const read = await process.stdin.toArray();"

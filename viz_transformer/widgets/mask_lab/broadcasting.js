@@ -1,13 +1,29 @@
-// How masks of different shapes are joined: each a stack of sheets, stretched along the axes of
-// length 1.
+// A picture of broadcasting: each mask as a stack of sheets, stretched along its axes of length 1.
 
-import { fitCanvas, outline, write } from "../base/js/canvas.js";
-import { picture } from "../base/js/controls.js";
+import { fitCanvas, strokeBox, drawText } from "../base/js/canvas.js";
+import { focusableCanvas } from "../base/js/controls.js";
 
 const STEP = 9; // pixels from one sheet of the stack to the next
 const MOST_SHEETS = 4;
 
-/** The boxes to draw: the parts and what they make, each with how it is stretched, in words. */
+/** @import { ComposedMask } from "./composition.js" */
+
+/**
+ * @typedef {object} Box one mask of the picture
+ * @property {string} name
+ * @property {string} shape
+ * @property {string} note how it is stretched or made, in words
+ * @property {{sheets: number, rows: number}} own what of it is not stretched
+ * @property {(b: number, q: number, k: number) => boolean} at
+ */
+
+/**
+ * The boxes to draw: the parts and the mask that they make.
+ *
+ * @param {ComposedMask} composed
+ * @param {string} polarity
+ * @returns {Box[]}
+ */
 export function shapeBoxes({ sentences: B, queries: Q, keys: K, parts, may, inverted, painted }, polarity) {
   const names = { padding: "padding", causal: "look-ahead", causal_as_padding: "look-ahead, as padding" };
   const boxes = parts.map((part) => {
@@ -38,7 +54,13 @@ export function shapeBoxes({ sentences: B, queries: Q, keys: K, parts, may, inve
   return boxes;
 }
 
-/** The size of a cell, and each box's left edge, in a width. */
+/**
+ * The sizes of cells and boxes.
+ *
+ * @param {{sentences: number, queries: number, keys: number}} size
+ * @param {number} count of boxes
+ * @param {number} width of all
+ */
 export function shapesLayout({ sentences, queries, keys }, count, width) {
   const sheets = Math.min(sentences, MOST_SHEETS);
   const gap = 34;
@@ -53,7 +75,7 @@ export function shapesLayout({ sentences, queries, keys }, count, width) {
 
 /** A picture of the boxes: `set(composed, { sentence, polarity }, theme, width)`. */
 export function shapesPicture(parent) {
-  const canvas = picture(parent, "How the shapes of the masks are joined");
+  const canvas = focusableCanvas(parent, "How the shapes of the masks are joined");
   canvas.setAttribute("role", "img");
   canvas.tabIndex = -1; // nothing in it to move: its label says it all
 
@@ -74,18 +96,18 @@ export function shapesPicture(parent) {
         context.globalAlpha = 1;
       }
       const bottom = cell * composed.queries + STEP * (sheets - 1);
-      write(context, name, left, bottom + 14, { font: `600 13px ${theme.family}`, colour: theme.text });
-      write(context, shape, left, bottom + 32, {
+      drawText(context, name, left, bottom + 14, { font: `600 13px ${theme.family}`, colour: theme.text });
+      drawText(context, shape, left, bottom + 32, {
         font: `12px ui-monospace, Menlo, Consolas, monospace`,
         colour: theme.text,
       });
       const room = index < boxes.length - 1 ? box + gap - 12 : width - left;
       wrapped(note, room, (piece) => theme.measure(piece, 12, false)).forEach((line, i) => {
-        write(context, line, left, bottom + 49 + 16 * i, { font: small, colour: theme.muted });
+        drawText(context, line, left, bottom + 49 + 16 * i, { font: small, colour: theme.muted });
       });
       if (index < boxes.length - 1) {
         const sign = index < boxes.length - 2 ? "&" : "=";
-        write(context, sign, left + box + gap / 2, (cell * composed.queries) / 2 + STEP, {
+        drawText(context, sign, left + box + gap / 2, (cell * composed.queries) / 2 + STEP, {
           font: `700 18px ${theme.family}`,
           colour: theme.text,
           align: "center",
@@ -98,13 +120,23 @@ export function shapesPicture(parent) {
   return { node: canvas, set };
 }
 
-/** The picture in words. */
+/**
+ * The picture in words.
+ *
+ * @param {Box[]} boxes
+ */
 export function shapesSentence(boxes) {
   const each = boxes.map(({ name, shape, note }) => `${name} ${shape}${note ? `, ${note}` : ""}`);
   return each.length > 1 ? `${each.slice(0, -1).join("; and ")}; together ${each.at(-1)}` : each[0];
 }
 
-/** A note in lines no wider than `width`. */
+/**
+ * A note in lines no wider than `width`.
+ *
+ * @param {string} note
+ * @param {number} width
+ * @param {(text: string) => number} measure
+ */
 export function wrapped(note, width, measure) {
   const lines = [];
   for (const word of note.split(" ")) {
@@ -128,9 +160,9 @@ function drawSheet(context, { x, y, cell, composed, own, at, b, theme }) {
   }
   context.globalAlpha = 1;
   context.setLineDash([2, 2]);
-  outline(context, x, y, cell * keys, cell * queries, theme.muted, 1);
+  strokeBox(context, x, y, cell * keys, cell * queries, theme.muted, 1);
   context.setLineDash([]);
-  if (alpha === 1) outline(context, x, y, cell * keys, cell * own.rows, theme.text, 1.5);
+  if (alpha === 1) strokeBox(context, x, y, cell * keys, cell * own.rows, theme.text, 1.5);
 }
 
 function drawCell(context, x, y, size, may, theme) {

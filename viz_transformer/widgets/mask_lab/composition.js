@@ -138,9 +138,12 @@ export function composeMask(words, state) {
 /** The traits that make the mask. */
 export const MASK_TRAITS = ["kind", "side", "padding", "causal", "mistake", "lengths", "painted"];
 
-/** @returns {MaskState} */
+/**
+ * @param {{get: (trait: string) => any}} model
+ * @returns {MaskState}
+ */
 export function maskStateOf(model) {
-  return Object.fromEntries(MASK_TRAITS.map((name) => [name, model.get(name)]));
+  return /** @type {any} */ (Object.fromEntries(MASK_TRAITS.map((name) => [name, model.get(name)])));
 }
 
 /** @param {string} token */
@@ -212,7 +215,13 @@ export function describeMaskCell(composed, b, q, k) {
   return `${says}: ${reasons.join(", and ")}.`;
 }
 
-/** Why a part masks a cell of sentence `b`. */
+/**
+ * Why a part masks a cell of sentence `b`.
+ *
+ * @param {MaskPart} part
+ * @param {ComposedMask} composed
+ * @param {number} b
+ */
 function barringReason({ name, of }, { keyTokens, padded }, b) {
   if (name === "causal") return "it comes later";
   if (name === "causal_as_padding") return `all of sentence ${b + 1} may look at its first ${b + 1} alone`;

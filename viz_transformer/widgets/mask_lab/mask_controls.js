@@ -56,7 +56,7 @@ export function addPresets(right, mistakes, change) {
  *
  * @param {HTMLElement} parent
  * @param {Change} change
- * @param {(traits: object) => void} set
+ * @param {(traits: Record<string, unknown>) => void} set
  */
 export function addMaskControls(parent, change, set) {
   const kind = choice(parent, "Attention", KINDS, (value) =>
@@ -84,7 +84,7 @@ export function addMaskControls(parent, change, set) {
  * @param {HTMLElement} parent
  * @param {any} model
  * @param {Change} change
- * @param {(traits: object) => void} set
+ * @param {(traits: Record<string, unknown>) => void} set
  */
 export function addBatchControls(parent, model, change, set) {
   const sentences = choice(parent, "Sentence", [], (value) => set({ sentence: Number(value) }));

@@ -1,10 +1,10 @@
 // The mask as a grid to paint: one cell in the Tab order, arrows move, Space and the pointer paint.
 
 import { element } from "../base/js/controls.js";
-import { moveInTable } from "../base/js/number_table.js";
+import { gridCell, moveInTable } from "../base/js/number_table.js";
 import { visible } from "../base/js/text.js";
 
-/** @typedef {{row: number, col: number}} Cell */
+/** @import { Cell } from "../base/js/number_table.js" */
 
 /**
  * @typedef {object} MaskShown
@@ -26,10 +26,10 @@ import { visible } from "../base/js/text.js";
  * @property {(cell: Cell) => void} onChoose the cell of a click, Space or Enter
  */
 
-const CELL = { role: "gridcell", tabindex: "-1", "data-lm-suppress-shortcuts": "true" };
-
 /** A mask's grid of cells; `set(shown)` shows a mask. */
 export class MaskGrid {
+  /** @type {MaskGridHandlers} */
+  #handlers;
   /** @type {HTMLElement[][]} */
   #cells = [];
   /** @type {HTMLElement[]} */
@@ -48,19 +48,19 @@ export class MaskGrid {
    * @param {HTMLElement} parent
    * @param {{label: string} & MaskGridHandlers} options
    */
-  constructor(parent, { label, onPoint, onPaint, onChoose }) {
+  constructor(parent, { label, ...handlers }) {
+    this.#handlers = handlers;
     this.node = element(parent, "div", "vt-grid-box");
     this.table = element(this.node, "table", "vt-mask-grid", { role: "grid", "aria-label": label });
-    [this.onPoint, this.onPaint, this.onChoose] = [onPoint, onPaint, onChoose];
     const { table } = this;
     table.addEventListener("pointerdown", (event) => this.#startStroke(event));
     table.addEventListener("pointerover", (event) => this.#onPointer(event));
     table.addEventListener("pointerup", () => {
       this.#stroke = null;
     });
-    table.addEventListener("pointerleave", () => onPoint(null));
-    table.addEventListener("focusin", (event) => onPoint(this.#cellOf(event.target)));
-    table.addEventListener("focusout", () => onPoint(null));
+    table.addEventListener("pointerleave", () => handlers.onPoint(null));
+    table.addEventListener("focusin", (event) => handlers.onPoint(this.#cellOf(event.target)));
+    table.addEventListener("focusout", () => handlers.onPoint(null));
     table.addEventListener("keydown", (event) => this.#onKey(event));
   }
 
@@ -109,9 +109,7 @@ export class MaskGrid {
     rowNames.forEach((name, row) => {
       const line = element(body, "tr", "", { role: "row" });
       this.#rowHeads.push(namedHead(line, name, "row"));
-      this.#cells.push(
-        colNames.map((_, col) => element(line, "td", "", { ...CELL, "data-row": row, "data-col": col })),
-      );
+      this.#cells.push(colNames.map((_, col) => gridCell(line, row, col)));
     });
     const inside = (at, names) => Math.min(at, names.length - 1);
     this.#focusOn({ row: inside(this.#focus.row, rowNames), col: inside(this.#focus.col, colNames) });
@@ -136,7 +134,7 @@ export class MaskGrid {
   }
 
   #paint(cell, value) {
-    if (this.#shown.may[cell.row][cell.col] !== value) this.onPaint(cell, value);
+    if (this.#shown.may[cell.row][cell.col] !== value) this.#handlers.onPaint(cell, value);
   }
 
   #startStroke(event) {
@@ -147,13 +145,13 @@ export class MaskGrid {
     this.#focusOn(cell);
     this.#nodeOf(cell).focus();
     this.#stroke = !this.#shown.may[cell.row][cell.col];
-    this.onChoose(cell);
+    this.#handlers.onChoose(cell);
     this.#paint(cell, this.#stroke);
   }
 
   #onPointer(event) {
     const cell = this.#cellOf(event.target);
-    this.onPoint(cell);
+    this.#handlers.onPoint(cell);
     if (!(event.buttons & 1)) this.#stroke = null;
     else if (this.#stroke !== null && cell) this.#paint(cell, this.#stroke);
   }
@@ -166,9 +164,9 @@ export class MaskGrid {
       this.#focusOn(to);
       this.#nodeOf(to).focus();
     } else if (event.key === " ") {
-      this.onChoose(cell);
+      this.#handlers.onChoose(cell);
       this.#paint(cell, !this.#shown.may[cell.row][cell.col]);
-    } else if (event.key === "Enter") this.onChoose(cell);
+    } else if (event.key === "Enter") this.#handlers.onChoose(cell);
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,6 +1,6 @@
 // The kernel's replies to one question about a mask, each kept with the state that it answers.
 
-import { canonical, openKernel } from "../base/js/kernel.js";
+import { canonicalJson, connectKernel } from "../base/js/kernel.js";
 
 /** @import { MaskState } from "./composition.js" */
 
@@ -11,15 +11,15 @@ import { canonical, openKernel } from "../base/js/kernel.js";
  * @param {"leaks" | "libraries" | "eager"} ask
  * @param {() => void} onReply
  */
-export function openReplies(model, ask, onReply) {
-  const kernel = openKernel(model);
+export function createReplies(model, ask, onReply) {
+  const kernel = connectKernel(model);
   let asked = "";
   let answered = { at: "", reply: null, problem: "" };
 
   /** @param {MaskState} state */
   function of(state) {
     const request = { ask, ...state };
-    const at = canonical(request);
+    const at = canonicalJson(request);
     if (at !== asked) {
       asked = at;
       const keep = (reply, problem) => {

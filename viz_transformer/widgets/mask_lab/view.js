@@ -5,7 +5,7 @@
 
 import { element } from "../base/js/controls.js";
 import { quoted } from "../base/js/text.js";
-import { openView } from "../base/js/view.js";
+import { createView } from "../base/js/view.js";
 import {
   cellText,
   composeMask,
@@ -21,12 +21,12 @@ import { MaskGrid } from "./mask_grid.js";
 import { leakMeter, readLeaks } from "./leak_meter.js";
 import { libraryTable, readLibraries } from "./library_table.js";
 import { firstLook } from "./presets.js";
-import { openReplies } from "./replies.js";
+import { createReplies } from "./replies.js";
 import { shapesPicture } from "./broadcasting.js";
 
 /**
  * @import { ComposedMask, MaskState, Words } from "./composition.js"
- * @import { Cell } from "./mask_grid.js"
+ * @import { Cell } from "../base/js/number_table.js"
  * @import { Preset } from "./presets.js"
  */
 
@@ -71,7 +71,7 @@ function snapshotOf(model) {
 }
 
 function render({ model, el }) {
-  const view = openView({
+  const view = createView({
     model,
     el,
     name: "mask-lab",
@@ -86,14 +86,14 @@ function render({ model, el }) {
     addMaskControls(sections.controls, change, view.set),
     addBatchControls(sections.batch, model, change, view.set),
   ];
-  const grid = openGrid(sections, model, view);
+  const grid = createGrid(sections, model, view);
   const meter = leakMeter(sections.leaks, { onEdit: (edit) => view.set(edit) });
   const shapes = shapesPicture(sections.shapes);
   const table = libraryTable(sections.libraries);
   const replies = {
-    leaks: openReplies(model, "leaks", view.redraw),
-    libraries: openReplies(model, "libraries", view.redraw),
-    eager: openReplies(model, "eager", view.redraw),
+    leaks: createReplies(model, "leaks", view.redraw),
+    libraries: createReplies(model, "libraries", view.redraw),
+    eager: createReplies(model, "eager", view.redraw),
   };
 
   function draw({ theme, width }) {
@@ -133,7 +133,8 @@ function changeOf(model, changes, preset) {
 }
 
 /** The grid and the sentence on the cell under the pointer: {update(snapshot)}. */
-function openGrid(sections, model, view) {
+function createGrid(sections, model, view) {
+  const selected = () => ({ query: model.get("query"), key: model.get("key") });
   /** @type {Cell | null} */
   let hover = null;
   /** @type {Snapshot | null} */
@@ -151,7 +152,6 @@ function openGrid(sections, model, view) {
     onChoose: ({ row, col }) => view.set({ query: row, key: col }),
   });
   grid.node.after(sections.readout, sections.rows);
-  const selected = () => ({ query: model.get("query"), key: model.get("key") });
 
   function update(snapshot) {
     shown = snapshot;
@@ -208,7 +208,8 @@ function setBusy(section, { reply, problem }) {
 }
 
 /** @param {Snapshot} snapshot */
-function showLeaks(meter, section, { reply, problem }, { state, composed, sentence, edit, edited }) {
+function showLeaks(meter, section, { reply, problem }, snapshot) {
+  const { state, composed, sentence, edit, edited } = snapshot;
   meter.set({
     leaks: reply && readLeaks(reply),
     composed,
@@ -219,7 +220,8 @@ function showLeaks(meter, section, { reply, problem }, { state, composed, senten
 }
 
 /** @param {Snapshot} snapshot */
-function showLibraries(table, section, replies, { state, composed, sentence, query, empty }, theme) {
+function showLibraries(table, section, replies, snapshot, theme) {
+  const { state, composed, sentence, query, empty } = snapshot;
   const { reply, problem } = replies.libraries.of(state);
   const anyEmpty = composed.may.some((rows) => rows.some((row) => !row.some(Boolean)));
   // Hugging Face's takes seconds to load, and differs only where a row is empty.
@@ -240,7 +242,8 @@ function showLibraries(table, section, replies, { state, composed, sentence, que
 }
 
 /** @param {Snapshot} snapshot */
-function showCode(places, { composed, polarity }) {
+function showCode(places, snapshot) {
+  const { composed, polarity } = snapshot;
   for (const [library, place] of Object.entries(places)) {
     const lines = maskCode(composed, polarity, library).join("\n");
     if (place.textContent !== lines) place.textContent = lines;
