@@ -1,6 +1,6 @@
-// The position lab in words: each sentence is made from the numbers that the picture shows.
+// The sentences of the position lab, made from the numbers that its charts show.
 
-import { ALIKE, wavelengthOf } from "./encodings.js";
+import { ALIKE, wavelength } from "./encodings.js";
 import { formatNumber, formatWeight, visible } from "../base/js/text.js";
 
 export const ENCODING_NAMES = [
@@ -40,9 +40,9 @@ export function encodingSentence(encoding, { n_positions: rows, trained }) {
 
 /** "position 7, dimension 12: 0.84, one turn every 44.4 tokens". */
 export function cellSentence(encoding, table, position, dimension) {
-  const value = twoPlaces(table.values[position * table.cols + dimension]);
+  const value = twoDecimals(table.values[position * table.cols + dimension]);
   const turn = isWave(encoding)
-    ? `, one turn every ${tokens(wavelengthOf(Math.floor(dimension / 2), table.cols))} tokens`
+    ? `, one turn every ${tokens(wavelength(Math.floor(dimension / 2), table.cols))} tokens`
     : "";
   return `position ${position}, dimension ${dimension}: ${value}${turn}`;
 }
@@ -59,18 +59,18 @@ export function pairSentence(encoding, table, { pair, position }, alike, nearest
   const columns = `Columns ${2 * pair} and ${2 * pair + 1}`;
   if (encoding === "none")
     return `${columns} are zero: neither this pair nor all ${table.cols / 2} together tell one position from another.`;
-  const turn = isWave(encoding) ? ` turn once every ${tokens(wavelengthOf(pair, table.cols))} tokens.` : ".";
-  return `${columns}${turn} ${likeness(encoding, table, { pair, position }, alike)} ${together(table, position, nearest)}`.trim();
+  const turn = isWave(encoding) ? ` turn once every ${tokens(wavelength(pair, table.cols))} tokens.` : ".";
+  return `${columns}${turn} ${lookAlikeSentence(encoding, table, { pair, position }, alike)} ${allPairsSentence(table, nearest)}`.trim();
 }
 
-function likeness(encoding, table, { pair, position }, alike) {
+function lookAlikeSentence(encoding, table, { pair, position }, alike) {
   if (!alike.length) return `This pair alone tells position ${position} from every other here.`;
   if (isWave(encoding) && alike.length === table.rows - 1) {
     return "To this pair all positions look alike: so slow a hand has hardly moved.";
   }
   const others = `By this pair alone, position ${position} looks like ${listed(alike)}`;
   if (!isWave(encoding)) return `${others}.`;
-  const half = wavelengthOf(pair, table.cols) / 2;
+  const half = wavelength(pair, table.cols) / 2;
   const far = alike.some((other) => Math.abs(other - position) > half);
   const near = alike.some((other) => Math.abs(other - position) <= half);
   const why =
@@ -82,7 +82,7 @@ function likeness(encoding, table, { pair, position }, alike) {
   return `${others}: ${why}.`;
 }
 
-function together(table, position, nearest) {
+function allPairsSentence(table, nearest) {
   if (!nearest || nearest.distance < ALIKE) return "";
   return `All ${table.cols / 2} pairs together tell it from every other: the nearest, ${nearest.row}, is ${formatWeight(nearest.distance)} away.`;
 }
@@ -95,13 +95,13 @@ export function offsetSentence(encoding, scores, { position, offset }, range) {
   const what = encoding === "rotary" ? "One query at position" : "Position";
   const partner = encoding === "rotary" ? "one key at" : "position";
   const here = inside
-    ? `${what} ${position} · ${partner} ${other} (offset ${signedOffset}) = ${twoPlaces(scores.values[position * scores.rows + other])}.`
+    ? `${what} ${position} · ${partner} ${other} (offset ${signedOffset}) = ${twoDecimals(scores.values[position * scores.rows + other])}.`
     : `The table has no position ${formatNumber(other, 0)} (offset ${signedOffset} from ${position}).`;
   if (encoding === "none") return `${here} All are 0: nothing tells one place from another.`;
   const spread = range[1] - range[0];
   return spread < 1e-6 * Math.max(1, Math.abs(range[0]), Math.abs(range[1]))
     ? `${here} From every position the same: all lines lie on one. Only the offset counts.`
-    : `${here} At this offset the positions range from ${twoPlaces(range[0])} to ${twoPlaces(range[1])}: the place counts, not the offset alone.`;
+    : `${here} At this offset the positions range from ${twoDecimals(range[0])} to ${twoDecimals(range[1])}: the place counts, not the offset alone.`;
 }
 
 /** What bars of look-alikes under the table count. */
@@ -116,8 +116,8 @@ export function countSentence(table, { position }, nearest) {
 /** How far training made neighbours alike, in a learned table. */
 export function neighbourSentence(trained, rest) {
   if (trained === null) return "";
-  const other = rest === null ? "" : `; of those left at random, ${twoPlaces(rest)}`;
-  return ` Neighbours' mean cosine: ${twoPlaces(trained)} among the trained${other}.`;
+  const other = rest === null ? "" : `; of those left at random, ${twoDecimals(rest)}`;
+  return ` Neighbours' mean cosine: ${twoDecimals(trained)} among the trained${other}.`;
 }
 
 /** Whether the claim holds here: "true", "false", or "" while nothing was moved. */
@@ -142,7 +142,7 @@ export function claimSentence(encoding, shift, { changed, size, bare }) {
 }
 
 /** What shuffling did, from the model's answer. */
-export function shuffleSentence(sentence, { order, on }, { moved, translation, as_written: written }) {
+export function shuffleSentence(sentence, { order }, { moved, translation, as_written: written }) {
   if (order.every((word, place) => word === place)) {
     return "The words stand as they were written. Give them another order and watch their vectors.";
   }
@@ -154,7 +154,7 @@ export function shuffleSentence(sentence, { order, on }, { moved, translation, a
   return `Every vector knows its place: “\u2068${visible(sentence[most])}\u2069” moved most, by ${formatWeight(moved[most])} of its length.${same ? " The translation is the same all the same." : " The translation changes too."}`;
 }
 
-function twoPlaces(value) {
+function twoDecimals(value) {
   return formatNumber(value, 2);
 }
 
