@@ -90,8 +90,8 @@ export class HeadSwitches {
     }
     for (const { place, button } of this.#switches) {
       button.tabIndex = sameHead(place, chosen) ? 0 : -1;
-      button.classList.toggle("vt-chosen", sameHead(place, chosen));
       showFactor(button, place, factorOf(factors, place));
+      button.classList.toggle("vt-chosen", sameHead(place, chosen));
     }
   }
 }
