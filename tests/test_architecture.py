@@ -11,17 +11,14 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "viz_transformer"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, imports
 
 #: Leaves that every room may import.
-LEAVES = {"errors", "_files"}
+LEAVES = {"errors", "_files", "_html"}
 #: Which rooms each room may import, besides itself and the leaves; None: every room.
 ALLOWED: dict[str, set[str] | None] = {
     "__init__": None,
@@ -29,12 +26,13 @@ ALLOWED: dict[str, set[str] | None] = {
     "cli": None,
     "errors": set(),
     "_files": set(),
+    "_html": set(),
     "progress": set(),
     "jupyter": set(),
     "config": set(),
     "vocabulary": set(),
     "trace": set(),
-    "model": {"config"},
+    "model": {"config", "trace"},
     "corpus": {"vocabulary"},
     "checkpoint": {"model", "vocabulary", "config"},
     "training": {"model", "corpus", "config", "checkpoint"},
@@ -104,19 +102,6 @@ def room(module: Path) -> str:
 BUILT = {room(module) for module in MODULES}
 
 
-def imports(module: Path, tree: ast.AST | None = None) -> Iterator[str]:
-    """Yield the full name of everything that a file imports, wherever in it that stands."""
-    package = list(module.relative_to(ROOT).parent.parts)
-    for node in ast.walk(tree or ast.parse(module.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            up = package[: len(package) - node.level + 1] if node.level else []
-            base = ".".join([*up, *(node.module or "").split(".")]).strip(".")
-            # `from viz_transformer import plots` imports a room; `from x import name` may.
-            yield from (f"{base}.{alias.name}" for alias in node.names)
-
-
 def rooms_imported(module: Path) -> set[str]:
     """Return the rooms a file imports; the package itself, the door, counts as `__init__`."""
     parts = [imported.split(".") for imported in imports(module)]
@@ -163,6 +148,14 @@ def test_the_documented_table_is_the_one_that_is_held() -> None:
         assert documented == ALLOWED[here], f"docs/architecture.md and ALLOWED differ on {here!r}"
     undocumented = {each for each in BUILT if f"| `{each}" not in text and ALLOWED[each] is not None}
     assert not undocumented, f"docs/architecture.md has no line for {sorted(undocumented)}"
+
+
+@pytest.mark.parametrize("module", TEST_MODULES, ids=name)
+def test_a_test_module_imports_no_other(module: Path) -> None:
+    """What several of them need stands in `tests/support`, where a reader looks for it."""
+    from_tests = {each for each in imports(module) if each.split(".")[0] == "tests"}
+    shared = {each for each in from_tests if each.startswith("tests.support.")}
+    assert from_tests == shared, f"{name(module)} imports {sorted(from_tests - shared)}"
 
 
 def test_the_guard_sees_every_way_to_import(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from typing import Any
 
@@ -120,7 +121,12 @@ def raises(row: Any) -> Any:
         (lambda row: ..., "Not answered yet. The function still returns the three dots"),
         (lambda row: None, "returned None: does it end with return?"),
         (lambda row: row[:2], "has the shape (2,), and (3,) is asked for."),
-        (lambda row: 2 * row, "is asked for."),
+        (
+            lambda row: 2 * row,
+            "and [0.6721, 0.2847, 0.04323] is asked for.",
+        ),
+        (lambda row: row / row.sum() + [0, 0, 2e-4], "], and [0.6721, 0.2847, 0.04323] is asked"),
+        (lambda row: row > 0, "but holds True and False; numbers are asked for"),
         (lambda row: iter(row), "of the type iterator"),
         (lambda: 1, "raised TypeError"),
         (raises, "raises(row=[0.637, 0.2698, 0.04097]) raised KeyError: 'row'"),
@@ -129,6 +135,56 @@ def raises(row: Any) -> Any:
 )
 def test_whatever_else_a_function_does_is_explained(answer: Any, message: str) -> None:
     assert message in told(SCALED, answer)
+
+
+TABLE = Function(
+    lambda table: (table.sum(), table.softmax(-1)),
+    lambda rng: (torch.from_numpy(rng.random((4, 4))),),
+)
+MASK = Function(lambda x: x > 0, lambda rng: (rng.normal(size=(3, 5)),))
+ONES = Function(lambda x: x * 0 + 1.0, lambda rng: (rng.normal(size=3),))
+WORD = Function(lambda number: "ab"[number], lambda rng: (int(rng.integers(2)),))
+
+
+def one_nan(table: torch.Tensor) -> torch.Tensor:
+    weights = table.softmax(-1)
+    weights[1, 2] = torch.nan
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("wanted", "answer", "message"),
+    [
+        (TABLE, lambda table: (table.sum(), table.softmax(0)), "[1] has the right shape, but the"),
+        (TABLE, lambda table: (table.sum(), one_nan(table)), "1 of 16 places, first at [1, 2]: th"),
+        (TABLE, lambda table: (table.sum(), one_nan(table)), "has NaN (“not a number”), and 0."),
+        (TABLE, lambda table: (table.sum(), table[0]), "[1] has the shape (4,), and (4, 4) is as"),
+        (TABLE, lambda table: (table.max(), table), "[0] is 0.9"),
+        (TABLE, lambda table: (table.sum() + 2e-3, table), "[0] is 8.122, and 8.12 is asked for."),
+        (TABLE, lambda table: (table.sum(),), "is a tuple of 1, and a tuple of 2 is asked for"),
+        (TABLE, lambda table: table, "is of the type Tensor, and a tuple of 2 is asked for"),
+        (MASK, lambda x: (x > 0).astype(int), "but holds numbers; True and False are asked for"),
+        (MASK, lambda x: x < 0, "in 15 of 15 places, first at [0, 0]: there it has False, and T"),
+        (ONES, lambda x: x * 0 + [1, 1.0003, 1], "first at [1]: there it has 1.0003, and 1 is a"),
+        (WORD, lambda number: "ba"[number], "is 'a', and 'b' is asked for."),
+        (WORD, lambda number: number, "is of the type int, and 'b' is asked for."),
+    ],
+)
+def test_a_difference_is_told_by_what_differs(wanted: Any, answer: Any, message: str) -> None:
+    found = told(wanted, answer)
+    assert message in found
+    assert not re.search(r" is (.+), and \1 is asked for", found)
+
+
+@pytest.mark.parametrize("axis", [0, 1, (0, 1)])
+@pytest.mark.parametrize("correction", [0, 1])
+def test_a_wrong_axis_of_layer_norm_is_known_with_std_as_with_var(axis: Any, correction: int) -> None:
+    def layer_norm(x: torch.Tensor) -> torch.Tensor:
+        spread = x.std(axis, keepdim=True, correction=correction)
+        return (x - x.mean(axis, keepdim=True)) / spread
+
+    assert "one word" in told(exercise("8.2").wanted, layer_norm).replace("for each", "for one")
+    assert "correction=0" in told(exercise("8.2").wanted, layer_norm) or not correction
 
 
 def test_a_function_that_changes_its_argument_changes_a_copy() -> None:

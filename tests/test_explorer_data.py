@@ -27,7 +27,7 @@ from tools.ensure import find_node
 from viz_transformer.analysis import head_entropy_share, label_heads, output_rollout, rollout
 from viz_transformer.analysis.combine import strongest
 from viz_transformer.errors import UserError
-from viz_transformer.export.pieces import encode
+from viz_transformer.export.page_parts import encode
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack
 from viz_transformer.widgets.explorer.payload import OVERVIEW_BYTES

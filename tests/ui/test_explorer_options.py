@@ -10,11 +10,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace
-from tests.ui.test_exported_page import open_page, picture, settled
+from tests.support.ui_pages import open_view, picture, press, settled
 from viz_transformer.analysis import output_rollout, rollout
-from viz_transformer.export import export_html
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.explorer import AttentionExplorer, explore
+from viz_transformer.widgets.explorer import explore
 
 PIECES = ("[CLS]", "un", "##believ", "##able", "cats", "[SEP]")
 WORDS = (None, 0, 0, 0, 1, None)
@@ -24,20 +23,12 @@ def pieces_trace() -> ForwardTrace:
     return ForwardTrace(source_tokens=PIECES, source_words=WORDS, encoder_attention=attention(2, 3, 6, 6))
 
 
-def open_view(page: Page, folder: Path, view: AttentionExplorer) -> Locator:
-    return open_page(page, export_html(view, folder / "page.html"))
-
-
 def table(root: Locator) -> list[list[str]]:
     """The weights of the data table, row by row, as they are shown."""
     press(root, "Table")
     expect(root.locator(".vt-twin td").first).to_be_visible()
     rows = root.locator(".vt-twin tbody tr")
     return [row.locator("td").all_inner_texts() for row in rows.all()]
-
-
-def press(root: Locator, name: str) -> None:
-    root.get_by_role("button", name=name, exact=True).click()
 
 
 def two_decimals(weights: np.ndarray, signed: bool = False) -> list[list[str]]:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 #: How long a learner's function may take, all its calls together.
 LIMIT_S = 10.0
+#: So many numbers are shown one by one in a message; of more, the shape.
+_FEW = 12
 
 
 class UnusableError(Exception):
@@ -128,6 +130,63 @@ def same(found: Any, wanted: Any, tolerance: float) -> bool:
     return bool(np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True))
 
 
+def difference(called: str, found: Any, wanted: Any, tolerance: float) -> str:
+    """Say in a sentence how a value differs from the one that is asked for.
+
+    Args:
+        called: the call that gave the value, or a part of it: the sentence's subject.
+        found: what came out; not `same` as `wanted`.
+        wanted: what is asked for.
+        tolerance: relative and absolute, as `same` takes it.
+    """
+    if isinstance(found, Exception):
+        return f"{called} raised {type(found).__name__}: {one_line(found)}"
+    if found is None and wanted is not None:
+        return f"{called} returned None: does it end with return?"
+    if isinstance(wanted, str):
+        given = repr(found) if isinstance(found, str) else named(found)
+        return f"{called} is {given:.80}, and {wanted!r:.80} is asked for."
+    if isinstance(wanted, list | tuple) and not is_table(wanted):
+        if not isinstance(found, list | tuple) or len(found) != len(wanted):
+            many = isinstance(found, list | tuple)
+            given = f"a {type(found).__name__} of {len(found)}" if many else named(found)
+            asked = f"a {type(wanted).__name__} of {len(wanted)}"
+            return f"{called} is {given}, and {asked} is asked for."
+        pairs = enumerate(zip(found, wanted, strict=True))
+        at, (one, other) = next(each for each in pairs if not same(*each[1], tolerance))
+        return difference(f"{called}[{at}]", one, other, tolerance)
+    try:
+        one, other = as_array(found), as_array(wanted)
+    except UnusableError as error:
+        return f"{called}: {error}"
+    if one.shape != other.shape:
+        return f"{called} has the shape {one.shape}, and {other.shape} is asked for."
+    if (one.dtype.kind == "b") != (other.dtype.kind == "b"):
+        kinds = ("True and False", "numbers")
+        right, given = kinds if other.dtype.kind == "b" else reversed(kinds)
+        return f"{called} has the right shape, but holds {given}; {right} are asked for."
+    if one.size <= _FEW and shown(one) != shown(other):
+        return f"{called} is {shown(one)}, and {shown(other)} is asked for."
+    return f"{called} {_first_difference(one, other, tolerance)}"
+
+
+def _first_difference(found: NDArray[Any], wanted: NDArray[Any], tolerance: float) -> str:
+    """Say where two arrays of one shape differ first, and how."""
+    close = np.isclose(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+    places = np.argwhere(~close)
+    at = tuple(map(int, places[0]))
+    given, right = shown(found[at]), shown(wanted[at])
+    if given == right:  # too close for the digits that are usually shown
+        given, right = f"{found[at]:.8g}", f"{wanted[at]:.8g}"
+    if not at:
+        return f"is {given}, and {right} is asked for."
+    given = "NaN (“not a number”)" if given == "nan" else given
+    return (
+        f"has the right shape, but the values differ in {len(places)} of {wanted.size} places, "
+        f"first at {list(at)}: there it has {given}, and {right} is asked for."
+    )
+
+
 def is_table(values: Any) -> bool:
     """Whether a list or tuple is a table of plain numbers."""
     try:
@@ -141,7 +200,7 @@ def shown(value: Any) -> str:
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray | np.generic):
-        if value.size > 12:
+        if value.size > _FEW:
             return f"an array of shape {value.shape}"
         value = value.tolist()
     text = str(_rounded(value))

@@ -11,9 +11,8 @@ import numpy as np
 
 from viz_transformer.exercises.answers import (
     UnusableError,
-    as_array,
+    difference,
     named,
-    one_line,
     outcome,
     same,
     shown,
@@ -73,21 +72,10 @@ class Function:
             for number, both in enumerate(zip(found, wanted, strict=False))
             if not same(*both, self.tolerance)
         )
-        value = found[at]
-        if isinstance(value, TimeoutError):
+        if isinstance(found[at], TimeoutError):
             return "It did not come to an end: is there a loop that never stops?"
         called = f"{getattr(answer, '__name__', 'it')}({_arguments(self.reference, draws[at])})"
-        if isinstance(value, Exception):
-            return f"{called} raised {type(value).__name__}: {one_line(value)}"
-        if value is None and wanted[at] is not None:
-            return f"{called} returned None: does it end with return?"
-        try:
-            shapes = as_array(value).shape, as_array(wanted[at]).shape
-        except UnusableError as error:
-            return f"{called}: {error}"
-        if shapes[0] != shapes[1]:
-            return f"{called} has the shape {shapes[0]}, and {shapes[1]} is asked for."
-        return f"{called} is {shown(value)}, and {shown(wanted[at])} is asked for."
+        return difference(called, found[at], wanted[at], self.tolerance)
 
 
 def _arguments(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:

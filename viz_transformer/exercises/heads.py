@@ -9,7 +9,7 @@ from typing import Any
 
 from viz_transformer.analysis import weights_between, word_index
 from viz_transformer.exercises.verdict import Check
-from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ def check_head(looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_le
         at_least: the weight that counts as looking, 0 to 1.
     """
     wanted = looks[0]
-    if kind not in ATTENTION_KINDS:
-        return Check(False, f"kind is {kind!r}; it must be one of {', '.join(ATTENTION_KINDS)}.")
+    if kind not in KINDS:
+        return Check(False, f"kind is {kind!r}; it must be one of {', '.join(KINDS)}.")
     try:
         layer, head = operator.index(layer), operator.index(head)
     except TypeError:

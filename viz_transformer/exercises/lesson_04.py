@@ -134,6 +134,25 @@ EXERCISES = (
                     "size of its last axis.",
                 ),
                 Mistake(
+                    lambda query, key, value: (
+                        (query @ key.T / math.sqrt(value.shape[-1])).softmax(-1) @ value
+                    ),
+                    "You divided by the root of how long a value is. d_k is how long a key is, and "
+                    "the two may differ.",
+                ),
+                Mistake(
+                    lambda query, key, value: (
+                        (query @ key.T).softmax(-1) / math.sqrt(query.shape[-1]) @ value
+                    ),
+                    "You divided the weights by √d_k. The scores are divided, before the softmax.",
+                ),
+                Mistake(
+                    lambda query, key, value: (
+                        (query @ key.T * math.sqrt(query.shape[-1])).softmax(-1) @ value
+                    ),
+                    "You multiplied the scores by √d_k; the formula divides them.",
+                ),
+                Mistake(
                     lambda query, key, value: (query @ key.T / math.sqrt(query.shape[-1])).softmax(0) @ value,
                     "The softmax ran down the columns, so the weights of a word do not add up to "
                     "1. A row belongs to the word that looks: which axis is its row?",
@@ -222,6 +241,10 @@ EXERCISES = (
                     lambda queries, keys, v: (queries[:, None] + keys) @ v,
                     "There is no tanh yet. Without it a key's share of the score is the same for "
                     "every query.",
+                ),
+                Mistake(
+                    lambda queries, keys, v: _additive(queries, keys, v).softmax(-1),
+                    "These are the weights. The scores are asked for, before the softmax.",
                 ),
                 Mistake(
                     lambda queries, keys, v: torch.tanh((queries[:, None] + keys) @ v),

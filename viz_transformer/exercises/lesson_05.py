@@ -200,6 +200,15 @@ EXERCISES = (
                     "The numbers of the heads alternate in your rows. All numbers of head 0 come "
                     "first, then all of head 1.",
                 ),
+                Mistake(
+                    lambda heads: heads.transpose(1, 2).reshape(heads.shape[1], -1),
+                    "The shape is right and the numbers are wrong: you swapped the last two axes "
+                    "of heads. The first two must change places before you reshape.",
+                ),
+                Mistake(
+                    lambda heads: heads.transpose(0, 1).flip(1).flatten(1),
+                    "The heads stand in the wrong order: head 0 comes first.",
+                ),
                 Mistake(lambda heads: heads[0], "That is head 0 alone; where are the others?"),
             ),
             right="This is exactly the split backwards.",

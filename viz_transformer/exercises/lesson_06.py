@@ -183,6 +183,20 @@ EXERCISES = (
                     "The first word got row 1. Positions are counted from 0.",
                 ),
                 Mistake(
+                    lambda x, table: x + table[x.shape[1]],
+                    "That is one row of the table, the same for every word. The slice "
+                    "table[:n] has the rows 0 to n − 1.",
+                ),
+                Mistake(
+                    lambda x, table: x + table[0],
+                    "Every word got row 0. Each is to get the row of its own position.",
+                ),
+                Mistake(
+                    lambda x, table: x + table[-x.shape[1] :],
+                    "You took the last rows of the table. Positions are counted from 0, so the "
+                    "first rows are needed.",
+                ),
+                Mistake(
                     lambda x, table: x + table,
                     "The table has more rows than a sentence has words, so the shapes do not fit: "
                     "take only the rows that are needed.",
@@ -190,6 +204,14 @@ EXERCISES = (
                 Mistake(
                     lambda x, table: table[: x.shape[1]].expand(x.shape),
                     "These are the right rows, but the words are gone: add the two.",
+                ),
+                Mistake(
+                    lambda x, table: table[: x.shape[1]],
+                    "These are the right rows of the table; now add them to x.",
+                ),
+                Mistake(
+                    lambda x, table: x - table[: x.shape[1]],
+                    "You took the positions away; they are added.",
                 ),
                 Mistake(
                     lambda x, table: x * table[: x.shape[1]],

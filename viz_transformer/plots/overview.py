@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from viz_transformer.analysis.combine import strongest
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
-from viz_transformer.plots.heads import KIND_NAMES, weights_of
+from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_font
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
         plt.close(figure)
         set_alt_text(
             figure,
-            f"{KIND_NAMES[kind]}: {n_layers} layers of {n_heads} heads, each a small heatmap of "
+            f"{KINDS[kind].title}: {n_layers} layers of {n_heads} heads, each a small heatmap of "
             f"{n_queries} queries and {n_keys} keys.",
         )
     small = np.stack([strongest(layer, _MOST_CELLS) for layer in weights])
@@ -76,7 +76,7 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
     for each in (ax, top, right):
         each.tick_params(length=0)
         each.spines[:].set_visible(False)
-    ax.set_title(KIND_NAMES[kind], loc="left", weight="bold")
+    ax.set_title(KINDS[kind].title, loc="left", weight="bold")
     bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.02, ticks=[0, 0.5, 1], format="%g")
     bar.outline.set_visible(False)
     bar.set_label("weight")

@@ -11,9 +11,9 @@ from viz_transformer.analysis.learning import entropy_share_over_training, most_
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
-from viz_transformer.plots.heads import KIND_NAMES, weights_of
+from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_font, visible
-from viz_transformer.trace import Moment, TrainingTrace
+from viz_transformer.trace import KINDS, Moment, TrainingTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -205,7 +205,7 @@ def _draw_strip(figure: SubFigure | Figure, side: _Side, sentence: int, kind: st
     """Draw the chosen head at up to six moments, the one that is marked among them."""
     shown = strip_moments(len(side.run.moments), side.index)
     trace = side.run.moments[0].traces[sentence]
-    title = f"{KIND_NAMES[kind]} · layer {side.layer} · head {side.head}"
+    title = f"{KINDS[kind].title} · layer {side.layer} · head {side.head}"
     figure.suptitle(
         f"{_name(side)}: {title}" if named else title,
         x=0.01, ha="left", size=11, weight="bold", parse_math=False,

@@ -1,4 +1,4 @@
-"""Ward 4, on: decoding. Finished hypotheses that are copied."""
+"""Section 4, decoding: finished hypotheses that are copied at every step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ward 4: training. A tied table whose start loss is far too high."""
+"""Section 4, training: a tied embedding table whose loss starts far too high."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 //
 // composition.py composes the same in Python; the tests compare both with model/masks.py.
 
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { quoted } from "../base/js/text.js";
 
 export const PAD_TOKEN = "<pad>";
@@ -73,7 +74,7 @@ export function padBatch(words, { kind, side, mistake, lengths }) {
     longest = mapValues(longest, () => most);
   }
   if (mistake === "causal_as_padding") {
-    const count = longest[keySideOf(kind)];
+    const count = longest[ATTENTION_KINDS[kind].key];
     kept = mapValues(kept, (batch) => Array.from({ length: count }, (_, i) => batch[i % batch.length]));
   }
   return mapValues(kept, (batch, name) =>
@@ -85,14 +86,6 @@ export function padBatch(words, { kind, side, mistake, lengths }) {
 }
 
 /**
- * @param {string} kind
- * @returns {"source" | "target"}
- */
-function keySideOf(kind) {
-  return kind === "decoder" ? "target" : "source";
-}
-
-/**
  * The padded words and the mask over them.
  *
  * @param {Words} words
@@ -101,10 +94,8 @@ function keySideOf(kind) {
  */
 export function composeMask(words, state) {
   const padded = padBatch(words, state);
-  const [queryTokens, keyTokens] = [
-    state.kind === "encoder" ? padded.source : padded.target,
-    padded[keySideOf(state.kind)],
-  ];
+  const { query, key } = ATTENTION_KINDS[state.kind];
+  const [queryTokens, keyTokens] = [padded[query], padded[key]];
   const size = { sentences: keyTokens.length, queries: queryTokens[0].length, keys: keyTokens[0].length };
   const parts = maskParts(padded, state, size);
   const inverted = state.mistake === "inverted";
@@ -163,7 +154,7 @@ function maskParts(padded, { kind, padding, causal, mistake }, { sentences, quer
   /** @type {MaskPart[]} */
   const parts = [];
   if (padding) {
-    const of = mistake === "target_padding" && kind === "cross" ? "target" : keySideOf(kind);
+    const of = mistake === "target_padding" && kind === "cross" ? "target" : ATTENTION_KINDS[kind].key;
     const tokens = padded[of];
     parts.push({
       name: "padding",

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.errors import UserError
+from viz_transformer.trace import KINDS
 
 PAD = "<pad>"
-KINDS = ("encoder", "decoder", "cross")
 SIDES = ("right", "left")
 #: Mistakes from tutorials, by name; each keeps the parts and misuses one of them.
 MISTAKES = ("none", "inverted", "causal_as_padding", "target_padding", "source_as_target")
@@ -64,7 +64,7 @@ class MaskState:
             raise UserError(
                 f"{request!r:.80} does not say what the mask is made of; give {list(STATE)}"
             ) from error
-        for name, known in (("kind", KINDS), ("side", SIDES), ("mistake", MISTAKES)):
+        for name, known in (("kind", list(KINDS)), ("side", SIDES), ("mistake", MISTAKES)):
             if getattr(state, name) not in known:
                 raise UserError(f"{name}={getattr(state, name)!r} is none of {list(known)}")
         return state
@@ -117,10 +117,9 @@ def compose(words: Words, state: MaskState, extra: int = 0) -> MaskedBatch:
     Raises:
         UserError: if a causal mask is used as padding for a batch of another length.
     """
-    key_side = "target" if state.kind == "decoder" else "source"
-    query_side = "source" if state.kind == "encoder" else "target"
-    padded = _padded_sides(words, state, key_side, extra)
-    queries, keys = padded[query_side], padded[key_side]
+    kind = KINDS[state.kind]
+    padded = _padded_sides(words, state, kind.key, extra)
+    queries, keys = padded[kind.query], padded[kind.key]
     real = _real(queries)  # [batch, query]
     mask = np.ones((len(keys), len(queries[0]), len(keys[0])), bool)  # [batch, query, key]
     n_sentences, n_queries, n_keys = mask.shape

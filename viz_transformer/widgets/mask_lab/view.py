@@ -10,11 +10,11 @@ import numpy as np
 import traitlets
 
 from viz_transformer.errors import UserError
+from viz_transformer.trace import KINDS
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.traits import Index, SelectionError, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.mask_lab.composition import (
-    KINDS,
     MISTAKES,
     SIDES,
     STATE,

@@ -1,8 +1,7 @@
-"""A view's ES module as a script that stands in a page, where it can be named by its hash."""
+"""A view's ES module and style sheet as inline elements of a page, which a policy can name by hash."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 from dataclasses import dataclass
@@ -21,17 +20,17 @@ class Script:
     text: str
 
 
-def inline(module: str) -> Script:
+def inline_module(module: str) -> Script:
     """Return a module as an inline script that leaves its view in ``globalThis.vtViews[name]``.
 
-    An inline module script has a scope of its own and may export, but nobody can import it. So its
-    default export becomes an assignment; the rest stays as it is written. The name follows from the
-    text: a view's script, and so its hash, is the same in every page.
+    An inline module script has its own scope and may export, but nothing can import it. So its
+    default export becomes an assignment; the rest stays unchanged. The name is derived from the
+    text, so a view's script and its hash are the same in every page.
 
     Raises:
         UserError: if the module has no default export, or imports others, which would be fetched.
     """
-    module = _in_one_element(module)
+    module = _escape_end_tags(module)
     if imported := _IMPORT.search(module):
         line = module[imported.start() :].lstrip().partition("\n")[0]
         raise UserError(
@@ -52,21 +51,15 @@ def inline(module: str) -> Script:
 
 def inline_style(style: str) -> str:
     """Return a style sheet as the text of a ``<style>`` element."""
-    return _one_kind_of_line(style).replace("</", "<\\/")
+    return _normalise_lines(style).replace("</", "<\\/")
 
 
-def source_hash(text: str) -> str:
-    """Return what a content-security policy calls an inline script or style: ``'sha256-…'``."""
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _in_one_element(script: str) -> str:
-    """Write a script so that no text in it ends its element; the strings mean what they meant."""
-    script = re.sub("</(?=script)", r"<\\/", _one_kind_of_line(script), flags=re.IGNORECASE)
+def _escape_end_tags(script: str) -> str:
+    """Escape whatever would end a script's element; its strings keep their values."""
+    script = re.sub("</(?=script)", r"<\\/", _normalise_lines(script), flags=re.IGNORECASE)
     return script.replace("<!--", "<\\!--")
 
 
-def _one_kind_of_line(text: str) -> str:
-    # What a browser makes of a text as it reads the page, and hashes.
+def _normalise_lines(text: str) -> str:
+    # As a browser reads the text of a page before it hashes it.
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")

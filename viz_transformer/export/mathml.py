@@ -1,4 +1,4 @@
-"""Formulas of a notebook's text as MathML, which browsers draw by themselves."""
+"""TeX formulas as MathML, which browsers draw without a script."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DISPLAY = re.compile(r"\s*(?:\$\$(.*?)\$\$|\\\\\[(.*?)\\\\\])\s*", re.DOTALL)
 
 
 class MathRenderer(IPythonRenderer):
-    """Markdown to HTML as nbconvert's own, with MathML in the place of TeX."""
+    """nbconvert's Markdown renderer, with MathML in place of TeX."""
 
     def inline_math(self, body: str) -> str:
         """Return a formula in a line of text."""
@@ -24,7 +24,7 @@ class MathRenderer(IPythonRenderer):
         return mathml(body, block=True)
 
     def multiline_math(self, text: str) -> str:
-        """Return what was taken for a formula of several lines."""
+        """Return a formula of several lines."""
         found = _DISPLAY.fullmatch(text)
         return mathml(found[1] or found[2] or "", block=True) if found else html.escape(text)
 
@@ -40,9 +40,9 @@ def mathml(tex: str, *, block: bool = False) -> str:
 
         made = convert(tex.strip(), display="block" if block else "inline")
         tags = {element.tag for element in ElementTree.fromstring(made).iter()}
-    except Exception:  # a formula that nobody can read must not take the page with it
+    except Exception:  # one unreadable formula must not fail the whole page
         made, tags = "", set()
-    # A command that the converter does not know stays as it is, and so does HTML in a text.
+    # The converter leaves unknown commands as they are, and HTML inside a text.
     if made and "\\" not in made and all(tag.startswith(_MATHML) for tag in tags):
         return made
     return f"<code>{html.escape(tex.strip())}</code>"

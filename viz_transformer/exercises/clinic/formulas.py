@@ -1,4 +1,4 @@
-"""Ward 1: a wrong line. Softmax that overflows, positions on the batch axis, one query one key."""
+"""Section 1, one line: softmax that overflows, positions on the batch axis, one query one key."""
 
 from __future__ import annotations
 
@@ -32,6 +32,19 @@ def _mean_taken_away(scores: Tensor) -> Tensor:
 
 def _clamped(scores: Tensor) -> Tensor:
     return _overflows(scores.clamp(max=80.0))
+
+
+def _largest_of_the_columns(scores: Tensor) -> Tensor:
+    return _overflows(scores - scores.amax(0, keepdim=True))
+
+
+def _without_keepdim(scores: Tensor) -> Tensor:
+    exponentials = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return exponentials / exponentials.sum(-1)
+
+
+def _nan_painted_over(scores: Tensor) -> Tensor:
+    return _overflows(scores).nan_to_num()
 
 
 def _one_total_for_all(scores: Tensor) -> Tensor:
@@ -70,6 +83,21 @@ SOFTMAX = Function(
             _clamped,
             "Cut off at a limit, the scores 1000 and 999 become equal, and so do their weights. "
             "Move the whole row instead of cutting its top off.",
+        ),
+        Mistake(
+            _largest_of_the_columns,
+            "You took the largest score of each column away. A score of 1000 in a row of small "
+            "ones then stays as large as it was. Which axis holds the scores of one row?",
+        ),
+        Mistake(
+            _without_keepdim,
+            "Nothing overflows now, but the sums of the rows lie down as a row: each column is "
+            "divided by another row's sum, or the shapes do not fit. keepdim=True keeps the axis.",
+        ),
+        Mistake(
+            _nan_painted_over,
+            "You replaced each NaN with 0, so the largest score of its row gets no weight at all. "
+            "Keep e^score from overflowing instead.",
         ),
         Mistake(
             _one_total_for_all,
