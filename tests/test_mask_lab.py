@@ -136,17 +136,17 @@ def test_a_right_mask_is_that_of_the_model(state: MaskState) -> None:
 def test_the_page_composes_what_python_composes() -> None:
     every = every_state()
     code = """input.states.map((state) => {
-        const {may, queriesOf, keysOf, written, queries, keys, sentences, allowed} =
+        const {may, queryTokens, keyTokens, written, queries, keys, sentences, allowed} =
             composeMask(input.words, state);
         const places = Array.from({length: sentences}, (_, b) => Array.from({length: queries},
             (_, q) => Array.from({length: keys}, (_, k) => allowed(b, q, k))));
-        return {may, queriesOf, keysOf, written, places};
+        return {may, queryTokens, keyTokens, written, places};
     })"""
     shown = run_node(code, {"words": WORDS, "states": [state.request() for state in every]})
     for state, page in zip(every, shown, strict=True):
         batch = compose(WORDS, state)
         assert page["may"] == batch.mask[:, 0].tolist(), state
-        assert (page["queriesOf"], page["keysOf"]) == (batch.queries, batch.keys)
+        assert (page["queryTokens"], page["keyTokens"]) == (batch.queries, batch.keys)
         assert page["written"] == batch.written
         assert page["places"] == batch.allowed.tolist(), state
 
@@ -162,7 +162,7 @@ def test_the_code_shown_makes_the_mask_shown(library: str, polarity: str) -> Non
     }
     code = """input.states.map((state) => {
         const composed = composeMask(input.words, state);
-        return {lines: maskCode(composed, ...input.given), ids: composed.idsOf};
+        return {lines: maskCode(composed, ...input.given), ids: composed.padded};
     })"""
     for state, shown in zip(every, run_node(code, asked), strict=True):
         names = {"torch": torch, "pad_id": 0}

@@ -1,4 +1,4 @@
-// The head lab: switch heads of a live translator off or scale them, and see the effect on its words.
+// The head lab: heads of a live translator switched off or scaled, and the effect on its words.
 //
 // The state lives in the model's traits. Each frame reads it once, shows the replies that are
 // there, and requests the next one that is missing.

@@ -180,7 +180,7 @@ export function leakMeter(parent, { onEdit }) {
     strip.set(composed.keyTokens[b], { chosen: edit === "word" ? edited : null });
     more.set(edit === "padding");
     heads[1].hidden = !composed.written;
-    if (!problem && !leaks && body.rows.length) return; // asked: what was last is shown until the reply
+    if (!problem && !leaks && body.rows.length) return; // the last reply stays until the next one
     if (problem || !leaks || (edit === "padding" && !leaks.longer)) {
       const refused = leaks && edit === "padding" ? leaks.refused : "";
       gauge.textContent = "";

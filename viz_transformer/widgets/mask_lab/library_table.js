@@ -67,7 +67,7 @@ export function libraryTable(parent) {
   const refusals = element(parent, "div", "vt-refusals");
 
   function set({ libraries, composed, sentence, query, empty, problem }, theme) {
-    if (!libraries && !problem && told.textContent) return; // asked: what was last is shown until the reply
+    if (!libraries && !problem && told.textContent) return; // the last reply stays until the next one
     const word = quoted(composed.queryTokens[sentence][query]);
     const answered = (libraries ?? []).filter((library) => !library.error);
     tables.hidden = answered.length === 0;

@@ -1,4 +1,4 @@
-// The mask lab: compose a mask, paint it, and see what leaks through it in a live model.
+// The mask lab: a mask composed from parts or painted, and what leaks through it in a live model.
 //
 // The state lives in the model's traits. Each frame reads it once into a snapshot, with the mask
 // that it makes, and hands that to every part of the view.

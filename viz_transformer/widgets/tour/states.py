@@ -110,6 +110,6 @@ def _errors_name(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # values from a file reach the validators unchecked
-        told = " ".join(str(error).split())
-        named = re.match(r"\w+=", told) is not None  # as our own validators begin
-        raise UserError(told if named else f"{name}: {told}") from error
+        message = " ".join(str(error).split())
+        named = re.match(r"\w+=", message) is not None  # our own validators begin so
+        raise UserError(message if named else f"{name}: {message}") from error
