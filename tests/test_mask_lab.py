@@ -84,10 +84,8 @@ def states() -> st.SearchStrategy[MaskState]:
 
 def run_node(code: str, value: Any) -> Any:
     """Run JavaScript that reads JSON as `input` and returns JSON; the view's parts are there."""
-    prelude = "".join(
-        f"Object.assign(globalThis, await import({json.dumps(module_url(name))}));"
-        for name in ("widgets/mask_lab/composition.js", "widgets/mask_lab/mask_code.js")
-    )
+    parts = [module_url(f"widgets/mask_lab/{name}.js") for name in ("composition", "presets", "mask_code")]
+    prelude = "".join(f"Object.assign(globalThis, await import({json.dumps(url)}));" for url in parts)
     whole = (
         f"{prelude} const read = await process.stdin.toArray();"
         f"const input = JSON.parse(Buffer.concat(read)); console.log(JSON.stringify({code}));"
