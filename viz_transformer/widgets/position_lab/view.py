@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 ENCODINGS = ("sinusoidal", "learned", "rotary", "none")
 _COUNTED = ("pair", "position", "shift")
+_ABOUT = (
+    "Attention sees a set of words, so something must tell it their order: "
+    "here each row is what is added to the word at that position. Choose an encoding, "
+    "a pair of columns and a position; then move a sentence, and shuffle its words, "
+    "and see what attention notices."
+)
 
 
 class PositionLab(View):
@@ -105,24 +111,8 @@ class PositionLab(View):
         super().__init__(
             answer=answer,
             traits={
-                "about": "Attention sees a set of words, so something must tell it their order: "
-                "here each row is what is added to the word at that position. Choose an encoding, "
-                "a pair of columns and a position; then move a sentence, and shuffle its words, "
-                "and see what attention notices.",
-                "data": {
-                    "n_positions": n_positions,
-                    "d_model": d_model,
-                    "trained": n_positions if trained is None else int(trained),
-                    "learned": _float32_bytes(self._tables["learned"]),
-                    "n_words": len(head.words),
-                    **{
-                        name: _float32_bytes(getattr(head, name))
-                        for name in ("words", "mixing", "queries", "keys")
-                    },
-                    "sentence": sendable(self.words),
-                    "orders": self._orders,
-                    "live_encoding": live_encoding,
-                },
+                "about": _ABOUT,
+                "data": self._payload(n_positions if trained is None else int(trained), live_encoding),
                 "encoding": encoding,
                 "pair": min(3, d_model // 2 - 1),
                 "position": min(7, n_positions - 1),
@@ -131,6 +121,22 @@ class PositionLab(View):
                 "order": list(range(len(self.words))),
             },
         )
+
+    def _payload(self, trained: int, live_encoding: str) -> dict[str, Any]:
+        """Return the tables, the head and the sentence in the form that the page reads."""
+        n_positions, d_model = self._tables["sinusoidal"].shape
+        arrays = {name: getattr(self._head, name) for name in ("words", "mixing", "queries", "keys")}
+        return {
+            "n_positions": n_positions,
+            "d_model": d_model,
+            "trained": trained,
+            "learned": _float32_bytes(self._tables["learned"]),
+            "n_words": len(self._head.words),
+            **{name: _float32_bytes(values) for name, values in arrays.items()},
+            "sentence": sendable(self.words),
+            "orders": self._orders,
+            "live_encoding": live_encoding,
+        }
 
     @property
     def table(self) -> np.ndarray:
