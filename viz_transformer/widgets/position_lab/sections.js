@@ -60,12 +60,7 @@ export function addTable(parent, lab) {
   const chart = chartState((room) => tableLayout({ rows, cols, width: Math.min(room, 560), height: 460 }));
   let hover = null;
   addChartListeners(canvas, chart, lab, {
-    arrows: {
-      ArrowLeft: ["pair", -1],
-      ArrowRight: ["pair", 1],
-      ArrowUp: ["position", -1],
-      ArrowDown: ["position", 1],
-    },
+    arrows: arrowKeys("pair", "position", -1),
     choose: (x, y) => {
       const cell = tableCellAt(chart.layout, x, y);
       return (
@@ -141,12 +136,7 @@ export function addPair(parent, lab) {
   const says = element(part, "p", "vt-pair-says");
   const chart = chartState((room) => wavesLayout({ rows, width: room, height: 160 }));
   addChartListeners(canvas, chart, lab, {
-    arrows: {
-      ArrowLeft: ["position", -1],
-      ArrowRight: ["position", 1],
-      ArrowUp: ["pair", 1],
-      ArrowDown: ["pair", -1],
-    },
+    arrows: arrowKeys("position", "pair", 1),
     choose: (x) => {
       const position = positionAt(chart.layout, x);
       return position === null ? null : { position };
@@ -185,12 +175,7 @@ export function addOffsets(parent, lab) {
   const says = element(part, "p", "vt-offset-says", { "aria-live": "polite" });
   const chart = chartState((room) => offsetsLayout({ rows, width: room, height: 150 }));
   addChartListeners(canvas, chart, lab, {
-    arrows: {
-      ArrowLeft: ["offset", -1],
-      ArrowRight: ["offset", 1],
-      ArrowUp: ["position", 1],
-      ArrowDown: ["position", -1],
-    },
+    arrows: arrowKeys("offset", "position", 1),
     choose: (x) => {
       const offset = offsetAt(chart.layout, x);
       return offset === null ? null : { offset };
@@ -309,6 +294,23 @@ function chartState(layoutIn) {
       shown = now;
       draw();
     },
+  };
+}
+
+/**
+ * What the arrow keys move, and by how much.
+ *
+ * @param {Axis} across
+ * @param {Axis} along what up and down move
+ * @param {1 | -1} up
+ * @returns {Record<string, [axis: Axis, by: number]>}
+ */
+function arrowKeys(across, along, up) {
+  return {
+    ArrowLeft: [across, -1],
+    ArrowRight: [across, 1],
+    ArrowUp: [along, up],
+    ArrowDown: [along, -up],
   };
 }
 
