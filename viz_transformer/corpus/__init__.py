@@ -15,9 +15,9 @@ from functools import cache
 from itertools import product
 from random import Random
 
-from viz_transformer.corpus.random_phrases import nouns_of
 from viz_transformer.corpus.grammar import Phrase, Unit, same_order
 from viz_transformer.corpus.lexicon import SET_PHRASES
+from viz_transformer.corpus.random_phrases import nouns_of
 from viz_transformer.corpus.sentences import PATTERNS, animal_and_place, crossing
 from viz_transformer.vocabulary import Vocabulary
 

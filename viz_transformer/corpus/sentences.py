@@ -9,21 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from viz_transformer.corpus.random_phrases import (
-    ADJECTIVE,
-    INTRANSITIVE,
-    NOUN,
-    SUBJECT_PRONOUNS,
-    TRANSITIVE,
-    VERB,
-    adjectives_for,
-    draw_complement,
-    draw_nominal,
-    draw_place,
-    draw_subject,
-    draw_tense,
-    nouns_of,
-)
 from viz_transformer.corpus.grammar import (
     DEFINITE,
     DEMONSTRATIVES,
@@ -52,6 +37,21 @@ from viz_transformer.corpus.lexicon import (
     TOWNS,
     VERBS,
     Noun,
+)
+from viz_transformer.corpus.random_phrases import (
+    ADJECTIVE,
+    INTRANSITIVE,
+    NOUN,
+    SUBJECT_PRONOUNS,
+    TRANSITIVE,
+    VERB,
+    adjectives_for,
+    draw_complement,
+    draw_nominal,
+    draw_place,
+    draw_subject,
+    draw_tense,
+    nouns_of,
 )
 
 TOO = ("too", "demasiado")

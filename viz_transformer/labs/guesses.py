@@ -48,7 +48,7 @@ class Guess(WithStill, ipywidgets.VBox):
         for part in self._parts():
             if part.has_trait("value"):
                 part.observe(self._forget_trouble, "value")
-        before = progress.guess_of(name) if name else None
+        before = progress.prediction_of(name) if name else None
         if before is not None:
             with suppress(UserError):  # the question has changed since
                 self.guess = before
@@ -63,7 +63,7 @@ class Guess(WithStill, ipywidgets.VBox):
     def _on_guess(self, _: object) -> None:
         self._settle()
         if self._name:
-            progress.remember_guess(self._name, self.guess)
+            progress.record_prediction(self._name, self.guess)
         self.score, verdict = self._judge()
         told = ipywidgets.HTML(f'<p role="status">{verdict} {html.escape(self._afterwards)}</p>')
         revealed = self._reveal() if callable(self._reveal) else self._reveal
