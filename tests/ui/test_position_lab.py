@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.ui_jupyterlab import LabPage, errors_of, next_frames
-from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.analysis.positions import look_alikes, rms, wavelength
 from viz_transformer.experiments.shift import shift_experiment
 from viz_transformer.export import export_html

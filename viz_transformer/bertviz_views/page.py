@@ -11,15 +11,9 @@ from pathlib import Path
 from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.bertviz_views.drawings import Drawing
 from viz_transformer.bertviz_views.package import bertviz_version
+from viz_transformer.trace import KINDS
 
 _HERE = Path(__file__).parent
-
-#: How each kind of attention is called in text.
-KIND_NAMES = {
-    "encoder": "encoder self-attention",
-    "decoder": "decoder self-attention",
-    "cross": "cross-attention",
-}
 
 _PAGE = """<!doctype html>
 <html lang="en" data-mode="{mode}" data-view="{view}">
@@ -115,7 +109,7 @@ def _section(view: str, number: int, drawing: Drawing, drawings: Sequence[Drawin
     heading = ""
     if len(drawings) > 1:
         size = f"{_count(drawing.n_layers, 'layer')} of {_count(drawing.n_heads, 'head')}"
-        heading = f"<h2>{KIND_NAMES[drawing.kinds[0]].capitalize()}: {size}</h2>\n"
+        heading = f"<h2>{KINDS[drawing.kinds[0]].title}: {size}</h2>\n"
     return _SECTION.format(
         heading=heading,
         note=html.escape(_note(view, drawing, drawings)),

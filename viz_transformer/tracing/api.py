@@ -74,7 +74,8 @@ def capture(
             `output_tokens` tells what each position wrote (in a prompt: what follows).
         max_new_tokens: at most so many tokens are then written.
         named_inputs: further inputs of the model's own, such as ``attention_mask=`` of Hugging
-            Face's or ``interventions=`` of ours.
+            Face's or ``interventions=`` of ours. What a model of Hugging Face's would take and
+            not use, such as ``head_mask=``, is refused.
 
     Returns:
         The trace: an encoder's attention beside source tokens, a decoder's beside target tokens.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.tracing.labels import Side
 
 #: How far a row may be from a sum of 1: bfloat16 rounds each weight by up to 0.4%.
@@ -76,16 +76,22 @@ def is_causal(layers: Sequence[NDArray[np.float32]]) -> bool:
 def self_attention_kind(layers: Sequence[NDArray[np.float32]], causal: bool | None = None) -> str:
     """Tell an encoder's self-attention from a decoder's, by whether it looks ahead.
 
+    A model that says it is causal is believed. One that says it is not may still be given a causal
+    mask, as CLIP's text model is: there the weights decide, if they can.
+
     Args:
-        layers: one sentence's weights, each [head, query, key].
-        causal: what the model says of itself, for a single token, whose weights cannot show it.
+        layers: one sentence's weights without padding, each [head, query, key].
+        causal: what the model says of itself.
 
     Raises:
-        UserError: if the layers do not agree, or one token leaves it open.
+        UserError: if the layers do not agree, or one token leaves it open, and the model says
+            nothing.
     """
-    each = {is_causal([layer]) for layer in layers}
-    if layers[0].shape[-1] == 1:
-        each = set() if causal is None else {causal}
+    if causal:
+        return "decoder"
+    each = {is_causal([layer]) for layer in layers} if layers[0].shape[-1] > 1 else set()
+    if len(each) != 1 and causal is not None:
+        each = {causal}
     if len(each) == 1:
         return "decoder" if each.pop() else "encoder"
     raise UserError(
@@ -119,13 +125,13 @@ def assemble(
     for kind, of_kind in layers.items():
         if len(of_kind):
             stacked = _stack(kind, [one_sentence(layer, batch_index) for layer in of_kind])
-            query, key = ATTENTION_KINDS[kind]
+            query, key = KINDS[kind].query, KINDS[kind].key
             used |= {query, key}
             stacked = _without_weight_on_padding(stacked, sides.get(key))
             for axis, side in ((2, query), (3, key)):
                 stacked = _cut(stacked, axis, kind, side, sides.get(side))
             _check_rows(kind, stacked)
-            arrays[f"{kind}_attention"] = stacked
+            arrays[KINDS[kind].field] = stacked
     if not arrays:
         raise UserError(
             "nothing was captured: there is no attention in what was given; give a model that "

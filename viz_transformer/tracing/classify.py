@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.assemble import is_causal, one_sentence, self_attention_kind
 from viz_transformer.tracing.calls import AttentionCall
@@ -39,7 +42,9 @@ def sort_self_attention(
     if labels.tokens is None:
         kind = "encoder" if labels.source is not None else "decoder"
     else:
-        kind = self_attention_kind([one_sentence(each, batch_index) for each in layers], causal)
+        kept = labels.only.kept
+        words = [_without_padding(one_sentence(each, batch_index), kept) for each in layers]
+        kind = self_attention_kind(words, causal)
     return {kind: list(layers)}, labels.side_of(kind)
 
 
@@ -82,6 +87,13 @@ def sort_calls(
             "give tokens=[...] for a model that reads one sequence"
         )
     return sorted_layers, sides
+
+
+def _without_padding(weights: NDArray[np.float32], kept: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+    """Leave out padding: on the left, its rows look ahead even in a decoder."""
+    if kept is None or weights.shape[1:] != (len(kept), len(kept)):
+        return weights
+    return weights[:, kept][..., kept]  # [head, kept query, kept key]
 
 
 def _n_positions(side: Side) -> int:

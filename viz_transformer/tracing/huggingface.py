@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,11 @@ from viz_transformer.tracing.assemble import sentence_index
 from viz_transformer.tracing.labels import Labels, Side, encode, side_of_ids
 from viz_transformer.tracing.modules import causal, inputs_of
 from viz_transformer.tracing.restore import attention_by, looked_at
+
+#: What asks for a form of the output; it is read before a forward, and named by none.
+_ASKED = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
+#: An attribute that Hugging Face's models have, and their layers have not.
+_OF_A_MODEL = "base_model_prefix"
 
 
 def is_hugging_face(model: nn.Module) -> bool:
@@ -61,6 +67,7 @@ def capture_hugging_face(
     both = "decoder_input_ids" in known  # the encoder alone shares its whole model's config
     if generate is None:
         generate = both and "decoder_input_ids" not in named
+    _check_used(model, named, generate)
 
     read = labels.source if both else labels.only
     read = _side(read, tokenizer, named.get("input_ids"), named.get("attention_mask"), encoding)
@@ -83,7 +90,39 @@ def capture_hugging_face(
             labels = Labels(source=read, target=_side(labels.target, tokenizer, ids, mask))
         elif labels.source is None or labels.target is None:
             labels = _named_as(labels, read)
-    return assemble_kinds(kinds_of_output(output), labels, None, causal(model))
+    return assemble_kinds(kinds_of_output(output), labels, None, _causal(model, named))
+
+
+def _check_used(model: Any, named: Mapping[str, Any], generate: bool) -> None:
+    """Raise a UserError for an input that the model would take and not use.
+
+    Every model of Hugging Face's takes ``**kwargs``, and hands them down to the models in it. Used
+    is what one of their forwards names.
+    """
+    inner = [each for each in model.modules() if each is model or hasattr(each, _OF_A_MODEL)]
+    used = _ASKED.union(*map(inputs_of, inner))
+    if causal(model):
+        used |= {"is_causal"}  # named by no forward; read where the mask is made
+    if generate and hasattr(model, "generate"):
+        used |= {*vars(model.generation_config), *inspect.signature(model.generate).parameters}
+    for name in sorted(name for name, value in named.items() if value is not None):
+        if name not in used:
+            raise UserError(
+                f"{type(model).__name__} takes {name}= and does not use it, so the trace would be "
+                "that of the unchanged model; leave it out, and change the model itself (by a "
+                "forward hook, or in its weights) before you capture it"
+            )
+
+
+def _causal(model: Any, named: Mapping[str, Any]) -> bool | None:
+    """Return what a model says of itself: by its attention, its configuration or its name."""
+    if named.get("is_causal") is False:
+        return False  # a decoder is asked to read like an encoder
+    said = causal(model)
+    if said is None:
+        config_says = getattr(model.config, "is_decoder", False)
+        return True if config_says or type(model).__name__.endswith("ForCausalLM") else None
+    return said
 
 
 def _forward(model: nn.Module, named: Mapping[str, Any]) -> Mapping[str, Any]:
