@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.errors import FileError
 
 #: In the working directory of a lesson's kernel, which is the lesson's folder.
@@ -68,7 +68,7 @@ def _read() -> dict[str, dict[str, Any]]:
 
 def _write(everything: dict[str, dict[str, Any]]) -> None:
     try:
-        with written_whole(FILE) as part:
+        with atomic_write(FILE) as part:
             part.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
     except FileError:
         _unwritten.update(everything)

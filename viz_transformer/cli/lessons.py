@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import make_folder, written_whole
+from viz_transformer._files import atomic_write, make_folder
 from viz_transformer.cli.assignment import add_assignment
 from viz_transformer.cli.course import Lesson, course, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
@@ -75,7 +75,7 @@ def copy_lessons(folder: Path) -> Path:
     for lesson in course():
         copy = folder / lesson.path.name
         if not copy.exists():
-            with written_whole(copy) as part:
+            with atomic_write(copy) as part:
                 shutil.copyfile(lesson.path, part)
     return folder
 
@@ -114,7 +114,7 @@ def reset_lesson(lesson: Lesson, folder: Path) -> Path | None:
         return None
     if content is not None:
         kept = _keep(path, content)
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         shutil.copyfile(lesson.path, part)
     return kept
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.errors import FileError
 
 Trace = TypeVar("Trace")
@@ -30,7 +30,7 @@ def save_trace(
     """
     # ASCII JSON as bytes: numpy's own string arrays would drop trailing NULs of a token.
     text = json.dumps({"format": _format(kind), **plain}).encode("ascii")
-    with written_whole(path) as part, part.open("wb") as file:
+    with atomic_write(path) as part, part.open("wb") as file:
         np.savez_compressed(file, **arrays, **{name: np.frombuffer(text, dtype=np.uint8)})
     return Path(path)
 
