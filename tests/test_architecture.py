@@ -11,11 +11,13 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, imports
+from viz_transformer.widgets.base.bundle import bundle
 
 #: Leaves that every room may import.
 LEAVES = {"errors", "_files", "_html"}
@@ -88,6 +90,19 @@ ALLOWED: dict[str, set[str] | None] = {
 MODEL_FREE = ("trace", "plots", "widgets", "analysis", "export", "bertviz_views")
 MODEL_LIBRARIES = {"torch", "transformers"}
 
+WIDGETS = PACKAGE / "widgets"
+VIEW_FOLDERS = sorted(path.parent for path in WIDGETS.glob("*/view.js"))
+SCRIPTS = sorted(path for path in PACKAGE.rglob("*.js") if "vendor" not in path.parts)
+PROSE = sorted(
+    path
+    for path in [*MODULES, *SCRIPTS, *PACKAGE.rglob("*.css"), *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    if "exercises" not in path.parts
+)
+#: Words that nobody says today.
+OUTDATED = re.compile(
+    r"\b(?:shall|lest|anew|whoever|of (?:its|their) own accord|for want of)\b", re.IGNORECASE
+)
+
 
 def name(module: Path) -> str:
     return module.relative_to(ROOT).as_posix()
@@ -100,6 +115,12 @@ def room(module: Path) -> str:
 
 #: The rooms that stand today; the table may plan more.
 BUILT = {room(module) for module in MODULES}
+
+
+def imported_scripts(script: Path) -> Iterator[Path]:
+    """Yield the files that a script imports."""
+    for target in re.findall(r'from "(\.[^"]+)"', script.read_text(encoding="utf-8")):
+        yield (script.parent / target).resolve()
 
 
 def rooms_imported(module: Path) -> set[str]:
@@ -139,6 +160,53 @@ def test_a_widget_reaches_for_its_matplotlib_twin_only_inside_a_function(module:
             node.body = []
     eager = [found for found in imports(module, tree) if ".plots" in found]
     assert not eager, f"{name(module)} imports {eager} at its top; import it inside the method"
+
+
+@pytest.mark.parametrize("folder", VIEW_FOLDERS, ids=name)
+def test_a_view_is_one_folder(folder: Path) -> None:
+    """Its Python, JavaScript and style; the keys of a box of controls draw nothing of their own."""
+    wanted = {"__init__.py", "view.py", "view.js", "style.css"}
+    if folder.name == "box_keys":
+        wanted.remove("style.css")
+    assert wanted <= {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("folder", [WIDGETS / "base", *VIEW_FOLDERS], ids=name)
+def test_nothing_shared_stands_under_a_view_s_name(folder: Path) -> None:
+    """A view imports from its own folder and from `base`, and `base` from no view."""
+    others = {each.name for each in VIEW_FOLDERS} - {folder.name}
+    for module in folder.rglob("*.py"):
+        rooms = {tuple(each.split(".")[1:3]) for each in imports(module)}
+        found = {view for view in others if ("widgets", view) in rooms}
+        assert not found, f"{name(module)} imports from the views {sorted(found)}; share it in base/"
+    for script in folder.rglob("*.js"):
+        targets = {path.relative_to(WIDGETS).parts[0] for path in imported_scripts(script)}
+        found = targets & others
+        assert not found, f"{name(script)} imports from the views {sorted(found)}; share it in base/js/"
+
+
+@pytest.mark.parametrize("folder", VIEW_FOLDERS, ids=name)
+def test_a_view_is_joined_without_a_name_twice(folder: Path) -> None:
+    """`bundle` raises ValueError where two parts declare one name."""
+    assert "export default" in str(bundle(folder / "view.py"))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name)
+def test_a_module_says_in_its_first_line_what_it_holds(module: Path) -> None:
+    first = (ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+    assert first.endswith("."), f"{name(module)} begins with no sentence: {first!r}"
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name)
+def test_a_script_says_in_its_first_line_what_it_holds(script: Path) -> None:
+    assert script.read_text(encoding="utf-8").startswith(("//", "/*")), f"{name(script)} has no first comment"
+
+
+@pytest.mark.parametrize("path", PROSE, ids=name)
+def test_its_english_is_of_today(path: Path) -> None:
+    """Comments, docstrings and docs; what a reader of lessons meets is quoted by other tests."""
+    found = OUTDATED.findall(path.read_text(encoding="utf-8"))
+    assert not found, f"{name(path)} says {sorted(set(found))}"
 
 
 def test_the_documented_table_is_the_one_that_is_held() -> None:

@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 import pytest
 import torch
-import transformers as hf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
 
@@ -19,6 +18,7 @@ from tests.support.huggingface_models import (
     SIZES,
     eager,
     frozen,
+    hf,
     llama,
     same,
     stacked,

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import copy
+import importlib
+from typing import Any
 
 import numpy as np
 import torch
-import transformers as hf
 from torch import nn
+
+
+class _Transformers:
+    """The package `transformers`, imported when something of it is first used: it takes seconds."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("transformers"), name)
+
+
+hf = _Transformers()
 
 #: The vocabulary of the word-piece tokeniser.
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "well", "dog", "run"]

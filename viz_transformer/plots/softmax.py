@@ -24,7 +24,7 @@ _ROWS = 12  # queries whose weights are shown
 
 
 class Spread(Protocol):
-    """What `plot_score_spread` draws of each width; `model.experiments.ScoreSpread` is one."""
+    """What `plot_score_spread` draws of each width; `experiments.ScoreSpread` is one."""
 
     d_k: int
     variance: float
@@ -34,7 +34,7 @@ class Spread(Protocol):
 
 
 class Slopes(Protocol):
-    """What `plot_slope_spread` draws of each width; `model.saturation.SlopeSpread` is one."""
+    """What `plot_slope_spread` draws of each width; `experiments.SlopeSpread` is one."""
 
     d_k: int
     slope: float
@@ -131,7 +131,7 @@ def plot_score_spread(spreads: Sequence[Spread]) -> Figure:
     """Draw variance and largest weight against d_k, with and without the division by √d_k.
 
     Args:
-        spreads: what `model.experiments.score_spread` measured, one for each width.
+        spreads: what `experiments.score_spread` measured, one for each width.
     """
     widths = [each.d_k for each in spreads]
     figure, (left, right) = _panels(2, (9.2, 3.1))
@@ -158,7 +158,7 @@ def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes
     """Draw the median slope of the steepest weight against d_k, divided by √d_k and not.
 
     Args:
-        spreads: what `model.saturation.slope_spread` measured, one for each width.
+        spreads: what `experiments.slope_spread` measured, one for each width.
         ax: where to draw; a new figure if None.
     """
     if ax is None:
