@@ -14,7 +14,7 @@ from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
 from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_font, label_style, visible
-from viz_transformer.trace import KINDS, Moment, TrainingTrace
+from viz_transformer.trace import KINDS, Snapshot, TrainingTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,7 +134,7 @@ class _Selection:
         self.entropies = entropy_share_over_training(run, sentence, kind)[:, layer, head]  # [moment]
 
     @property
-    def moment(self) -> Moment:
+    def moment(self) -> Snapshot:
         return self.run.moments[self.index]
 
 
