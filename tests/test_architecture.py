@@ -100,8 +100,6 @@ PROSE = sorted(
 )
 #: Words that nobody says today.
 OUTDATED = re.compile(r"\b(?:shall|lest|anew|whoever|of its own accord|for want of)\b", re.IGNORECASE)
-    r"\b(?:shall|lest|anew|whoever|of (?:its|their) own accord|for want of)\b", re.IGNORECASE
-)
 
 
 def name(module: Path) -> str:
