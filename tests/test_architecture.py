@@ -99,7 +99,9 @@ PROSE = sorted(
     if "exercises" not in path.parts
 )
 #: Words that nobody says today.
-OUTDATED = re.compile(r"\b(?:shall|lest|anew|whoever|of its own accord|for want of)\b", re.IGNORECASE)
+OUTDATED = re.compile(
+    r"\b(?:shall|lest|anew|whoever|of (?:its|their) own accord|for want of)\b", re.IGNORECASE
+)
 
 
 def name(module: Path) -> str:

@@ -26,8 +26,8 @@ def pieces_trace() -> ForwardTrace:
 def table(root: Locator) -> list[list[str]]:
     """The weights of the data table, row by row, as they are shown."""
     press(root, "Table")
-    expect(root.locator(".vt-twin td").first).to_be_visible()
-    rows = root.locator(".vt-twin tbody tr")
+    expect(root.locator(".vt-data-table td").first).to_be_visible()
+    rows = root.locator(".vt-data-table tbody tr")
     return [row.locator("td").all_inner_texts() for row in rows.all()]
 
 
@@ -91,7 +91,7 @@ def test_pieces_are_merged_and_special_tokens_hidden(page: Page, tmp_path: Path)
     to_words = np.stack([head[:, [1, 2, 3]].sum(1), head[:, 4]], axis=1)
     wanted = np.stack([to_words[[1, 2, 3]].mean(0), to_words[4]])
     assert_shown(root, wanted)
-    expect(root.locator(".vt-twin tbody th")).to_have_text(["unbelievable", "cats"])
+    expect(root.locator(".vt-data-table tbody th")).to_have_text(["unbelievable", "cats"])
     place, _, value = root.locator(".vt-detail").inner_text().partition(" = ")
     assert float(value) == pytest.approx(wanted[0, 1], rel=1e-4)
     assert float(eval(place, {"trace": trace})) == pytest.approx(wanted[0, 1], rel=1e-4)
@@ -102,7 +102,7 @@ def test_pieces_are_merged_and_special_tokens_hidden(page: Page, tmp_path: Path)
     press(root, "Options")
     press(root, "Merge pieces into words")
     press(root, "Hide special tokens")
-    expect(root.locator(".vt-twin tbody th")).to_have_text(list(PIECES))
+    expect(root.locator(".vt-data-table tbody th")).to_have_text(list(PIECES))
 
 
 def test_a_difference_has_signs_and_says_which_way(page: Page, tmp_path: Path) -> None:
@@ -261,8 +261,8 @@ def test_hostile_tokens_are_text_in_every_part(page: Page, tmp_path: Path) -> No
     for name in ("Table", "Options", "Linked", "What am I looking at?"):
         press(root, name)
         settled(root)
-    expect(root.locator(".vt-twin thead bdi")).to_have_count(len(HOSTILE) + 1)
-    expect(root.locator(".vt-twin thead bdi").nth(1)).to_have_text(HOSTILE[0])
+    expect(root.locator(".vt-data-table thead bdi")).to_have_count(len(HOSTILE) + 1)
+    expect(root.locator(".vt-data-table thead bdi").nth(1)).to_have_text(HOSTILE[0])
     search = root.get_by_role("searchbox")
     for _ in HOSTILE:
         search.press("Enter")

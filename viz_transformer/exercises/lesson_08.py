@@ -1,4 +1,4 @@
-"""Lesson 8, The block: LayerNorm and its axis, position-wise layers, residual sums, three depths."""
+"""Exercises of lesson 8, The block: LayerNorm, position-wise layers, residual sums, depth."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Array, Exercise, Function, Mistake, Own
-from viz_transformer.exercises.verdict import Check
+from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake
+from viz_transformer.exercises.feedback import Check
 
 # -- 8.1 to 8.3: LayerNorm, and whether a layer works on each position alone -----------------------
 
@@ -413,7 +413,7 @@ _BLOCK_AND_DEPTH = (
     Exercise(
         "8.5",
         "Three stacks without names",
-        Own(
+        CustomCheck(
             _judge_stacks,
             _RIGHT,
             (

@@ -1,15 +1,16 @@
-"""Lesson 9, Encoder and decoder: cross-attention, counting parameters, and wiring the two together."""
+"""Exercises of lesson 9, Encoder and decoder: cross-attention, parameter counts, wiring."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Array, Exercise, Function, Mistake, Number, Own
-from viz_transformer.exercises.verdict import Check
+from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.feedback import Check
 
 # -- 9.1 and 9.2: the shapes of cross-attention, and who asks whom in it ---------------------------
 
@@ -172,7 +173,7 @@ def _encoder_layer(
     return attention + _feed_forward(d_model, _LARGE_D_FF, biases) + n_norms * 2 * d_model
 
 
-def _total(
+def _count_parameters(
     vocab_size: int,
     d_model: int,
     d_ff: int,
@@ -196,15 +197,8 @@ def _total(
     )
 
 
-def _counting(**choices: int) -> Callable[[int, int, int, int], int]:
-    def count(vocab_size: int, d_model: int, d_ff: int, n_layers: int) -> int:
-        return _total(vocab_size, d_model, d_ff, n_layers, **choices)
-
-    return count
-
-
-def _count_parameters(vocab_size: int, d_model: int, d_ff: int, n_layers: int) -> int:
-    return _total(vocab_size, d_model, d_ff, n_layers)
+def _counting(**choices: Any) -> Callable[[int, int, int, int], int]:
+    return partial(_count_parameters, **choices)
 
 
 def _sizes(rng: np.random.Generator) -> tuple[int, int, int, int]:
@@ -436,7 +430,7 @@ def _model_and_ids(rng: np.random.Generator) -> tuple[Any, Any, Any]:
     model = make_model(config, int(rng.integers(1000))).eval().requires_grad_(False)
     source, target = (torch.tensor(rng.integers(3, 12, size=(2, 5))) for _ in range(2))
     target[:, 0] = 1
-    source[1, 3:], target[0, 4:] = config.pad_id, config.pad_id
+    source[1, 3:] = target[0, 4:] = 0  # <pad>
     return model, source, target
 
 
@@ -481,7 +475,7 @@ _WIRING = (
     Exercise(
         "9.5",
         "Arguments by name",
-        Own(
+        CustomCheck(
             _judge_arguments,
             _WANTED,
             _WRONG_ARGUMENTS,

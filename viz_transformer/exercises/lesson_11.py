@@ -1,4 +1,4 @@
-"""Lesson 11, Decoding: the cache, a text's log-probability, the length penalty, top-p."""
+"""Exercises of lesson 11, Decoding: the cache, a text's log-probability, length penalty, top-p."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
 
 # -- 11.1 to 11.3: the cache, the log-probability of a text, a text that the beam misses -----------
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from viz_transformer._files import text_beside, written_whole
+from viz_transformer._files import make_folder, text_beside, written_whole
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.notebook import notebook_html
@@ -94,13 +94,7 @@ def write_site(
     names = [page.name for page in pages]
     if twice := [name for name in names if names.count(name) > 1 or name == INDEX]:
         raise UserError(f"two pages of the site would be called {twice[0]!r}; give the notebooks other names")
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"cannot make the folder {str(target)!r}: {error.strerror}; give another one"
-        ) from error
+    target = make_folder(folder, "give another one")
     with tempfile.TemporaryDirectory() as scratch:
         for number, page in enumerate(pages):
             copied = Path(scratch) / page.notebook.name

@@ -1,4 +1,4 @@
-"""Attention weights as heatmaps: a head, several as one, or the difference of two traces."""
+"""Heatmaps of attention: one head, several combined, or the difference of two traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 1, one line: softmax that overflows, positions on the batch axis, one query one key."""
+"""Section 1, one line: an overflowing softmax, positions on the batch axis, additive scores."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.functions import Function
-from viz_transformer.exercises.kinds import Exercise, Mistake
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake
 
 # -- 1: softmax ------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Section 2, masks: polarity, a row of nothing, the wrong argument, the wrong sentence, no target."""
+"""Section 2, masks: polarity, empty rows, the wrong argument, the wrong sentence, the target."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from viz_transformer.exercises.clinic.properties import (
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake
+from viz_transformer.exercises.clinic.hidden_tests import (
+    HiddenTests,
     Property,
-    Wrong,
-    close,
-    made,
-    mended,
+    WrongAnswer,
+    build_module,
+    is_close,
     no_leak,
+    random_vectors,
     runs,
-    vectors,
 )
-from viz_transformer.exercises.functions import Function
-from viz_transformer.exercises.kinds import Exercise, Mistake
 
 # -- 4: polarity -----------------------------------------------------------------------------------
 
@@ -115,37 +114,37 @@ def _words() -> Tensor:
 
 
 def _padding_gets_zeros(weights_of: Callable[..., Tensor]) -> bool:
-    weights = weights_of(vectors(3, 4, 4), _words())
-    return close(weights[2], torch.zeros(4, 4))
+    weights = weights_of(random_vectors(3, 4, 4), _words())
+    return is_close(weights[2], torch.zeros(4, 4))
 
 
 def _hidden_get_nothing(weights_of: Callable[..., Tensor]) -> bool:
-    weights = weights_of(vectors(3, 4, 4), _words())
+    weights = weights_of(random_vectors(3, 4, 4), _words())
     hidden = weights.masked_select(~_words().expand_as(weights))
     return bool((hidden.nan_to_num() == 0).all())
 
 
 def _rows_sum_to_one(weights_of: Callable[..., Tensor]) -> bool:
-    weights = weights_of(vectors(3, 4, 4), _words())
-    return close(weights[:2].sum(-1), torch.ones(2, 4))
+    weights = weights_of(random_vectors(3, 4, 4), _words())
+    return is_close(weights[:2].sum(-1), torch.ones(2, 4))
 
 
 def _gradients_are_finite(weights_of: Callable[..., Tensor]) -> bool:
-    scores = vectors(3, 4, 4).requires_grad_()
-    (weights_of(scores, _words()) * vectors(3, 4, 4, seed=1)).sum().backward()
+    scores = random_vectors(3, 4, 4).requires_grad_()
+    (weights_of(scores, _words()) * random_vectors(3, 4, 4, seed=1)).sum().backward()
     return scores.grad is not None and bool(scores.grad.isfinite().all())
 
 
 def _with_loud_padding(weights_of: Callable[..., Tensor]) -> Tensor:
-    return weights_of(vectors(3, 4, 4).masked_fill(~_words(), 500.0), _words())
+    return weights_of(random_vectors(3, 4, 4).masked_fill(~_words(), 500.0), _words())
 
 
 def _loud_padding_changes_nothing(weights_of: Callable[..., Tensor]) -> bool:
-    quiet = weights_of(vectors(3, 4, 4), _words())
-    return close(_with_loud_padding(weights_of)[:2], quiet[:2])
+    quiet = weights_of(random_vectors(3, 4, 4), _words())
+    return is_close(_with_loud_padding(weights_of)[:2], quiet[:2])
 
 
-EMPTY_ROW = mended(
+EMPTY_ROW = HiddenTests(
     (
         Property(
             "hidden words get no weight",
@@ -175,17 +174,17 @@ EMPTY_ROW = mended(
     ),
     _safe_weights,
     (
-        Wrong("a sentence of padding gets zeros", _zero_by_zero),
-        Wrong(
+        WrongAnswer("a sentence of padding gets zeros", _zero_by_zero),
+        WrongAnswer(
             "a sentence of padding gets zeros",
             _barred,
             "Hidden before the softmax, as it should be. But the sentence of padding has nothing "
             "left: a softmax over −∞ alone is 0 divided by 0 again. Take a number that is very "
             "low and no infinity, and then see to the rows that may see nothing.",
         ),
-        Wrong("hidden words get no weight", _shared_out),
-        Wrong("gradients are finite", _nan_hidden),
-        Wrong("loud padding changes nothing", _a_little_added),
+        WrongAnswer("hidden words get no weight", _shared_out),
+        WrongAnswer("gradients are finite", _nan_hidden),
+        WrongAnswer("loud padding changes nothing", _a_little_added),
     ),
     "One sentence of padding no longer spoils the loss of its whole batch.",
     _with_loud_padding,
@@ -226,32 +225,32 @@ _Causal = Callable[[nn.MultiheadAttention, Tensor], Tensor]
 
 
 def _attention() -> nn.MultiheadAttention:
-    return made(nn.MultiheadAttention, 8, 2, batch_first=True)
+    return build_module(nn.MultiheadAttention, 8, 2, batch_first=True)
 
 
 def _sentences_are_alike(causal: _Causal) -> bool:
-    x = vectors(1, 4, 8).expand(4, 4, 8)  # one sentence, four times
+    x = random_vectors(1, 4, 8).expand(4, 4, 8)  # one sentence, four times
     output = causal(_attention(), x).nan_to_num()
-    return close(output, output[:1].expand_as(output))
+    return is_close(output, output[:1].expand_as(output))
 
 
 def _future_is_hidden(causal: _Causal) -> bool:
     attention = _attention()
-    return no_leak(lambda x: causal(attention, x), vectors(4, 4, 8))
+    return no_leak(lambda x: causal(attention, x), random_vectors(4, 4, 8))
 
 
 def _past_is_seen(causal: _Causal) -> bool:
-    attention, x = _attention(), vectors(4, 4, 8)
-    other = torch.cat([vectors(4, 1, 8, seed=1), x[:, 1:]], 1)
+    attention, x = _attention(), random_vectors(4, 4, 8)
+    other = torch.cat([random_vectors(4, 1, 8, seed=1), x[:, 1:]], 1)
     before, after = causal(attention, x)[:, -1], causal(attention, other)[:, -1]
-    return bool(before.isfinite().all()) and not close(before, after)
+    return bool(before.isfinite().all()) and not is_close(before, after)
 
 
 def _any_size(causal: _Causal) -> bool:
-    return all(runs(causal, _attention(), vectors(*size, 8)) for size in ((2, 4), (3, 5), (1, 2)))
+    return all(runs(causal, _attention(), random_vectors(*size, 8)) for size in ((2, 4), (3, 5), (1, 2)))
 
 
-WRONG_SLOT = mended(
+WRONG_SLOT = HiddenTests(
     (
         Property(
             "equal sentences get equal vectors",
@@ -281,19 +280,19 @@ WRONG_SLOT = mended(
     ),
     _causal,
     (
-        Wrong("equal sentences get equal vectors", _in_the_wrong_slot),
-        Wrong("no leak from the future", _the_past_hidden),
-        Wrong(
+        WrongAnswer("equal sentences get equal vectors", _in_the_wrong_slot),
+        WrongAnswer("no leak from the future", _the_past_hidden),
+        WrongAnswer(
             "no leak from the future",
             _no_mask,
             "Without any mask every word sees the whole sentence, the future too. The mask is "
             "right; give it to another argument.",
         ),
-        Wrong("the past is seen", _itself_alone),
-        Wrong("any batch, any length", _fixed_size),
+        WrongAnswer("the past is seen", _itself_alone),
+        WrongAnswer("any batch, any length", _fixed_size),
     ),
     "A mask of who may look at whom goes to attn_mask, one of which words are none to key_padding_mask.",
-    lambda causal: causal(_attention(), vectors(4, 4, 8)),
+    lambda causal: causal(_attention(), random_vectors(4, 4, 8)),
 )
 
 # -- 7: whose padding ------------------------------------------------------------------------------
@@ -358,7 +357,7 @@ class _Toy(nn.Module):
 
     def __init__(self, seed: int) -> None:
         super().__init__()
-        self.words = nn.Parameter(vectors(12, 6, seed=seed))
+        self.words = nn.Parameter(random_vectors(12, 6, seed=seed))
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Return logits [batch, position, vocab]."""

@@ -10,18 +10,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.exercises.clinic.properties import (
+from viz_transformer.exercises.answer_types import Exercise
+from viz_transformer.exercises.clinic.hidden_tests import (
+    HiddenTests,
     Property,
-    Wrong,
-    close,
-    made,
-    mended,
+    WrongAnswer,
+    build_module,
+    is_close,
     no_leak,
+    random_vectors,
     runs,
-    vectors,
 )
 from viz_transformer.exercises.instruments import who_learns
-from viz_transformer.exercises.kinds import Exercise
 
 # -- 9: merging heads ------------------------------------------------------------------------------
 
@@ -63,20 +63,20 @@ def _shuffled(heads: Tensor) -> Tensor:
 
 
 def _heads_have_their_shape(attention: Callable[..., Any]) -> bool:
-    output = attention(vectors(2, 5, 8), vectors(8, 24, seed=1), 4)
+    output = attention(random_vectors(2, 5, 8), random_vectors(8, 24, seed=1), 4)
     return isinstance(output, Tensor) and output.shape == (2, 5, 8)
 
 
 def _heads_hide_the_future(attention: Callable[..., Any]) -> bool:
-    return no_leak(lambda x: attention(x, vectors(8, 24, seed=1), 4), vectors(2, 5, 8))
+    return no_leak(lambda x: attention(x, random_vectors(8, 24, seed=1), 4), random_vectors(2, 5, 8))
 
 
 def _heads_stand_side_by_side(attention: Callable[..., Any]) -> bool:
-    x, w_qkv = vectors(2, 5, 8), vectors(8, 24, seed=1)
-    return close(attention(x, w_qkv, 4), _self_attention(_side_by_side)(x, w_qkv, 4))
+    x, w_qkv = random_vectors(2, 5, 8), random_vectors(8, 24, seed=1)
+    return is_close(attention(x, w_qkv, 4), _self_attention(_side_by_side)(x, w_qkv, 4))
 
 
-MERGED = mended(
+MERGED = HiddenTests(
     (
         Property(
             "the output has the shape of the input",
@@ -100,18 +100,18 @@ MERGED = mended(
     ),
     _self_attention(_side_by_side),
     (
-        Wrong("no leak from the future", _self_attention(_reshaped)),
-        Wrong("the output has the shape of the input", _self_attention(_left_apart)),
-        Wrong(
+        WrongAnswer("no leak from the future", _self_attention(_reshaped)),
+        WrongAnswer("the output has the shape of the input", _self_attention(_left_apart)),
+        WrongAnswer(
             "the output has the shape of the input",
             _self_attention(_averaged),
             "You take the mean of the heads. Their vectors are to stand behind each other: what "
             "one head found must not be mixed with what another one found.",
         ),
-        Wrong("each head has its own part", _self_attention(_shuffled)),
+        WrongAnswer("each head has its own part", _self_attention(_shuffled)),
     ),
     "transpose(1, 2) before the merge undoes the transpose(1, 2) of the split.",
-    lambda attention: attention(vectors(2, 5, 8), vectors(8, 24, seed=1), 4),
+    lambda attention: attention(random_vectors(2, 5, 8), random_vectors(8, 24, seed=1), 4),
 )
 
 # -- 10: deaf cross-attention ----------------------------------------------------------------------
@@ -160,41 +160,41 @@ class _OneProjection(_CrossAttention):
         return self.w_q(query), self.w_k(key), self.w_k(value)
 
 
-_Q, _K, _V = (vectors(2, 4, 8, seed=seed) for seed in range(3))
+_Q, _K, _V = (random_vectors(2, 4, 8, seed=seed) for seed in range(3))
 
 
 def _hears_keys(cross: Callable[[int], nn.Module]) -> bool:
-    module = made(cross, 8)
-    return not close(module(_Q, _K, _V), module(_Q, vectors(2, 4, 8, seed=3), _V))
+    module = build_module(cross, 8)
+    return not is_close(module(_Q, _K, _V), module(_Q, random_vectors(2, 4, 8, seed=3), _V))
 
 
 def _hears_values(cross: Callable[[int], nn.Module]) -> bool:
-    module = made(cross, 8)
-    return not close(module(_Q, _K, _V), module(_Q, _K, vectors(2, 4, 8, seed=3)))
+    module = build_module(cross, 8)
+    return not is_close(module(_Q, _K, _V), module(_Q, _K, random_vectors(2, 4, 8, seed=3)))
 
 
 def _all_learn(cross: Callable[[int], nn.Module]) -> bool:
-    return not who_learns(made(cross, 8), _Q, _K, _V).silent
+    return not who_learns(build_module(cross, 8), _Q, _K, _V).silent
 
 
 def _order_of_keys_is_nothing(cross: Callable[[int], nn.Module]) -> bool:
-    module, order = made(cross, 8), torch.tensor([2, 0, 3, 1])
-    return close(module(_Q, _K[:, order], _V[:, order]), module(_Q, _K, _V))
+    module, order = build_module(cross, 8), torch.tensor([2, 0, 3, 1])
+    return is_close(module(_Q, _K[:, order], _V[:, order]), module(_Q, _K, _V))
 
 
 def _one_output_a_query(cross: Callable[[int], nn.Module]) -> bool:
-    output = made(cross, 8)(_Q[:, :3], _K, _V)
+    output = build_module(cross, 8)(_Q[:, :3], _K, _V)
     return isinstance(output, Tensor) and output.shape == (2, 3, 8)
 
 
-def _follows_the_formula(cross: Callable[[int], nn.Module]) -> bool:
-    module = made(cross, 8)
+def _follows_the_formula(cross: Callable[[int], Any]) -> bool:
+    module = build_module(cross, 8)
     q, k, v = module.w_q(_Q), module.w_k(_K), module.w_v(_V)
     weights = (q @ k.transpose(-2, -1) / math.sqrt(8)).softmax(-1)
-    return close(module(_Q, _K, _V), module.w_o(weights @ v))
+    return is_close(module(_Q, _K, _V), module.w_o(weights @ v))
 
 
-DEAF = mended(
+DEAF = HiddenTests(
     (
         Property(
             "other keys give another output",
@@ -233,19 +233,19 @@ DEAF = mended(
     ),
     _CrossAttention,
     (
-        Wrong("other keys give another output", _Deaf),
-        Wrong("other values give another output", _DeafToValues),
-        Wrong("every parameter takes part", _NothingAfterReturn),
-        Wrong(
+        WrongAnswer("other keys give another output", _Deaf),
+        WrongAnswer("other values give another output", _DeafToValues),
+        WrongAnswer("every parameter takes part", _NothingAfterReturn),
+        WrongAnswer(
             "every parameter takes part",
             _OneProjection,
             "Keys and values go through the same projection, so w_v never learns. What a word is "
             "found by and what it hands over are two different things.",
         ),
-        Wrong("it follows the formula", _Swapped),
+        WrongAnswer("it follows the formula", _Swapped),
     ),
     "The decoder asks, the encoder answers: query from the one, key and value from the other.",
-    lambda cross: made(cross, 8)(_Q, _K, _V),
+    lambda cross: build_module(cross, 8)(_Q, _K, _V),
 )
 
 # -- 11: three faults in one block -----------------------------------------------------------------
@@ -297,31 +297,31 @@ _Blocks = Callable[[int, int, int], nn.Module]
 
 
 def _block(block: _Blocks) -> nn.Module:
-    return made(block, 8, 2, 16)
+    return build_module(block, 8, 2, 16)
 
 
 def _gives_a_tensor(block: _Blocks) -> bool:
-    module, x = _block(block), vectors(3, 4, 8)
-    return runs(module, x) and close(module(x) * 0, x * 0)
+    module, x = _block(block), random_vectors(3, 4, 8)
+    return runs(module, x) and is_close(module(x) * 0, x * 0)
 
 
 def _sentences_are_apart(block: _Blocks) -> bool:
-    return no_leak(_block(block), vectors(3, 4, 8), between="sentences")
+    return no_leak(_block(block), random_vectors(3, 4, 8), between="sentences")
 
 
 def _causal_mask_is_heeded(block: _Blocks) -> bool:
     module, future = _block(block), torch.ones(4, 4, dtype=torch.bool).triu(1)
-    return no_leak(lambda x: module(x, future), vectors(3, 4, 8))
+    return no_leak(lambda x: module(x, future), random_vectors(3, 4, 8))
 
 
 def _padding_is_heeded(block: _Blocks) -> bool:
-    module, x = _block(block), vectors(3, 4, 8)
-    longer = torch.cat([x, vectors(3, 2, 8, seed=1)], 1)  # two positions of padding behind
+    module, x = _block(block), random_vectors(3, 4, 8)
+    longer = torch.cat([x, random_vectors(3, 2, 8, seed=1)], 1)  # two positions of padding behind
     padding = torch.tensor([[False] * 4 + [True] * 2]).expand(3, 6)
-    return close(module(longer, None, padding)[:, :4], module(x))
+    return is_close(module(longer, None, padding)[:, :4], module(x))
 
 
-BLOCK = mended(
+BLOCK = HiddenTests(
     (
         Property(
             "a tensor as large as the input",
@@ -351,10 +351,10 @@ BLOCK = mended(
     ),
     _Block,
     (
-        Wrong("a tensor as large as the input", _WithTuple),
-        Wrong("no leak between sentences", _SequenceFirst),
-        Wrong("the causal mask is heeded", _NoMasks),
-        Wrong("padding changes nothing", _NoPadding),
+        WrongAnswer("a tensor as large as the input", _WithTuple),
+        WrongAnswer("no leak between sentences", _SequenceFirst),
+        WrongAnswer("the causal mask is heeded", _NoMasks),
+        WrongAnswer("padding changes nothing", _NoPadding),
     ),
     "Three faults, and only the first one raised an error. The others would have trained.",
 )
@@ -372,7 +372,7 @@ class _Stack(nn.Module):
     def build(self, make_layer: Callable[[], nn.Module], n_layers: int) -> Any:
         return nn.ModuleList([make_layer() for _ in range(n_layers)])
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Any:
         for layer in self.layers:
             x = layer(x)
         return x
@@ -407,11 +407,11 @@ class _OnlyTheLast(_Stack):
 
 
 def _stack(stack: Callable[..., nn.Module]) -> nn.Module:
-    return made(stack, lambda: nn.Linear(8, 8), 6)
+    return build_module(stack, lambda: nn.Linear(8, 8), 6)
 
 
 def _returns(stack: Callable[..., nn.Module]) -> bool:
-    return isinstance(_stack(stack)(vectors(2, 4, 8)), Tensor)
+    return isinstance(_stack(stack)(random_vectors(2, 4, 8)), Tensor)
 
 
 def _linears(stack: Callable[..., nn.Module]) -> list[nn.Module]:
@@ -427,18 +427,18 @@ def _six_of_them(stack: Callable[..., nn.Module]) -> bool:
 
 
 def _all_different(stack: Callable[..., nn.Module]) -> bool:
-    return not who_learns(_stack(stack), vectors(2, 4, 8)).twins
+    return not who_learns(_stack(stack), random_vectors(2, 4, 8)).twins
 
 
 def _one_after_another(stack: Callable[..., nn.Module]) -> bool:
-    x = vectors(2, 4, 8)
+    x = random_vectors(2, 4, 8)
     found = _stack(stack)(x)
     for layer in _linears(stack):
         x = layer(x)
-    return close(found, x)
+    return is_close(found, x)
 
 
-LAYERS = mended(
+LAYERS = HiddenTests(
     (
         Property(
             "something comes back",
@@ -473,11 +473,11 @@ LAYERS = mended(
     ),
     _Stack,
     (
-        Wrong("something comes back", _OneLayerAndNothing),
-        Wrong("six layers are six", _OneLayer),
-        Wrong("layers start different", _Copies),
-        Wrong("torch knows the layers", _PlainList),
-        Wrong("one after another", _OnlyTheLast),
+        WrongAnswer("something comes back", _OneLayerAndNothing),
+        WrongAnswer("six layers are six", _OneLayer),
+        WrongAnswer("layers start different", _Copies),
+        WrongAnswer("torch knows the layers", _PlainList),
+        WrongAnswer("one after another", _OnlyTheLast),
     ),
     "A stack is only as deep as its layers are different.",
 )

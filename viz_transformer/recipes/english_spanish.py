@@ -1,13 +1,13 @@
-"""How the bundled English→Spanish translator is made, and how good it is."""
+"""Training and evaluation of the bundled English→Spanish translator."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from safetensors.torch import save
 
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint, check_writable
 from viz_transformer.config import ModelConfig, TrainConfig
@@ -16,8 +16,9 @@ from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.links import GoldLinks
 from viz_transformer.model.threads import threads
-from viz_transformer.recipes.alignment_eval import Alignment, judge_alignment
-from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, moments_for, recorded
+from viz_transformer.recipes.alignment_eval import AlignmentScore, evaluate_alignment
+from viz_transformer.recipes.provenance import MADE_BY, provenance, sha256
+from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, moments_for, record_training
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
 
@@ -33,13 +34,13 @@ MODEL = ModelConfig(
     dropout=0.0,
     norm="post",
 )
-#: Not fused: the bundled weights were made before Adam was, and stay the same to the last bit.
+#: Not fused: the bundled weights were made with the unfused Adam, and stay the same to the last bit.
 TRAINING = TrainConfig(
     n_steps=5000, batch_size=128, learning_rate=3e-3, warmup_steps=200, fused=False, seed=0
 )
-#: What is watched while it is trained: an adjective that changes places with its noun, agreement
-#: over a distance, and *it*, whose adjective takes the gender of what it stands for. All four are
-#: held out: each joins words that training never joins.
+#: Recorded while it is trained: an adjective that changes places with its noun, agreement over a
+#: distance, and *it*, whose adjective takes the gender of what it stands for. All four are held
+#: out: each combines words that training never combines.
 WATCHED = (
     TextPair("the black cat sleeps", "el gato negro duerme"),
     TextPair(
@@ -100,8 +101,6 @@ def train_english_spanish(
     Raises:
         FileError: if the folder cannot be written.
     """
-    import torch
-
     check_writable(folder)
     corpus = english_spanish()
     vocabulary = vocabulary_of(corpus.train)
@@ -111,30 +110,21 @@ def train_english_spanish(
         model, vocabulary, WATCHED, f"seed {training.seed}", moments_for(training.n_steps, 20)
     )
     with threads(n_threads):
-        records = recorded(fit(model, stream, training), recorder)
+        records = record_training(fit(model, stream, training), recorder)
         for record in records if progress is None else progress(records, training.n_steps):
             last = record
     checkpoint = Checkpoint(model.eval(), vocabulary)
-    made_by = {
+    settings = {
         "command": f"viz-transformer train en-es --out {Path(folder).name} "
         f"--steps {training.n_steps} --seed {training.seed}",
         "training": asdict(training),
         "n_threads": n_threads,
         "n_train": len(corpus.train),
-        "torch": torch.__version__,
-        "last_loss": last.loss,
-        "sha256": {WEIGHTS: _sha256_of_weights(checkpoint)},
     }
-    notes = {"made_by.json": json.dumps(made_by, indent=2) + "\n"}
-    saved = checkpoint.save(folder, notes)
+    results = {"last_loss": last.loss, "sha256": {WEIGHTS: sha256(save(model.state_dict()))}}
+    saved = checkpoint.save(folder, {MADE_BY: provenance(settings, results)})
     recorder.trace().save(saved / TRAINING_TRACE)
     return saved
-
-
-def _sha256_of_weights(checkpoint: Checkpoint) -> str:
-    from safetensors.torch import save
-
-    return hashlib.sha256(save(checkpoint.model.state_dict())).hexdigest()
 
 
 def evaluate_english_spanish(translator: Translator, beam_width: int = 4) -> list[Score]:
@@ -146,11 +136,11 @@ def evaluate_english_spanish(translator: Translator, beam_width: int = 4) -> lis
     ]
 
 
-def align_english_spanish(translator: Translator, n: int = 500) -> Alignment:
-    """Hold every cross-attention head to the word links of the first `n` held-out sentences."""
+def align_english_spanish(translator: Translator, n: int = 500) -> AlignmentScore:
+    """Compare every cross-attention head with the word links of the first `n` held-out sentences."""
     pairs = english_spanish(n_train=0).held_out[:n]
     texts = [TextPair(" ".join(pair.source), " ".join(pair.target)) for pair in pairs]
-    return judge_alignment(translator, texts, [GoldLinks(frozenset(p.links)) for p in pairs])
+    return evaluate_alignment(translator, texts, [GoldLinks(frozenset(p.links)) for p in pairs])
 
 
 def exact_match(

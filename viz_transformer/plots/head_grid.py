@@ -1,8 +1,8 @@
-"""All the heads of a kind at a glance: one image, a small heatmap for each head."""
+"""Small heatmaps of all the heads of a kind, in one image."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from viz_transformer.analysis.combine import strongest
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
+from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.heads import weights_of
-from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.labels import label, label_style
 from viz_transformer.trace import KINDS, ForwardTrace
 
 if TYPE_CHECKING:
@@ -39,17 +40,13 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
     Raises:
         UserError: if the trace has no such attention.
     """
-    import matplotlib.pyplot as plt
-
     weights = weights_of(trace, kind)
     n_layers, n_heads, n_queries, n_keys = weights.shape
     named = max(n_queries, n_keys) <= _MOST_NAMES and n_heads <= 8
     if ax is None:
         side = 1.7 if named else max(0.55, min(1.4, 14 / n_heads))  # inches
         size = (2.2 + side * n_heads, 1.6 + side * n_layers * n_queries / n_keys)
-        figure, ax = plt.subplots(figsize=size, layout="constrained")
-        # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
-        plt.close(figure)
+        figure, ax = new_axes(*size, close=True)
         set_alt_text(
             figure,
             f"{KINDS[kind].title}: {n_layers} layers of {n_heads} heads, each a small heatmap of "
@@ -61,12 +58,11 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
     ax.spines[:].set_visible(False)
     height, width = small.shape[2:]
     if named:
-        font = {"fontproperties": label_font(7), "parse_math": False}
         names = [label(token) for token in trace.key_tokens(kind)]
-        turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-        ax.set_xticks(_every(cols, width), names * n_heads, **font, **turn)
+        turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        ax.set_xticks(_every(cols, width), names * n_heads, **label_style(7), **turn)
         names = [label(token) for token in trace.query_tokens(kind)]
-        ax.set_yticks(_every(rows, height), names * n_layers, **font)
+        ax.set_yticks(_every(rows, height), names * n_layers, **label_style(7))
     else:
         ax.set(xticks=[], yticks=[])
     top, right = ax.secondary_xaxis("top"), ax.secondary_yaxis("right")
@@ -80,7 +76,7 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
     bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.02, ticks=[0, 0.5, 1], format="%g")
     bar.outline.set_visible(False)
     bar.set_label("weight")
-    return ax.figure
+    return cast("Figure", ax.figure)
 
 
 def _mosaic(

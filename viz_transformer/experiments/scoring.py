@@ -1,21 +1,21 @@
-"""The same queries and keys, scored in three ways."""
+"""The same queries and keys under the three scoring functions."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 
-from viz_transformer.errors import UserError
+from viz_transformer.experiments.checks import check_counts
 from viz_transformer.model.scoring import AdditiveScore, dot, scaled_dot
 
 
 def compare_scorings(d_k: int, *, n_words: int = 8, seed: int = 0) -> dict[str, np.ndarray]:
-    """Score random queries with random keys by each of the three ways that `scoring` knows.
+    """Score random queries with random keys by each of the three functions of `model.scoring`.
 
     Args:
         d_k: width of the queries and keys, whose numbers are drawn from N(0, 1).
         n_words: how many queries there are, and how many keys.
-        seed: fixes the draw, that of the additive network too.
+        seed: fixes the draw, including the additive network's weights.
 
     Returns:
         float32 ``[query, key]`` under the names ``"dot"``, ``"scaled dot"`` and ``"additive"``.
@@ -23,9 +23,7 @@ def compare_scorings(d_k: int, *, n_words: int = 8, seed: int = 0) -> dict[str, 
     Raises:
         UserError: if a size is not a whole number of at least 1.
     """
-    for name, size in (("d_k", d_k), ("n_words", n_words)):
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise UserError(f"{name}={size!r} must be a whole number of at least 1")
+    check_counts(d_k=d_k, n_words=n_words)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
         query, key = torch.randn(2, 1, 1, n_words, d_k)  # each [batch, head, word, d_k]

@@ -1,4 +1,4 @@
-"""What an exercise answers: whether an answer is right, and why."""
+"""Feedback on an answer: whether it is right, and why."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Check:
-    """The answer to an answer.
+    """Feedback on an answer.
 
     Attributes:
         passed: whether it is right.
-        message: what it shows, or what to look at.
-        answered: whether there was an answer at all.
+        message: what the answer shows, or what to look at.
+        answered: whether an answer was given at all.
     """
 
     passed: bool
@@ -26,7 +26,7 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """The answer in two words."""
+        """The result in two or three words."""
         if not self.answered:
             return "Not answered yet."
         return "Right." if self.passed else "Not yet."
@@ -49,5 +49,5 @@ class Check:
 
 
 def unanswered(what: str) -> Check:
-    """Return the answer to no answer; `what` says what to put in its place."""
+    """Return feedback where no answer was given; `what` says what to do."""
     return Check(False, what, answered=False)

@@ -1,4 +1,4 @@
-"""A split into heads on paper: which numbers of which words each head gets."""
+"""The split of vectors into heads: which numbers of which words each head gets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_on
-from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.labels import label, label_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
     whole = figure.add_subplot(grid[0, :])
     _draw(whole, x, d_model, names)
     whole.set_title(f"x [{n_words}, {d_model}]: a row for each word", loc="left", size=10)
-    whole.set_yticks(range(n_words), names, fontproperties=label_font(10), parse_math=False)
+    whole.set_yticks(range(n_words), names, **label_style(10))
     for head, numbers in enumerate(heads):
         ax = figure.add_subplot(grid[1, head])
         _draw(ax, numbers, d_model, names)
@@ -90,15 +90,9 @@ def _draw(ax: Axes, numbers: np.ndarray, d_model: int, names: Sequence[str]) -> 
         for (row, col), number in np.ndenumerate(numbers):
             owner, place = divmod(int(number), d_model)
             colour = [0.75 * each + 0.25 for each in colours(owner % 20)[:3]]  # as drawn on white
+            style = label_style(10 if d_model <= _MOST_LARGE else 7.5)
             ax.text(
-                col,
-                row,
-                f"{names[owner]} {place}",
-                ha="center",
-                va="center",
-                color=ink_on(colour),
-                fontproperties=label_font(10 if d_model <= _MOST_LARGE else 7.5),
-                parse_math=False,
+                col, row, f"{names[owner]} {place}", ha="center", va="center", color=ink_on(colour), **style
             )
     ax.set_xticks([])
     ax.tick_params(length=0)

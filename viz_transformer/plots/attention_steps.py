@@ -1,4 +1,4 @@
-"""The steps of one query of one head on one page: the twin of the attention stepper."""
+"""The steps of one query of one head on one page, as in the attention stepper."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import ink_on, signed_colormap, weight_colormap
-from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.colour import ink_in, signed_colormap, weight_colormap
+from viz_transformer.plots.labels import label, label_style
 from viz_transformer.trace import AttentionSteps, WorkedHead, work_through
 
 if TYPE_CHECKING:
@@ -77,12 +77,7 @@ def plot_attention_steps(
     }
     for ax, (name, matrix) in zip(axes[:, 0], shown.items(), strict=True):
         _draw(ax, name, matrix)
-        ax.set_title(
-            _TITLES[name].format(**words),
-            loc="left",
-            fontproperties=label_font(10),
-            parse_math=False,
-        )
+        ax.set_title(_TITLES[name].format(**words), loc="left", **label_style(10))
         _name_words(ax, name, matrix, steps.key_tokens)
     figure.suptitle(
         f"{steps.kind.capitalize()} attention · layer {steps.layer} · head {head}",
@@ -136,22 +131,20 @@ def _draw(ax: Axes, name: str, matrix: NDArray[np.float64]) -> None:
     ax.set(xticks=[], yticks=[])
     if matrix.shape[1] > _MOST_NUMBERS or len(matrix) > 12:
         return
-    for row, col in np.ndindex(matrix.shape):
-        value = matrix[row, col]
+    for (row, col), number in np.ndenumerate(matrix):
+        value = float(number)
         text, colour = "−∞", "#000"
         if np.isfinite(value):
-            text, colour = f"{round(value, 2) + 0.0:.2f}", ink_on(image.cmap(image.norm(value))[:3])
+            text, colour = f"{round(value, 2) + 0.0:.2f}", ink_in(image, value)
         text = text.replace("-", "−")
         ax.text(col, row, text, ha="center", va="center", color=colour, size=8)
 
 
 def _name_words(ax: Axes, name: str, matrix: NDArray[np.float64], tokens: tuple[str, ...]) -> None:
-    # parse_math=False: a token with two dollar signs is no formula.
-    text = {"fontproperties": label_font(8), "parse_math": False}
     if len(tokens) > _MOST_NAMES:
         return
     if name in _PER_KEY:
         room = max(4, 90 // len(tokens))  # letters a column has
-        ax.set_xticks(range(len(tokens)), [label(token)[:room] for token in tokens], **text)
+        ax.set_xticks(range(len(tokens)), [label(token)[:room] for token in tokens], **label_style(8))
     elif name in ("k", "v"):
-        ax.set_yticks(range(len(tokens)), [label(token) for token in tokens], **text)
+        ax.set_yticks(range(len(tokens)), [label(token) for token in tokens], **label_style(8))

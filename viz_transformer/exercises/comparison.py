@@ -1,29 +1,20 @@
-"""A learner's answer, whatever they gave: read as numbers, called as a function, never trusted."""
+"""Comparison of a learner's answer with the right one, and how they differ in words."""
 
 from __future__ import annotations
 
-import copy
-import ctypes
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: How long a learner's function may take, all its calls together.
-LIMIT_S = 10.0
-#: So many numbers are shown one by one in a message; of more, the shape.
+#: Arrays of up to this size are shown in a message number by number; larger ones by their shape.
 _FEW = 12
 
 
 class UnusableError(Exception):
     """An answer that cannot be compared with anything; the message says why."""
-
-
-class _OutOfTime(BaseException):
-    """Ends a learner's function; no `except Exception` of theirs catches it."""
 
 
 def as_array(answer: Any) -> NDArray[Any]:
@@ -36,22 +27,22 @@ def as_array(answer: Any) -> NDArray[Any]:
         answer = answer.detach().cpu()
         answer = (answer.float() if answer.is_floating_point() else answer).numpy()
     if not isinstance(answer, np.ndarray | np.generic | Number | list | tuple):
-        raise UnusableError(f"Give numbers, a list, an array or a tensor; this is {named(answer)}.")
+        raise UnusableError(f"Give numbers, a list, an array or a tensor; this is {describe_type(answer)}.")
     try:
         array = np.asarray(answer)
     except (ValueError, TypeError, RuntimeError) as error:
         raise UnusableError(
-            f"This cannot be read as a table of numbers ({one_line(error)}); are all its rows equally long?"
+            f"This cannot be read as a table of numbers ({first_line(error)}); are all its rows equally long?"
         ) from error
     if array.dtype.kind in "US":
         raise UnusableError("This is text; write numbers without quotation marks.")
     if array.dtype.kind not in "biuf":
-        raise UnusableError(f"Give numbers only; this holds {named(first_odd(array))}.")
+        raise UnusableError(f"Give numbers only; this holds {describe_type(first_non_number(array))}.")
     return array
 
 
-def first_odd(array: NDArray[Any]) -> Any:
-    """Return the first thing in an array of objects that is no number."""
+def first_non_number(array: NDArray[Any]) -> Any:
+    """Return the first element of an object array that is not a number."""
     return next((one for one in array.ravel() if not isinstance(one, Number)), array)
 
 
@@ -69,41 +60,10 @@ def as_number(answer: Any) -> float:
     return float(array.ravel()[0])
 
 
-def outcome(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[Any]:
-    """Call a function with each of the draws, copied, and return what came out.
+def all_close(found: Any, wanted: Any, tolerance: float) -> bool:
+    """Whether two values agree: numbers within the tolerance, everything else exactly.
 
-    What a call raises stands in the place of its value. After `LIMIT_S` the function is ended, and
-    the last value is a `TimeoutError`.
-    """
-    found: list[Any] = []
-
-    def call() -> None:
-        try:
-            for arguments in draws:
-                try:
-                    found.append(answer(*copy.deepcopy(arguments)))
-                except Exception as error:
-                    found.append(error)
-        except _OutOfTime:
-            pass
-
-    worker = threading.Thread(target=call, daemon=True)
-    worker.start()
-    worker.join(LIMIT_S)
-    if worker.is_alive():
-        # Raised between two of its instructions: Python has no kinder way to end a thread.
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(worker.ident or 0), ctypes.py_object(_OutOfTime)
-        )
-        worker.join(1)
-        found.append(TimeoutError())
-    return found
-
-
-def same(found: Any, wanted: Any, tolerance: float) -> bool:
-    """Whether two values agree: numbers to the tolerance, everything else exactly.
-
-    Errors agree if they are of one kind.
+    Exceptions agree if they have the same type.
     """
     if isinstance(found, BaseException) or isinstance(wanted, BaseException):
         return type(found) is type(wanted)
@@ -111,7 +71,7 @@ def same(found: Any, wanted: Any, tolerance: float) -> bool:
         return (
             isinstance(found, Mapping)
             and found.keys() == wanted.keys()
-            and all(same(found[key], wanted[key], tolerance) for key in wanted)
+            and all(all_close(found[key], wanted[key], tolerance) for key in wanted)
         )
     if isinstance(wanted, str) or wanted is None:
         return isinstance(found, type(wanted)) and found == wanted
@@ -119,7 +79,7 @@ def same(found: Any, wanted: Any, tolerance: float) -> bool:
         return (
             isinstance(found, list | tuple)
             and len(found) == len(wanted)
-            and all(same(*both, tolerance) for both in zip(found, wanted, strict=True))
+            and all(all_close(*both, tolerance) for both in zip(found, wanted, strict=True))
         )
     try:
         one, other = as_array(found), as_array(wanted)
@@ -130,31 +90,31 @@ def same(found: Any, wanted: Any, tolerance: float) -> bool:
     return bool(np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True))
 
 
-def difference(called: str, found: Any, wanted: Any, tolerance: float) -> str:
+def describe_difference(called: str, found: Any, wanted: Any, tolerance: float) -> str:
     """Say in a sentence how a value differs from the one that is asked for.
 
     Args:
         called: the call that gave the value, or a part of it: the sentence's subject.
-        found: what came out; not `same` as `wanted`.
+        found: the value, which is not `all_close` to the one asked for.
         wanted: what is asked for.
-        tolerance: relative and absolute, as `same` takes it.
+        tolerance: relative and absolute, as `all_close` takes it.
     """
     if isinstance(found, Exception):
-        return f"{called} raised {type(found).__name__}: {one_line(found)}"
+        return f"{called} raised {type(found).__name__}: {first_line(found)}"
     if found is None and wanted is not None:
         return f"{called} returned None: does it end with return?"
     if isinstance(wanted, str):
-        given = repr(found) if isinstance(found, str) else named(found)
+        given = repr(found) if isinstance(found, str) else describe_type(found)
         return f"{called} is {given:.80}, and {wanted!r:.80} is asked for."
     if isinstance(wanted, list | tuple) and not is_table(wanted):
         if not isinstance(found, list | tuple) or len(found) != len(wanted):
             many = isinstance(found, list | tuple)
-            given = f"a {type(found).__name__} of {len(found)}" if many else named(found)
+            given = f"a {type(found).__name__} of {len(found)}" if many else describe_type(found)
             asked = f"a {type(wanted).__name__} of {len(wanted)}"
             return f"{called} is {given}, and {asked} is asked for."
         pairs = enumerate(zip(found, wanted, strict=True))
-        at, (one, other) = next(each for each in pairs if not same(*each[1], tolerance))
-        return difference(f"{called}[{at}]", one, other, tolerance)
+        at, (one, other) = next(each for each in pairs if not all_close(*each[1], tolerance))
+        return describe_difference(f"{called}[{at}]", one, other, tolerance)
     try:
         one, other = as_array(found), as_array(wanted)
     except UnusableError as error:
@@ -165,8 +125,8 @@ def difference(called: str, found: Any, wanted: Any, tolerance: float) -> str:
         kinds = ("True and False", "numbers")
         right, given = kinds if other.dtype.kind == "b" else reversed(kinds)
         return f"{called} has the right shape, but holds {given}; {right} are asked for."
-    if one.size <= _FEW and shown(one) != shown(other):
-        return f"{called} is {shown(one)}, and {shown(other)} is asked for."
+    if one.size <= _FEW and format_value(one) != format_value(other):
+        return f"{called} is {format_value(one)}, and {format_value(other)} is asked for."
     return f"{called} {_first_difference(one, other, tolerance)}"
 
 
@@ -175,7 +135,7 @@ def _first_difference(found: NDArray[Any], wanted: NDArray[Any], tolerance: floa
     close = np.isclose(found, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
     places = np.argwhere(~close)
     at = tuple(map(int, places[0]))
-    given, right = shown(found[at]), shown(wanted[at])
+    given, right = format_value(found[at]), format_value(wanted[at])
     if given == right:  # too close for the digits that are usually shown
         given, right = f"{found[at]:.8g}", f"{wanted[at]:.8g}"
     if not at:
@@ -195,7 +155,7 @@ def is_table(values: Any) -> bool:
         return False
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value in few characters, for a message."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
@@ -215,8 +175,8 @@ def _rounded(value: Any) -> Any:
     return value
 
 
-def named(value: Any) -> str:
-    """Return what kind of thing a value is, in words."""
+def describe_type(value: Any) -> str:
+    """Return the type of a value in words, for a message."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     kind = type(value).__name__
@@ -226,7 +186,7 @@ def named(value: Any) -> str:
     return known.get(kind, f"of the type {kind}")
 
 
-def one_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """Return an error's message in one short line."""
     lines = str(error).strip().splitlines()
     return f"{lines[0]:.120}" if lines else type(error).__name__

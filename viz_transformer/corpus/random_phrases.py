@@ -1,4 +1,4 @@
-"""Drawing words and phrases for the sentence patterns, each from a `random.Random`."""
+"""Random words and phrases for the sentence patterns, drawn with a `random.Random`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a change reaches: one word's vector changed, and each word's output after each part."""
+"""Perturbation of one word's vector: how far each word's output moves, part by part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_on, weight_colormap
-from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.labels import label, label_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,28 +55,17 @@ def plot_spread(
         )
     moved = np.stack(table, axis=1)  # [word, part]
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        size = (2.2 + 1.45 * len(table), 1.1 + 0.48 * len(words))
-        figure, ax = plt.subplots(figsize=size, layout="constrained")
-        plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
+        figure, ax = new_axes(2.2 + 1.45 * len(table), 1.1 + 0.48 * len(words), close=True)
         set_alt_text(figure, describe_spread(words, changed, spread))
     colours = weight_colormap()
     ax.imshow(moved, cmap=colours, vmin=0, vmax=_MOST, aspect="auto")
-    for row, column in np.ndindex(moved.shape):
-        share = moved[row, column]
-        ax.text(
-            column,
-            row,
-            f"{share:.2f}" if share >= UNMOVED else "0",
-            ha="center",
-            va="center",
-            size=11,
-            color=ink_on(colours(min(share / _MOST, 1.0))[:3]),
-        )
+    for (row, column), share in np.ndenumerate(moved):
+        text = f"{share:.2f}" if share >= UNMOVED else "0"
+        ink = ink_on(colours(float(min(share / _MOST, 1.0)))[:3])
+        ax.text(column, row, text, ha="center", va="center", size=11, color=ink)
     ax.set_xticks(range(len(table)), list(spread), size=10)
     names = [label(word) + (" ✎" if place == changed else "") for place, word in enumerate(words)]
-    ax.set_yticks(range(len(words)), names, fontproperties=label_font(11), parse_math=False)
+    ax.set_yticks(range(len(words)), names, **label_style(11))
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

@@ -1,4 +1,4 @@
-"""What models are made of: a bar for each, as long as it has learned numbers, part by part."""
+"""Bars of parameter counts: a bar for each model, part by part."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.figures import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,10 +46,7 @@ def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -
                 "what parameter_bill returned"
             )
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        height = 1.5 + 0.5 * len(bills)
-        figure, ax = plt.subplots(figsize=(8.4, height), layout="constrained")
+        figure, ax = new_axes(8.4, 1.5 + 0.5 * len(bills))
         set_alt_text(figure, describe_sizes(bills))
     totals = [sum(bill.values()) / _MILLION for bill in bills.values()]
     longest = max(*totals, 1e-9)
@@ -56,15 +54,9 @@ def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -
     for sort, colour, hatch, parts in _SORTS:
         widths = [sum(bill.get(part, 0) for part in parts) / _MILLION for bill in bills.values()]
         ax.barh(
-            range(len(bills)),
-            widths,
-            left=starts,
-            color=colour,
-            hatch=hatch,
-            edgecolor="white",
-            height=0.62,
-            label=sort,
-        )
+            range(len(bills)), widths, 0.62, starts,
+            color=colour, hatch=hatch, edgecolor="white", label=sort,
+        )  # fmt: skip
         for row, (start, width) in enumerate(zip(starts, widths, strict=True)):
             if width > _LEAST_SHARE * longest:
                 text = ax.text(start + width / 2, row, f"{width:.1f}", ha="center", va="center")

@@ -12,9 +12,18 @@ import pytest
 import torch
 
 from viz_transformer.errors import UserError
-from viz_transformer.exercises import answers, check, course, exercise, hint, progress
-from viz_transformer.exercises.kinds import Array, Choice, Exercise, Function, Mistake, Number, Own
-from viz_transformer.exercises.verdict import Check
+from viz_transformer.exercises import check, course, exercise, hint, progress, sandbox
+from viz_transformer.exercises.answer_types import (
+    Array,
+    Choice,
+    CustomCheck,
+    Exercise,
+    Function,
+    Mistake,
+    Number,
+)
+from viz_transformer.exercises.comparison import all_close
+from viz_transformer.exercises.feedback import Check
 
 NUMBER = Number(2.0, (Mistake(4.0, "That is its square."),), right="So it is.")
 ARRAY = Array(lambda: np.array([[1.0, 2], [3, 4]]), (Mistake([[1, 3], [2, 4]], "It is transposed."),))
@@ -196,7 +205,7 @@ def test_a_function_that_changes_its_argument_changes_a_copy() -> None:
 
 
 def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "LIMIT_S", 0.2)
+    monkeypatch.setattr(sandbox, "LIMIT_S", 0.2)
     turns = []
 
     def endless(row: np.ndarray) -> None:
@@ -227,7 +236,7 @@ def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_values_agree_by_what_they_hold(one: Any, other: Any, agree: bool) -> None:
-    assert answers.same(one, other, 1e-6) == agree
+    assert all_close(one, other, 1e-6) == agree
 
 
 @pytest.fixture
@@ -235,7 +244,7 @@ def small_course(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.chdir(tmp_path)
     small = (
         Exercise("7.1", "A number", NUMBER, ("the first", "the second")),
-        Exercise("7.2", "Its own", Own(lambda given: Check(given == 3, "Three?"), 3)),
+        Exercise("7.2", "Its own", CustomCheck(lambda given: Check(given == 3, "Three?"), 3)),
     )
     monkeypatch.setattr(course, "LESSONS", ("7",))
     monkeypatch.setattr(course, "exercises_of", lambda lesson: small)
