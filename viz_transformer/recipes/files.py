@@ -30,8 +30,8 @@ from viz_transformer.training import (
     make_model,
     save_state,
 )
+from viz_transformer.training.distributed import all_reduce_sum, rank, shard
 from viz_transformer.training.interruption import interruption
-from viz_transformer.training.parallel import own_share, process_number, sum_of
 from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, tokenize
 
 #: Where a training that was stopped goes on from, and the pairs that it has never seen.
@@ -177,7 +177,7 @@ def train_files(
     moments = sorted({*range(0, training.n_steps, look_every), training.n_steps})
     recorder = Recorder(run.model, vocabulary, watched, folder.name, moments)
     checkpoint = Checkpoint(run.model, vocabulary)
-    is_first = process_number() == 0  # of processes that train together, one writes
+    is_first = rank() == 0  # of processes that train together, one writes
     looks: list[Look] = []
     if resume:
         load_state(run, folder / STATE, facts, average)
@@ -218,7 +218,7 @@ def train_files(
         piece_dropout=training.piece_dropout,
         start=run.step * training.accumulate,
     )
-    records = run.fit(map(own_share, stream))
+    records = run.fit(map(shard, stream))
     shown = records if progress is None else progress(records, run.step, training.n_steps)
     try:
         with interruption() as ctrl_c:
@@ -228,7 +228,7 @@ def train_files(
                 wish = "by hand" if ctrl_c.is_set() else ""
                 if minutes is not None and time.monotonic() - start >= 60 * minutes:
                     wish = f"after {minutes:g} minutes"
-                if sum_of(float(bool(wish)), run.device):  # one process's wish is all processes'
+                if all_reduce_sum(float(bool(wish)), run.device):  # one process's wish is all processes'
                     stopped = wish or "by another process"
                 if stopped or record.step % look_every == 0 or record.step == training.n_steps:
                     look(record)
