@@ -177,6 +177,11 @@ class ModelConfig(JsonConfig):
         return self.d_model // self.n_heads
 
     @property
+    def padding_id(self) -> int:
+        """The id that counts as padding: `pad_id`, or -1, which no token has, where it is None."""
+        return -1 if self.pad_id is None else self.pad_id
+
+    @property
     def output_vocab_size(self) -> int:
         """Number of tokens that the model may write: the target's where it has its own."""
         return self.vocab_size if self.target_vocab_size is None else self.target_vocab_size

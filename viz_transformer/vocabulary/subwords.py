@@ -68,7 +68,8 @@ class Subwords(Tokeniser):
         if len(self._ids) < len(self.tokens):
             raise UserError("a merge spells a special token or a byte; leave it out")
         self.languages = languages
-        self._characters, self._merges = tuple(characters), tuple(map(tuple, merges))
+        self._characters = tuple(characters)
+        self._merges = tuple((first, second) for first, second in merges)
         self._cut: Callable[[str], tuple[int, ...]] | None = None
 
     @classmethod

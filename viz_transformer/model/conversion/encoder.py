@@ -1,4 +1,4 @@
-"""The encoder alone: `EncoderOnly` here, `torch.nn.TransformerEncoder` there."""
+"""Conversion between `EncoderOnly` and `torch.nn.TransformerEncoder`."""
 
 from torch import nn
 
@@ -7,7 +7,7 @@ from viz_transformer.model.conversion.facts import check_positional, read_facts
 from viz_transformer.model.conversion.stacks import (
     copy_from_torch,
     copy_to_torch,
-    make_torch_stack,
+    make_torch_encoder,
 )
 from viz_transformer.model.families import EncoderOnly
 
@@ -28,7 +28,7 @@ def to_torch_encoder(model: EncoderOnly) -> nn.TransformerEncoder:
     Raises:
         UserError: if the model does not score by the scaled dot product, or has rotary positions.
     """
-    module = make_torch_stack(model.encoder, model.config)
+    module = make_torch_encoder(model.encoder, model.config)
     copy_to_torch(model.encoder, module)
     return module.train(model.training)
 

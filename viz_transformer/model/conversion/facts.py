@@ -1,4 +1,4 @@
-"""What a torch module is, read from it; or what about it has no match here, in one clear line."""
+"""Sizes and choices read from torch's stacks, and checks that ours can follow them."""
 
 from functools import partial
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from viz_transformer.config import Activation, Norm, Positional
 from viz_transformer.errors import UserError
 from viz_transformer.model.conversion.stacks import TorchStack
 
-_LAYERS = {
+_LAYERS: dict[type[TorchStack], type[nn.Module]] = {
     nn.TransformerEncoder: nn.TransformerEncoderLayer,
     nn.TransformerDecoder: nn.TransformerDecoderLayer,
 }
@@ -35,6 +35,7 @@ def read_facts(*stacks: tuple[nn.Module, type[TorchStack]]) -> Facts:
     Raises:
         UserError: if there is something that ours has not; the message names it.
     """
+    known: list[tuple[TorchStack, type[nn.Module]]] = []
     for stack, wanted in stacks:
         if not isinstance(stack, wanted):
             raise UserError(
@@ -42,14 +43,15 @@ def read_facts(*stacks: tuple[nn.Module, type[TorchStack]]) -> Facts:
             )
         if not len(stack.layers):
             raise UserError(f"the {wanted.__name__} has no layers; make it with at least one")
-    found = {_read_layer(layer, _LAYERS[wanted]) for stack, wanted in stacks for layer in stack.layers}
+        known.append((stack, _LAYERS[wanted]))
+    found = {_read_layer(layer, wanted) for stack, wanted in known for layer in stack.layers}
     if len(found) > 1:
         raise UserError(
             f"the layers differ from each other, {_differences(found)}; "
             "only layers of one size and kind can be mapped"
         )
     facts = found.pop()
-    for stack, _ in stacks:
+    for stack, _ in known:
         _check_final_norm(stack, facts)
     return facts
 
@@ -95,7 +97,9 @@ def _check_final_norm(stack: TorchStack, facts: Facts) -> None:
 
 def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> Facts:
     # Nor a subclass of it: what its own `forward` may do, ours would not.
-    if type(layer) is not wanted:
+    if type(layer) is not wanted or not isinstance(
+        layer, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
+    ):
         raise UserError(f"the layer {type(layer).__name__} cannot be mapped; use torch.nn.{wanted.__name__}")
     if layer.linear1.bias is None:
         raise UserError(

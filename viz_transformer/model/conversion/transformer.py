@@ -1,4 +1,4 @@
-"""The whole model: `Transformer` here, `torch.nn.Transformer` there."""
+"""Conversion between `Transformer` and `torch.nn.Transformer`."""
 
 from torch import nn
 
@@ -7,7 +7,8 @@ from viz_transformer.model.conversion.facts import check_positional, read_facts
 from viz_transformer.model.conversion.stacks import (
     copy_from_torch,
     copy_to_torch,
-    make_torch_stack,
+    make_torch_decoder,
+    make_torch_encoder,
 )
 from viz_transformer.model.transformer import Transformer
 
@@ -39,8 +40,8 @@ def to_torch_transformer(model: Transformer) -> nn.Transformer:
         config.d_model,
         config.n_heads,
         batch_first=True,
-        custom_encoder=make_torch_stack(model.encoder, config),
-        custom_decoder=make_torch_stack(model.decoder, config),
+        custom_encoder=make_torch_encoder(model.encoder, config),
+        custom_decoder=make_torch_decoder(model.decoder, config),
     )
     # Only now: nn.Transformer draws the weights anew, also those of the stacks that it is given.
     copy_to_torch(model.encoder, module.encoder)

@@ -1,16 +1,12 @@
-"""What both halves begin with: ids to vectors, a padding mask, a half of the configuration."""
-
-from dataclasses import replace
+"""The embedding of the encoder-only and decoder-only models: ids to vectors."""
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from viz_transformer.config import Family, ModelConfig
-from viz_transformer.errors import UserError
+from viz_transformer.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.interventions import UNCHANGED, Interventions
-from viz_transformer.model.masks import padding_mask
 from viz_transformer.model.positional import embedding_scale, make_positions
 
 
@@ -40,42 +36,15 @@ class Embedding(nn.Module):
     ) -> Float[Tensor, "batch position d_model"]:
         """Return the vectors; where no segments are given, all words are in the first."""
         x = self.words(ids) * self.scale  # [batch, position, d_model]
-        x = x + self.places(ids.shape[1], interventions, start)
+        x = x + self.position_vectors(ids.shape[1], interventions, start)
         if self.segments is not None:
             segment_ids = torch.zeros_like(ids) if segment_ids is None else segment_ids
             x = x + self.segments(segment_ids) * self.scale
         return self.dropout(self.norm(x))
 
-    def places(
+    def position_vectors(
         self, length: int, interventions: Interventions = UNCHANGED, start: int = 0
     ) -> Float[Tensor, "{length} d_model"]:
-        """Return what is added to the words for their positions from `start`, [length, d_model]."""
-        places = self.positions(length, start)  # [length, d_model]
-        return places if interventions.positions else torch.zeros_like(places)
-
-
-def family_padding_mask(
-    ids: Int[Tensor, "batch key"], config: ModelConfig, interventions: Interventions = UNCHANGED
-) -> Bool[Tensor, "batch 1 1 key"]:
-    """Return the padding mask of ids with `config.pad_id`; without one, nothing is padding."""
-    # No word has the id -1.
-    mask = padding_mask(ids, -1 if config.pad_id is None else config.pad_id)
-    return mask if interventions.padding_mask else torch.ones_like(mask)
-
-
-def of_family(family: Family, config: ModelConfig) -> ModelConfig:
-    """Return the config as one of the family: that of a half, from that of the whole.
-
-    Raises:
-        UserError: if the config is of the other half.
-    """
-    if config.family == family:
-        return config
-    if config.family != "encoder-decoder":
-        raise UserError(
-            f"the configuration is of the family {config.family!r} and has no {family}; "
-            f"make it with family={family!r}"
-        )
-    vocab_size = config.vocab_size if family == "encoder" else config.output_vocab_size
-    whole_only = {"target_vocab_size": None, "start_id": None, "output_bias": False}
-    return replace(config, family=family, vocab_size=vocab_size, **whole_only)
+        """Return what is added to the words at the positions from `start` on, [length, d_model]."""
+        vectors = self.positions(length, start)  # [length, d_model]
+        return vectors if interventions.positions else torch.zeros_like(vectors)
