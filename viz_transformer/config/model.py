@@ -1,4 +1,4 @@
-"""The sizes and choices of a model."""
+"""The configuration of a model: its sizes and choices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Scoring = Literal["scaled_dot", "dot", "additive"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 Pooler = Literal["none", "tanh", "relu"]
 
-#: The choices that only some families have: the value that means "no", and those families.
+#: The options that only some families have: the value that means "no", and those families.
 _FOR_FAMILIES: dict[str, tuple[object, tuple[Family, ...]]] = {
     "target_vocab_size": (None, ("encoder-decoder",)),
     "start_id": (None, ("encoder-decoder",)),

@@ -1,4 +1,4 @@
-"""Attention: each query gathers values from the keys that it matches.
+"""Scaled dot-product and multi-head attention.
 
 Letters in the shapes: `query` and `key` count positions, `d_model` is the width of a position's
 vector, `d_head` = d_model / n_heads is the width of one head (d_k and d_v in the paper).
@@ -19,7 +19,7 @@ from viz_transformer.model.masks import check_mask, check_not_inverted
 from viz_transformer.model.positional import RotaryPositions
 from viz_transformer.model.scoring import Score, dot, make_score, scaled_dot
 
-#: `attend` or `attend_fused`: how a layer is told which of the two to use.
+#: The type of `attend` and `attend_fused`, between which a layer's caller chooses.
 Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None, float, Score], tuple[Tensor, Tensor | None]]
 
 
@@ -89,9 +89,9 @@ def attend_fused(
 ) -> tuple[Float[Tensor, "*batch query d_v"], None]:
     """Compute the same output as `attend` in one call to torch, which never shows the weights.
 
-    For training and decoding, where speed matters and nobody looks. Arguments and errors are
-    those of `attend`; in place of the weights it returns None. Torch knows dot products alone:
-    any other score is computed as in `attend`.
+    For training and decoding, where speed matters and the weights are not needed. Arguments and
+    errors are those of `attend`; in place of the weights it returns None. Torch computes dot
+    products only: any other score is computed as in `attend`.
     """
     if score is not scaled_dot and score is not dot:
         return attend(query, key, value, mask, dropout, score)[0], None
@@ -101,7 +101,7 @@ def attend_fused(
 
 
 def check_tensors(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    """Check what attention is given.
+    """Check the tensors that attention computes with.
 
     Raises:
         UserError: if dtypes or devices differ, or the mask is not boolean or does not broadcast.
@@ -117,7 +117,7 @@ def check_tensors(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 
 
 class KeysValues(NamedTuple):
-    """What a sentence offers to the queries that look at it, in every head of one layer."""
+    """The keys and values of a sentence, in every head of one layer."""
 
     keys: Float[Tensor, "batch head key d_head"]
     values: Float[Tensor, "batch head key d_head"]

@@ -1,4 +1,4 @@
-"""What a traced model returns."""
+"""The outputs of traced models, of a whole pass and of a decoding step."""
 
 from dataclasses import dataclass
 

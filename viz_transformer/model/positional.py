@@ -1,8 +1,8 @@
-"""Positional encodings: attention sees a set of words, so order must be added to the vectors.
+"""Positional encodings, without which attention sees a set of words and not their order.
 
 Most variants are a module that is called with a length and a start, and returns the vectors that
 are added to the embeddings at the positions start, …, start + length - 1. Rotary positions add
-nothing: they turn each query and key on its way into self-attention.
+nothing: they rotate each query and key before self-attention.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Stacks of layers: an encoder, and a decoder that looks at what the encoder wrote."""
+"""The encoder and decoder stacks."""
 
 from collections.abc import Sequence
 from typing import cast

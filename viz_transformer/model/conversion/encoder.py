@@ -3,7 +3,7 @@
 from torch import nn
 
 from viz_transformer.config import ModelConfig, Pooler, Positional
-from viz_transformer.model.conversion.facts import check_positional, read_facts
+from viz_transformer.model.conversion.options import check_positional, read_options
 from viz_transformer.model.conversion.stacks import (
     copy_from_torch,
     copy_to_torch,
@@ -56,7 +56,7 @@ def from_torch_encoder(
             their own, or if an argument is out of range or the positions are rotary; the message
             names it.
     """
-    facts = read_facts((module, nn.TransformerEncoder))
+    options = read_options((module, nn.TransformerEncoder))
     check_positional(positional)
     config = ModelConfig(
         family="encoder",
@@ -70,7 +70,7 @@ def from_torch_encoder(
         n_segments=n_segments,
         pooler=pooler,
         n_classes=n_classes,
-        **facts._asdict(),
+        **options._asdict(),
     )
     model = EncoderOnly(config).to(next(module.parameters()))
     copy_from_torch(model.encoder, module)

@@ -3,7 +3,7 @@
 from torch import nn
 
 from viz_transformer.config import ModelConfig, Positional
-from viz_transformer.model.conversion.facts import check_positional, read_facts
+from viz_transformer.model.conversion.options import check_positional, read_options
 from viz_transformer.model.conversion.stacks import (
     copy_from_torch,
     copy_to_torch,
@@ -43,7 +43,7 @@ def to_torch_transformer(model: Transformer) -> nn.Transformer:
         custom_encoder=make_torch_encoder(model.encoder, config),
         custom_decoder=make_torch_decoder(model.decoder, config),
     )
-    # Only now: nn.Transformer draws the weights anew, also those of the stacks that it is given.
+    # Only now: nn.Transformer initialises all weights, also those of the stacks that it is given.
     copy_to_torch(model.encoder, module.encoder)
     copy_to_torch(model.decoder, module.decoder)
     return module.train(model.training)
@@ -68,7 +68,7 @@ def from_torch_transformer(
             rotary; the message names it.
     """
     stacks = (module.encoder, nn.TransformerEncoder), (module.decoder, nn.TransformerDecoder)
-    facts = read_facts(*stacks)
+    options = read_options(*stacks)
     check_positional(positional)
     config = ModelConfig(
         vocab_size=vocab_size,
@@ -78,7 +78,7 @@ def from_torch_transformer(
         positional=positional,
         tie_embeddings=tie_embeddings,
         pad_id=pad_id,
-        **facts._asdict(),
+        **options._asdict(),
     )
     model = Transformer(config).to(next(module.parameters()))
     copy_from_torch(model.encoder, module.encoder)

@@ -16,7 +16,7 @@ _LAYERS: dict[type[TorchStack], type[nn.Module]] = {
 }
 
 
-class Facts(NamedTuple):
+class StackOptions(NamedTuple):
     """What all layers of torch's stacks must agree on to be ours, named as in `ModelConfig`."""
 
     d_model: int
@@ -29,7 +29,7 @@ class Facts(NamedTuple):
     layer_norm_eps: float
 
 
-def read_facts(*stacks: tuple[nn.Module, type[TorchStack]]) -> Facts:
+def read_options(*stacks: tuple[nn.Module, type[TorchStack]]) -> StackOptions:
     """Read the sizes and choices of stacks, each given with the class that it should be.
 
     Raises:
@@ -50,14 +50,14 @@ def read_facts(*stacks: tuple[nn.Module, type[TorchStack]]) -> Facts:
             f"the layers differ from each other, {_differences(found)}; "
             "only layers of one size and kind can be mapped"
         )
-    facts = found.pop()
+    options = found.pop()
     for stack, _ in known:
-        _check_final_norm(stack, facts)
-    return facts
+        _check_final_norm(stack, options)
+    return options
 
 
 def check_positional(positional: Positional) -> None:
-    """Check the positions that a model made from torch's shall have.
+    """Check the positions of a model that is made from torch's.
 
     Raises:
         UserError: if they are rotary: those act within the attention, and torch's has none.
@@ -69,8 +69,10 @@ def check_positional(positional: Positional) -> None:
         )
 
 
-def _differences(found: set[Facts]) -> str:
-    values = {name: sorted({getattr(facts, name) for facts in found}, key=repr) for name in Facts._fields}
+def _differences(found: set[StackOptions]) -> str:
+    values = {
+        name: sorted({getattr(options, name) for options in found}, key=repr) for name in StackOptions._fields
+    }
     return ", ".join(
         " or ".join(f"{name}={value!r}" for value in several)
         for name, several in values.items()
@@ -78,24 +80,24 @@ def _differences(found: set[Facts]) -> str:
     )
 
 
-def _check_final_norm(stack: TorchStack, facts: Facts) -> None:
+def _check_final_norm(stack: TorchStack, options: StackOptions) -> None:
     kind, norm = type(stack).__name__, stack.norm
-    fits = isinstance(norm, nn.LayerNorm) if facts.norm == "pre" else norm is None
+    fits = isinstance(norm, nn.LayerNorm) if options.norm == "pre" else norm is None
     if not fits:
-        mend = f"torch.nn.LayerNorm({facts.d_model})" if facts.norm == "pre" else None
+        mend = f"torch.nn.LayerNorm({options.d_model})" if options.norm == "pre" else None
         raise UserError(
-            f"the {kind} has norm={norm}, norm_first={facts.norm == 'pre'}, but a post-norm "
+            f"the {kind} has norm={norm}, norm_first={options.norm == 'pre'}, but a post-norm "
             "stack ends without a norm of its own, as in the paper, and a pre-norm stack with "
             f"a LayerNorm; make it as {kind}(layer, num_layers, norm={mend})"
         )
-    if norm is not None and norm.eps != facts.layer_norm_eps:
+    if norm is not None and norm.eps != options.layer_norm_eps:
         raise UserError(
-            f"layer_norm_eps={facts.layer_norm_eps} in the layers of the {kind} and {norm.eps} in "
+            f"layer_norm_eps={options.layer_norm_eps} in the layers of the {kind} and {norm.eps} in "
             "its last norm cannot be mapped; give both the same"
         )
 
 
-def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> Facts:
+def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> StackOptions:
     # Nor a subclass of it: what its own `forward` may do, ours would not.
     if type(layer) is not wanted or not isinstance(
         layer, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
@@ -117,7 +119,7 @@ def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> Facts:
             f"a layer has norms with layer_norm_eps={sorted(epsilons)}; "
             "give all its parts torch.nn.LayerNorm with the same"
         )
-    return Facts(
+    return StackOptions(
         d_model=layer.linear1.in_features,
         n_heads=layer.self_attn.num_heads,
         d_ff=layer.linear1.out_features,
