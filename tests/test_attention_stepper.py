@@ -20,7 +20,7 @@ from tools.ensure import find_node
 from viz_transformer.labs import attention_steps
 from viz_transformer.trace import AttentionSteps, work_through
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper, pack
-from viz_transformer.widgets.base.view import SelectionError
+from viz_transformer.widgets.base.traits import SelectionError
 
 ROOT = Path(__file__).parents[1]
 TEXT = "the black cat sleeps"

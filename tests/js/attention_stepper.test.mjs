@@ -100,9 +100,8 @@ const at = (name, row, col) => ({ name, row, col });
 
 test("softmax of the published example, of nothing, and of large scores", () => {
   const { weights } = softmaxRow([-3, 2, -1, 0]);
-  [0.0056533, 0.83902451, 0.04177257, 0.11354962].forEach((weight, i) =>
-    assert.ok(Math.abs(weights[i] - weight) < 1e-8),
-  );
+  for (const [i, weight] of [0.0056533, 0.83902451, 0.04177257, 0.11354962].entries())
+    assert.ok(Math.abs(weights[i] - weight) < 1e-8);
   assert.deepEqual(softmaxRow([-Infinity, -Infinity]).weights, [0, 0]);
   assert.deepEqual(softmaxRow([9999, -Infinity]).weights, [1, 0]);
 });
@@ -189,7 +188,7 @@ test("of a long sum the largest terms are shown, and all on request", () => {
 });
 
 test("every number names the row and the column that it is made of", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
+  const layer = hand();
   const from = (name, row, col) => sourcesOf(layer, at(name, row, col));
   assert.deepEqual(from("q", 0, 1), [at("x", 0, null), at("w_q", null, 1)]);
   assert.deepEqual(from("k", 2, 0), [at("seen", 2, null), at("w_k", null, 0), at("b_k", 0, 0)]);

@@ -10,11 +10,8 @@ import {
   NO_ANSWER,
   openKernel,
 } from "../../viz_transformer/widgets/base/js/kernel.js";
-import {
-  moveInTable,
-  numberColour,
-  shownNumber,
-} from "../../viz_transformer/widgets/base/js/number_table.js";
+import { moveInTable, numberColour } from "../../viz_transformer/widgets/base/js/number_table.js";
+import { formatNumber } from "../../viz_transformer/widgets/base/js/text.js";
 import { SIGNED, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
 
 /** A model whose kernel answers when the test says so. */
@@ -166,10 +163,10 @@ test("an exported page answers what it carries, and says what it cannot", async 
 });
 
 test("numbers are shown as people write them", () => {
-  assert.equal(shownNumber(-0.004, 2), "0.00");
-  assert.equal(shownNumber(-1.5, 1), "−1.5");
-  assert.equal(shownNumber(NaN, 2), "NaN");
-  assert.equal(shownNumber(-Infinity, 2), "−∞");
+  assert.equal(formatNumber(-0.004, 2), "0.00");
+  assert.equal(formatNumber(-1.5, 1), "−1.5");
+  assert.equal(formatNumber(NaN, 2), "NaN");
+  assert.equal(formatNumber(-Infinity, 2), "−∞");
 });
 
 test("a signed number of 0 has the middle colour, a plain one none", () => {

@@ -32,7 +32,7 @@ import {
   reveal,
   zoomAround,
 } from "../../viz_transformer/widgets/base/js/heatmap.js";
-import { nextSize } from "../../viz_transformer/widgets/base/js/options_panel.js";
+import { nextTextSize } from "../../viz_transformer/widgets/base/js/text_size.js";
 import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
 import {
   describe,
@@ -787,7 +787,7 @@ test("the table holds all of a small head, and of a large one what is pinned or 
 
 test("text sizes go up and down and stop at the ends", () => {
   assert.deepEqual(
-    [nextSize(1, 1), nextSize(1, -1), nextSize(2.5, 1), nextSize(0.8, -1)],
+    [nextTextSize(1, 1), nextTextSize(1, -1), nextTextSize(2.5, 1), nextTextSize(0.8, -1)],
     [1.25, 0.8, 2.5, 0.8],
   );
 });

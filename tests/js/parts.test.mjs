@@ -14,9 +14,12 @@ import {
   elide,
   joinPieces,
   runningText,
-  shownWeight,
+  formatNumber,
+  formatSigned,
+  formatWeight,
   visible,
 } from "../../viz_transformer/widgets/base/js/text.js";
+import { differences } from "../../viz_transformer/widgets/base/js/text_difference.js";
 import { paintThumbnail, paintWeights } from "../../viz_transformer/widgets/base/js/pixels.js";
 import { pageModel, revive } from "../../viz_transformer/export/page.js";
 
@@ -173,10 +176,10 @@ test("a thumbnail keeps the strongest byte beneath each pixel, of a change the f
 
 test("a signed number carries its sign, and nothing less than half a hundredth does", () => {
   assert.deepEqual(
-    [0.5, -0.5, 0.001, -0.001].map((value) => shownWeight(value, 1)),
+    [0.5, -0.5, 0.001, -0.001].map((value) => formatWeight(value, 1)),
     ["+0.50", "−0.50", "0.00", "0.00"],
   );
-  assert.equal(shownWeight(0.5, null), "0.50");
+  assert.equal(formatWeight(0.5, null), "0.50");
 });
 
 test("pieces become a word without their tokenizer's marks", () => {
@@ -195,4 +198,34 @@ test("pieces are read as a text, and words stay as they are", () => {
   assert.equal(runningText(["The", "Ġcat", "s", "<0xC3>"]), "The cats<0xC3>");
   assert.equal(runningText(["▁", "z", "oo"]), "zoo");
   assert.equal(runningText([]), "");
+});
+
+test("words without a partner in the other translation differ, and no others", () => {
+  const marks = (a, b) => differences(a.split(" "), b.split(" "));
+  assert.deepEqual(marks("la vaca duerme", "el vaca duerme"), [
+    [true, false, false],
+    [true, false, false],
+  ]);
+  assert.deepEqual(marks("a b c", "a b c"), [
+    [false, false, false],
+    [false, false, false],
+  ]);
+  assert.deepEqual(marks("a b c", "a c"), [
+    [false, true, false],
+    [false, false],
+  ]); // one is left out
+  assert.deepEqual(marks("a c", "a b c"), [
+    [false, false],
+    [false, true, false],
+  ]); // one is put in
+  assert.deepEqual(marks("a b", "b a")[0].filter(Boolean).length, 1); // one of two is out of order
+  assert.deepEqual(differences([], ["x"]), [[], [true]]);
+});
+
+test("a difference shows its sign, and none where the digits show nothing", () => {
+  assert.equal(formatSigned(-1.2345, 3), "−1.234");
+  assert.equal(formatSigned(0.5, 2), "+0.50");
+  assert.equal(formatSigned(-0.0004, 3), "0.000");
+  assert.equal(formatNumber(-0.5, 1), "−0.5");
+  assert.equal(formatNumber(0.264, 3), "0.264");
 });

@@ -1,7 +1,7 @@
 // Where a number comes from: its terms, the rows and columns that they stand in, and the line of code
 // that computes it.
 
-import { shownNumber } from "../base/js/number_table.js";
+import { formatNumber } from "../base/js/text.js";
 import { headBias } from "./attention_math.js";
 
 /** @typedef {import("./attention_math.js").Layer} Layer */
@@ -225,7 +225,7 @@ function sumOf(sizes, whole, write) {
  * @returns {string}
  */
 export function inDigits(value) {
-  return shownNumber(value, 2);
+  return formatNumber(value, 2);
 }
 
 /** A number inside a formula: in brackets if its minus sign would follow another sign. */

@@ -1,9 +1,8 @@
 // The controls of a layer: which attention and head, which sentence, which switches.
 
 import { button, choice, element, slider, toggle } from "../base/js/controls.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { layerName } from "./narration.js";
-
-const KINDS = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
 
 /**
  * The controls; `onChange` hears traits to set, `onRequest` another sentence, kind or layer.
@@ -48,7 +47,7 @@ function layerMenus(parent, { onChange, onRequest }) {
     title.textContent = layerName(layer, head);
     title.classList.toggle("vt-unseen", places.length > 0); // the menus beside it say the same
     attentions.draw(
-      places.map(([kind, index]) => [`${kind} ${index}`, `${KINDS[kind]}, layer ${index}`]),
+      places.map(([kind, index]) => [`${kind} ${index}`, `${ATTENTION_KINDS[kind].name}, layer ${index}`]),
       `${layer.kind} ${layer.layer}`,
     );
     const count = layer.heads > 1 ? layer.heads : 0;

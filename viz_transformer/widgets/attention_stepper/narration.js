@@ -2,6 +2,7 @@
 
 import { inDigits } from "./derivation.js";
 import { argmaxFinite } from "./attention_math.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { quoted } from "../base/js/text.js";
 
 /** @typedef {import("./attention_math.js").Layer} Layer */
@@ -48,14 +49,9 @@ export function titleOf(step) {
  * @returns {string}
  */
 export function layerName({ kind, layer, heads, text }, head) {
-  const name = {
-    encoder: "Encoder self-attention",
-    decoder: "Decoder self-attention",
-    cross: "Cross-attention",
-  }[kind];
   return heads === 1 && text === "thinking machines"
     ? "Self-attention of two words"
-    : `${name} · layer ${layer} · head ${head}`;
+    : `${ATTENTION_KINDS[kind].label} · layer ${layer} · head ${head}`;
 }
 
 function counted(count, one, many = `${one}s`) {

@@ -11,7 +11,8 @@ import traitlets
 from viz_transformer.errors import UserError
 from viz_transformer.trace import AttentionSteps, WorkedHead, code_lines, work_through
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.view import Index, SelectionError, View, sendable
+from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.view import View, sendable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

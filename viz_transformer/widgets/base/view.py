@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import anywidget
-import numpy as np
 import traitlets
 
 from viz_transformer.errors import UserError
@@ -21,18 +20,6 @@ if TYPE_CHECKING:
 
 #: A request and its reply: plain JSON values, and bytes anywhere among the reply's values.
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-class SelectionError(UserError, traitlets.TraitError):
-    """Something chosen that the view does not have."""
-
-
-class Index(traitlets.Int):
-    """A whole number of Python's or of numpy's, as in ``view.head = entropies.argmin()``."""
-
-    def validate(self, obj: Any, value: Any) -> int | None:
-        """Take numpy's whole numbers for Python's."""
-        return super().validate(obj, int(value) if isinstance(value, np.integer) else value)
 
 
 class View(WithStill, anywidget.AnyWidget):

@@ -21,7 +21,7 @@ import { candidateTable, distributionTable } from "./tables.js";
 import { beamTree } from "./tree.js";
 import { choice, element, markedText } from "../base/js/controls.js";
 import { openView } from "../base/js/view.js";
-import { differences } from "../head_lab/head_changes.js";
+import { differences } from "../base/js/text_difference.js";
 import { canonical, NEEDS_KERNEL, NO_ANSWER, openKernel } from "../base/js/kernel.js";
 import { numberTable } from "../base/js/number_table.js";
 import { tokenStrip } from "../base/js/token_strip.js";

@@ -2,7 +2,7 @@
 
 import { element } from "../base/js/controls.js";
 import { digitsOf, rankOf } from "./readout.js";
-import { shownWeight, visible } from "../base/js/text.js";
+import { formatWeight, visible } from "../base/js/text.js";
 
 const MOST_CELLS = 400;
 const MOST_ROWS = 50;
@@ -14,7 +14,7 @@ const MOST_ROWS = 50;
 export function tableOf(shown, title, { query, key }) {
   const { weights, rows, cols, queries, keys, limit, masked } = shown;
   const weight = (row, col) =>
-    masked?.[row * cols + col] ? "masked" : shownWeight(weights[row * cols + col], limit);
+    masked?.[row * cols + col] ? "masked" : formatWeight(weights[row * cols + col], limit);
   const exact = (row, col) =>
     masked?.[row * cols + col] ? "masked" : String(digitsOf(weights[row * cols + col], shown));
   const rank = (row, col) => (masked?.[row * cols + col] ? "–" : String(rankOf(shown, row, col).rank));

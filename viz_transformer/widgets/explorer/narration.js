@@ -1,11 +1,11 @@
 // The explorer in words: its heading, its readout, its table, what screen readers are told.
 
 import { retext } from "../base/js/controls.js";
-import { KIND_NAMES } from "../base/js/head_grid.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { linkedHeading, linkedSentence } from "./linked_columns.js";
 import { digitsOf, placeOf, readout } from "./readout.js";
 import { shownInWords } from "./selection.js";
-import { shownWeight, visible } from "../base/js/text.js";
+import { formatWeight, visible } from "../base/js/text.js";
 import { tableOf } from "./data_table.js";
 
 const ON_ITS_WAY = "This head is on its way; until it is here you see its small picture.";
@@ -17,7 +17,7 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
         const { layer, head, aggregate } = chosenOf(kind);
         return aggregate === "head" ? `${layer}·${head}` : shownInWords(entries.get(kind), chosenOf(kind));
       })
-    : `${KIND_NAMES[chosen.kind]} · ${shownInWords(entry, chosen)}`;
+    : `${ATTENTION_KINDS[chosen.kind].label} · ${shownInWords(entry, chosen)}`;
   return entry.signed ? `Difference · ${words}` : words;
 }
 
@@ -25,9 +25,9 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
 export function headInWords({ labels, entropies, heads, signed, kind }, { layer, head }) {
   const label = labels?.[layer][head];
   const share = entropies?.[layer * heads + head] ?? NaN; // NaN too where no query has a choice
-  const entropy = Number.isNaN(share) ? "" : `entropy ${shownWeight(share, signed ? 1 : null)}`;
+  const entropy = Number.isNaN(share) ? "" : `entropy ${formatWeight(share, signed ? 1 : null)}`;
   const scale = signed ? "more or less than before" : "of the most there can be";
-  const told = [`Head ${layer}·${head} of ${KIND_NAMES[kind].toLowerCase()}`];
+  const told = [`Head ${layer}·${head} of ${ATTENTION_KINDS[kind].label.toLowerCase()}`];
   if (entropy) told.push(`${entropy} ${scale}`);
   if (label) told.push(`${label.name}: ${label.sentence}`);
   else if (labels) told.push("no label, for want of evidence");
@@ -63,7 +63,7 @@ export function openTelling({ store, title, says, spoken, twin, once, redraw }) 
     says.tell(told, { limit: picture.limit, byKey: active.query === null });
     const [first] = told.pairs;
     const text = first
-      ? `${visible(first.from)} to ${visible(first.to)}: ${shownWeight(first.weight, picture.limit)}`
+      ? `${visible(first.from)} to ${visible(first.to)}: ${formatWeight(first.weight, picture.limit)}`
       : told.sentence;
     for (const say of spoken)
       say({ rows: shown.rows, cols: shown.cols, row: pinned.query, col: pinned.key, text });

@@ -1,7 +1,7 @@
 // One weight, row or column in words, with its rank, its row's sum and its place in the trace.
 
 import { element } from "../base/js/controls.js";
-import { quoted, shownWeight, visible } from "../base/js/text.js";
+import { quoted, formatWeight, visible } from "../base/js/text.js";
 
 export const HINT =
   "Point at a cell or a word to see its weight; click to pin it. Arrow keys move, Escape lets go.";
@@ -132,7 +132,7 @@ export function digitsOf(weight, { entry }) {
 }
 
 function sumInWords(shown, query) {
-  const sum = shownWeight(rowSum(shown, query), shown.limit);
+  const sum = formatWeight(rowSum(shown, query), shown.limit);
   const { queryAxis, keyAxis, limit } = shown;
   const hidden = keyAxis.at.includes(-1) ? " without the hidden tokens" : "";
   if (limit !== null) return `Ranked by size of change. The changes in its row sum to ${sum}${hidden}.`;
@@ -158,7 +158,7 @@ export function openReadout(parent) {
   };
   const bold = (weight, limit) => {
     const value = document.createElement("b");
-    value.textContent = shownWeight(weight, limit);
+    value.textContent = formatWeight(weight, limit);
     return value;
   };
 

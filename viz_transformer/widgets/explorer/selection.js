@@ -1,6 +1,7 @@
 // What is chosen of a trace, and how it is said.
 
-const AXES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
+
 const MOST_NAMED = 12; // heads named one by one
 const ONE_HEAD = { selected: [], aggregate: "head" };
 export const NOTHING = { query: null, key: null };
@@ -23,9 +24,10 @@ export function fitSelection(entries, { kind, layer, head, query, key, selected 
 
 /** What stays pinned when the kind changes: an index along an axis that both kinds share. */
 export function carryPins(from, to, { query, key }) {
+  const [old, next] = [ATTENTION_KINDS[from], ATTENTION_KINDS[to]];
   return {
-    query: AXES[from][0] === AXES[to][0] ? query : null,
-    key: AXES[from][1] === AXES[to][1] ? key : null,
+    query: old.query === next.query ? query : null,
+    key: old.key === next.key ? key : null,
   };
 }
 

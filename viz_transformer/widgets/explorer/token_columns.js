@@ -2,7 +2,7 @@
 
 import { fitCanvas, outline, write } from "../base/js/canvas.js";
 import { colourOf, inkOn, weightColour } from "../base/js/colour.js";
-import { elide, shownWeight, visible } from "../base/js/text.js";
+import { elide, formatWeight, visible } from "../base/js/text.js";
 
 const GAPS = { 2: 0.22, 3: 0.32, 4: 0.38 }; // share of the width that is between the columns
 
@@ -122,7 +122,7 @@ export function drawWords(
         marked: found?.[at]?.[index] && (rgb ? colour : theme.accent),
       });
       if (!told) continue;
-      write(context, shownWeight(weight, limit), numberLeft ? x + 7 : x + column - 7, middle(index), {
+      write(context, formatWeight(weight, limit), numberLeft ? x + 7 : x + column - 7, middle(index), {
         font: `12px ${theme.family}`,
         colour,
         align: numberLeft ? "left" : "right",

@@ -8,7 +8,8 @@ import numpy as np
 import traitlets
 
 from viz_transformer.trace import ATTENTION_KINDS
-from viz_transformer.widgets.base.view import Index, SelectionError, View
+from viz_transformer.widgets.base.traits import Index, SelectionError, Share, TextSize, check_index
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer.trace_view import Shown
 
 #: What the large picture shows: one head, several as one, or the roads through all layers.
@@ -17,17 +18,6 @@ AGGREGATES = ("head", "mean", "max", "rollout")
 ORDERS = ("layer", "entropy", "label")
 
 _INDICES = ("layer", "head", "query", "key")
-
-
-class Share(traitlets.Float):
-    """A number from 0 to 1, of Python's or of numpy's."""
-
-    def validate(self, obj: Any, value: Any) -> float:
-        """Take any real number in the range."""
-        value = super().validate(obj, float(value) if isinstance(value, np.number) else value)
-        if not 0 <= value <= 1:
-            raise SelectionError(f"{self.name}={value:g} is no share of attention; give 0 to 1")
-        return value
 
 
 class Selection(View):
@@ -49,7 +39,7 @@ class Selection(View):
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
-    text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
+    text_size = TextSize()
 
     def _fit(self) -> None:
         """Bring what is chosen inside the trace."""
@@ -87,8 +77,8 @@ class Selection(View):
     @traitlets.validate(*_INDICES)
     def _check_index(self, proposal: dict[str, Any]) -> int | None:
         name, value = proposal["trait"].name, proposal["value"]
-        if value is not None:
-            self._check_inside(f"{name}={value}", name, value)
+        owner = f"the {self.kind} attention of this trace has"
+        check_index(name, value, self._sizes()[name], owner=owner)
         return value
 
     @traitlets.validate("selected")
@@ -130,12 +120,6 @@ class Selection(View):
                     f"[{n_layers - 1}, {n_heads - 1}]"
                 )
         return heads
-
-    @traitlets.validate("text_size")
-    def _check_text_size(self, proposal: dict[str, Any]) -> float:
-        if not 0.5 <= proposal["value"] <= 4:
-            raise SelectionError(f"text_size={proposal['value']:g}; give 0.5 to 4, 1 for the usual")
-        return proposal["value"]
 
     @traitlets.validate("aggregate")
     def _check_aggregate(self, proposal: dict[str, Any]) -> str:

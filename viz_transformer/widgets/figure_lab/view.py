@@ -12,7 +12,8 @@ import traitlets
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.static_fallback import picture
-from viz_transformer.widgets.base.view import SelectionError, View
+from viz_transformer.widgets.base.traits import SelectionError
+from viz_transformer.widgets.base.view import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,10 @@
 
 import { button, element, markedText, slider } from "../base/js/controls.js";
 import { openView } from "../base/js/view.js";
-import { KIND_NAMES } from "../base/js/head_grid.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { headGrid } from "./head_switches.js";
 import {
   changesInWords,
-  differences,
   effectInWords,
   factorOf,
   movedInWords,
@@ -20,8 +19,9 @@ import {
 import { wordTable, worthTable } from "./tables.js";
 import { canonical, NEEDS_KERNEL, NO_ANSWER, openKernel } from "../base/js/kernel.js";
 import { numberTable } from "../base/js/number_table.js";
-import { nextSize } from "../base/js/options_panel.js";
+import { addTextSizeButtons } from "../base/js/text_size.js";
 import { visible } from "../base/js/text.js";
+import { differences } from "../base/js/text_difference.js";
 import { decodeWeights } from "../base/js/weights.js";
 
 const TRAITS = ["sentence", "factors", "kind", "layer", "head", "query", "text_size"];
@@ -54,14 +54,7 @@ function render({ model, el }) {
     "data-lm-suppress-shortcuts": "true",
   });
   button(form, "Translate", translate);
-  for (const [text, name, way] of [
-    ["A−", "A− smaller text", -1],
-    ["A+", "A+ larger text", 1],
-  ]) {
-    button(form, text, () =>
-      view.set({ text_size: nextSize(model.get("text_size") ?? 1, way) }),
-    ).setAttribute("aria-label", name);
-  }
+  addTextSizeButtons(form, (trait) => model.get(trait), view.set);
   const problem = element(root, "p", "vt-problem", { role: "alert" });
   const translations = element(root, "div", "vt-translations");
   const lines = ["as trained", "with your changes"].map((name) => {
@@ -303,7 +296,7 @@ function render({ model, el }) {
     const [first, second] = [base, after].map((reply) => headOf(reply, chosen));
     say(
       looksTitle,
-      `Where it looks: ${KIND_NAMES[chosen.kind]} · layer ${chosen.layer} · head ${chosen.head}`,
+      `Where it looks: ${ATTENTION_KINDS[chosen.kind].label} · layer ${chosen.layer} · head ${chosen.head}`,
     );
     const alone = factors.some((place) => sameHead(place, chosen));
     const why = alone ? " The factor changes what this head says, not where it looks." : "";

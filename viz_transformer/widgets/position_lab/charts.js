@@ -1,7 +1,7 @@
 // The pictures of the position lab, on canvas.
 
 import { fitCanvas, outline, write } from "../base/js/canvas.js";
-import { shownNumber } from "../base/js/number_table.js";
+import { formatNumber } from "../base/js/text.js";
 import { limitOf } from "./encodings.js";
 import { paintMatrix } from "../base/js/weights.js";
 
@@ -105,7 +105,10 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
   const quiet = { font: `${AXIS}px ${theme.family}`, colour: theme.muted };
   frameOf(context, left, right, y(0), theme);
   for (const value of [-limit, 0, limit]) {
-    write(context, shownNumber(value, value === 0 ? 0 : 1), left - 6, y(value), { ...quiet, align: "right" });
+    write(context, formatNumber(value, value === 0 ? 0 : 1), left - 6, y(value), {
+      ...quiet,
+      align: "right",
+    });
   }
   for (const row of ticksOf(rows, right - left, 30))
     write(context, String(row), x(row), height - 8, { ...quiet, align: "center" });
@@ -206,7 +209,7 @@ export function drawOffsets(canvas, layout, scores, { position, offset }, theme)
   frameOf(context, left, right, y(0), theme);
   for (const score of new Set([low, 0, high])) {
     if (score === 0 && [low, high].some((end) => end !== 0 && Math.abs(y(end) - y(0)) < 14)) continue;
-    write(context, shownNumber(score, 1), left - 6, y(score), { ...quiet, align: "right" });
+    write(context, formatNumber(score, 1), left - 6, y(score), { ...quiet, align: "right" });
   }
   for (const k of ticksOf(rows, (right - left) / 2, 34)) {
     write(context, String(k), x(k), height - 8, { ...quiet, align: "center" });

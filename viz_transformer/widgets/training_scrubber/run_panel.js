@@ -6,7 +6,7 @@ import { ARROWS, onCanvas } from "../base/js/gestures.js";
 import { drawHeads, headAt, headsLayout, moveHead, paintThumbnails } from "../base/js/head_grid.js";
 import { cellAt, drawMatrix, matrixLayout, moveCell, paintCells } from "../base/js/heatmap.js";
 import { spokenGrid } from "../base/js/aria_grid.js";
-import { quoted, twoDecimals, visible } from "../base/js/text.js";
+import { quoted, formatWeight, visible } from "../base/js/text.js";
 import {
   compareWords,
   entropyInWords,
@@ -205,7 +205,7 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
     const told =
       active.query === null
         ? strongestInWords(entry, weights, quoted)
-        : `${quoted(queries[active.query])} to ${quoted(keys[active.key])}: ${twoDecimals(weights[active.query * cols + active.key])}.`;
+        : `${quoted(queries[active.query])} to ${quoted(keys[active.key])}: ${formatWeight(weights[active.query * cols + active.key])}.`;
     readout.setAttribute("aria-live", active.query === null ? "off" : "polite"); // dragging need not be read out
     retext(readout, told);
     sayCell({ rows, cols, row: active.query, col: active.key, text: told });

@@ -6,9 +6,9 @@
 import { placeIn } from "../base/js/canvas.js";
 import { button, choice, element, retext, slider } from "../base/js/controls.js";
 import { openView } from "../base/js/view.js";
-import { KIND_NAMES } from "../base/js/head_grid.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { openKernel } from "../base/js/kernel.js";
-import { nextSize } from "../base/js/options_panel.js";
+import { addTextSizeButtons } from "../base/js/text_size.js";
 import { elide, visible } from "../base/js/text.js";
 import { curveAxes, curveInWords, drawCurve, momentAt, paintCurves } from "./loss_curve.js";
 import { compareWords, nearestTo, readKind, readRun } from "./runs.js";
@@ -82,21 +82,13 @@ function render({ model, el }) {
   const kinds = choice(
     choices,
     "Heads of",
-    data.kinds.map((kind) => [kind, KIND_NAMES[kind]]),
+    data.kinds.map((kind) => [kind, ATTENTION_KINDS[kind].label]),
     (kind) => {
       const entries = headsOf(get("sentence"))?.map((side) => side[kind]);
       view.set({ kind, ...(entries && fitHeads(entries, get)) });
     },
   );
-  for (const [text, label, way] of [
-    ["A−", "A− smaller text", -1],
-    ["A+", "A+ larger text", 1],
-  ]) {
-    button(choices, text, () => view.set({ text_size: nextSize(get("text_size") ?? 1, way) })).setAttribute(
-      "aria-label",
-      label,
-    );
-  }
+  addTextSizeButtons(choices, get, view.set);
   const drive = element(root, "div", "vt-controls vt-drive");
   const playing = button(drive, "▶ Play", () => (timer ? pause() : play()));
   const moments = slider(drive, { label: "Moment", min: 0, max: last, step: 1, digits: 0 }, (moment) =>

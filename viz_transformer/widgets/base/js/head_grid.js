@@ -2,13 +2,8 @@
 // or all of them one after another, sorted.
 
 import { fitCanvas, outline, pixelRatio, write } from "./canvas.js";
+import { ATTENTION_KINDS } from "./kinds.js";
 import { paintThumbnail } from "./pixels.js";
-
-export const KIND_NAMES = {
-  encoder: "Encoder self-attention",
-  decoder: "Decoder self-attention",
-  cross: "Cross-attention",
-};
 
 const SECTION_WIDTH = 175; // as much as the longest title needs
 
@@ -120,7 +115,10 @@ export function paintThumbnails(overviewOf, layout, theme) {
 /** The names of a section, of its layers and heads, and the labels of its thumbnails. */
 function writeNames(context, { pitch, size }, section, theme) {
   const { kind, x, y, left, top, layers, heads, slots, labels } = section;
-  write(context, KIND_NAMES[kind], x, y + 10, { font: `600 13px ${theme.family}`, colour: theme.text });
+  write(context, ATTENTION_KINDS[kind].label, x, y + 10, {
+    font: `600 13px ${theme.family}`,
+    colour: theme.text,
+  });
   const quiet = { font: `11px ${theme.family}`, colour: theme.muted };
   if (slots) write(context, "in order, layer·head", left, top - 8, quiet);
   for (const { text, place } of numbersOf(section, pitch, size))

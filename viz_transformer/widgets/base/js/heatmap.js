@@ -3,7 +3,7 @@
 import { fitCanvas, outline, pixelRatio, write } from "./canvas.js";
 import { inkOn, pixelOf, rgbOf, weightColour } from "./colour.js";
 import { paintWeights } from "./pixels.js";
-import { elide, shownWeight, visible } from "./text.js";
+import { elide, formatWeight, visible } from "./text.js";
 
 const SLANT = Math.SQRT1_2; // sine and cosine of 45°
 const LARGEST = 64; // pixels of a cell
@@ -227,7 +227,7 @@ function drawNumbers(context, cell, part, { weights, cols, limit, masked }, leas
     for (let col = part.cols[0]; col < part.cols[1]; col++) {
       const weight = weights[row * cols + col];
       if (masked?.[row * cols + col] || Math.abs(weight) < least) continue;
-      write(context, shownWeight(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
+      write(context, formatWeight(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
         font,
         colour: inkOn(weightColour(weight, limit, theme)),
         align: "center",

@@ -2,15 +2,7 @@
 
 import { colourOf, inkOn } from "./colour.js";
 import { element } from "./controls.js";
-import { visible } from "./text.js";
-
-/** A number as a table shows it, with a true minus sign and no minus zero. */
-export function shownNumber(value, digits) {
-  if (Number.isNaN(value)) return "NaN";
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-  const text = Math.abs(value).toFixed(digits);
-  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
-}
+import { formatNumber, visible } from "./text.js";
 
 /** A cell's colour, or null: "weight" runs from 0 to 1, "signed" from −limit to limit. */
 export function numberColour(value, { scale, limit = 1 }, theme) {
@@ -109,7 +101,7 @@ export function numberTable(parent, { label, onPoint = () => {}, onChoose = () =
     values.forEach((line, row) =>
       Array.from(line).forEach((value, col) => {
         const cell = cells[row][col];
-        const text = shownNumber(value, digits);
+        const text = formatNumber(value, digits);
         if (cell.textContent !== text) cell.textContent = text;
         const rgb = numberColour(value, shown, theme);
         cell.style.backgroundColor = rgb ? `rgb(${rgb})` : "";

@@ -1,6 +1,7 @@
 // What the viewer may choose besides a head and a word: folded away until it is asked for.
 
 import { button, choice, element, slider, toggle, uniqueId } from "./controls.js";
+import { addTextSizeButtons } from "./text_size.js";
 
 const SHOWN = [
   ["head", "one head"],
@@ -13,13 +14,6 @@ const ORDERS = [
   ["entropy", "entropy, most focused first"],
   ["label", "label"],
 ];
-const SIZES = [0.8, 1, 1.25, 1.5, 1.75, 2, 2.5];
-
-/** The next text size, larger (`way` 1) or smaller (-1). */
-export function nextSize(size, way) {
-  const other = SIZES.filter((one) => (way > 0 ? one > size + 0.01 : one < size - 0.01));
-  return (way > 0 ? other[0] : other.at(-1)) ?? size;
-}
 
 /**
  * The bar of buttons and the folded options: {update(state)}.
@@ -67,15 +61,7 @@ export function openPanel(bar, place, { set, get, several, table, next }) {
   });
   const found = element(finder, "output");
   const sizes = element(words, "span", "vt-controls");
-  for (const [text, name, way] of [
-    ["A−", "A− smaller text", -1],
-    ["A+", "A+ larger text", 1],
-  ]) {
-    button(sizes, text, () => set({ text_size: nextSize(get("text_size") ?? 1, way) })).setAttribute(
-      "aria-label",
-      name,
-    );
-  }
+  addTextSizeButtons(sizes, get, set);
 
   function update({ chosen, noRollout, isSigned, canLink, hasSpecial, hasWords, isSeveral, foundText }) {
     linked.node.hidden = !canLink;

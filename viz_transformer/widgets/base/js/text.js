@@ -24,16 +24,23 @@ export function elide(text, width, measure) {
   return characters.slice(0, fits).join("") + "…";
 }
 
-/** A weight to two decimals. */
-export function twoDecimals(weight) {
-  return weight.toFixed(2);
+/** A number with a fixed count of decimals, a true minus sign and no minus zero. */
+export function formatNumber(value, digits) {
+  return formatSigned(value, digits).replace("+", "");
 }
 
-/** A weight, or a change with its sign (`limit` is then not null), to two decimals. */
-export function shownWeight(value, limit) {
-  if (limit === null) return twoDecimals(value);
-  const text = twoDecimals(Math.abs(value));
-  return Number(text) === 0 ? text : `${value < 0 ? "−" : "+"}${text}`;
+/** A difference with its sign, `formatNumber` otherwise; a difference that rounds to 0 has no sign. */
+export function formatSigned(value, digits) {
+  if (Number.isNaN(value)) return "NaN";
+  const sign = value < 0 ? "−" : "+";
+  if (!Number.isFinite(value)) return `${sign}∞`;
+  const text = Math.abs(value).toFixed(digits);
+  return Number(text) === 0 ? text : `${sign}${text}`;
+}
+
+/** A weight to two decimals, or with its sign a difference of weights (`limit` is then not null). */
+export function formatWeight(value, limit = null) {
+  return limit === null ? value.toFixed(2) : formatSigned(value, 2);
 }
 
 /** A token in a sentence, isolated (U+2068 … U+2069): a right-to-left word leaves the rest in order. */
