@@ -17,7 +17,7 @@ from tests.test_beam_stepper import hand_made
 from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
-from viz_transformer.widgets.beam_stepper.payload import texts_of
+from viz_transformer.widgets.beam_stepper.payload import candidate_texts
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
 SENTENCE = "cow love"
@@ -58,7 +58,7 @@ def number(text: str) -> float:
 
 def check_step(root: Locator, search: DecodeTrace, step: int) -> None:
     """The tree and the table hold the candidates of the step, in words and numbers."""
-    candidates, texts = search.steps[step].candidates, texts_of(search)[step]
+    candidates, texts = search.steps[step].candidates, candidate_texts(search)[step]
     expect(root.locator(".vt-leaf:visible")).to_have_count(
         sum(len(each.candidates) for each in search.steps[: step + 1])
     )
