@@ -153,8 +153,8 @@ class TrainingScrubber(View):
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the heads of another sentence."""
-        sentence = request.get("sentence")
-        check_index("sentence", -1 if sentence is None else sentence, len(self.trace.sources))
+        sentence = -1 if request.get("sentence") is None else request["sentence"]
+        check_index("sentence", sentence, len(self.trace.sources))
         return sentence_payload(self._runs, sentence)
 
     def _head_counts(self, run: int) -> tuple[int, int]:
