@@ -12,7 +12,7 @@ import {
 } from "../../viz_transformer/widgets/explorer/displayed_head.js";
 import {
   headAt,
-  headsLayout,
+  headGridLayout,
   moveHead,
   sortedHeads,
 } from "../../viz_transformer/widgets/base/js/head_grid.js";
@@ -430,7 +430,7 @@ test("every thumbnail is found at its place, and nothing between sections", () =
     [[{ kind: "encoder", layers: 24, heads: 16 }], 260],
   ];
   for (const [kinds, width] of cases) {
-    const layout = headsLayout(kinds, width, 560);
+    const layout = headGridLayout(kinds, width, 560);
     assert.ok(layout.width <= width);
     for (const { kind, layers, heads, left, top } of layout.sections) {
       for (let layer = 0; layer < layers; layer++) {
@@ -488,7 +488,7 @@ test("heads are sorted by entropy and by label, and found where they then stand"
     [1, 0],
     [0, 0],
   ]);
-  const layout = headsLayout([{ ...entry, slots }], 260, 560);
+  const layout = headGridLayout([{ ...entry, slots }], 260, 560);
   const [{ left, top }] = layout.sections;
   assert.deepEqual(headAt(layout, left + layout.pitch + 3, top + 3), { kind: "encoder", layer: 1, head: 1 });
   assert.deepEqual(moveHead([{ ...entry, slots }], { kind: "encoder", layer: 1, head: 1 }, "ArrowDown"), {

@@ -3,13 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  decodeWeights,
-  halfTable,
-  paintMatrix,
-  spans,
-} from "../../viz_transformer/widgets/base/js/weights.js";
-import { colourOf, inkOn, rampOf, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
+import { decodeWeights, halfTable, spans } from "../../viz_transformer/widgets/base/js/weights.js";
+import { colourOf, textColourOn, colourRamp, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
 import {
   elide,
   joinPieces,
@@ -72,13 +67,13 @@ test("every cell is beneath a pixel, and every pixel over a cell", () => {
 
 test("painting keeps each cell's colour, and the strongest where many share a pixel", () => {
   const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
-  const weights = Float32Array.from([9, 0, 1, 0.5, 0.25]);
+  const shown = { weights: Float32Array.from([0, 1, 0.5, 0.25]), rows: 2, cols: 2 };
   const pixels = new Uint32Array(6 * 4);
-  paintMatrix(weights, 1, 2, 2, pixels, 6, 1, 0, 4, 4, ramp);
+  paintWeights(shown, pixels, 6, { left: 1, width: 4, height: 4 }, { ramp });
   assert.deepEqual([...pixels.subarray(0, 6)], [0, 0, 0, 255, 255, 0]);
   assert.deepEqual([...pixels.subarray(18, 24)], [0, 128, 128, 64, 64, 0]);
   const one = new Uint32Array(1);
-  paintMatrix(weights, 1, 2, 2, one, 1, 0, 0, 1, 1, ramp);
+  paintWeights(shown, one, 1, { width: 1, height: 1 }, { ramp });
   assert.equal(one[0], 255);
 });
 
@@ -86,10 +81,10 @@ test("colours run from the first stop to the last", () => {
   assert.deepEqual(colourOf(0, STOPS.light), [0xf1, 0xf8, 0xfa]);
   assert.deepEqual(colourOf(1, STOPS.light), [0x22, 0x0e, 0x6f]);
   assert.deepEqual(colourOf(2, STOPS.dark), colourOf(1, STOPS.dark));
-  const ramp = rampOf(STOPS.dark);
+  const ramp = colourRamp(STOPS.dark);
   assert.deepEqual([...new Uint8Array(ramp.buffer, 255 * 4)], [0xda, 0xfe, 0x9b, 0xff]);
-  assert.equal(inkOn(colourOf(0, STOPS.light)), "#000");
-  assert.equal(inkOn(colourOf(1, STOPS.light)), "#fff");
+  assert.equal(textColourOn(colourOf(0, STOPS.light)), "#000");
+  assert.equal(textColourOn(colourOf(1, STOPS.light)), "#fff");
 });
 
 test("long text is elided to its room, and short text left alone", () => {

@@ -29,7 +29,7 @@ class Square(View):
           const node = document.createElement("button");
           node.className = "vt square";
           el.append(node);
-          const kernel = openKernel(model);
+          const kernel = connectKernel(model);
           const show = async () => {
             const asked = { n: model.get("n") };
             const reply = await kernel.ask(asked).catch((error) => ({ text: error.message }));

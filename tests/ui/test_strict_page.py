@@ -37,7 +37,7 @@ class Square(View):
         export default {
           async render({ model, el }) {
             el.className = "square";
-            const kernel = openKernel(model);
+            const kernel = connectKernel(model);
             const show = async () => {
               const reply = await kernel.ask({ nested: [{ n: model.get("n") }], of: "n" })
                 .catch((error) => ({ text: error.message, bytes: [] }));

@@ -1,10 +1,11 @@
 // The picture of a matrix that is too large for numbers: a sheet of colours to point at.
 
-import { fitCanvas, outline, placeIn, write } from "../base/js/canvas.js";
-import { element, picture } from "../base/js/controls.js";
+import { fitCanvas, strokeBox, pointerPosition, drawText } from "../base/js/canvas.js";
+import { element, focusableCanvas } from "../base/js/controls.js";
 import { moveInTable } from "../base/js/number_table.js";
 import { elide, visible } from "../base/js/text.js";
 
+/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
 /** @typedef {import("./attention_math.js").Matrix} Matrix */
 
 const SHEET_HEAD = 22; // pixels above the cells where columns are named
@@ -83,7 +84,7 @@ export function limitOf({ values }) {
  * @param {Matrix} matrix
  * @param {string} scale
  * @param {number} limit
- * @param {any} theme
+ * @param {{ ramp?: Uint32Array, signedRamp?: Uint32Array }} theme
  * @returns {Uint32Array<ArrayBuffer>}
  */
 export function pixelsOf(matrix, scale, limit, theme) {
@@ -101,7 +102,7 @@ export function pixelsOf(matrix, scale, limit, theme) {
  * @param {CanvasRenderingContext2D} context
  * @param {Matrix} matrix
  * @param {string} scale
- * @param {any} theme
+ * @param {Theme} theme
  * @param {number} left
  * @param {number} top
  * @param {number} width
@@ -122,7 +123,7 @@ export function paintSheet(context, matrix, scale, theme, left, top, width, heig
  * The colour that marks a term ("a", "b"), a bias or the number itself ("is").
  *
  * @param {string} role
- * @param {any} theme
+ * @param {Theme} theme
  * @returns {string}
  */
 export function markColour(role, theme) {
@@ -136,15 +137,15 @@ export function markColour(role, theme) {
  * @param {Element} parent
  * @param {{ label: string, onPoint: (cell: {row: number, col: number} | null) => void,
  *   onChoose: (cell: {row: number, col: number}) => void }} options
- * @returns {{ node: HTMLElement, set: (sheet: Sheet, theme: any) => void }}
+ * @returns {{ node: HTMLElement, set: (sheet: Sheet, theme: Theme) => void }}
  */
 export function colourSheet(parent, { label, onPoint, onChoose }) {
   const node = element(parent, "div", "vt-sheet");
-  const canvas = picture(node, `${label}: arrow keys move from number to number`);
+  const canvas = focusableCanvas(node, `${label}: arrow keys move from number to number`);
   let [layout, focused] = [null, { row: 0, col: 0 }];
 
   function cellOf(event) {
-    const [x, y] = placeIn(canvas, event);
+    const [x, y] = pointerPosition(canvas, event);
     return layout && sheetCellAt(layout, x, y);
   }
   canvas.addEventListener("pointermove", (event) => onPoint(cellOf(event)));
@@ -198,23 +199,28 @@ function drawSheet(canvas, { matrix, layout, scale, rowNames, colNames, marks, s
     const [x, width] = col === null ? [left, cols * cellWidth] : [left + col * cellWidth, cellWidth];
     const [y, height] = row === null ? [top, rows * rowHeight] : [top + row * rowHeight, rowHeight];
     // A thin band in the page's own colour keeps the mark apart from what it lies on.
-    outline(context, x - 1, y - 1, width + 2, height + 2, theme.background, 1);
-    outline(context, x, y, width, height, markColour(role, theme), Math.min(width, height) < 6 ? 1.5 : 2.5);
+    strokeBox(context, x - 1, y - 1, width + 2, height + 2, theme.background, 1);
+    strokeBox(context, x, y, width, height, markColour(role, theme), Math.min(width, height) < 6 ? 1.5 : 2.5);
   }
 }
 
 function nameRows(context, names, { left, top, rowHeight }, theme) {
-  const style = { font: `12px ${theme.family}`, colour: theme.muted, align: "right" };
+  const style = nameStyle(theme, "right");
   for (const [row, name] of names.entries())
-    write(context, fitName(name, left - 10, theme), left - 8, top + (row + 0.5) * rowHeight, style);
+    drawText(context, fitName(name, left - 10, theme), left - 8, top + (row + 0.5) * rowHeight, style);
 }
 
 function nameCols(context, names, { left, top, cellWidth }, theme) {
-  const style = { font: `12px ${theme.family}`, colour: theme.muted, align: "center" };
+  const style = nameStyle(theme, "center");
   for (const [col, name] of names.entries())
-    write(context, fitName(name, cellWidth - 4, theme), left + (col + 0.5) * cellWidth, top / 2, style);
+    drawText(context, fitName(name, cellWidth - 4, theme), left + (col + 0.5) * cellWidth, top / 2, style);
 }
 
 function fitName(name, width, theme) {
   return elide(visible(String(name)), width, (part) => theme.measure(part, 12, false));
+}
+
+/** @returns {import("../base/js/canvas.js").TextStyle} */
+function nameStyle(theme, align) {
+  return { font: `12px ${theme.family}`, colour: theme.muted, align };
 }

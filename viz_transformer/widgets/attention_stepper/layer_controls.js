@@ -8,9 +8,10 @@ import { layerName } from "./narration.js";
  * The controls; `onChange` hears traits to set, `onRequest` another sentence, kind or layer.
  *
  * @param {Element} parent
- * @param {{ onChange: (traits: object) => void, onRequest: (place: object) => void }} listeners
- * @returns {{ draw: (layer: object, chosen: object, places: [string, number][]) => void,
- *   setProblem: (message: string) => void }}
+ * @param {{ onChange: (traits: Record<string, unknown>) => void,
+ *   onRequest: (place: import("./layer_source.js").Place) => void }} listeners
+ * @returns {{ draw: (layer: import("./attention_math.js").Layer, chosen: import("./attention_math.js").Choice,
+ *   places: [string, number][]) => void, setProblem: (message: string) => void }}
  */
 export function layerControls(parent, { onChange, onRequest }) {
   const menus = layerMenus(parent, { onChange, onRequest });

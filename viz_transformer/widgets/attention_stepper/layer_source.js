@@ -2,14 +2,16 @@
 
 import { unpackSteps } from "./attention_math.js";
 
+/** @typedef {{ text?: string, kind?: string, layer?: number }} Place a sentence, and a layer of the model */
+
 /**
  * The layers of a view. `current()` returns the layer of the traits, or the first one while another
  * is on its way; `request(change)` asks for another sentence, kind or layer.
  *
- * @param {any} model
- * @param {any} kernel
- * @param {{ onLayer: (place: object) => void, onError: (message: string) => void }} listeners
- * @returns {{ current: () => import("./attention_math.js").Layer, request: (change: object) => void }}
+ * @param {import("../base/js/kernel.js").Model} model
+ * @param {ReturnType<typeof import("../base/js/kernel.js").connectKernel>} kernel
+ * @param {{ onLayer: (place: Place) => void, onError: (message: string) => void }} listeners
+ * @returns {{ current: () => import("./attention_math.js").Layer, request: (change: Place) => void }}
  */
 export function layerSource(model, kernel, { onLayer, onError }) {
   let [received, unpacked, unpackedFrom, missing] = [null, null, null, ""];

@@ -4,6 +4,7 @@ import { visible } from "../base/js/text.js";
 import { lastScores } from "./derivation.js";
 import { isPerKey, rowNamesOf, symbolOf } from "./matrix_names.js";
 
+/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
 /** @typedef {import("./attention_math.js").Layer} Layer */
 /** @typedef {import("./attention_math.js").Choice} Choice */
 /** @typedef {import("./attention_math.js").WorkedHead} WorkedHead */
@@ -201,7 +202,7 @@ export function sheetRow(rows, height) {
  *
  * @param {import("./stage.js").Snapshot} snapshot
  * @param {number} width
- * @param {any} theme
+ * @param {Theme} theme
  * @returns {StageSizes}
  */
 export function stageSizes(snapshot, width, theme) {

@@ -7,6 +7,7 @@ import { colourSheet, limitOf, sheetLayout } from "./large_matrix.js";
 import { digitsIn, inNumbers, STEPPER_ROW } from "./layout.js";
 import { colNamesOf, rowNamesOf, symbolOf } from "./matrix_names.js";
 
+/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
 /** @typedef {import("./derivation.js").Cell} Cell */
 /** @typedef {{ name: string, row: number | null, col: number | null, role: string }} Mark */
 
@@ -73,7 +74,7 @@ export class MatrixPanel {
    * @param {import("./stage.js").Snapshot} snapshot
    * @param {import("./layout.js").StageSizes} sizes
    * @param {string[]} rows the matrices that stand beneath each other in this step
-   * @param {any} theme
+   * @param {Theme} theme
    */
   draw(snapshot, sizes, rows, theme) {
     const { layer, worked, chosen, cell } = snapshot;

@@ -9,6 +9,7 @@ import { planOf, stageSizes } from "./layout.js";
 import { isPerKey } from "./matrix_names.js";
 import { MatrixPanel } from "./matrix_panel.js";
 
+/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
 /** @typedef {import("./derivation.js").Cell} Cell */
 
 /**
@@ -28,7 +29,7 @@ import { MatrixPanel } from "./matrix_panel.js";
  *
  * @param {Element} parent
  * @param {{ onPoint: (cell: Cell | null) => void, onChoose: (cell: Cell) => void }} listeners
- * @returns {{ draw: (snapshot: Snapshot, width: number, theme: any) => void }}
+ * @returns {{ draw: (snapshot: Snapshot, width: number, theme: Theme) => void }}
  */
 export function openStage(parent, listeners) {
   const node = element(parent, "div", "vt-stage");

@@ -1,12 +1,13 @@
 // The tabs of the steps: each a small picture of what it computed, the later ones still blank.
 
-import { fitCanvas, outline } from "../base/js/canvas.js";
+import { fitCanvas, strokeBox } from "../base/js/canvas.js";
 import { element } from "../base/js/controls.js";
 import { sourcesOf, stepOf } from "./derivation.js";
 import { resultOf } from "./layout.js";
 import { markColour, paintSheet } from "./large_matrix.js";
 import { signOf, titleOf } from "./narration.js";
 
+/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
 /** @typedef {import("./stage.js").Snapshot} Snapshot */
 /** @typedef {import("./derivation.js").Cell} Cell */
 
@@ -48,7 +49,7 @@ function pictured(layer, step) {
  *
  * @param {Element} parent
  * @param {(step: number) => void} onStep
- * @returns {{ draw: (snapshot: Snapshot, width: number, theme: any) => void }}
+ * @returns {{ draw: (snapshot: Snapshot, width: number, theme: Theme) => void }}
  */
 export function stepTabs(parent, onStep) {
   const node = element(parent, "div", "vt-steps", { role: "tablist", "aria-label": "Steps" });
@@ -110,7 +111,7 @@ function drawPicture(context, { layer, worked, cell }, step, width, theme) {
     const place = placeInPicture(layer, mark, step);
     if (!place) continue;
     // Around the numbers, not over them: a row may be four pixels high.
-    outline(
+    strokeBox(
       context,
       place.col === null ? 0 : place.col * cellWidth - 1,
       place.row === null ? 0 : place.row * cellHeight - 1,

@@ -4,9 +4,9 @@
 // the view works the same in a notebook and in a page without Python.
 
 import { element } from "../base/js/controls.js";
-import { openKernel } from "../base/js/kernel.js";
+import { connectKernel } from "../base/js/kernel.js";
 import { tokenStrip } from "../base/js/token_strip.js";
-import { openView } from "../base/js/view.js";
+import { createView } from "../base/js/view.js";
 import { argmaxFinite, workThrough } from "./attention_math.js";
 import { stepOf } from "./derivation.js";
 import { layerControls } from "./layer_controls.js";
@@ -46,8 +46,8 @@ export function fitChoice(layer, { step, head, query, key, column, scale, mask, 
 }
 
 export function render({ model, el }) {
-  const kernel = openKernel(model);
-  const view = openView({
+  const kernel = connectKernel(model);
+  const view = createView({
     model,
     el,
     name: "stepper",

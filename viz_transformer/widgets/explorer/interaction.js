@@ -1,7 +1,7 @@
 // What the viewer chooses: heads, cells and words, by pointer and by keys.
 
 import { button } from "../base/js/controls.js";
-import { ARROWS, onCanvas, onZoom } from "../base/js/gestures.js";
+import { ARROWS, addCanvasListeners, addZoom } from "../base/js/gestures.js";
 import { headAt, moveHead } from "../base/js/head_grid.js";
 import { movePlace, pinOf } from "./linked_columns.js";
 import { cellAt, moveCell, reveal } from "../base/js/heatmap.js";
@@ -125,10 +125,10 @@ export function openChoosing({
   }
 
   const scaleOf = () => state.theme?.scale ?? 1;
-  const zoom = onZoom(view, matrixCanvas, {
+  const zoom = addZoom(view, matrixCanvas, {
     scale: scaleOf,
     layout: () => state.shape.matrix,
-    move: (to) => {
+    onMove: (to) => {
       state.window = to;
       redraw();
     },
@@ -138,41 +138,41 @@ export function openChoosing({
     ["+", "+ zoom in", 1.5],
     ["Whole", "Whole: show the whole matrix", 0],
   ]) {
-    button(zooms, text, () => zoom.zoom(times)).setAttribute("aria-label", name);
+    button(zooms, text, () => zoom.zoomBy(times)).setAttribute("aria-label", name);
   }
-  onCanvas(view, headsCanvas, {
+  addCanvasListeners(view, headsCanvas, {
     scale: scaleOf,
-    find: (x, y) => (state.shape ? headAt(state.shape.heads, x, y) : null),
-    point: (at) => {
+    hitTest: (x, y) => (state.shape ? headAt(state.shape.heads, x, y) : null),
+    onPoint: (at) => {
       state.hoverHead = at;
     },
-    click: chooseHead,
-    press: keyOnHeads,
+    onClick: chooseHead,
+    onKey: keyOnHeads,
   });
-  onCanvas(view, matrixCanvas, {
+  addCanvasListeners(view, matrixCanvas, {
     scale: scaleOf,
-    find: (x, y) => (state.shape ? cellAt(state.shape.matrix, x, y) : null),
-    point: (at) => {
+    hitTest: (x, y) => (state.shape ? cellAt(state.shape.matrix, x, y) : null),
+    onPoint: (at) => {
       state.hover = at;
       if (at) showWord(at.query);
     },
-    click: (cell) => {
-      if (!zoom.dragged()) pinOrLetGo(cell);
+    onClick: (cell) => {
+      if (!zoom.wasDragged()) pinOrLetGo(cell);
     },
-    press: (event) => zoom.key(event) || keyOnCells(event),
-    drag: zoom.drag,
+    onKey: (event) => zoom.onKey(event) || keyOnCells(event),
+    onDrag: zoom.onDrag,
   });
-  onCanvas(view, wordsCanvas, {
+  addCanvasListeners(view, wordsCanvas, {
     scale: scaleOf,
-    find: (x, y) =>
+    hitTest: (x, y) =>
       state.shape ? wordAt(state.shape.words, x, y + scroller.scrollTop / state.theme.scale) : null,
-    point: (at) => {
+    onPoint: (at) => {
       if (!at) state.hover = null;
       else if (state.now?.linked) state.hover = pinOf(state.now?.linked, at);
       else state.hover = at.column ? { query: null, key: at.index } : { query: at.index, key: null };
     },
-    click: clickWord,
-    press: keyOnCells,
+    onClick: clickWord,
+    onKey: keyOnCells,
   });
   listen(scroller, "scroll", redraw);
 

@@ -1,6 +1,6 @@
 // The explorer in words: its heading, its readout, its table, what screen readers are told.
 
-import { retext } from "../base/js/controls.js";
+import { setText } from "../base/js/controls.js";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { linkedHeading, linkedSentence } from "./linked_columns.js";
 import { digitsOf, placeOf, readout } from "./readout.js";
@@ -52,7 +52,7 @@ export function openTelling({ store, title, says, spoken, twin, once, redraw }) 
   function tell(now, reach) {
     const { shown, linked, active, pictureOf, placesFor, names, pinned } = now;
     const heading = headingOf(now, store.entries);
-    retext(title, heading);
+    setText(title, heading);
     const picture = pictureOf(active.kind);
     const told = picture.weights
       ? readout(picture, active)

@@ -1,7 +1,7 @@
 // Columns of words joined by lines: the queries and keys of one head, or all that is linked.
 
-import { fitCanvas, outline, write } from "../base/js/canvas.js";
-import { colourOf, inkOn, weightColour } from "../base/js/colour.js";
+import { fitCanvas, strokeBox, drawText } from "../base/js/canvas.js";
+import { colourOf, textColourOn, weightColour } from "../base/js/colour.js";
 import { elide, formatWeight, visible } from "../base/js/text.js";
 
 const GAPS = { 2: 0.22, 3: 0.32, 4: 0.38 }; // share of the width that is between the columns
@@ -108,21 +108,21 @@ export function drawWords(
         context.fillRect(x, y, column, pitch - 2);
       }
       const bold = chosen || isPinned;
-      if (bold) outline(context, x, y, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
+      if (bold) strokeBox(context, x, y, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
       const told = reach && Math.abs(weight) >= 0.005;
       const room = column - (told ? 44 : 14);
       const text = elide(visible(tokens[index]), room, (part) => theme.measure(part, font, bold));
-      const colour = rgb ? inkOn(rgb) : theme.text;
+      const colour = rgb ? textColourOn(rgb) : theme.text;
       const centred = at > 0 && at < last && !reach;
       const place = centred ? x + column / 2 : numberLeft ? x + column - 7 : x + 7;
-      write(context, text, place, middle(index), {
+      drawText(context, text, place, middle(index), {
         font: `${bold ? 700 : 400} ${font}px ${theme.family}`,
         colour,
         align: centred ? "center" : numberLeft ? "right" : "left",
         marked: found?.[at]?.[index] && (rgb ? colour : theme.accent),
       });
       if (!told) continue;
-      write(context, formatWeight(weight, limit), numberLeft ? x + 7 : x + column - 7, middle(index), {
+      drawText(context, formatWeight(weight, limit), numberLeft ? x + 7 : x + column - 7, middle(index), {
         font: `12px ${theme.family}`,
         colour,
         align: numberLeft ? "left" : "right",

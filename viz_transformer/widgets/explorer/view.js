@@ -6,16 +6,22 @@
 import { arrange, notes } from "./layout.js";
 import { changeLimit, openPictures } from "./displayed_head.js";
 import { openChoosing } from "./interaction.js";
-import { element, picture, retext } from "../base/js/controls.js";
-import { openView } from "../base/js/view.js";
-import { drawHeads, headsLayout, paintStandIn, paintThumbnails, sortedHeads } from "../base/js/head_grid.js";
-import { drawMatrix, matrixLayout, openSheet, paintCells, WHOLE } from "../base/js/heatmap.js";
+import { element, focusableCanvas, setText } from "../base/js/controls.js";
+import { createView } from "../base/js/view.js";
+import {
+  drawHeadGrid,
+  headGridLayout,
+  paintPlaceholder,
+  paintThumbnails,
+  sortedHeads,
+} from "../base/js/head_grid.js";
+import { drawMatrix, matrixLayout, offscreenCanvas, paintCells, WHOLE } from "../base/js/heatmap.js";
 import { lookAt } from "./snapshot.js";
-import { openPanel } from "../base/js/options_panel.js";
+import { openPanel } from "./options_panel.js";
 import { isMany, pathsOf } from "./attention_paths.js";
 import { openReadout } from "./readout.js";
 import { foundIn, foundInWords } from "./selection.js";
-import { spokenGrid } from "../base/js/aria_grid.js";
+import { ariaGrid } from "../base/js/aria_grid.js";
 import { openStore } from "./weight_store.js";
 import { headInWords, openTelling, marksInWords } from "./narration.js";
 import { visible } from "../base/js/text.js";
@@ -43,7 +49,7 @@ const TRAITS = [
 ];
 
 export function render({ model, el }) {
-  const view = openView({ model, el, name: "explorer", label: "Attention explorer", draw, traits: TRAITS });
+  const view = createView({ model, el, name: "explorer", label: "Attention explorer", draw, traits: TRAITS });
   const { root, redraw } = view;
   const bar = root.querySelector(".vt-about");
   const panelPlace = element(root, "div", "vt-panel");
@@ -51,13 +57,13 @@ export function render({ model, el }) {
   const title = element(root, "div", "vt-title", { role: "heading", "aria-level": "3" });
   const headPart = element(root, "div", "vt-head");
   const wordsPart = element(root, "div", "vt-words");
-  const headsCanvas = picture(
+  const headsCanvas = focusableCanvas(
     headsPart,
     "All heads: arrow keys choose layer and head, Space selects several",
   );
   const labelLine = element(headsPart, "div", "vt-label");
   const legend = element(headsPart, "div", "vt-label");
-  const matrixCanvas = picture(
+  const matrixCanvas = focusableCanvas(
     headPart,
     "Weights of the chosen head: arrow keys choose query and key, plus and minus zoom",
   );
@@ -69,9 +75,12 @@ export function render({ model, el }) {
   const columns = element(wordsPart, "div", "vt-columns", { "aria-hidden": "true" });
   const scroller = element(wordsPart, "div", "vt-scroll");
   const scrolled = element(scroller, "div", "vt-scrolled"); // as high as all words; the canvas stays in view
-  const wordsCanvas = picture(scrolled, "Words and who looks at whom: arrow keys choose query and key");
+  const wordsCanvas = focusableCanvas(
+    scrolled,
+    "Words and who looks at whom: arrow keys choose query and key",
+  );
   const twin = openTwin(root);
-  const sayHead = spokenGrid(headsCanvas);
+  const sayHead = ariaGrid(headsCanvas);
 
   const store = openStore(model, redraw);
   const pictures = openPictures(store);
@@ -88,14 +97,14 @@ export function render({ model, el }) {
     },
     next: () => choosing.findNext(),
   });
-  const sheet = openSheet(); // of the large head
+  const sheet = offscreenCanvas(); // of the large head
   const lastHeads = new Map(); // of each kind, for the linked picture
   const kept = new Map(); // what was worked out for a name: {name, value} by what it is
   const tell = openTelling({
     store,
     title,
     says,
-    spoken: [spokenGrid(matrixCanvas), spokenGrid(wordsCanvas)],
+    spoken: [ariaGrid(matrixCanvas), ariaGrid(wordsCanvas)],
     twin,
     once,
     redraw,
@@ -165,7 +174,7 @@ export function render({ model, el }) {
     );
     dressScale();
     zooms.hidden = Boolean(linked) || shape.matrix.whole >= 32;
-    retext(
+    setText(
       noteLine,
       notes(shown, { threshold: least, mergeWords: model.get("merge_words"), lines }).join(" "),
     );
@@ -204,7 +213,7 @@ export function render({ model, el }) {
         limit: entry.signed ? changeLimit(store.overview(entry.kind)) : null,
       })),
     );
-    const layout = headsLayout(kinds, room.heads, room.height + 140);
+    const layout = headGridLayout(kinds, room.heads, room.height + 140);
     const thumbnails = once("thumbnails", JSON.stringify([order, measured, layout.pitch, layout.width]), () =>
       paintThumbnails(store.overview, layout, theme),
     );
@@ -218,12 +227,12 @@ export function render({ model, el }) {
     once(
       "overview",
       JSON.stringify([order, measured, layout.pitch, layout.width, layout.height, marks]),
-      () => drawHeads(headsCanvas, layout, thumbnails, marks, theme),
+      () => drawHeadGrid(headsCanvas, layout, thumbnails, marks, theme),
     );
     const at = state.hoverHead ?? chosen;
     for (const line of [labelLine, legend]) line.style.width = `${layout.width * theme.scale}px`;
-    retext(legend, marksInWords(store.entries));
-    retext(labelLine, headInWords(store.entries.get(at.kind), at));
+    setText(legend, marksInWords(store.entries));
+    setText(labelLine, headInWords(store.entries.get(at.kind), at));
     const layersOf = (sections) => sections.reduce((sum, one) => sum + one.layers, 0);
     const above = layersOf(
       kinds.slice(
@@ -265,7 +274,7 @@ export function render({ model, el }) {
     const cells = once("cells", JSON.stringify([shown.name, cell, x, y, boxWidth, boxHeight, least]), () => {
       if (shown.weights) return paintCells(shown, layout, least, theme, sheet);
       const [layer, head] = shown.heads[0];
-      return paintStandIn(
+      return paintPlaceholder(
         store.overview(entry.kind),
         layer * entry.heads + head,
         entry.signed,

@@ -6,7 +6,7 @@
 // data: a late reply can be neither another head's nor another trace's.
 
 import { openCache } from "./lru_cache.js";
-import { openKernel } from "../base/js/kernel.js";
+import { connectKernel } from "../base/js/kernel.js";
 import { decodeWeights, spans } from "../base/js/weights.js";
 
 export const CACHE_BYTES = 64e6;
@@ -24,7 +24,7 @@ const MOST_PIXELS = 64; // a side of the overview's pictures
  * Call `load()` at the start of each draw: what a draw does not ask for is no longer wanted.
  */
 export function openStore(model, changed, limit = CACHE_BYTES) {
-  const kernel = openKernel(model);
+  const kernel = connectKernel(model);
   const asked = new Set(); // what this draw asked for, here or not
   const cache = openCache(limit, (name) => asked.has(name));
   const [wanted, underWay, failed, overviews] = [new Map(), new Set(), new Map(), new Map()];

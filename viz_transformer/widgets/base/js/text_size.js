@@ -18,13 +18,12 @@ export function nextTextSize(size, direction) {
  * @param {(change: {text_size: number}) => void} set traits of the model
  */
 export function addTextSizeButtons(parent, get, set) {
-  for (const [text, label, direction] of [
-    ["A−", "A− smaller text", -1],
-    ["A+", "A+ larger text", 1],
-  ]) {
+  const add = (/** @type {string} */ text, /** @type {string} */ label, /** @type {1 | -1} */ direction) => {
     const node = button(parent, text, () =>
       set({ text_size: nextTextSize(get("text_size") ?? 1, direction) }),
     );
     node.setAttribute("aria-label", label);
-  }
+  };
+  add("A−", "A− smaller text", -1);
+  add("A+", "A+ larger text", 1);
 }

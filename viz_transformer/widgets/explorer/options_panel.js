@@ -1,7 +1,7 @@
 // What the viewer may choose besides a head and a word: folded away until it is asked for.
 
-import { button, choice, element, slider, toggle, uniqueId } from "./controls.js";
-import { addTextSizeButtons } from "./text_size.js";
+import { button, choice, element, slider, toggle, uniqueId } from "../base/js/controls.js";
+import { addTextSizeButtons } from "../base/js/text_size.js";
 
 const SHOWN = [
   ["head", "one head"],
