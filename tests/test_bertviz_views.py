@@ -21,6 +21,7 @@ from tests.support.hand_made_traces import (
     attention,
     hostile_trace,
     make_trace,
+    uneven_trace,
 )
 from viz_transformer.bertviz_views import BertvizView, head_view, model_view, package
 from viz_transformer.errors import FileError, UserError
@@ -28,17 +29,6 @@ from viz_transformer.trace import ForwardTrace
 
 BOTH = pytest.mark.parametrize("view", [head_view, model_view])
 VENDOR = Path(package.__file__).parent / "vendor"
-
-
-def uneven_trace() -> ForwardTrace:
-    """An encoder of two layers and a decoder of three, whose cross-attention has more heads."""
-    return ForwardTrace(
-        source_tokens=SOURCE,
-        target_tokens=TARGET,
-        encoder_attention=attention(2, 4, 5, 5),
-        decoder_attention=attention(3, 4, 5, 5, causal=True),
-        cross_attention=attention(3, 6, 5, 5),
-    )
 
 
 def data(shown: BertvizView) -> list[dict]:

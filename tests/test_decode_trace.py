@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.test_decoding import EOS, VOCABULARY, tiny_model
+from tests.support.tiny_decoder import EOS, VOCABULARY, tiny_model
 from viz_transformer.decoding import beam_search
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import TracedTransformer

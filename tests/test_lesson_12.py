@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertModel
 
 import viz_transformer as vt
+from tests.support.huggingface_models import hf
 from tests.support.lessons import Lesson, flat
 from viz_transformer.analysis import (
     HeadEffect,
@@ -197,8 +197,8 @@ class TestOtherTools:
 
     def test_all_heads_of_an_untrained_bert_are_broad(self) -> None:
         torch.manual_seed(0)
-        bert = BertModel(
-            BertConfig(
+        bert = hf.BertModel(
+            hf.BertConfig(
                 vocab_size=40,
                 hidden_size=32,
                 num_hidden_layers=2,

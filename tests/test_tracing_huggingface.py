@@ -8,15 +8,23 @@ import warnings
 import numpy as np
 import pytest
 import torch
-import transformers as hf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
 
 import viz_transformer as vt
+from tests.support.huggingface_models import (
+    LLAMA_SIZES,
+    PIECES,
+    SIZES,
+    eager,
+    frozen,
+    hf,
+    llama,
+    same,
+    stacked,
+    state,
+)
 from viz_transformer.errors import UserError
-
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "well", "dog", "run"]
-SIZES = {"vocab_size": len(PIECES), "pad_token_id": 0}
 
 
 def word_piece(special: bool) -> hf.PreTrainedTokenizerFast:
@@ -59,23 +67,6 @@ def gpt2() -> nn.Module:
     return hf.GPT2LMHeadModel(
         hf.GPT2Config(n_embd=16, n_layer=2, n_head=4, n_positions=32, bos_token_id=2, eos_token_id=3, **SIZES)
     )
-
-
-LLAMA_SIZES = {
-    "hidden_size": 32,
-    "intermediate_size": 24,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 32,
-    "bos_token_id": 2,
-    "eos_token_id": 3,
-    **SIZES,
-}
-
-
-def llama() -> nn.Module:
-    return hf.LlamaForCausalLM(hf.LlamaConfig(**LLAMA_SIZES))
 
 
 def t5() -> nn.Module:
@@ -125,50 +116,6 @@ def bart() -> nn.Module:
 ENCODERS = [bert, distilbert]
 DECODERS = [gpt2, llama]
 BOTH = [t5, marian, bart]
-
-
-def eager(model: nn.Module, **inputs) -> dict:
-    """Run a copy of the model whose attention was made eager by Hugging Face's own means."""
-    twin = copy.deepcopy(model).eval()
-    twin.set_attn_implementation("eager")
-    with torch.no_grad():
-        return twin(**inputs, output_attentions=True)
-
-
-def stacked(layers) -> np.ndarray:
-    return torch.cat(layers).float().numpy()  # [layer, head, query, key]
-
-
-def state(model: nn.Module) -> list:
-    """Everything of a model that a careless capture could change."""
-    return [
-        [
-            (name, module.training, sorted(vars(module)), *map(len, hooks(module)))
-            for name, module in model.named_modules()
-        ],
-        [vars(module.config) for module in model.modules() if hasattr(module, "config")],
-        getattr(getattr(model, "generation_config", None), "to_dict", dict)(),
-        {name: (value.data_ptr(), value.clone()) for name, value in model.state_dict().items()},
-        [(p.requires_grad, p.grad) for p in model.parameters()],
-    ]
-
-
-def hooks(module: nn.Module) -> list:
-    return [module._forward_hooks, module._forward_pre_hooks, module._backward_hooks]
-
-
-def same(before, after) -> bool:
-    if isinstance(before, torch.Tensor):
-        return torch.equal(before, after)
-    if isinstance(before, list | tuple):
-        return len(before) == len(after) and all(map(same, before, after))
-    if isinstance(before, dict):
-        return before.keys() == after.keys() and all(same(before[k], after[k]) for k in before)
-    return before == after
-
-
-def frozen(model: nn.Module) -> list:
-    return copy.deepcopy(state(model))
 
 
 @pytest.mark.parametrize("make", ENCODERS)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 import viz_transformer as vt
-from tests.test_tracing_huggingface import eager as eager_llama
-from tests.test_tracing_huggingface import frozen, llama, same, stacked, state
+from tests.support.huggingface_models import eager as eager_llama
+from tests.support.huggingface_models import frozen, llama, same, stacked, state
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model import (

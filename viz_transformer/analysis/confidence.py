@@ -16,7 +16,7 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace
 
 
 def head_confidence(trace: ForwardTrace, kind: str, *, leave_out: Collection[str] = ("<eos>",)) -> Float64:
@@ -45,7 +45,7 @@ def head_confidence(trace: ForwardTrace, kind: str, *, leave_out: Collection[str
     weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
     counted_keys = np.array([token not in leave_out for token in trace.key_tokens(kind)])
     # A query is asked by the word that was read there. The one that writes <eos> has read a word.
-    read = trace.source_tokens if ATTENTION_KINDS[kind][0] == "source" else trace.target_tokens
+    read = trace.source_tokens if KINDS[kind].query == "source" else trace.target_tokens
     counted_queries = np.array([token not in leave_out for token in read])
     largest = np.where(counted_keys, weights, 0.0).max(axis=-1)  # [layer, head, query]
     has_choice = reachable_keys(weights, kind) > 1  # [query]

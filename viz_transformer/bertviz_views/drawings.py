@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _kinds(trace: ForwardTrace, kind: str | None) -> tuple[str, ...]:
     if kind is None:
         return trace.kinds
     if kind not in trace.kinds:
-        known = "is not in this trace" if kind in list(ATTENTION_KINDS) else "is unknown"
+        known = "is not in this trace" if kind in list(KINDS) else "is unknown"
         raise UserError(f"kind={kind!r} {known}; choose one of {list(trace.kinds)}, or None for all of them")
     return (kind,)
 

@@ -1,4 +1,4 @@
-"""Exercises of lesson 3: softmax that survives, the size of scores, and what saturation does."""
+"""Exercises of lesson 3: a stable softmax, the size of scores, saturation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number
-from viz_transformer.experiments.saturation import softmax_slopes
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.experiments.saturation import softmax_jacobian
 
 
 def _softmax(scores: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ def _rows_of_scores(rng: np.random.Generator) -> tuple[Any, ...]:
 
 
 def _slopes(weights: Tensor) -> Tensor:
-    return softmax_slopes(weights)
+    return softmax_jacobian(weights)
 
 
 def _own_only(weights: Tensor) -> Tensor:
@@ -87,7 +87,7 @@ def _the_row_alone(weights: Tensor) -> Tensor:
 
 
 def _of_the_weights(weights: Tensor) -> Tensor:
-    return softmax_slopes(weights.softmax(-1))
+    return softmax_jacobian(weights.softmax(-1))
 
 
 def _row_of_weights(rng: np.random.Generator) -> tuple[Any, ...]:

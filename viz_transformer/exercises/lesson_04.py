@@ -1,4 +1,4 @@
-"""Lesson 4, one head by hand: the exercises."""
+"""Exercises of lesson 4, One head by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.kinds import Array, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake, Number
 
 #: The numbers of `vt.thinking_machines`, which stands in a room that this one may not enter; a test
 #: holds them equal.
@@ -23,11 +23,14 @@ def _weights(word: int, divisor: float = math.sqrt(3)) -> np.ndarray:
     return np.exp(scores) / np.exp(scores).sum()
 
 
+def _normal(rng: np.random.Generator, *shape: int) -> Tensor:
+    return torch.from_numpy(rng.normal(size=shape))
+
+
 def _vectors(rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Draw a query, a key and a value; of queries and keys there are not always as many."""
     n_q, n_k, d_k, d_v = (int(size) for size in rng.integers(2, 7, size=4))
-    shapes = ((n_q, d_k), (n_k, d_k), (n_k, d_v))
-    return tuple(torch.from_numpy(rng.normal(size=shape)) for shape in shapes)
+    return _normal(rng, n_q, d_k), _normal(rng, n_k, d_k), _normal(rng, n_k, d_v)
 
 
 def _attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -36,8 +39,7 @@ def _attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 def _pairs(rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
     n_q, n_k, d_a = (int(size) for size in rng.integers(2, 7, size=3))
-    shapes = ((n_q, d_a), (n_k, d_a), (d_a,))
-    return tuple(torch.from_numpy(rng.normal(size=shape)) for shape in shapes)
+    return _normal(rng, n_q, d_a), _normal(rng, n_k, d_a), _normal(rng, d_a)
 
 
 def _additive(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:

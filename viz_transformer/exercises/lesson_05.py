@@ -1,4 +1,4 @@
-"""Lesson 5, many heads: the exercises."""
+"""Exercises of lesson 5, Many heads."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.exercises.answers import UnusableError, named
-from viz_transformer.exercises.kinds import Array, Exercise, Function, Mistake, Own
-from viz_transformer.exercises.verdict import Check
+from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake
+from viz_transformer.exercises.comparison import UnusableError, describe_type
+from viz_transformer.exercises.feedback import Check
 
 _N_LAYERS = 6
 _SHARED = (
@@ -57,10 +57,10 @@ def _own_layers(answer: Any) -> Check:
     if isinstance(answer, nn.Linear):
         return Check(False, _TOO_FEW)
     if not isinstance(answer, list | tuple | nn.ModuleList):
-        raise UnusableError(f"Give a list of layers; this is {named(answer)}.")
+        raise UnusableError(f"Give a list of layers; this is {describe_type(answer)}.")
     for one in answer:
         if not isinstance(one, nn.Linear) or one.weight.shape != (8, 8):
-            return Check(False, f"Each is to be a torch.nn.Linear(8, 8); one is {named(one)}.")
+            return Check(False, f"Each is to be a torch.nn.Linear(8, 8); one is {describe_type(one)}.")
     if len(answer) != _N_LAYERS:
         return Check(False, f"Your list has the length {len(answer)}; six layers are asked for.")
     pairs = list(combinations(answer, 2))
@@ -241,7 +241,7 @@ EXERCISES = (
     Exercise(
         "5.5",
         "Layers of their own",
-        Own(
+        CustomCheck(
             _own_layers,
             right_answer=lambda: [nn.Linear(8, 8) for _ in range(_N_LAYERS)],
             mistakes=(

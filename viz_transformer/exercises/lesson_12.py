@@ -1,4 +1,4 @@
-"""Exercises of lesson 12: reading heads honestly."""
+"""Exercises of lesson 12, Reading heads honestly."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Choice, Exercise, Function, Mistake, Number, Own
-from viz_transformer.exercises.verdict import Check
+from viz_transformer.exercises.answer_types import Choice, CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.feedback import Check
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.translator import Translator, load_translator
 
@@ -165,7 +165,7 @@ EXERCISES = (
     Exercise(
         "12.3",
         "The head that carries the gender",
-        Own(
+        CustomCheck(
             _head_of_gender,
             right_answer=_GENDER,
             mistakes=(

@@ -15,14 +15,15 @@ from viz_transformer.trace.decode import (
     Hypothesis,
     Probable,
 )
-from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace.forward import FloatArray, ForwardTrace
+from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.lines import code_lines
 from viz_transformer.trace.steps import STEPS, AttentionSteps, WorkedHead, work_through
 from viz_transformer.trace.text import running_text
 from viz_transformer.trace.training import Moment, TrainingTrace
 
 __all__ = [
-    "ATTENTION_KINDS",
+    "KINDS",
     "STEPS",
     "AttentionSteps",
     "Candidate",
@@ -31,11 +32,13 @@ __all__ = [
     "FloatArray",
     "ForwardTrace",
     "Hypothesis",
+    "Kind",
     "Moment",
     "Probable",
     "TrainingTrace",
     "WorkedHead",
     "code_lines",
+    "find_kind",
     "running_text",
     "work_through",
 ]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, _as_tokens
+from viz_transformer.trace.forward import FloatArray, _as_tokens
+from viz_transformer.trace.kinds import find_kind
 
 #: The steps in their order; a layer without a mask has no "masked", one without W_O ends earlier.
 STEPS = (
@@ -71,8 +72,7 @@ class AttentionSteps:
 
     def __post_init__(self) -> None:
         """Convert to tuples and read-only arrays, and check every shape."""
-        if self.kind not in ATTENTION_KINDS:
-            raise UserError(f"unknown attention kind {self.kind!r}; choose one of {list(ATTENTION_KINDS)}")
+        find_kind(self.kind)
         for name in ("query_tokens", "key_tokens", "query_reads"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _as_tokens(name, getattr(self, name)))

@@ -11,7 +11,8 @@ import numpy as np
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
-from viz_transformer.trace.forward import ATTENTION_KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace.forward import FloatArray, ForwardTrace
+from viz_transformer.trace.kinds import KINDS
 
 _TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "target_words")
 
@@ -156,9 +157,9 @@ def _unpacked(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrainingT
 
 def _attention_of(arrays: dict[str, np.ndarray], sentence: int, number: int) -> dict[str, Any]:
     return {
-        f"{kind}_attention": arrays[f"{kind}.{sentence}"][number].astype(np.float32)
-        for kind in ATTENTION_KINDS
-        if f"{kind}.{sentence}" in arrays
+        kind.field: arrays[f"{kind.name}.{sentence}"][number].astype(np.float32)
+        for kind in KINDS.values()
+        if f"{kind.name}.{sentence}" in arrays
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.tracing.labels import Side
 
 #: How far a row may be from a sum of 1: bfloat16 rounds each weight by up to 0.4%.
@@ -125,13 +125,13 @@ def assemble(
     for kind, of_kind in layers.items():
         if len(of_kind):
             stacked = _stack(kind, [one_sentence(layer, batch_index) for layer in of_kind])
-            query, key = ATTENTION_KINDS[kind]
+            query, key = KINDS[kind].query, KINDS[kind].key
             used |= {query, key}
             stacked = _without_weight_on_padding(stacked, sides.get(key))
             for axis, side in ((2, query), (3, key)):
                 stacked = _cut(stacked, axis, kind, side, sides.get(side))
             _check_rows(kind, stacked)
-            arrays[f"{kind}_attention"] = stacked
+            arrays[KINDS[kind].field] = stacked
     if not arrays:
         raise UserError(
             "nothing was captured: there is no attention in what was given; give a model that "

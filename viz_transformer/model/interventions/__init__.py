@@ -12,7 +12,6 @@ the attention to use, and whether to add and to normalise.
 """
 
 from viz_transformer.model.interventions.choices import (
-    KINDS,
     UNCHANGED,
     HeadChange,
     Interventions,
@@ -21,7 +20,6 @@ from viz_transformer.model.interventions.choices import (
 from viz_transformer.model.interventions.layer import UNCHANGED_LAYER, LayerInterventions
 
 __all__ = [
-    "KINDS",
     "UNCHANGED",
     "UNCHANGED_LAYER",
     "HeadChange",

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import DecodeStep, DecodeTrace, FloatArray, Hypothesis, running_text
+from viz_transformer.trace import KINDS, DecodeStep, DecodeTrace, FloatArray, Hypothesis, running_text
 from viz_transformer.widgets.base.view import sendable
-
-#: The attention that a step may have recorded, by kind; the source first.
-_ATTENTION = {"cross": "cross_attention", "decoder": "decoder_attention"}
 
 
 @dataclass(frozen=True)
@@ -72,10 +69,10 @@ def recorded_attention(search: DecodeTrace) -> tuple[str, list[FloatArray]] | No
     The kind is ``"cross"``, or of a decoder alone ``"decoder"``; each step's weights are
     [hypothesis, layer, head, key].
     """
-    for kind, name in _ATTENTION.items():
-        steps = [getattr(step, name) for step in search.steps]
+    for kind in (KINDS["cross"], KINDS["decoder"]):
+        steps = [getattr(step, kind.field) for step in search.steps]
         if all(weights is not None for weights in steps):
-            return kind, steps
+            return kind.name, steps
     return None
 
 

@@ -1,4 +1,4 @@
-// The picture as a table, for who reads better than sees.
+// The picture as a table, for those who cannot see it.
 
 import { element } from "../base/js/controls.js";
 import { digitsOf, rankOf } from "./readout.js";
@@ -64,9 +64,9 @@ export function strongestCells(weights, most) {
   return found.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
 }
 
-/** A place for the table: {node, set(table)}. */
-export function openTwin(parent) {
-  const node = element(parent, "div", "vt-twin", {
+/** A region for the table, hidden at first: {node, set(table)}. */
+export function addDataTable(parent) {
+  const node = element(parent, "div", "vt-data-table", {
     tabindex: "0",
     role: "region",
     "aria-label": "The picture as a table",

@@ -20,7 +20,7 @@ from viz_transformer.analysis.rollout import output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import key_words, query_words
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ATTENTION_KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
 from viz_transformer.widgets.explorer.checks import (
     TOLERANCE,
     Rows,
@@ -129,7 +129,7 @@ class Shown:
 
     def reads(self, kind: str) -> tuple[str, ...] | None:
         """Return what each query read before it wrote its word, where that is known."""
-        if ATTENTION_KINDS[kind][0] == "source":
+        if KINDS[kind].query == "source":
             return None
         if any(trace.output_tokens is None for trace in self.traces):
             return None
@@ -168,7 +168,7 @@ class Shown:
 
     def no_rollout(self, kind: str) -> str:
         """Return why there is no rollout of a kind, or an empty text."""
-        used = tuple(ATTENTION_KINDS) if kind == "cross" else (kind,)
+        used = tuple(KINDS) if kind == "cross" else (kind,)
         lacking = [each for each in used if each not in self.kinds]
         if not lacking and any(self._rows[each].most > 1 + TOLERANCE for each in used):
             return "rollout needs rows that sum to 1, and rows of this trace sum to more"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from viz_transformer.trace import ATTENTION_KINDS
+from viz_transformer.trace import KINDS
 from viz_transformer.widgets.base.traits import Index, SelectionError, Share, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer.trace_view import Shown
@@ -134,14 +134,14 @@ class Selection(View):
 
     @traitlets.observe("kind")
     def _on_kind(self, change: dict[str, Any]) -> None:
-        old, new = (ATTENTION_KINDS.get(change[when]) for when in ("old", "new"))
+        old, new = (KINDS.get(change[when]) for when in ("old", "new"))
         if old is None:
             return
         with self.hold_sync(), self.hold_trait_notifications():
             # A pinned word stays if the new kind has it on the same axis; the page, which says
             # with the kind what is pinned of it, has its way.
-            for axis, name in enumerate(("query", "key")):
-                if old[axis] != new[axis] and not self._from_page:
+            for name in ("query", "key"):
+                if getattr(old, name) != getattr(new, name) and not self._from_page:
                     setattr(self, name, None)
             self._fit()
 
