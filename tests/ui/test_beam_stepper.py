@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, errors_of, next_frames
+from tests.support.ui_jupyterlab import LabPage, next_frames, open_exported
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
@@ -39,11 +39,7 @@ def drawn(root: Locator) -> Locator:
 
 def open_page(page: Page, path: Path) -> Locator:
     """Open an exported page and return its beam stepper, drawn."""
-    errors = errors_of(page)
-    page.goto(path.as_uri())
-    root = drawn(page.locator(".vt-beam-stepper"))
-    assert errors == []
-    return root
+    return drawn(open_exported(page, path, ".vt-beam-stepper"))
 
 
 def slide(root: Locator, name: str, value: float) -> None:

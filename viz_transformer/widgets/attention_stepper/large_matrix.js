@@ -132,7 +132,7 @@ export function markColour(role, theme) {
 }
 
 /**
- * A sheet of colours; `onPoint` hears pointer and keyboard, `onChoose` click, Enter and Space.
+ * A sheet of colours; `onPoint` is called by pointer and keyboard, `onChoose` by a click, Enter and Space.
  *
  * @param {Element} parent
  * @param {{ label: string, onPoint: (cell: {row: number, col: number} | null) => void,

@@ -5,7 +5,7 @@ import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { layerName } from "./narration.js";
 
 /**
- * The controls; `onChange` hears traits to set, `onRequest` another sentence, kind or layer.
+ * The controls; `onChange` gets traits to set, `onRequest` another sentence, kind or layer.
  *
  * @param {Element} parent
  * @param {{ onChange: (traits: Record<string, unknown>) => void,

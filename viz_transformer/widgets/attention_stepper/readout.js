@@ -64,7 +64,7 @@ export function stepNarration(parent, { onBack, onNext }) {
  * A number of the stage: what it is, its sum with the terms, and the line of code that computes it.
  *
  * @param {Element} parent
- * @param {() => void} onMore hears that all terms are wanted, or the largest alone
+ * @param {() => void} onMore called to show all terms, or the largest alone again
  * @returns {{ draw: (snapshot: Snapshot) => void }}
  */
 export function numberReadout(parent, onMore) {

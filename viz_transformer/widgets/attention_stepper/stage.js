@@ -25,7 +25,7 @@ import { MatrixPanel } from "./matrix_panel.js";
  */
 
 /**
- * The stage; pointing and choosing are heard with the cell's matrix.
+ * The stage; the listeners get the cell with the name of its matrix.
  *
  * @param {Element} parent
  * @param {{ onPoint: (cell: Cell | null) => void, onChoose: (cell: Cell) => void }} listeners
