@@ -18,7 +18,7 @@ from tests.support.hand_made_traces import HOSTILE
 from tests.support.javascript import module_url
 from tools.ensure import find_node
 from viz_transformer.labs import attention_steps
-from viz_transformer.trace import AttentionSteps, work_through
+from viz_transformer.trace import AttentionSteps, compute_head
 from viz_transformer.widgets.attention_stepper.payload import layer_payload
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 from viz_transformer.widgets.base.traits import SelectionError
@@ -156,7 +156,7 @@ def test_only_layers_are_shown() -> None:
 
 SCRIPT = """
 import {{ readFileSync }} from "node:fs";
-const {{ unpackSteps, workThrough }} = await import("{attention_math}");
+const {{ unpackSteps, computeHead }} = await import("{attention_math}");
 const {{ data, chosen }} = JSON.parse(readFileSync(0, "utf-8"));
 const bytes = (value) => {{
   const text = atob(value.base64);
@@ -165,7 +165,7 @@ const bytes = (value) => {{
 const layer = unpackSteps(Object.fromEntries(Object.entries(data).map(
   ([name, value]) => [name, value?.base64 === undefined ? value : bytes(value)])));
 console.log(JSON.stringify(chosen.map((each) => {{
-  const worked = workThrough(layer, each);
+  const worked = computeHead(layer, each);
   const plain = (value) => (Number.isFinite(value) ? value : String(value));
   return Object.fromEntries([
     "x", "q", "k", "v", "scores", "scaled", "masked", "exponentials", "weights", "output",
@@ -207,7 +207,7 @@ def test_javascript_computes_what_numpy_does(translator, case: str) -> None:
     ]
     own = None if case in ("hand", "plain") else translator.trace(TEXT).attention(case)[1]
     for each, theirs in zip(chosen, in_javascript(steps, chosen), strict=True):
-        ours = work_through(steps, **each)
+        ours = compute_head(steps, **each)
         for name, values in theirs.items():
             array = getattr(ours, name)
             assert (values is None) == (array is None), name

@@ -9,7 +9,7 @@ import torch
 
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.errors import UserError
-from viz_transformer.labs.model_summary import SIZES, machine_lab, machine_of
+from viz_transformer.labs.model_summary import SIZES, model_summary_lab, summary_of
 from viz_transformer.model import TracedTransformer
 from viz_transformer.model.model_summary import machine_parts
 from viz_transformer.plots.model_summary import n_learned, plot_machine, shares
@@ -95,7 +95,7 @@ def test_a_picture_needs_both_stacks() -> None:
 
 
 def test_the_lab_opens_with_the_paper_s_sizes_and_moves() -> None:
-    lab = machine_lab(n_layers=2)
+    lab = model_summary_lab(n_layers=2)
     assert "numbers: " in lab.alt_text()
     before = lab.alt_text()
     lab.choose(d_model=32, n_heads=4, d_ff=64, n_layers=2)
@@ -106,6 +106,6 @@ def test_the_lab_opens_with_the_paper_s_sizes_and_moves() -> None:
 def test_every_choice_of_the_lab_is_a_model() -> None:
     assert all(width % heads == 0 for width in SIZES["d_model"] for heads in SIZES["n_heads"])
     for name, values in SIZES.items():
-        sizes = machine_lab().values
+        sizes = model_summary_lab().values
         for value in (values[0], values[-1]):
-            assert n_learned(machine_of(**sizes | {name: value})) > 0
+            assert n_learned(summary_of(**sizes | {name: value})) > 0

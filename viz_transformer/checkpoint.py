@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import Transformer
@@ -69,7 +69,7 @@ class Checkpoint:
             FileError: if they cannot be written; those that were there stay.
         """
         path = Path(folder) / WEIGHTS
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             part.write_bytes(save(self.model.state_dict()))
         return path
 

@@ -10,7 +10,7 @@ import {
   softmaxRow,
   transpose,
   unpackSteps,
-  workThrough,
+  computeHead,
 } from "../../viz_transformer/widgets/attention_stepper/attention_math.js";
 import {
   formulaOf,
@@ -107,7 +107,7 @@ test("softmax of the published example, of nothing, and of large scores", () => 
 });
 
 test("every number of a head done by hand", () => {
-  const worked = workThrough(hand(), PLAIN);
+  const worked = computeHead(hand(), PLAIN);
   assert.deepEqual([...worked.q.values], [3, 4]);
   assert.deepEqual([...worked.k.values], [2.5, 1, 4.5, 3, 1.5, 0]);
   assert.deepEqual([...worked.v.values], [2, -2, 6, -4, 0, -1]);
@@ -124,7 +124,7 @@ test("every number of a head done by hand", () => {
 
 test("a fully masked row gives zeros, and its lines say so", () => {
   const chosen = { ...PLAIN, query: 2 };
-  const worked = workThrough(hand(), chosen);
+  const worked = computeHead(hand(), chosen);
   assert.deepEqual([...worked.weights.values], [0, 0, 0]);
   assert.deepEqual([...worked.output.values], [0, 0]);
   assert.equal(codeLine(hand(), worked, chosen, "weights"), "J");
@@ -142,7 +142,7 @@ test("a product adds its bias to every row, and a matrix turns", () => {
 });
 
 test("a number is written out with its terms", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
+  const [layer, worked] = [hand(), computeHead(hand(), PLAIN)];
   const formula = (name, row, col, chosen = PLAIN) =>
     text(formulaOf(layer, worked, chosen, at(name, row, col)));
   assert.equal(formula("q", 0, 1), "3.00·0.00 + 4.00·1.00 = 4.00");
@@ -158,7 +158,7 @@ test("a number is written out with its terms", () => {
   assert.equal(formula("concat", 0, 1), "number 1 of head 0: −4.00");
   const warm = { ...PLAIN, scale: false, temperature: 2 };
   assert.equal(
-    text(formulaOf(layer, workThrough(layer, warm), warm, at("scaled", 0, 0))),
+    text(formulaOf(layer, computeHead(layer, warm), warm, at("scaled", 0, 0))),
     "11.50 ÷ 2.00 = 5.75",
   );
 });
@@ -175,7 +175,7 @@ test("of a long sum the largest terms are shown, and all on request", () => {
     ...Object.fromEntries(["q", "k", "v"].map((name) => [`w_${name}`, bytes(Array(2 * n).fill(0.5))])),
   });
   const chosen = { ...PLAIN, query: 0 };
-  const worked = workThrough(layer, chosen);
+  const worked = computeHead(layer, chosen);
   const [cut, whole] = [false, true].map((all) => formulaOf(layer, worked, chosen, at("q", 0, 0), all));
   assert.deepEqual(
     cut.filter(([kind]) => kind === "more"),
@@ -205,7 +205,7 @@ test("every number names the row and the column that it is made of", () => {
 });
 
 test("the line and the place in the code are those of the state", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
+  const [layer, worked] = [hand(), computeHead(hand(), PLAIN)];
   const line = (name, change = {}) => codeLine(layer, worked, { ...PLAIN, ...change }, name);
   assert.equal(line("q"), "q = x[1] @ W_Q");
   assert.deepEqual(
@@ -226,7 +226,7 @@ test("the line and the place in the code are those of the state", () => {
 });
 
 test("every step shows what it multiplies, and follows the same word and number", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
+  const [layer, worked] = [hand(), computeHead(hand(), PLAIN)];
   for (const step of ALL) {
     const plan = planOf(layer, step);
     for (const name of plan.rows ?? [plan.a, plan.b, plan.c]) assert.ok(worked[name], `${step}: ${name}`);
@@ -247,10 +247,10 @@ test("every step shows what it multiplies, and follows the same word and number"
 });
 
 test("sentences are true of the numbers", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
+  const [layer, worked] = [hand(), computeHead(hand(), PLAIN)];
   const says = (step, change = {}) => {
     const chosen = { ...PLAIN, ...change };
-    return sentenceOf(layer, workThrough(layer, chosen), chosen, step);
+    return sentenceOf(layer, computeHead(layer, chosen), chosen, step);
   };
   assert.match(says("scores"), /score of “\u2068b\u2069” with “\u2068b\u2069” is the largest: 25\.50/);
   assert.match(says("scaled"), /divided by √2 = 1\.41\..*of “\u2068b\u2069”, is now 18\.03/);

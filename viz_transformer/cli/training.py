@@ -272,7 +272,7 @@ def _evaluate_bundled(options: argparse.Namespace, translator: Translator) -> in
 
 
 def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: list[TextPair]) -> int:
-    from viz_transformer._files import written_whole
+    from viz_transformer._files import atomic_write
     from viz_transformer.corpus.links import read_links
     from viz_transformer.recipes.alignment_eval import evaluate_alignment
     from viz_transformer.recipes.evaluation import evaluate
@@ -284,7 +284,7 @@ def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: 
     if options.links:
         _print_alignment(evaluate_alignment(translator, pairs, read_links(options.links)))
     if options.output:
-        with written_whole(options.output) as part:
+        with atomic_write(options.output) as part:
             part.write_text("".join(f"{one}\n" for one in result.translations), encoding="utf-8")
         print(f"wrote {options.output}")
     return 0

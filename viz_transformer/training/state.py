@@ -11,7 +11,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.training.averaging import WeightAverage
@@ -51,7 +51,7 @@ def save_state(
     tensors |= {f"random.{name}": state for name, state in run.random_states.items()}
     notes = {"step": str(run.step), "settings": json.dumps(_settings(run, facts or {}))}
     data = save({name: value.contiguous() for name, value in tensors.items()}, notes)
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_bytes(data)
     return path
 

@@ -59,7 +59,7 @@ const ARRAYS = ["x", "memory", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", 
  * Every matrix on the way of one query through one head, and the numbers of its softmax. Without a
  * W_O the last five are missing.
  *
- * @typedef {object} WorkedHead
+ * @typedef {object} ComputedHead
  * @property {Matrix} all x of all queries
  * @property {Matrix} x
  * @property {Matrix} seen
@@ -198,9 +198,9 @@ function isAllowed(layer, query, key, masked) {
  *
  * @param {Layer} layer
  * @param {Choice} chosen
- * @returns {WorkedHead}
+ * @returns {ComputedHead}
  */
-export function workThrough(layer, chosen) {
+export function computeHead(layer, chosen) {
   const worked = attendHead(layer, chosen);
   if (!layer.w_o) return worked;
   const heads = new Float64Array(layer.heads * layer.d_head);

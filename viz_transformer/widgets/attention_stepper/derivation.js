@@ -6,10 +6,10 @@ import { headBias } from "./attention_math.js";
 
 /** @typedef {import("./attention_math.js").Layer} Layer */
 /** @typedef {import("./attention_math.js").Choice} Choice */
-/** @typedef {import("./attention_math.js").WorkedHead} WorkedHead */
+/** @typedef {import("./attention_math.js").ComputedHead} ComputedHead */
 
 /**
- * A place in one of the matrices that workThrough returns; of a source, a null row or column is all
+ * A place in one of the matrices that computeHead returns; of a source, a null row or column is all
  * of it.
  *
  * @typedef {{ name: string, row: number | null, col: number | null }} Cell
@@ -165,7 +165,7 @@ const FORMULAS = {
  * A number written out on one line, as its parts.
  *
  * @param {Layer} layer
- * @param {WorkedHead} worked
+ * @param {ComputedHead} worked
  * @param {Choice} chosen
  * @param {Cell} cell
  * @param {boolean} [whole] whether every term of a long sum is written
@@ -238,7 +238,7 @@ function bracketed(value, first = false) {
  * The line of code that computes a matrix from these numbers, or null for one that is given.
  *
  * @param {Layer} layer
- * @param {WorkedHead} worked
+ * @param {ComputedHead} worked
  * @param {Choice} chosen
  * @param {string} name
  * @returns {string | null}

@@ -7,7 +7,7 @@ import { isPerKey, rowNamesOf, symbolOf } from "./matrix_names.js";
 /** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
 /** @typedef {import("./attention_math.js").Layer} Layer */
 /** @typedef {import("./attention_math.js").Choice} Choice */
-/** @typedef {import("./attention_math.js").WorkedHead} WorkedHead */
+/** @typedef {import("./attention_math.js").ComputedHead} ComputedHead */
 /** @typedef {import("./derivation.js").Cell} Cell */
 
 /**
@@ -67,7 +67,7 @@ export function resultOf(layer, step) {
  * The cell of a step that is explained when nothing is pointed at.
  *
  * @param {Layer} layer
- * @param {WorkedHead} worked
+ * @param {ComputedHead} worked
  * @param {Choice} chosen
  * @param {string} step
  * @param {number} best the key with the largest weight

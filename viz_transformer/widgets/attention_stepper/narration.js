@@ -7,7 +7,7 @@ import { quoted } from "../base/js/text.js";
 
 /** @typedef {import("./attention_math.js").Layer} Layer */
 /** @typedef {import("./attention_math.js").Choice} Choice */
-/** @typedef {import("./attention_math.js").WorkedHead} WorkedHead */
+/** @typedef {import("./attention_math.js").ComputedHead} ComputedHead */
 /** @typedef {import("./derivation.js").Cell} Cell */
 
 /** Each step's sign on the step bar and its title. */
@@ -62,7 +62,7 @@ function counted(count, one, many = `${one}s`) {
  * What a step does, in a sentence or two that are true of these numbers.
  *
  * @param {Layer} layer
- * @param {WorkedHead} worked
+ * @param {ComputedHead} worked
  * @param {Choice} chosen
  * @param {string} step
  * @returns {string}

@@ -17,7 +17,7 @@ import { MatrixPanel } from "./matrix_panel.js";
  *
  * @typedef {object} Snapshot
  * @property {import("./attention_math.js").Layer} layer
- * @property {import("./attention_math.js").WorkedHead} worked
+ * @property {import("./attention_math.js").ComputedHead} worked
  * @property {import("./attention_math.js").Choice} chosen
  * @property {string} step
  * @property {Cell} cell

@@ -7,7 +7,7 @@ import { element } from "../base/js/controls.js";
 import { connectKernel } from "../base/js/kernel.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { createView } from "../base/js/view.js";
-import { argmaxFinite, workThrough } from "./attention_math.js";
+import { argmaxFinite, computeHead } from "./attention_math.js";
 import { stepOf } from "./derivation.js";
 import { layerControls } from "./layer_controls.js";
 import { layerSource } from "./layer_source.js";
@@ -156,7 +156,7 @@ function snapshotMaker(model, layers) {
     const place = [layer.text, layer.kind, layer.layer];
     const key = JSON.stringify([...place, head, query, scale, mask, temperature]);
     if (key !== workedKey || layer !== workedLayer)
-      [worked, workedLayer, workedKey] = [workThrough(layer, chosen), layer, key];
+      [worked, workedLayer, workedKey] = [computeHead(layer, chosen), layer, key];
     if (`${step} ${key}` !== pointedKey) {
       unpoint();
       [whole, pointedKey] = [false, `${step} ${key}`];

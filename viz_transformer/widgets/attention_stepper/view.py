@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import AttentionSteps, WorkedHead, work_through
+from viz_transformer.trace import AttentionSteps, ComputedHead, compute_head
 from viz_transformer.widgets.attention_stepper.payload import check_steps, layer_payload
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.traits import Index, SelectionError, check_index
@@ -115,9 +115,9 @@ class AttentionStepper(View):
         """The layer that is worked through."""
         return self._steps
 
-    def worked(self) -> WorkedHead:
+    def worked(self) -> ComputedHead:
         """Return every number of the query and head chosen, under the switches as they are."""
-        return work_through(self._steps, **self._choice())
+        return compute_head(self._steps, **self._choice())
 
     def __repr__(self) -> str:
         """Return what is chosen, for a log or a page that cannot show the view."""

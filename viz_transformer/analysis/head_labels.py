@@ -1,4 +1,4 @@
-"""Names for heads that do one thing, each with its evidence, and silence for all others.
+"""Names for heads that do one thing, each with its evidence; other heads stay unnamed.
 
 Most heads do several things at once, and in a short sentence almost any pattern can look like a
 rule. So a name needs two kinds of evidence, and a head that lacks one of them stays unnamed:
@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import (
     Float64,
     as_weights,
@@ -28,7 +27,7 @@ from viz_transformer.analysis.measures import (
     entropy_bits,
     reachable_keys,
 )
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, attention_of
 
 #: The share of its weight that a head must put where its name says, mean over the rows. Above one
 #: half, a mixture of two patterns is neither.

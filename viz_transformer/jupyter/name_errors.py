@@ -1,4 +1,4 @@
-"""A name that is not there: what a lesson says when its cells are run out of order."""
+"""Explanation of a `NameError`, for lessons whose cells are run out of order."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any
 
 
-def explain_names() -> None:
-    """Let this kernel explain a `NameError`; outside IPython nothing happens."""
+def explain_name_errors() -> None:
+    """Make this kernel explain a `NameError`; outside IPython, do nothing."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None:
         shell.set_custom_exc((NameError,), _explain)

@@ -14,7 +14,7 @@ def outputs() -> list[list[nbformat.NotebookNode]]:
     notebook = nbformat.v4.new_notebook(
         cells=[
             nbformat.v4.new_code_cell(source)
-            for source in ("answer + 1", "answer = 1", "answer + 1", "explain_names")
+            for source in ("answer + 1", "answer = 1", "answer + 1", "explain_name_errors")
         ]
     )
     NotebookClient(notebook, kernel_name="python3", allow_errors=True).execute(env=lab_environment())
@@ -33,7 +33,7 @@ def test_the_lesson_goes_on(outputs: list) -> None:
 
 
 def test_it_leaves_no_name_behind(outputs: list) -> None:
-    assert "There is no “explain_names” yet" in "".join(one.get("text", "") for one in outputs[3])
+    assert "There is no “explain_name_errors” yet" in "".join(one.get("text", "") for one in outputs[3])
 
 
 def test_ones_own_startup_file_wins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""bertviz as it is installed: its scripts are read, and nothing of it is imported.
+"""bertviz's JavaScript, read from the installed package without importing it.
 
 Importing bertviz loads torch and transformers, which drawing a trace does not need.
 """
