@@ -1,4 +1,4 @@
-"""What a torch module is, read from it; or what about it has no match here, in one clear line."""
+"""Sizes and choices read from torch's stacks, and checks that ours can follow them."""
 
 from functools import partial
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from viz_transformer.config import Activation, Norm, Positional
 from viz_transformer.errors import UserError
 from viz_transformer.model.conversion.stacks import TorchStack
 
-_LAYERS = {
+_LAYERS: dict[type[TorchStack], type[nn.Module]] = {
     nn.TransformerEncoder: nn.TransformerEncoderLayer,
     nn.TransformerDecoder: nn.TransformerDecoderLayer,
 }
 
 
-class Facts(NamedTuple):
+class StackOptions(NamedTuple):
     """What all layers of torch's stacks must agree on to be ours, named as in `ModelConfig`."""
 
     d_model: int
@@ -29,12 +29,13 @@ class Facts(NamedTuple):
     layer_norm_eps: float
 
 
-def read_facts(*stacks: tuple[nn.Module, type[TorchStack]]) -> Facts:
+def read_options(*stacks: tuple[nn.Module, type[TorchStack]]) -> StackOptions:
     """Read the sizes and choices of stacks, each given with the class that it should be.
 
     Raises:
         UserError: if there is something that ours has not; the message names it.
     """
+    known: list[tuple[TorchStack, type[nn.Module]]] = []
     for stack, wanted in stacks:
         if not isinstance(stack, wanted):
             raise UserError(
@@ -42,20 +43,21 @@ def read_facts(*stacks: tuple[nn.Module, type[TorchStack]]) -> Facts:
             )
         if not len(stack.layers):
             raise UserError(f"the {wanted.__name__} has no layers; make it with at least one")
-    found = {_read_layer(layer, _LAYERS[wanted]) for stack, wanted in stacks for layer in stack.layers}
+        known.append((stack, _LAYERS[wanted]))
+    found = {_read_layer(layer, wanted) for stack, wanted in known for layer in stack.layers}
     if len(found) > 1:
         raise UserError(
             f"the layers differ from each other, {_differences(found)}; "
             "only layers of one size and kind can be mapped"
         )
-    facts = found.pop()
-    for stack, _ in stacks:
-        _check_final_norm(stack, facts)
-    return facts
+    options = found.pop()
+    for stack, _ in known:
+        _check_final_norm(stack, options)
+    return options
 
 
 def check_positional(positional: Positional) -> None:
-    """Check the positions that a model made from torch's shall have.
+    """Check the positions of a model that is made from torch's.
 
     Raises:
         UserError: if they are rotary: those act within the attention, and torch's has none.
@@ -67,8 +69,10 @@ def check_positional(positional: Positional) -> None:
         )
 
 
-def _differences(found: set[Facts]) -> str:
-    values = {name: sorted({getattr(facts, name) for facts in found}, key=repr) for name in Facts._fields}
+def _differences(found: set[StackOptions]) -> str:
+    values = {
+        name: sorted({getattr(options, name) for options in found}, key=repr) for name in StackOptions._fields
+    }
     return ", ".join(
         " or ".join(f"{name}={value!r}" for value in several)
         for name, several in values.items()
@@ -76,26 +80,28 @@ def _differences(found: set[Facts]) -> str:
     )
 
 
-def _check_final_norm(stack: TorchStack, facts: Facts) -> None:
+def _check_final_norm(stack: TorchStack, options: StackOptions) -> None:
     kind, norm = type(stack).__name__, stack.norm
-    fits = isinstance(norm, nn.LayerNorm) if facts.norm == "pre" else norm is None
+    fits = isinstance(norm, nn.LayerNorm) if options.norm == "pre" else norm is None
     if not fits:
-        mend = f"torch.nn.LayerNorm({facts.d_model})" if facts.norm == "pre" else None
+        mend = f"torch.nn.LayerNorm({options.d_model})" if options.norm == "pre" else None
         raise UserError(
-            f"the {kind} has norm={norm}, norm_first={facts.norm == 'pre'}, but a post-norm "
+            f"the {kind} has norm={norm}, norm_first={options.norm == 'pre'}, but a post-norm "
             "stack ends without a norm of its own, as in the paper, and a pre-norm stack with "
             f"a LayerNorm; make it as {kind}(layer, num_layers, norm={mend})"
         )
-    if norm is not None and norm.eps != facts.layer_norm_eps:
+    if norm is not None and norm.eps != options.layer_norm_eps:
         raise UserError(
-            f"layer_norm_eps={facts.layer_norm_eps} in the layers of the {kind} and {norm.eps} in "
+            f"layer_norm_eps={options.layer_norm_eps} in the layers of the {kind} and {norm.eps} in "
             "its last norm cannot be mapped; give both the same"
         )
 
 
-def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> Facts:
+def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> StackOptions:
     # Nor a subclass of it: what its own `forward` may do, ours would not.
-    if type(layer) is not wanted:
+    if type(layer) is not wanted or not isinstance(
+        layer, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
+    ):
         raise UserError(f"the layer {type(layer).__name__} cannot be mapped; use torch.nn.{wanted.__name__}")
     if layer.linear1.bias is None:
         raise UserError(
@@ -113,7 +119,7 @@ def _read_layer(layer: nn.Module, wanted: type[nn.Module]) -> Facts:
             f"a layer has norms with layer_norm_eps={sorted(epsilons)}; "
             "give all its parts torch.nn.LayerNorm with the same"
         )
-    return Facts(
+    return StackOptions(
         d_model=layer.linear1.in_features,
         n_heads=layer.self_attn.num_heads,
         d_ff=layer.linear1.out_features,

@@ -1,4 +1,4 @@
-"""A training on disk: one file, written whole or not at all, from which it goes on bit for bit."""
+"""Training checkpoints: one file, written whole or not at all, that resumes a training bit for bit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viz_transformer.training.averaging import WeightAverage
 from viz_transformer.training.run import Run
 
 _DEFAULTS = {each.name: each.default for kind in (ModelConfig, TrainConfig) for each in fields(kind)}
-#: What Adam and Muon remember of the gradients before.
+#: What Adam and Muon keep of earlier gradients.
 _MOMENTS = ("exp_avg", "exp_avg_sq", "momentum")
 
 
@@ -62,7 +62,7 @@ def load_state(
     facts: dict[str, str] | None = None,
     average: WeightAverage | None = None,
 ) -> None:
-    """Put a run where it was when `save_state` wrote the file.
+    """Restore a run to the step at which `save_state` wrote the file.
 
     Raises:
         FileError: if the file is missing or damaged; the run is as it was.
@@ -118,5 +118,5 @@ def _part(tensors: dict, part: str) -> dict:
 
 
 def _settings(run: Run, facts: dict[str, str]) -> dict[str, object]:
-    """Return by name what may not change while a training is interrupted."""
+    """Return by name the settings that must be the same when a training resumes."""
     return {**asdict(run.model.config), **asdict(run.config), **facts}

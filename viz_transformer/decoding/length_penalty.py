@@ -1,4 +1,4 @@
-"""Length: how a log-probability is made comparable with that of a longer or shorter text."""
+"""Length penalties: what a log-probability is divided by, so that long and short texts compare."""
 
 from __future__ import annotations
 

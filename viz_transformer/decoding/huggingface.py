@@ -1,4 +1,4 @@
-"""The search that Hugging Face's ``generate`` made, step by step, from what it returns."""
+"""Hugging Face's beam search, reconstructed step by step from what ``generate`` returns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from viz_transformer.decoding.lengths import power_norm
-from viz_transformer.decoding.record import Ranked, Recorder
-from viz_transformer.decoding.rules import Words, is_whole
+from viz_transformer.decoding.constraints import Words, is_whole
+from viz_transformer.decoding.length_penalty import power_norm
+from viz_transformer.decoding.recorder import Ranked, Recorder
 from viz_transformer.errors import UserError
 from viz_transformer.trace import DecodeTrace, Hypothesis
 
@@ -27,14 +27,14 @@ class _Words:
 
 
 @dataclass(frozen=True)
-class _TheirRules:
-    """What a recorder asks of rules: which words generate's own processors had barred."""
+class _TheirConstraints:
+    """The constraints of ``generate``: the words whose score its processors set to -inf."""
 
     words: Words
     scores: Sequence[Tensor]
     num_beams: int
 
-    def why_barred(self, token: int, step: int, sentence: int) -> str | None:
+    def why_forbidden(self, token: int, step: int, sentence: int) -> str | None:
         """Return why a word could not be written, if it could not."""
         row = self.scores[step][sentence * self.num_beams, token]
         return None if row > -torch.inf else "generate was told not to write it here"
@@ -83,14 +83,14 @@ def from_generate(
             f"num_beams={num_beams!r} does not fit {n_rows} rows of scores and "
             f"{len(output.sequences)} texts; give the num_beams that generate was given"
         )
-    words = vocabulary if hasattr(vocabulary, "eos_id") else _words(vocabulary)
+    words: Words = vocabulary if hasattr(vocabulary, "eos_id") else _words(vocabulary)
     n_sentences = n_rows // num_beams
     n_texts = len(output.sequences) // n_sentences
-    rules = _TheirRules(words, output.scores, num_beams)
+    constraints = _TheirConstraints(words, output.scores, num_beams)
     return [
         _Replay(
             output,
-            rules,
+            constraints,
             slice(place * n_texts, (place + 1) * n_texts),
             place,
             lambda length: power_norm(length, length_penalty),
@@ -100,18 +100,18 @@ def from_generate(
 
 
 class _Replay:
-    """The search over one sentence, ranked again."""
+    """The search over one sentence, ranked again from the scores."""
 
     def __init__(
         self,
         output: Any,
-        rules: _TheirRules,
+        constraints: _TheirConstraints,
         texts: slice,
         place: int,
         norm: Callable[[int], float],
     ) -> None:
-        self._output, self._rules, self._place, self._norm = output, rules, place, norm
-        self._width, self._texts = rules.num_beams, texts
+        self._output, self._constraints, self._place, self._norm = output, constraints, place, norm
+        self._width, self._texts = constraints.num_beams, texts
         self._parents = output.beam_indices[texts].tolist()  # [text, step], −1 after its end
         self._lengths = [sum(row >= 0 for row in rows) for rows in self._parents]
         self._n_prompt = output.sequences.shape[1] - output.beam_indices.shape[1]
@@ -119,15 +119,15 @@ class _Replay:
 
     def trace(self, source: Sequence[int]) -> DecodeTrace:
         """Return the sentence's search."""
-        words, recorder = self._rules.words, Recorder(self._rules, self._width, self._norm)
+        words, recorder = self._constraints.words, Recorder(self._constraints, self._width, self._norm)
         first = self._place * self._width
         before = torch.zeros(1, 1)  # [sentence, hypothesis]: at first there is one
         for step in range(max(self._lengths)):
             n_live = before.shape[1]
             scores = self._output.scores[step][first : first + n_live].cpu()  # [hypothesis, vocab]
-            recorder.saw(scores, before, [self._place], self._looks(step, n_live))
+            recorder.on_logits(scores, before, [self._place], self._attention(step, n_live))
             ranked = self._rank(scores, before, step)
-            recorder.came_to(ranked)
+            recorder.on_ranked(ranked)
             self._ranked.append(ranked)
             before = ranked.kept_sums
         hypotheses = [self._hypothesis(text) for text in range(len(self._parents))]
@@ -139,7 +139,7 @@ class _Replay:
             steps=recorder.steps(self._place, self._place),
             prompt_tokens=tuple(tokens[i] for i in prompt),
             end_token=tokens[words.eos_id],
-            prompt_attention=self._prompt_looks(),
+            prompt_attention=self._prompt_attention(),
         )
 
     def _rank(self, scores: Tensor, before: Tensor, step: int) -> Ranked:
@@ -148,7 +148,7 @@ class _Replay:
         sums = (before.T + scores).flatten()  # [hypothesis · vocab]
         best = sums.topk(min(2 * self._width, len(sums)))
         parents, tokens = best.indices // n_words, best.indices % n_words
-        ends = tokens == self._rules.words.eos_id
+        ends = tokens == self._constraints.words.eos_id
         kept = ends.to(torch.int8).argsort(stable=True)[: self._width]
         kept_sums = best.values[kept].masked_fill(ends[kept], -torch.inf)
         ranked = (best.values, parents, tokens, kept, kept_sums)
@@ -169,7 +169,7 @@ class _Replay:
                     "num_beams that generate was given"
                 )
             path.append(int(same.nonzero()[0]))
-        words = self._rules.words
+        words = self._constraints.words
         log_prob = self._ranked[length - 1].sums[0, path[-1]].item()
         if ids and ids[-1] == words.eos_id:
             ids.pop()
@@ -181,8 +181,8 @@ class _Replay:
             path=tuple(path),
         )
 
-    def _looks(self, step: int, n_live: int) -> tuple[Tensor, Tensor | None] | None:
-        """What each hypothesis looked at [hypothesis, layer, head, key], if that was returned."""
+    def _attention(self, step: int, n_live: int) -> tuple[Tensor, Tensor | None] | None:
+        """Return what each hypothesis attended to [hypothesis, layer, head, key], if that was returned."""
         layers = getattr(self._output, "decoder_attentions", None)
         if layers is None:
             layers = getattr(self._output, "attentions", None)
@@ -196,8 +196,8 @@ class _Replay:
             return own, None
         return own, torch.stack([layer[rows, :, -1] for layer in cross[step]], dim=1).cpu()
 
-    def _prompt_looks(self) -> Any:
-        """What all but the last token of a prompt looked at, [layer, head, query, key]."""
+    def _prompt_attention(self) -> Any:
+        """Return what all but the last token of a prompt attended to, [layer, head, query, key]."""
         layers = getattr(self._output, "attentions", None)
         if layers is None or self._n_prompt < 2 or layers[0][0] is None:
             return None

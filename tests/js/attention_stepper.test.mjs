@@ -4,25 +4,25 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  largest,
+  argmaxFinite,
   matrixOf,
-  product,
+  matmul,
   softmaxRow,
-  transposed,
+  transpose,
   unpackSteps,
-  workThrough,
+  computeHead,
 } from "../../viz_transformer/widgets/attention_stepper/attention_math.js";
 import {
   formulaOf,
-  lineOf,
-  madeIn,
-  placeOf,
+  codeLine,
+  stepOf,
+  cellInCode,
   sourcesOf,
 } from "../../viz_transformer/widgets/attention_stepper/derivation.js";
 import {
   cellWidth,
   digitsIn,
-  followedBy,
+  traitsFollowing,
   followedCell,
   inNumbers,
   planOf,
@@ -35,14 +35,15 @@ import {
   sheetCellAt,
   sheetLayout,
 } from "../../viz_transformer/widgets/attention_stepper/large_matrix.js";
-import { marksOf, roleAt } from "../../viz_transformer/widgets/attention_stepper/stage.js";
-import { smallMark, smallWidth } from "../../viz_transformer/widgets/attention_stepper/step_bar.js";
+import { marksOf, roleAt } from "../../viz_transformer/widgets/attention_stepper/matrix_panel.js";
+import { placeInPicture, pictureWidth } from "../../viz_transformer/widgets/attention_stepper/step_tabs.js";
 import {
   layerName,
   meaningOf,
   sentenceOf,
 } from "../../viz_transformer/widgets/attention_stepper/narration.js";
-import { exactly, fitChosen } from "../../viz_transformer/widgets/attention_stepper/view.js";
+import { sixDigits } from "../../viz_transformer/widgets/attention_stepper/readout.js";
+import { fitChoice } from "../../viz_transformer/widgets/attention_stepper/view.js";
 
 const ALL = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];
 const LINES = {
@@ -99,15 +100,14 @@ const at = (name, row, col) => ({ name, row, col });
 
 test("softmax of the published example, of nothing, and of large scores", () => {
   const { weights } = softmaxRow([-3, 2, -1, 0]);
-  [0.0056533, 0.83902451, 0.04177257, 0.11354962].forEach((weight, i) =>
-    assert.ok(Math.abs(weights[i] - weight) < 1e-8),
-  );
+  for (const [i, weight] of [0.0056533, 0.83902451, 0.04177257, 0.11354962].entries())
+    assert.ok(Math.abs(weights[i] - weight) < 1e-8);
   assert.deepEqual(softmaxRow([-Infinity, -Infinity]).weights, [0, 0]);
   assert.deepEqual(softmaxRow([9999, -Infinity]).weights, [1, 0]);
 });
 
 test("every number of a head done by hand", () => {
-  const worked = workThrough(hand(), PLAIN);
+  const worked = computeHead(hand(), PLAIN);
   assert.deepEqual([...worked.q.values], [3, 4]);
   assert.deepEqual([...worked.k.values], [2.5, 1, 4.5, 3, 1.5, 0]);
   assert.deepEqual([...worked.v.values], [2, -2, 6, -4, 0, -1]);
@@ -124,25 +124,25 @@ test("every number of a head done by hand", () => {
 
 test("a fully masked row gives zeros, and its lines say so", () => {
   const chosen = { ...PLAIN, query: 2 };
-  const worked = workThrough(hand(), chosen);
+  const worked = computeHead(hand(), chosen);
   assert.deepEqual([...worked.weights.values], [0, 0, 0]);
   assert.deepEqual([...worked.output.values], [0, 0]);
-  assert.equal(lineOf(hand(), worked, chosen, "weights"), "J");
-  assert.equal(lineOf(hand(), worked, chosen, "exponentials"), "H");
+  assert.equal(codeLine(hand(), worked, chosen, "weights"), "J");
+  assert.equal(codeLine(hand(), worked, chosen, "exponentials"), "H");
   assert.match(sentenceOf(hand(), worked, chosen, "masked"), /may look at no word/);
   assert.match(sentenceOf(hand(), worked, chosen, "weights"), /all weights are 0/);
-  assert.equal(largest([-Infinity, -Infinity]), 0);
+  assert.equal(argmaxFinite([-Infinity, -Infinity]), 0);
 });
 
 test("a product adds its bias to every row, and a matrix turns", () => {
   const a = matrixOf(2, 2, [1, 2, 3, 4]);
-  assert.deepEqual([...product(a, matrixOf(2, 1, [1, 1]), [10]).values], [13, 17]);
-  assert.deepEqual([...transposed(matrixOf(1, 2, [1, 2])).values], [1, 2]);
-  assert.deepEqual([transposed(a).at(0, 1), transposed(a).rows], [3, 2]);
+  assert.deepEqual([...matmul(a, matrixOf(2, 1, [1, 1]), [10]).values], [13, 17]);
+  assert.deepEqual([...transpose(matrixOf(1, 2, [1, 2])).values], [1, 2]);
+  assert.deepEqual([transpose(a).at(0, 1), transpose(a).rows], [3, 2]);
 });
 
 test("a number is written out with its terms", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
+  const [layer, worked] = [hand(), computeHead(hand(), PLAIN)];
   const formula = (name, row, col, chosen = PLAIN) =>
     text(formulaOf(layer, worked, chosen, at(name, row, col)));
   assert.equal(formula("q", 0, 1), "3.00·0.00 + 4.00·1.00 = 4.00");
@@ -158,7 +158,7 @@ test("a number is written out with its terms", () => {
   assert.equal(formula("concat", 0, 1), "number 1 of head 0: −4.00");
   const warm = { ...PLAIN, scale: false, temperature: 2 };
   assert.equal(
-    text(formulaOf(layer, workThrough(layer, warm), warm, at("scaled", 0, 0))),
+    text(formulaOf(layer, computeHead(layer, warm), warm, at("scaled", 0, 0))),
     "11.50 ÷ 2.00 = 5.75",
   );
 });
@@ -175,7 +175,7 @@ test("of a long sum the largest terms are shown, and all on request", () => {
     ...Object.fromEntries(["q", "k", "v"].map((name) => [`w_${name}`, bytes(Array(2 * n).fill(0.5))])),
   });
   const chosen = { ...PLAIN, query: 0 };
-  const worked = workThrough(layer, chosen);
+  const worked = computeHead(layer, chosen);
   const [cut, whole] = [false, true].map((all) => formulaOf(layer, worked, chosen, at("q", 0, 0), all));
   assert.deepEqual(
     cut.filter(([kind]) => kind === "more"),
@@ -188,8 +188,8 @@ test("of a long sum the largest terms are shown, and all on request", () => {
 });
 
 test("every number names the row and the column that it is made of", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
-  const from = (name, row, col) => sourcesOf(layer, worked, at(name, row, col));
+  const layer = hand();
+  const from = (name, row, col) => sourcesOf(layer, at(name, row, col));
   assert.deepEqual(from("q", 0, 1), [at("x", 0, null), at("w_q", null, 1)]);
   assert.deepEqual(from("k", 2, 0), [at("seen", 2, null), at("w_k", null, 0), at("b_k", 0, 0)]);
   assert.deepEqual(from("k_t", 0, 2), from("k", 2, 0));
@@ -197,16 +197,16 @@ test("every number names the row and the column that it is made of", () => {
   assert.deepEqual(from("masked", 0, 1), [at("scaled", 0, 1), at("allowed", 0, 1)]);
   assert.deepEqual(from("concat", 0, 1), [at("heads", 0, 1)]);
   assert.deepEqual(from("w_q", 0, 1), []);
-  const marks = marksOf(layer, worked, at("scores", 0, 2), "k_t");
+  const marks = marksOf(layer, at("scores", 0, 2), "k_t");
   assert.deepEqual([roleAt(marks, 0, 2), roleAt(marks, 1, 2), roleAt(marks, 0, 1)], ["b", "b", null]);
-  assert.equal(roleAt(marksOf(layer, worked, at("scores", 0, 2), "scores"), 0, 2), "is");
-  assert.deepEqual(smallMark(layer, at("k_t", null, 2), "k"), { row: 2, col: null });
-  assert.equal(smallMark(layer, at("w_k", null, 2), "k"), null);
+  assert.equal(roleAt(marksOf(layer, at("scores", 0, 2), "scores"), 0, 2), "is");
+  assert.deepEqual(placeInPicture(layer, at("k_t", null, 2), "k"), { row: 2, col: null });
+  assert.equal(placeInPicture(layer, at("w_k", null, 2), "k"), null);
 });
 
 test("the line and the place in the code are those of the state", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
-  const line = (name, change = {}) => lineOf(layer, worked, { ...PLAIN, ...change }, name);
+  const [layer, worked] = [hand(), computeHead(hand(), PLAIN)];
+  const line = (name, change = {}) => codeLine(layer, worked, { ...PLAIN, ...change }, name);
   assert.equal(line("q"), "q = x[1] @ W_Q");
   assert.deepEqual(
     [
@@ -219,38 +219,38 @@ test("the line and the place in the code are those of the state", () => {
   );
   assert.deepEqual([line("masked"), line("masked", { mask: false })], ["E", "F"]);
   assert.equal(line("w_q"), null);
-  assert.equal(placeOf(layer, PLAIN, at("k_t", 1, 2)), "k[2, 1]");
-  assert.equal(placeOf(layer, PLAIN, at("x", 0, 1)), "x[1, 1]");
-  assert.equal(placeOf(layer, PLAIN, at("scores", 0, 2)), "scores[2]");
-  assert.deepEqual([exactly(1 / 3), exactly(-Infinity)], ["0.333333", "-inf"]);
+  assert.equal(cellInCode(layer, PLAIN, at("k_t", 1, 2)), "k[2, 1]");
+  assert.equal(cellInCode(layer, PLAIN, at("x", 0, 1)), "x[1, 1]");
+  assert.equal(cellInCode(layer, PLAIN, at("scores", 0, 2)), "scores[2]");
+  assert.deepEqual([sixDigits(1 / 3), sixDigits(-Infinity)], ["0.333333", "-inf"]);
 });
 
 test("every step shows what it multiplies, and follows the same word and number", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
+  const [layer, worked] = [hand(), computeHead(hand(), PLAIN)];
   for (const step of ALL) {
     const plan = planOf(layer, step);
     for (const name of plan.rows ?? [plan.a, plan.b, plan.c]) assert.ok(worked[name], `${step}: ${name}`);
     const cell = followedCell(layer, worked, { ...PLAIN, key: 2, column: 1 }, step, 0);
     assert.equal(cell.name, resultOf(layer, step));
     assert.ok(Number.isFinite(worked[cell.name].at(cell.row, cell.col)) || step === "masked");
-    assert.ok(madeIn(layer, cell.name) === step);
+    assert.ok(stepOf(layer, cell.name) === step);
     assert.equal(typeof meaningOf(layer, PLAIN, cell), "string");
     assert.ok(!formulaOf(layer, worked, PLAIN, cell).some(([, each]) => each.includes("undefined")));
   }
   assert.deepEqual(followedCell(layer, worked, { ...PLAIN, key: 2, column: 1 }, "k", 0), at("k", 2, 1));
   assert.deepEqual(followedCell(layer, worked, { ...PLAIN, column: 9 }, "q", 0), at("q", 0, 0));
-  assert.deepEqual(followedBy(layer, at("k_t", 1, 2)), { key: 2, column: 1 });
-  assert.deepEqual(followedBy(layer, at("all", 2, 1)), { query: 2, column: 1 });
-  assert.deepEqual(followedBy(layer, at("concat", 0, 1)), { head: 0, column: 1 });
+  assert.deepEqual(traitsFollowing(layer, at("k_t", 1, 2)), { key: 2, column: 1 });
+  assert.deepEqual(traitsFollowing(layer, at("all", 2, 1)), { query: 2, column: 1 });
+  assert.deepEqual(traitsFollowing(layer, at("concat", 0, 1)), { head: 0, column: 1 });
   assert.equal(planOf(layer, "k").bias, "b_k");
   assert.equal(planOf(layer, "q").bias, null);
 });
 
 test("sentences are true of the numbers", () => {
-  const [layer, worked] = [hand(), workThrough(hand(), PLAIN)];
+  const [layer, worked] = [hand(), computeHead(hand(), PLAIN)];
   const says = (step, change = {}) => {
     const chosen = { ...PLAIN, ...change };
-    return sentenceOf(layer, workThrough(layer, chosen), chosen, step);
+    return sentenceOf(layer, computeHead(layer, chosen), chosen, step);
   };
   assert.match(says("scores"), /score of “\u2068b\u2069” with “\u2068b\u2069” is the largest: 25\.50/);
   assert.match(says("scaled"), /divided by √2 = 1\.41\..*of “\u2068b\u2069”, is now 18\.03/);
@@ -265,7 +265,7 @@ test("sentences are true of the numbers", () => {
 
 test("choices that no longer fit are moved inside", () => {
   const layer = hand();
-  const fitted = fitChosen(layer, { ...PLAIN, step: 99, head: 7, query: 9, key: 3 });
+  const fitted = fitChoice(layer, { ...PLAIN, step: 99, head: 7, query: 9, key: 3 });
   assert.deepEqual([fitted.step, fitted.head, fitted.query, fitted.key], [10, 0, 2, null]);
 });
 
@@ -305,7 +305,7 @@ test("pictures fit the page where they can, and numbers are written where they f
     assert.ok(66 + 64 * sizes.cellA + 66 + 16 * sizes.cell <= width);
     assert.equal(sizes.fits, sizes.cell >= 33); // without room for numbers, colours alone
     assert.equal(sizes.fits, width >= 830);
-    assert.ok(11 * (smallWidth(width, 11) + 14) <= width + 4 || smallWidth(width, 11) === 68);
+    assert.ok(11 * (pictureWidth(width, 11) + 14) <= width + 4 || pictureWidth(width, 11) === 68);
   }
   assert.equal(cellWidth(600, 64), 9);
   assert.deepEqual([digitsIn(60, 25), digitsIn(47, 25), digitsIn(47, 2), digitsIn(33, 2)], [2, 1, 2, 1]);

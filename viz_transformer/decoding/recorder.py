@@ -1,22 +1,33 @@
-"""What a beam search considered, step by step, and what became of each candidate, in words."""
+"""The recorder of a beam search: each step's candidates, and what became of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from torch import Tensor
 
-from viz_transformer.decoding.rules import Rules
-from viz_transformer.decoding.steps import Looks
+from viz_transformer.decoding.constraints import Words
+from viz_transformer.decoding.steps import StepAttention
 from viz_transformer.trace import Candidate, DecodeStep, Probable, running_text
 
 _N_PROBABLE = 8  # how much of each distribution's top is kept
 
 
-class _Found(NamedTuple):
+class Forbidding(Protocol):
+    """What a recorder asks of `Constraints`: the vocabulary, and why a word was forbidden."""
+
+    @property
+    def words(self) -> Words:
+        """The vocabulary."""
+
+    def why_forbidden(self, token: int, step: int, sentence: int) -> str | None:
+        """Return why a word may not be written at a step; None if it may."""
+
+
+class _Continuation(NamedTuple):
     """A candidate: the whole hypothesis' log-probability, the hypothesis it continues, its word."""
 
     log_prob: float
@@ -26,7 +37,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranked:
-    """What one step of a batch came to.
+    """The candidates of one step of a batch, ranked.
 
     Attributes:
         sums: log-probabilities of the candidates, best first, [sentence, candidate]; -inf where
@@ -45,39 +56,47 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What went before: each hypothesis and the top of its distribution, [sentence, …]."""
+class _Distributions:
+    """One step's hypotheses and the top of their distributions, [sentence, hypothesis, …]."""
 
     rows: dict[int, int]  # sentence → row
-    before: Tensor
+    before: Tensor  # log-probability of each hypothesis
     log_probs: Tensor
     ids: Tensor
-    looks: Looks | None
+    attention: StepAttention | None
 
 
 class Recorder:
-    """Keeps the tensors of each step, and tells them in words when the search is over."""
+    """Keeps the tensors of each step, and turns them into a trace when the search is over."""
 
-    def __init__(self, rules: Rules, beam_width: int, norm: Callable[[int], float]) -> None:
+    def __init__(self, constraints: Forbidding, beam_width: int, norm: Callable[[int], float]) -> None:
         """Record a search.
 
         Args:
-            rules: what may be written.
+            constraints: what may be written.
             beam_width: places in the beam.
             norm: what a log-probability is divided by, by length.
         """
-        self._rules, self._width, self._norm = rules, beam_width, norm
-        self._seen: list[_Seen] = []
+        self._constraints, self._width, self._norm = constraints, beam_width, norm
+        self._distributions: list[_Distributions] = []
         self._ranked: list[Ranked] = []
 
-    def saw(self, log_probs: Tensor, before: Tensor, active: list[int], looks: Looks | None) -> None:
-        """Keep the top of each distribution [row, vocab], before anything is barred."""
+    def on_logits(
+        self,
+        log_probs: Tensor,
+        before: Tensor,
+        active: list[int],
+        attention: StepAttention | None,
+    ) -> None:
+        """Keep the top of each distribution [row, vocab], before anything is forbidden."""
         values, ids = log_probs.topk(min(_N_PROBABLE, log_probs.shape[1]))
         rows = {place: row for row, place in enumerate(active)}
         shape = (*before.shape, -1)
-        self._seen.append(_Seen(rows, before, values.view(shape), ids.view(shape), looks))
+        self._distributions.append(
+            _Distributions(rows, before, values.view(shape), ids.view(shape), attention)
+        )
 
-    def came_to(self, ranked: Ranked) -> None:
+    def on_ranked(self, ranked: Ranked) -> None:
         """Keep the candidates of the step."""
         self._ranked.append(ranked)
 
@@ -85,12 +104,12 @@ class Recorder:
         """Return the steps of the sentence at a place of the batch; `number` names its prefix."""
         texts: list[tuple[int, ...]] = [()]
         steps = []
-        for step, (seen, ranked) in enumerate(zip(self._seen, self._ranked, strict=True)):
+        for step, (seen, ranked) in enumerate(zip(self._distributions, self._ranked, strict=True)):
             if place not in seen.rows:
                 break
             row = seen.rows[place]
             found = [
-                _Found(*each)
+                _Continuation(*each)
                 for each in zip(
                     *(part[row].tolist() for part in (ranked.sums, ranked.parents, ranked.tokens)),
                     strict=True,
@@ -99,32 +118,32 @@ class Recorder:
             ]
             alive = ranked.kept_sums[row].isfinite()
             kept = ranked.kept[row][alive].tolist()
-            told = self._told(found, kept, seen, row, step, texts)
-            told += self._forbidden(found, seen, row, step, number, len(texts))
+            candidates = self._candidates(found, kept, seen, row, step, texts)
+            candidates += self._forbidden(found, seen, row, step, number, len(texts))
             steps.append(
                 DecodeStep(
-                    candidates=tuple(told),
+                    candidates=tuple(candidates),
                     probable=self._probable(seen, row, len(texts)),
-                    decoder_attention=_look(seen, row, len(texts), 0),
-                    cross_attention=_look(seen, row, len(texts), 1),
+                    decoder_attention=_attention_of(seen, row, len(texts), 0),
+                    cross_attention=_attention_of(seen, row, len(texts), 1),
                 )
             )
             texts = [(*texts[found[rank].parent], found[rank].token) for rank in kept]
         return tuple(steps)
 
-    def _told(
+    def _candidates(
         self,
-        found: list[_Found],
+        found: list[_Continuation],
         kept: list[int],
-        seen: _Seen,
+        seen: _Distributions,
         row: int,
         step: int,
         texts: list[tuple[int, ...]],
     ) -> list[Candidate]:
-        """What became of each candidate."""
-        words, width = self._rules.words, self._width
+        """Return each candidate with what became of it."""
+        words, width = self._constraints.words, self._width
         before = seen.before[row].tolist()
-        told = []
+        candidates = []
         for rank, one in enumerate(found):
             beaten_by = margin = None
             ends = one.token == words.eos_id
@@ -141,7 +160,7 @@ class Recorder:
                 text = running_text([words.tokens[i] for i in ids])
                 last = "the last that may end here" if ends else "the last that is kept"
                 reason = f"{margin:.2f} nats behind {text!r}, {last}"
-            told.append(
+            candidates.append(
                 Candidate(
                     parent=one.parent,
                     token=words.tokens[one.token],
@@ -154,26 +173,26 @@ class Recorder:
                     margin=margin,
                 )
             )
-        return told
+        return candidates
 
     def _forbidden(
-        self, found: list[_Found], seen: _Seen, row: int, step: int, number: int, n_live: int
+        self, found: list[_Continuation], seen: _Distributions, row: int, step: int, number: int, n_live: int
     ) -> list[Candidate]:
-        """The words that would have been among the candidates, but may not be written."""
-        words = self._rules.words
+        """Return the words that would have been candidates, but may not be written."""
+        words = self._constraints.words
         allowed = {(one.parent, one.token) for one in found}
         least = found[-1].log_prob if len(found) >= self._width else -float("inf")
-        told = []
+        candidates = []
         for parent in range(n_live):
             total = seen.before[row, parent].item()
             pairs = zip(seen.log_probs[row, parent].tolist(), seen.ids[row, parent].tolist(), strict=True)
             for log_prob, token in pairs:
                 if (parent, token) in allowed or total + log_prob <= least:
                     continue
-                why = self._rules.why_barred(token, step, number)
+                why = self._constraints.why_forbidden(token, step, number)
                 if why is None:
                     continue
-                told.append(
+                candidates.append(
                     Candidate(
                         parent=parent,
                         token=words.tokens[token],
@@ -184,10 +203,10 @@ class Recorder:
                         token_log_prob=log_prob,
                     )
                 )
-        return told
+        return candidates
 
-    def _probable(self, seen: _Seen, row: int, n_live: int) -> tuple[tuple[Probable, ...], ...]:
-        tokens = self._rules.words.tokens
+    def _probable(self, seen: _Distributions, row: int, n_live: int) -> tuple[tuple[Probable, ...], ...]:
+        tokens = self._constraints.words.tokens
         return tuple(
             tuple(
                 Probable(token=tokens[token], log_prob=log_prob)
@@ -201,9 +220,10 @@ class Recorder:
         )
 
 
-def _look(seen: _Seen, row: int, n_live: int, which: int) -> np.ndarray | None:
-    """What each hypothesis of a sentence looked at, [hypothesis, layer, head, key]."""
-    if seen.looks is None or seen.looks[which] is None:
+def _attention_of(seen: _Distributions, row: int, n_live: int, which: int) -> np.ndarray | None:
+    """Return what each hypothesis of a sentence attended to, [hypothesis, layer, head, key]."""
+    weights = None if seen.attention is None else seen.attention[which]
+    if weights is None:
         return None
     width = seen.before.shape[1]
-    return seen.looks[which][row * width : row * width + n_live].numpy()
+    return weights[row * width : row * width + n_live].numpy()

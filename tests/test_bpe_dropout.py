@@ -17,7 +17,7 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary import Subwords
-from viz_transformer.vocabulary.pieces import normalised
+from viz_transformer.vocabulary.bpe import normalised
 
 PAIRS = [TextPair(one, other) for one, other in zip(TEXTS[::2], TEXTS[1::2], strict=True)]
 
@@ -34,19 +34,19 @@ def some(subwords: Subwords, n: int, start: int = 0, p: float = 0.1) -> list[Bat
 
 @pytest.mark.parametrize("text", [*TEXTS[:100], *HOSTILE])
 def test_where_nothing_is_left_out_the_pieces_are_the_usual_ones(subwords: Subwords, text: str) -> None:
-    assert subwords.loosened(0.0, Random(0)).encode(text) == subwords.encode(text)
+    assert subwords.with_dropout(0.0, Random(0)).encode(text) == subwords.encode(text)
 
 
 @given(text=st.text(min_size=1).filter(normalised), p=st.floats(0, 0.99), seed=st.integers())
 def test_whatever_is_left_out_the_text_comes_back(subwords: Subwords, text: str, p: float, seed: int) -> None:
-    loose = subwords.loosened(p, Random(seed))
+    loose = subwords.with_dropout(p, Random(seed))
     assert subwords.decode(loose.encode(text)) == normalised(text)
 
 
 def test_by_hand(subwords: Subwords) -> None:
     """Two merges, a with b, then ab with c: the first is made with 1 - p, the second likewise."""
     two = Subwords(["a", "b", "c"], [("a", "b"), ("ab", "c")])
-    loose = two.loosened(0.25, Random(0))
+    loose = two.with_dropout(0.25, Random(0))
     cuts = [tuple(two.tokens[index] for index in loose.encode("abc")) for _ in range(4000)]
     assert set(cuts) == {("▁", "abc"), ("▁", "ab", "c"), ("▁", "a", "b", "c")}
     assert cuts.count(("▁", "a", "b", "c")) / 4000 == pytest.approx(0.25, abs=0.03)
@@ -55,7 +55,7 @@ def test_by_hand(subwords: Subwords) -> None:
 
 def test_the_vocabulary_itself_goes_on_as_before(subwords: Subwords) -> None:
     before = subwords.encode(TEXTS[0])
-    loose = subwords.loosened(0.9, Random(0))
+    loose = subwords.with_dropout(0.9, Random(0))
     assert loose == subwords
     assert len(loose.encode(TEXTS[0])) > len(before)
     assert subwords.encode(TEXTS[0]) == before

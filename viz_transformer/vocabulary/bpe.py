@@ -1,4 +1,4 @@
-"""Where text may be cut into pieces, and which cuts a corpus teaches."""
+"""Byte-pair encoding: merges learned from texts, and words segmented by them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Stands before the first piece of a word.
 MARK = "\N{LOWER ONE EIGHTH BLOCK}"
-#: No piece reaches over the border of letters, digits and other signs: *street.* is not a word of
+#: No piece crosses the border between letters, digits and other signs: *street.* is not a word of
 #: its own, and no piece can be spelled like ``<eos>`` or ``<0xC3>``. An apostrophe after one or two
 #: letters stays with them: *l'*, *d'*, *qu'*.
 _RUNS = (
@@ -41,7 +41,7 @@ def normalised(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).replace(MARK, "_").split())
 
 
-def learn(texts: Iterable[str], n_pieces: int) -> tuple[list[str], list[tuple[str, str]]]:
+def learn_merges(texts: Iterable[str], n_pieces: int) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the single characters and the merges of some texts, the same for the same texts.
 
     Args:
@@ -68,12 +68,12 @@ def learn(texts: Iterable[str], n_pieces: int) -> tuple[list[str], list[tuple[st
     return characters, [(first, second) for first, second in merges]
 
 
-def make_cutter(
+def make_segmenter(
     ids: Mapping[str, int], merges: Sequence[tuple[str, str]]
 ) -> Callable[[str], tuple[int, ...]]:
-    """Return a function that cuts a word, which holds no white space, into ids.
+    """Return a function that segments a word, which holds no white space, into ids.
 
-    It knows the tokens of `ids` and finds no others in a word.
+    It finds the tokens of `ids` and no others in a word.
 
     Raises:
         UserError: if the library is missing.
@@ -82,21 +82,21 @@ def make_cutter(
     encoder = library.Tokenizer(library.models.BPE(dict(ids), list(merges), byte_fallback=True))
     _set_borders(encoder)
 
-    # Text repeats its words, and to look one up takes a tenth of the time that cutting it takes.
+    # Text repeats its words, and looking one up takes a tenth of the time of segmenting it.
     @lru_cache(maxsize=2**16)
-    def cut(word: str) -> tuple[int, ...]:
+    def segment(word: str) -> tuple[int, ...]:
         return tuple(encoder.encode(word).ids)
 
-    return cut
+    return segment
 
 
-def make_loose_cutter(
-    ids: Mapping[str, int], merges: Sequence[tuple[str, str]], left_out: float, rng: Random
+def make_dropout_segmenter(
+    ids: Mapping[str, int], merges: Sequence[tuple[str, str]], dropout: float, rng: Random
 ) -> Callable[[str], tuple[int, ...]]:
-    """Return a function that cuts a word into ids, another way each time (BPE-dropout).
+    """Return a function that segments a word into ids, differently each time (BPE-dropout).
 
     Whenever two pieces are to be merged, each place where that could be is left out with the
-    probability `left_out`. A character that is no piece is its bytes, as in `make_cutter`.
+    probability `dropout`. A character that is no piece is its bytes, as in `make_segmenter`.
 
     Raises:
         UserError: if the library is missing.
@@ -111,8 +111,7 @@ def make_loose_cutter(
     def runs(word: str) -> list[tuple[str, ...]]:
         return [tuple(run) for run, _ in borders.pre_tokenizer.pre_tokenize_str(word)]
 
-    # Epoch after epoch the same words pass the same stages: to find them anew each time takes twice
-    # as long.
+    # The same words pass the same stages in every epoch; without the cache it takes twice as long.
     @lru_cache(maxsize=2**17)
     def after_a_merge(pieces: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return the pieces after each merge that could be made, the first learned first."""
@@ -122,7 +121,7 @@ def make_loose_cutter(
     def merged(pieces: tuple[str, ...]) -> tuple[str, ...]:
         while True:
             for after in after_a_merge(pieces):
-                if rng.random() >= left_out:
+                if rng.random() >= dropout:
                     pieces = after
                     break
             else:
@@ -136,10 +135,10 @@ def make_loose_cutter(
             for index in ([ids[piece]] if piece in ids else [ids[f"<0x{one:02X}>"] for one in piece.encode()])
         ]
 
-    def cut(word: str) -> tuple[int, ...]:
+    def segment(word: str) -> tuple[int, ...]:
         return tuple(index for run in runs(word) for index in known(merged(run)))
 
-    return cut
+    return segment
 
 
 def _frequent_characters(texts: Iterable[str], most: int) -> list[str]:
@@ -153,9 +152,9 @@ def _frequent_characters(texts: Iterable[str], most: int) -> list[str]:
 
 
 def _set_borders(tokenizer: Tokenizer) -> None:
-    cut = _library().pre_tokenizers
-    runs = cut.Split(_library().Regex(_RUNS), "isolated")
-    tokenizer.pre_tokenizer = cut.Sequence([cut.Metaspace(MARK), runs])
+    pre = _library().pre_tokenizers
+    runs = pre.Split(_library().Regex(_RUNS), "isolated")
+    tokenizer.pre_tokenizer = pre.Sequence([pre.Metaspace(MARK), runs])
 
 
 def _library() -> Any:

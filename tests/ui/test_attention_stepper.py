@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.attention_steps import barred_steps, random_steps
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, errors_of
+from tests.support.ui_jupyterlab import LabPage, open_exported
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
@@ -22,15 +22,10 @@ TEXT = "the black cat sleeps"
 
 def open_page(page: Page, view: AttentionStepper, folder: Path) -> Locator:
     """Export a view, open the page from disk and return the view, drawn."""
-    errors = errors_of(page)
-    page.goto(vt.export_html(view, folder / "page.html", title="Steps").as_uri())
-    root = page.locator(".vt-stepper").first
-    expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-    assert errors == []
-    return root
+    return open_exported(page, vt.export_html(view, folder / "page.html", title="Steps"), ".vt-stepper")
 
 
-def shown(root: Locator, name: str) -> np.ndarray:
+def numbers_of(root: Locator, name: str) -> np.ndarray:
     """The numbers of one matrix as they stand on the screen."""
     rows = root.locator(f'[data-matrix="{name}"] tbody tr')
     texts = [rows.nth(row).locator("td").all_text_contents() for row in range(rows.count())]
@@ -38,8 +33,8 @@ def shown(root: Locator, name: str) -> np.ndarray:
                      for row in texts])  # fmt: skip
 
 
-def exact(root: Locator) -> float:
-    """The number that the readout tells to six digits."""
+def exact_number(root: Locator) -> float:
+    """The number in the readout, to six digits."""
     return float(root.locator(".vt-code").text_content().split("# ")[1])
 
 
@@ -56,11 +51,11 @@ def test_every_number_on_screen_is_numpys(page: Page, tmp_path: Path) -> None:
             expect(root.locator('.vt-step[aria-selected="true"]')).to_have_count(1)
             name = "all" if step == "x" else step
             wanted = view.steps.x if step == "x" else np.atleast_2d(getattr(worked, step))
-            assert np.allclose(shown(root, name), wanted, atol=0.005001)
+            assert np.allclose(numbers_of(root, name), wanted, atol=0.005001)
             if index + 1 < len(view.steps.steps):
                 root.get_by_text("Next →").click()
         expect(root.get_by_text("Next →")).to_be_disabled()
-    assert np.allclose(shown(root, "v"), worked.v)
+    assert np.allclose(numbers_of(root, "v"), worked.v)
     root.get_by_text("← Back").click()
     expect(root).to_have_attribute("data-step", "weights")
 
@@ -76,20 +71,20 @@ def test_a_real_head_on_screen_is_the_models_own(page: Page, tmp_path: Path, tra
         if step in ("q", "scores", "scaled", "masked", "weights", "output"):
             wanted = np.atleast_2d(getattr(worked, step))
             coarse = 0.0501 if step == "scores" else 0.005001  # two digits, or one where it is large
-            assert np.allclose(shown(root, step), wanted, atol=coarse), step
+            assert np.allclose(numbers_of(root, step), wanted, atol=coarse), step
         if step == "weights":
             theirs = trace.attention(kind)[1, 3, 2]
-            assert np.allclose(shown(root, step)[0], theirs, atol=0.005001)
+            assert np.allclose(numbers_of(root, step)[0], theirs, atol=0.005001)
             best = view.steps.key_tokens[int(theirs.argmax())]
             expect(root.locator(".vt-says p")).to_contain_text(f"{best}\u2069”: {theirs.max():.2f}")
-    value = exact(root)  # of the last step: the result's first number
+    value = exact_number(root)  # of the last step: the result's first number
     assert value == pytest.approx(worked.result[0], rel=1e-4)
     sheet = root.locator('[data-matrix="result"] canvas')
     sheet.focus()
     for column in range(1, 4):
         page.keyboard.press("ArrowRight")
         expect(root.locator(".vt-code")).to_contain_text(f"result[{column}]")
-        assert exact(root) == pytest.approx(worked.result[column], rel=1e-4, abs=1e-6)
+        assert exact_number(root) == pytest.approx(worked.result[column], rel=1e-4, abs=1e-6)
 
 
 def test_pointing_tells_where_a_number_comes_from(page: Page, tmp_path: Path) -> None:
@@ -238,15 +233,20 @@ def weights_on_screen(root: Locator) -> Locator:
     return root.locator('[data-matrix="weights"] td')
 
 
-def test_in_the_notebook_it_is_live_both_ways(lab: LabPage) -> None:
+def open_at_weights(lab: LabPage) -> Locator:
+    """Show the view in JupyterLab and set its step from Python."""
     lab.open_cells(SHOW)
     lab.run_all()
     root = lab.output(0).locator(".vt-stepper")
     expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-
-    # From Python to the page, and from the page to Python.
     lab.run("view.step = view.steps.steps.index('weights')")
     expect(root).to_have_attribute("data-step", "weights")
+    return root
+
+
+def test_in_the_notebook_it_is_live_both_ways(lab: LabPage) -> None:
+    # From Python to the page, and from the page to Python.
+    root = open_at_weights(lab)
     weights = "[f'{weight:.2f}' for weight in view.worked().weights]"
     expect(weights_on_screen(root)).to_have_text(lab.value(weights))
     lab.select_cell(0)
@@ -279,12 +279,7 @@ def test_in_the_notebook_it_is_live_both_ways(lab: LabPage) -> None:
 
 
 def test_thirty_fast_changes_end_on_the_last(lab: LabPage) -> None:
-    lab.open_cells(SHOW)
-    lab.run_all()
-    root = lab.output(0).locator(".vt-stepper")
-    expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-    lab.run("view.step = view.steps.steps.index('weights')")
-    expect(root).to_have_attribute("data-step", "weights")
+    root = open_at_weights(lab)
     root.evaluate(
         """(root) => {
             const menu = root.querySelector('select[aria-label="attention"]');

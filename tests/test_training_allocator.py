@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from viz_transformer.training.memory import keep_freed_memory
+from viz_transformer.training.allocator import keep_freed_memory
 
 #: Takes and frees 64 MB ten times; prints the pages that the system had to bring.
 STEPS = """
 import resource
-from viz_transformer.training.memory import keep_freed_memory
+from viz_transformer.training.allocator import keep_freed_memory
 import torch
 kept = {keep} and keep_freed_memory()
 def take():

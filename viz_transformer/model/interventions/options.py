@@ -1,4 +1,4 @@
-"""What a person may ask for: parts of a model switched off, and heads changed."""
+"""The options of an intervention: parts of a model switched off, and heads changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The memory that every step of a training takes, frees and takes again."""
+"""Tuning of glibc's memory allocator for training on the processor."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 
 def keep_freed_memory() -> bool:
-    """Have glibc keep what is freed for the next step; return whether there is a glibc to ask.
+    """Have glibc keep freed memory for the next step; return whether there is a glibc.
 
-    Unasked it gives large blocks back to the system at once, which must clear every page of them
-    before the next step has them again: a tenth of the time of a training on the processor.
+    By default it gives large blocks back to the system at once, which clears every page of them
+    before the next step gets them again. Keeping them saves a tenth of a step's time.
 
-    It holds for the whole process, to its end: for a command, not for a notebook's kernel.
+    The setting holds for the whole process, to its end: use it in a command, not in a notebook's
+    kernel.
 
     Source: mallopt(3) of the Linux manual, ``M_MMAP_MAX`` and ``M_TRIM_THRESHOLD``.
     """

@@ -1,10 +1,10 @@
-"""A bar that shows how far a training is: in a notebook a widget, in a terminal a line."""
+"""The progress bar of a training: in a notebook a widget, in a terminal a line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tqdm.auto import tqdm
+from tqdm.auto import tqdm  # type: ignore[import-untyped]
 
 from viz_transformer.training.run import StepRecord
 

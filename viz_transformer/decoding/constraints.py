@@ -1,32 +1,41 @@
-"""What may be written: which words are barred at a step, and how long a text may be."""
+"""Decoding constraints: which words are forbidden at a step, and how long a text may be."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import torch
 from torch import Tensor
 
 from viz_transformer.errors import UserError
-from viz_transformer.model import DecoderOnly, Transformer
-
-Model = Transformer | DecoderOnly
+from viz_transformer.model.autoregressive import AutoregressiveModel
 
 
 class Words(Protocol):
     """What decoding asks of a vocabulary; `Vocabulary` is one."""
 
-    pad_id: int
-    sos_id: int
-    eos_id: int
-    tokens: Sequence[str]
+    @property
+    def pad_id(self) -> int:
+        """Id of ``<pad>``."""
+
+    @property
+    def sos_id(self) -> int:
+        """Id of ``<sos>``."""
+
+    @property
+    def eos_id(self) -> int:
+        """Id of ``<eos>``."""
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        """All tokens, by id."""
 
 
 @dataclass(frozen=True)
-class Rules:
+class Constraints:
     """What may be written in one batch.
 
     Attributes:
@@ -41,7 +50,7 @@ class Rules:
     max_lengths: tuple[int, ...]
     prefixes: tuple[tuple[int, ...], ...]
 
-    def bar(self, logits: Tensor, step: int, sentences: Sequence[int]) -> Tensor:
+    def forbid(self, logits: Tensor, step: int, sentences: Sequence[int]) -> Tensor:
         """Return logits [row, vocab] in which what may not be written is -inf; may change them.
 
         Args:
@@ -85,7 +94,7 @@ class Rules:
     def _longest_prefix(self) -> int:
         return max(map(len, self.prefixes))
 
-    def why_barred(self, token: int, step: int, sentence: int) -> str | None:
+    def why_forbidden(self, token: int, step: int, sentence: int) -> str | None:
         """Return why a word may not be written at a step, in words; None if it may."""
         words, prefix = self.words, self.prefixes[sentence]
         if token in (words.pad_id, words.sos_id):
@@ -106,14 +115,14 @@ def _only(logits: Tensor, ids: Tensor) -> Tensor:
     return masked.scatter_(1, ids[:, None], logits.gather(1, ids[:, None]))
 
 
-def make_rules(
-    model: Model,
+def make_constraints(
+    model: AutoregressiveModel,
     sources: Sequence[Sequence[int]],
     words: Words,
     min_length: int,
     max_length: int | None,
     prefix: Sequence[int] | Sequence[Sequence[int]],
-) -> Rules:
+) -> Constraints:
     """Check lengths and prefixes against a model and its sources.
 
     Raises:
@@ -133,26 +142,26 @@ def make_rules(
             f"min_length={min_length!r} must be a whole number from 0 to max_length={min(longest)}"
         )
     prefixes = _prefixes(prefix, len(sources), words, min(longest))
-    return Rules(words, min_length, longest, prefixes)
+    return Constraints(words, min_length, longest, prefixes)
 
 
-def default_max_length(model: Model, sources: Sequence[Sequence[int]]) -> int:
+def default_max_length(model: AutoregressiveModel, sources: Sequence[Sequence[int]]) -> int:
     """Return twice the longest source and ten words more, or what the model's positions reach."""
     return min(2 * max(map(len, sources)) + 10, _most_words(model, sources))
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Whether a value is a whole number, which True is not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _most_words(model: Model, sources: Sequence[Sequence[int]]) -> int:
-    # A decoder alone continues its source; beside an encoder it begins with <sos>.
-    read = max(map(len, sources)) if isinstance(model, DecoderOnly) else 1
+def _most_words(model: AutoregressiveModel, sources: Sequence[Sequence[int]]) -> int:
+    # A text that does not continue its source begins with <sos>.
+    read = max(map(len, sources)) if model.continues_source else 1
     return model.config.max_length - read
 
 
-def _check_sources(model: Model, sources: Sequence[Sequence[int]], words: Words) -> None:
+def _check_sources(model: AutoregressiveModel, sources: Sequence[Sequence[int]], words: Words) -> None:
     if not isinstance(sources, Sequence) or not sources:
         raise UserError("there is no sentence to decode; give at least one, as a list of ids")
     for number, source in enumerate(sources):
@@ -168,28 +177,37 @@ def _check_sources(model: Model, sources: Sequence[Sequence[int]], words: Words)
             )
 
 
-def _starts_with_padding(model: Model, words: Words) -> bool:
+def _starts_with_padding(model: AutoregressiveModel, words: Words) -> bool:
     """Whether padding begins a text, as in Marian, so that a prompt may be that alone."""
-    return isinstance(model, DecoderOnly) and words.pad_id == words.sos_id
+    return model.continues_source and words.pad_id == words.sos_id
 
 
 def _prefixes(
     prefix: Sequence[int] | Sequence[Sequence[int]], n_sentences: int, words: Words, most: int
 ) -> tuple[tuple[int, ...], ...]:
-    nested = len(prefix) > 0 and not all(map(is_whole, prefix))
-    each = [tuple(one) for one in prefix] if nested else [tuple(prefix)] * n_sentences
+    ids = [one for one in prefix if is_whole(one)]
+    nested = [tuple(one) for one in prefix if isinstance(one, Sequence)]
+    each = nested if len(ids) < len(prefix) else [tuple(ids)] * n_sentences
     if len(each) != n_sentences:
         raise UserError(
             f"{len(each)} prefixes were given for {n_sentences} sentences; give one for each, or one for all"
         )
     special = (words.pad_id, words.sos_id, words.eos_id)
-    for ids in each:
-        wrong = [i for i in ids if not is_whole(i) or not 0 <= i < len(words.tokens)]
-        if wrong or any(i in special for i in ids):
+    for one in each:
+        wrong = [i for i in one if not is_whole(i) or not 0 <= i < len(words.tokens)]
+        if wrong or any(i in special for i in one):
             raise UserError(
-                f"the prefix {list(ids)!r:.60} holds {wrong or 'a special token'}; give ids of "
+                f"the prefix {list(one)!r:.60} holds {wrong or 'a special token'}; give ids of "
                 "words of this vocabulary, such as vocabulary.encode(text, 'target')"
             )
-        if len(ids) > most:
-            raise UserError(f"the prefix has {len(ids)} words, and max_length is {most}; shorten it")
+        if len(one) > most:
+            raise UserError(f"the prefix has {len(one)} words, and max_length is {most}; shorten it")
     return tuple(each)
+
+
+def named_source(
+    model: AutoregressiveModel, words: Words, source: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the tokens of a source, and of what the text begins with; a prompt is no source."""
+    named = tuple(words.tokens[i] for i in source)
+    return ((), named) if model.continues_source else (named, (words.tokens[words.sos_id],))

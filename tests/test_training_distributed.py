@@ -16,7 +16,7 @@ from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.errors import UserError
 from viz_transformer.training import fit, make_model
-from viz_transformer.training.parallel import own_share
+from viz_transformer.training.distributed import shard
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 #: Without the keys' biases: their gradient is nothing but rounding, and Adam would scale it up.
@@ -36,7 +36,7 @@ CONFIG = TrainConfig(n_steps=5, batch_size=5, accumulate=2, warmup_steps=2)
 
 def train(optimiser: str) -> tuple[dict[str, torch.Tensor], list[float]]:
     model = make_model(MODEL, 0)
-    stream = (own_share(batch) for batch in batches(SIX_PAIRS, VOCABULARY, 3, 0))
+    stream = (shard(batch) for batch in batches(SIX_PAIRS, VOCABULARY, 3, 0))
     records = list(fit(model, stream, replace(CONFIG, optimiser=optimiser)))
     weights = {name: value.clone() for name, value in model.state_dict().items()}
     return weights, [record.loss for record in records]
@@ -65,18 +65,18 @@ def test_two_processes_give_the_weights_of_one(tmp_path: Path, optimiser: str) -
 
 def test_a_batch_too_small_to_be_shared_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = next(batches(SIX_PAIRS, VOCABULARY, 1, 0))
-    assert own_share(batch) is batch
-    monkeypatch.setattr("viz_transformer.training.parallel.n_processes", lambda: 2)
+    assert shard(batch) is batch
+    monkeypatch.setattr("viz_transformer.training.distributed.world_size", lambda: 2)
     with pytest.raises(UserError, match="1 sentences cannot be shared by 2 processes"):
-        own_share(batch)
+        shard(batch)
 
 
 def test_the_shares_of_a_batch_are_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = next(batches(SIX_PAIRS, VOCABULARY, 6, 0))
-    monkeypatch.setattr("viz_transformer.training.parallel.n_processes", lambda: 4)
+    monkeypatch.setattr("viz_transformer.training.distributed.world_size", lambda: 4)
     rows = []
     for number in range(4):
-        monkeypatch.setattr("viz_transformer.training.parallel.process_number", lambda number=number: number)
-        share: Batch = own_share(batch)
+        monkeypatch.setattr("viz_transformer.training.distributed.rank", lambda number=number: number)
+        share: Batch = shard(batch)
         rows += [tuple(row) for row in share.source]
     assert sorted(rows) == sorted(tuple(row) for row in batch.source)
