@@ -18,14 +18,14 @@ from viz_transformer import progress
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.base.static_fallback import WithStill, picture
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin, figure_to_png
 from viz_transformer.widgets.box_keys import BoxKeys
 from viz_transformer.widgets.explorer import AttentionExplorer, explore
 
 T = TypeVar("T")
 
 
-class Prediction(WithStill, ipywidgets.VBox):
+class Prediction(StaticFallbackMixin, ipywidgets.VBox):
     """A question that is answered once: the answer is scored, then the result is shown.
 
     A subclass says which answers are valid (`_parse`) and how they are scored (`_grade`).
@@ -474,7 +474,7 @@ def _as_widget(shown: Any) -> ipywidgets.Widget:
     if isinstance(shown, ipywidgets.Widget):
         return shown
     shown = getattr(shown, "figure", shown)  # of axes, their figure
-    data, width, _ = picture(shown)
+    data, width, _ = figure_to_png(shown)
     alt = html.escape(getattr(shown, "alt_text", ""))
     return ipywidgets.HTML(
         f'<img alt="{alt}" style="max-width: {width}px; width: 100%; background: #fff" '

@@ -11,7 +11,7 @@ import traitlets
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.static_fallback import picture
+from viz_transformer.widgets.base.static_fallback import figure_to_png
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.view import View
 
@@ -152,7 +152,7 @@ class FigureLab(View):
             figure = self._figure_at(key)
             told = ", ".join(f"{name} {value}" for name, value in self._values_at(key).items())
             alt = getattr(figure, "alt_text", f"Picture for {told}.")
-            data, width, height = picture(figure)
+            data, width, height = figure_to_png(figure)
             if len(self._cache) >= _MAX_CACHED:
                 del self._cache[next(iter(self._cache))]
             self._cache[key] = {"png": data, "width": width, "height": height, "alt": alt}

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from playwright.sync_api import Locator, Page, expect
 
-from viz_transformer.widgets.base.static_fallback import still
+from viz_transformer.widgets.base.static_fallback import render_static
 from viz_transformer.widgets.base.view import View
 
 #: What a widget is drawn as; each holds the words "live view".
@@ -100,7 +100,7 @@ class Bar(View):
 @pytest.fixture(scope="module")
 def told() -> str:
     """The still of a view, as it is shown."""
-    return still(Bar())[0]
+    return render_static(Bar())[0]
 
 
 def picture(page: Page) -> Locator:
