@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.model.model_summary import Part, machine_parts
+from viz_transformer.model.model_summary import Part, model_parts
 from viz_transformer.plots.model_summary import plot_machine
 from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
 
@@ -79,7 +79,7 @@ def summary_of(
         d_ff=d_ff,
         bias=False,
     )
-    return machine_parts(config, n_source, n_target)
+    return model_parts(config, n_source, n_target)
 
 
 def _draw(**sizes: int) -> Figure:

@@ -62,7 +62,7 @@ class Prediction(StaticFallbackMixin, ipywidgets.VBox):
         self._reveal, self._afterwards, self._name = reveal, afterwards, name
         self._controls = list(controls)
         super().__init__([ipywidgets.HTML(f"<b>{html.escape(question)}</b>"), *controls, *below])
-        kept = progress.guess_of(name) if name else None
+        kept = progress.prediction_of(name) if name else None
         if kept is not None:
             with suppress(UserError):  # the question has changed since
                 self.guess = kept
@@ -77,7 +77,7 @@ class Prediction(StaticFallbackMixin, ipywidgets.VBox):
     def _on_guess(self, _: object) -> None:
         self._lock()
         if self._name:
-            progress.remember_guess(self._name, self.guess)
+            progress.record_prediction(self._name, self.guess)
         self.score, verdict = self._grade()
         shown = [ipywidgets.HTML(f'<p role="status">{verdict} {html.escape(self._afterwards)}</p>')]
         revealed = self._reveal() if callable(self._reveal) else self._reveal

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.combine import combine_heads
+from viz_transformer.analysis.head_labels import label_heads
 from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.labels import label_heads
 from viz_transformer.analysis.measures import head_entropy_share
 from viz_transformer.analysis.rollout import output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens

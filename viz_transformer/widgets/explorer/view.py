@@ -186,9 +186,9 @@ class AttentionExplorer(View):
 
     def alt_text(self) -> str:
         """Return the large picture as it is now in words."""
-        from viz_transformer.plots.matrix import alternative
+        from viz_transformer.plots.matrix import describe_picture
 
-        return alternative(self._picture())
+        return describe_picture(self._picture())
 
     def _picture(self) -> Any:
         """The large picture, a plots.matrix.Picture: plots are imported when one is drawn."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.errors import FileError, UserError
 
 #: One step: ``{"caption": str, "state": {trait: value}}``.
@@ -57,7 +57,7 @@ def write_steps(path: str | os.PathLike[str], view: str, steps: Sequence[Step]) 
         FileError: if the file cannot be written.
     """
     tour = {"tour": _VERSION, "view": view, "steps": list(steps)}
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(json.dumps(tour, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return Path(path)
 
