@@ -16,12 +16,16 @@ pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help lab site test test-slow lint format bench picture lock clean
+.PHONY: help lab dev site test test-slow lint format bench picture lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 lab: $(VENV)/.ready-lab ## open JupyterLab on the first lesson
+	exec $(BIN)/viz-transformer lab $(LAB_FLAGS)
+
+dev: export VIZ_TRANSFORMER_DEV = 1
+dev: $(VENV)/.ready-dev ## JupyterLab in which an edited .js or .css shows in the open view
 	exec $(BIN)/viz-transformer lab $(LAB_FLAGS)
 
 site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, into build/site
@@ -72,6 +76,7 @@ clean: ## remove what the other targets made; keeps your notebooks
 # interrupted run of themselves left behind.
 $(VENV)/.ready-lab: EXTRAS := lab
 $(VENV)/.ready-test: EXTRAS := lab,test
+$(VENV)/.ready-dev: EXTRAS := lab,dev
 $(VENV)/.ready-bench: EXTRAS := lab,bench
 $(VENV)/.ready-%: pyproject.toml constraints.txt
 	@$(find_python); \

@@ -15,7 +15,7 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.links import GoldLinks, read_links
 from viz_transformer.errors import UserError
 from viz_transformer.recipes import align_english_spanish
-from viz_transformer.recipes.alignment_eval import _of_words, judge_alignment
+from viz_transformer.recipes.alignment_eval import evaluate_alignment, word_level
 from viz_transformer.training import make_model
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.vocabulary import Subwords
@@ -70,7 +70,7 @@ def pieces() -> Translator:
 def test_pieces_are_put_together_to_words(pieces: Translator) -> None:
     trace = pieces.trace("the black cat sleeps", "el gato negro duerme")
     assert len(trace.source_tokens) > 5
-    words = _of_words(trace)
+    words = word_level(trace)
     assert words.source_tokens == ("the", "black", "cat", "sleeps", "<eos>")
     assert words.output_tokens == ("el", "gato", "negro", "duerme", "<eos>")
     np.testing.assert_allclose(words.cross_attention.sum(-1), 1, atol=1e-5)
@@ -84,13 +84,13 @@ def test_pieces_are_put_together_to_words(pieces: Translator) -> None:
 def test_links_are_checked_against_their_sentences(pieces: Translator) -> None:
     pair = TextPair("the black cat sleeps", "el gato negro duerme")
     good = GoldLinks(frozenset({(0, 0), (1, 2), (2, 1), (3, 3)}))
-    assert judge_alignment(pieces, [pair], [good]).error_rates.shape == (2, 2)
+    assert evaluate_alignment(pieces, [pair], [good]).error_rates.shape == (2, 2)
     with pytest.raises(UserError, match="1 sentence pairs and links for 2"):
-        judge_alignment(pieces, [pair], [good, good])
+        evaluate_alignment(pieces, [pair], [good, good])
     with pytest.raises(UserError, match="lies outside"):
-        judge_alignment(pieces, [pair], [GoldLinks(frozenset({(9, 0)}))])
+        evaluate_alignment(pieces, [pair], [GoldLinks(frozenset({(9, 0)}))])
     with pytest.raises(UserError):
-        judge_alignment(pieces, [], [])
+        evaluate_alignment(pieces, [], [])
 
 
 def test_the_command_tells_the_rate_of_every_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

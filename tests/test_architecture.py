@@ -16,12 +16,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "viz_transformer"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, imports
+from viz_transformer.widgets.base.bundle import bundle
 
 #: Leaves that every room may import.
-LEAVES = {"errors", "_files"}
+LEAVES = {"errors", "_files", "_html"}
 #: Which rooms each room may import, besides itself and the leaves; None: every room.
 ALLOWED: dict[str, set[str] | None] = {
     "__init__": None,
@@ -29,12 +28,13 @@ ALLOWED: dict[str, set[str] | None] = {
     "cli": None,
     "errors": set(),
     "_files": set(),
+    "_html": set(),
     "progress": set(),
     "jupyter": set(),
     "config": set(),
     "vocabulary": set(),
     "trace": set(),
-    "model": {"config"},
+    "model": {"config", "trace"},
     "corpus": {"vocabulary"},
     "checkpoint": {"model", "vocabulary", "config"},
     "training": {"model", "corpus", "config", "checkpoint"},
@@ -90,6 +90,19 @@ ALLOWED: dict[str, set[str] | None] = {
 MODEL_FREE = ("trace", "plots", "widgets", "analysis", "export", "bertviz_views")
 MODEL_LIBRARIES = {"torch", "transformers"}
 
+WIDGETS = PACKAGE / "widgets"
+VIEW_FOLDERS = sorted(path.parent for path in WIDGETS.glob("*/view.js"))
+SCRIPTS = sorted(path for path in PACKAGE.rglob("*.js") if "vendor" not in path.parts)
+PROSE = sorted(
+    path
+    for path in [*MODULES, *SCRIPTS, *PACKAGE.rglob("*.css"), *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    if "exercises" not in path.parts
+)
+#: Words that nobody says today.
+OUTDATED = re.compile(
+    r"\b(?:shall|lest|anew|whoever|of (?:its|their) own accord|for want of)\b", re.IGNORECASE
+)
+
 
 def name(module: Path) -> str:
     return module.relative_to(ROOT).as_posix()
@@ -104,17 +117,10 @@ def room(module: Path) -> str:
 BUILT = {room(module) for module in MODULES}
 
 
-def imports(module: Path, tree: ast.AST | None = None) -> Iterator[str]:
-    """Yield the full name of everything that a file imports, wherever in it that stands."""
-    package = list(module.relative_to(ROOT).parent.parts)
-    for node in ast.walk(tree or ast.parse(module.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            up = package[: len(package) - node.level + 1] if node.level else []
-            base = ".".join([*up, *(node.module or "").split(".")]).strip(".")
-            # `from viz_transformer import plots` imports a room; `from x import name` may.
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+def imported_scripts(script: Path) -> Iterator[Path]:
+    """Yield the files that a script imports."""
+    for target in re.findall(r'from "(\.[^"]+)"', script.read_text(encoding="utf-8")):
+        yield (script.parent / target).resolve()
 
 
 def rooms_imported(module: Path) -> set[str]:
@@ -156,6 +162,53 @@ def test_a_widget_reaches_for_its_matplotlib_twin_only_inside_a_function(module:
     assert not eager, f"{name(module)} imports {eager} at its top; import it inside the method"
 
 
+@pytest.mark.parametrize("folder", VIEW_FOLDERS, ids=name)
+def test_a_view_is_one_folder(folder: Path) -> None:
+    """Its Python, JavaScript and style; the keys of a box of controls draw nothing of their own."""
+    wanted = {"__init__.py", "view.py", "view.js", "style.css"}
+    if folder.name == "box_keys":
+        wanted.remove("style.css")
+    assert wanted <= {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("folder", [WIDGETS / "base", *VIEW_FOLDERS], ids=name)
+def test_nothing_shared_stands_under_a_view_s_name(folder: Path) -> None:
+    """A view imports from its own folder and from `base`, and `base` from no view."""
+    others = {each.name for each in VIEW_FOLDERS} - {folder.name}
+    for module in folder.rglob("*.py"):
+        rooms = {tuple(each.split(".")[1:3]) for each in imports(module)}
+        found = {view for view in others if ("widgets", view) in rooms}
+        assert not found, f"{name(module)} imports from the views {sorted(found)}; share it in base/"
+    for script in folder.rglob("*.js"):
+        targets = {path.relative_to(WIDGETS).parts[0] for path in imported_scripts(script)}
+        found = targets & others
+        assert not found, f"{name(script)} imports from the views {sorted(found)}; share it in base/js/"
+
+
+@pytest.mark.parametrize("folder", VIEW_FOLDERS, ids=name)
+def test_a_view_is_joined_without_a_name_twice(folder: Path) -> None:
+    """`bundle` raises ValueError where two parts declare one name."""
+    assert "export default" in str(bundle(folder / "view.py"))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name)
+def test_a_module_says_in_its_first_line_what_it_holds(module: Path) -> None:
+    first = (ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+    assert first.endswith("."), f"{name(module)} begins with no sentence: {first!r}"
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=name)
+def test_a_script_says_in_its_first_line_what_it_holds(script: Path) -> None:
+    assert script.read_text(encoding="utf-8").startswith(("//", "/*")), f"{name(script)} has no first comment"
+
+
+@pytest.mark.parametrize("path", PROSE, ids=name)
+def test_its_english_is_of_today(path: Path) -> None:
+    """Comments, docstrings and docs; what a reader of lessons meets is quoted by other tests."""
+    found = OUTDATED.findall(path.read_text(encoding="utf-8"))
+    assert not found, f"{name(path)} says {sorted(set(found))}"
+
+
 def test_the_documented_table_is_the_one_that_is_held() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for here, rooms in re.findall(r"^\| `(\w+)/?` \|.*\| (.+) \|$", text, re.MULTILINE):
@@ -163,6 +216,14 @@ def test_the_documented_table_is_the_one_that_is_held() -> None:
         assert documented == ALLOWED[here], f"docs/architecture.md and ALLOWED differ on {here!r}"
     undocumented = {each for each in BUILT if f"| `{each}" not in text and ALLOWED[each] is not None}
     assert not undocumented, f"docs/architecture.md has no line for {sorted(undocumented)}"
+
+
+@pytest.mark.parametrize("module", TEST_MODULES, ids=name)
+def test_a_test_module_imports_no_other(module: Path) -> None:
+    """What several of them need stands in `tests/support`, where a reader looks for it."""
+    from_tests = {each for each in imports(module) if each.split(".")[0] == "tests"}
+    shared = {each for each in from_tests if each.startswith("tests.support.")}
+    assert from_tests == shared, f"{name(module)} imports {sorted(from_tests - shared)}"
 
 
 def test_the_guard_sees_every_way_to_import(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from tests.support.hand_made_traces import HOSTILE
 from tests.support.javascript import module_url
 from tools.ensure import find_node
 from viz_transformer.labs import attention_steps
-from viz_transformer.trace import AttentionSteps, work_through
+from viz_transformer.trace import AttentionSteps, compute_head
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper, pack
-from viz_transformer.widgets.base.view import SelectionError
+from viz_transformer.widgets.base.traits import SelectionError
 
 ROOT = Path(__file__).parents[1]
 TEXT = "the black cat sleeps"
@@ -206,7 +206,7 @@ def test_javascript_computes_what_numpy_does(translator, case: str) -> None:
     ]
     own = None if case in ("hand", "plain") else translator.trace(TEXT).attention(case)[1]
     for each, theirs in zip(chosen, in_javascript(steps, chosen), strict=True):
-        ours = work_through(steps, **each)
+        ours = compute_head(steps, **each)
         for name, values in theirs.items():
             array = getattr(ours, name)
             assert (values is None) == (array is None), name

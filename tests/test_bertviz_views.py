@@ -21,24 +21,14 @@ from tests.support.hand_made_traces import (
     attention,
     hostile_trace,
     make_trace,
+    uneven_trace,
 )
-from viz_transformer.bertviz_views import BertvizView, head_view, model_view, package
+from viz_transformer.bertviz_views import BertvizView, head_view, model_view, scripts
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.trace import ForwardTrace
 
 BOTH = pytest.mark.parametrize("view", [head_view, model_view])
-VENDOR = Path(package.__file__).parent / "vendor"
-
-
-def uneven_trace() -> ForwardTrace:
-    """An encoder of two layers and a decoder of three, whose cross-attention has more heads."""
-    return ForwardTrace(
-        source_tokens=SOURCE,
-        target_tokens=TARGET,
-        encoder_attention=attention(2, 4, 5, 5),
-        decoder_attention=attention(3, 4, 5, 5, causal=True),
-        cross_attention=attention(3, 6, 5, 5),
-    )
+VENDOR = Path(scripts.__file__).parent / "vendor"
 
 
 def data(shown: BertvizView) -> list[dict]:
@@ -207,18 +197,18 @@ def test_a_large_page_is_announced_before_it_is_built(view) -> None:
 
 @BOTH
 def test_without_bertviz_it_says_what_to_install(view, monkeypatch: pytest.MonkeyPatch) -> None:
-    package.read_script.cache_clear()
-    monkeypatch.setattr(package, "find_spec", lambda name: None)
+    scripts.read_script.cache_clear()
+    monkeypatch.setattr(scripts, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=re.escape('pip install "viz-transformer[bertviz]"')):
         view(make_trace())
 
 
 @BOTH
 def test_another_layout_of_bertviz_is_named(view, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    package.read_script.cache_clear()
+    scripts.read_script.cache_clear()
     spec = importlib.util.spec_from_loader("bertviz", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr(package, "find_spec", lambda name: spec)
+    monkeypatch.setattr(scripts, "find_spec", lambda name: spec)
     with pytest.raises(UserError, match=r'pip install "bertviz==1\.4\.1"'):
         view(make_trace())
 

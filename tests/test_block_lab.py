@@ -11,8 +11,8 @@ import torch
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.depth import deep_model, gradients_by_depth
 from viz_transformer.labs.block_lab import block_lab, block_spread
-from viz_transformer.plots.depth import HIGHEST, LOWEST, plot_gradients
-from viz_transformer.plots.spread import plot_spread
+from viz_transformer.plots.gradients import HIGHEST, LOWEST, plot_gradients
+from viz_transformer.plots.perturbation import plot_spread
 from viz_transformer.training import make_model
 from viz_transformer.translator import load_translator
 

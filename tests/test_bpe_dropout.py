@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.test_subwords import HOSTILE, TEXTS
+from tests.support.texts import HOSTILE, TEXTS
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.corpus.files import TextPair

@@ -17,11 +17,11 @@ from tests.support.lessons import Lesson
 from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import find_lesson
 from viz_transformer.exercises import exercise, exercises_of
+from viz_transformer.exercises.answer_types import Function
 from viz_transformer.exercises.clinic.decoding import toy_step
-from viz_transformer.exercises.clinic.properties import Property, Wrong, mended
+from viz_transformer.exercises.clinic.hidden_tests import HiddenTests, Property, WrongAnswer
 from viz_transformer.exercises.clinic.training import start_loss
 from viz_transformer.exercises.instruments import leak_meter, trace_shapes, who_learns
-from viz_transformer.exercises.kinds import Function, resolved
 
 ROOT = Path(__file__).parents[1]
 LESSON = Lesson("clinic")
@@ -80,7 +80,7 @@ def test_the_solutions_heal_every_case(name: str, solutions: dict[str, str], roo
 def test_the_reference_is_right_and_no_likely_mistake_is(name: str) -> None:
     one = exercise(name)
     wanted = one.wanted
-    right = wanted.reference if isinstance(wanted, Function) else resolved(wanted.right_answer)
+    right = wanted.reference if isinstance(wanted, Function) else wanted.right_answer
     assert one.check(right).passed
     assert len(wanted.mistakes) >= 3
     assert len(one.hints) == 2
@@ -272,7 +272,7 @@ class TestHiddenTests:
         assert "this is None" in exercise("clinic.5").check(None).message
 
     def test_what_never_ends_is_told_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("viz_transformer.exercises.answers.LIMIT_S", 0.2)
+        monkeypatch.setattr("viz_transformer.exercises.sandbox.LIMIT_S", 0.2)
 
         def endless(*_: Any) -> None:
             while True:
@@ -288,10 +288,10 @@ class TestHiddenTests:
         assert torch.equal(torch.randn(2), expected)
 
     def test_a_message_of_its_own_goes_to_its_own_mistake_alone(self) -> None:
-        wanted = mended(
+        wanted = HiddenTests(
             (Property("it is even", lambda answer: answer() % 2 == 0, "It is odd."),),
             lambda: 2,
-            (Wrong("it is even", lambda: 1), Wrong("it is even", lambda: 3, "It is three.")),
+            (WrongAnswer("it is even", lambda: 1), WrongAnswer("it is even", lambda: 3, "It is three.")),
             "Yes.",
             lambda answer: answer(),
         )

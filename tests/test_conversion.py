@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from tests.test_transformer import PAD, small_model, traced, words
+from tests.support.small_models import PAD, randomise, small_model, traced, words
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import MultiHeadAttention
 from viz_transformer.model.conversion import (
@@ -14,13 +14,6 @@ from viz_transformer.model.conversion import (
     to_torch_transformer,
 )
 from viz_transformer.model.masks import causal_mask, to_torch_mask
-
-
-def randomise(module):
-    """Give every parameter a value of its own, so that no two can be mistaken for each other."""
-    for parameter in module.parameters():
-        nn.init.normal_(parameter, mean=0.1, std=0.3)
-    return module
 
 
 def torch_forward(module, model, source, target):

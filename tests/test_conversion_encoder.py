@@ -7,9 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.test_conversion import randomise
-from tests.test_families import family_config, traced_twin
-from tests.test_transformer import PAD, VOCAB, words
+from tests.support.small_models import PAD, VOCAB, family_config, randomise, traced, words
 from viz_transformer.errors import UserError
 from viz_transformer.model import EncoderOnly
 from viz_transformer.model.conversion import from_torch_encoder, to_torch_encoder
@@ -56,11 +54,11 @@ def assert_equal(model, module):
     x = model.embed(ids)
     expected = module(x, src_key_padding_mask=ignore)
     torch.testing.assert_close(model.encode(ids), expected, atol=1e-5, rtol=1e-5)
-    traced = traced_twin(model)(ids)
-    torch.testing.assert_close(traced.last_hidden_state, expected, atol=1e-5, rtol=1e-5)
+    output = traced(model)(ids)
+    torch.testing.assert_close(output.last_hidden_state, expected, atol=1e-5, rtol=1e-5)
     heads = torch_heads(module, x, ignore)
     assert heads[0].shape == (4, 4, 7, 7)
-    torch.testing.assert_close(traced.encoder_attention, heads, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(output.encoder_attention, heads, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

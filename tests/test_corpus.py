@@ -16,7 +16,6 @@ from viz_transformer.corpus import (
     vocabulary_of,
 )
 from viz_transformer.corpus.batches import batches, pad
-from viz_transformer.corpus.drawing import NOUN, VERB
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.grammar import (
     DETERMINERS,
@@ -34,6 +33,7 @@ from viz_transformer.corpus.grammar import (
     verb_question,
 )
 from viz_transformer.corpus.lexicon import ADJECTIVES, NOUNS, PERSONS, SET_PHRASES, VERBS
+from viz_transformer.corpus.random_phrases import NOUN, VERB
 from viz_transformer.corpus.sentences import PATTERNS, crossing
 from viz_transformer.vocabulary import Vocabulary
 

@@ -12,8 +12,8 @@ from tests.support.lessons import Lesson, run_notebook
 from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import exercise_cell, find_lesson
 from viz_transformer.exercises import exercises_of
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, evaluate
 from viz_transformer.exercises.course import GRADING, LESSONS
-from viz_transformer.exercises.kinds import Exercise, Function, Mistake, resolved
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 EXERCISES = [one for lesson in LESSONS for one in exercises_of(lesson)]
@@ -129,7 +129,7 @@ def test_unanswered_each_cell_may_be_run_twice(lesson: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(("one", "mistake"), MISTAKES)
 def test_each_likely_mistake_gets_its_own_message(one: Exercise, mistake: Mistake) -> None:
     is_function = isinstance(one.wanted, Function)
-    answer = mistake.answer if is_function else resolved(mistake.answer)
+    answer = mistake.answer if is_function else evaluate(mistake.answer)
     found = one.check(answer)
     assert not found.passed
     assert found.message == mistake.message

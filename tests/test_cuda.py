@@ -61,7 +61,7 @@ def test_a_training_on_a_card_learns_what_one_on_the_processor_learns(tmp_path):
     here = _trained(tmp_path / "here", "cpu")
     with pretend_card() as card:
         there = _trained(tmp_path / "there", card)
-    for one, other in zip(here.looks, there.looks, strict=True):
+    for one, other in zip(here.metrics, there.metrics, strict=True):
         assert other.step == one.step
         assert other.loss == pytest.approx(one.loss, rel=1e-5)
         assert other.validation_loss == pytest.approx(one.validation_loss, rel=1e-5)
@@ -81,7 +81,7 @@ def test_a_training_on_a_card_goes_on_where_it_was_stopped(tmp_path):
         assert _trained(tmp_path / "cut", card, minutes=0).stopped
         cut = _trained(tmp_path / "cut", card, resume=True)
     assert cut.step == whole.step
-    assert cut.looks[-1].validation_loss == whole.looks[-1].validation_loss
+    assert cut.metrics[-1].validation_loss == whole.metrics[-1].validation_loss
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-import transformers
 
+from tests.support.huggingface_models import hf
 from viz_transformer.decoding import beam_search, from_generate, greedy, power_norm
 from viz_transformer.errors import UserError
 from viz_transformer.model import (
@@ -43,16 +43,16 @@ SOURCES = [[5, 6, 7, EOS], [8, EOS], [9, 10, 11, 12, 13, EOS]]
 
 
 @pytest.fixture(scope="module", params=[0, 1])
-def models(request) -> tuple[transformers.MarianMTModel, Transformer]:
+def models(request) -> tuple[hf.MarianMTModel, Transformer]:
     """A model of theirs that has half learned to copy, so that its texts end; the same as ours."""
     torch.manual_seed(request.param)
-    config = transformers.MarianConfig(
+    config = hf.MarianConfig(
         vocab_size=N_WORDS, d_model=16, encoder_layers=1, decoder_layers=2,
         encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=24,
         decoder_ffn_dim=24, max_position_embeddings=32, pad_token_id=PAD, eos_token_id=EOS,
         decoder_start_token_id=PAD, forced_eos_token_id=None, dropout=0.0,
     )  # fmt: skip
-    theirs = transformers.MarianMTModel(config)
+    theirs = hf.MarianMTModel(config)
     optimiser = torch.optim.Adam(theirs.parameters(), lr=1e-2)
     for step in range(120):
         ids = torch.randint(1, PAD, (32, 2 + step % 5))
@@ -116,11 +116,11 @@ def test_greedy_is_theirs(models) -> None:
 
 def test_gpt2_continues_as_theirs_does() -> None:
     torch.manual_seed(1)
-    config = transformers.GPT2Config(
+    config = hf.GPT2Config(
         vocab_size=N_WORDS, n_embd=16, n_layer=2, n_head=2, n_positions=32, bos_token_id=1,
         eos_token_id=EOS,
     )  # fmt: skip
-    theirs = transformers.GPT2LMHeadModel(config)
+    theirs = hf.GPT2LMHeadModel(config)
     optimiser = torch.optim.Adam(theirs.parameters(), lr=1e-2)
     for step in range(60):
         ids = torch.randint(2, PAD, (32, 4 + step % 5))

@@ -27,7 +27,7 @@ from tools.ensure import find_node
 from viz_transformer.analysis import head_entropy_share, label_heads, output_rollout, rollout
 from viz_transformer.analysis.combine import strongest
 from viz_transformer.errors import UserError
-from viz_transformer.export.pieces import encode
+from viz_transformer.export.page_parts import encode
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack
 from viz_transformer.widgets.explorer.payload import OVERVIEW_BYTES
@@ -289,7 +289,7 @@ def test_one_token_is_a_trace_too() -> None:
 READ_ALL = """
 const state = {...part.revive(JSON.parse(input.toString())), live: true};
 const model = {get: (name) => state[name], on() {}, off() {}};
-const store = page.openStore(model, () => {});
+const store = new page.WeightStore(model, () => {});
 const heads = [];
 for (const {kind, layers, heads: count} of store.entries.values()) {
     for (let layer = 0; layer < layers; layer++) {
@@ -329,7 +329,7 @@ def test_both_halves_draw_the_same_small_pictures(signed: bool) -> None:
     code = (
         "const state = part.revive(JSON.parse(input.toString()));"
         "const model = {get: (name) => state[name], on() {}, off() {}};"
-        "const {values} = page.openStore(model, () => {}).overview('encoder');"
+        "const {values} = new page.WeightStore(model, () => {}).overview('encoder');"
         "process.stdout.write(Buffer.from(values));"
     )
     drawn = np.frombuffer(run_node(code, {"data": data}), np.uint8).astype(int)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
 from pathlib import Path
 from unittest import mock
@@ -16,29 +15,17 @@ import numpy as np
 import pytest
 import traitlets
 
+from tests.support.exported_pages import page_data, policy_of
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export import export_html
 from viz_transformer.widgets.explorer import explore
 
 
-def page_data(path: Path) -> dict:
-    text = path.read_text(encoding="utf-8")
-    (data,) = re.findall(r'<script [^>]*id="vt-page"[^>]*>(.*?)</script>', text, re.S)
-    return json.loads(data)
-
-
 def elements(path: Path, name: str) -> list[tuple[str, str]]:
     """The attributes and the text of each element of this name."""
     text = path.read_text(encoding="utf-8")
     return re.findall(rf"<{name}([^>]*)>(.*?)</{name}>", text, re.S)
-
-
-def policy_of(path: Path) -> dict[str, list[str]]:
-    """The page's content-security policy: directive → sources."""
-    text = path.read_text(encoding="utf-8")
-    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
-    return {name: sources for name, *sources in map(str.split, policy.split(";"))}
 
 
 def hash_of(text: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.support.exported_pages import page_data
 from tests.support.notebooks import write_notebook
-from tests.test_export import page_data
 from viz_transformer.cli import main
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.notebook import notebook_html

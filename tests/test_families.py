@@ -10,15 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from tests.test_conversion import randomise
-from tests.test_transformer import PAD, VOCAB, batches, pad_right, small_model, traced, words
+from tests.support.small_models import (
+    PAD,
+    VOCAB,
+    batches,
+    family_config,
+    pad_right,
+    randomise,
+    small_model,
+    traced,
+    words,
+)
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model import (
     DecoderOnly,
     EncoderOnly,
-    TracedDecoderOnly,
-    TracedEncoderOnly,
     Transformer,
 )
 from viz_transformer.model.conversion import to_torch_attention
@@ -26,7 +33,6 @@ from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.model.layers import EncoderLayer
 from viz_transformer.model.masks import causal_mask, to_torch_mask
 
-TRACED = {EncoderOnly: TracedEncoderOnly, DecoderOnly: TracedDecoderOnly}
 VARIANTS = [
     {"norm": norm, "positional": positional, "bias": bias, "activation": activation}
     for (norm, bias), positional, activation in itertools.product(
@@ -41,20 +47,6 @@ each_variant = pytest.mark.parametrize(
 each_family = pytest.mark.parametrize("family", [EncoderOnly, DecoderOnly])
 
 
-def family_config(family, **changes):
-    name = "encoder" if family is EncoderOnly else "decoder"
-    sizes = {
-        "family": name,
-        "vocab_size": VOCAB,
-        "d_model": 16,
-        "n_heads": 4,
-        f"n_{name}_layers": 2,
-        "d_ff": 24,
-        "max_length": 12,
-    }
-    return ModelConfig(**(sizes | changes))
-
-
 def make(family, **changes):
     """A small model in evaluation mode, every parameter (biases too) with a value of its own."""
     torch.manual_seed(0)
@@ -62,13 +54,6 @@ def make(family, **changes):
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.3)
     return model.eval()
-
-
-def traced_twin(model):
-    """The traced variant of a model, through its checkpoint alone."""
-    twin = TRACED[type(model)](model.config).train(model.training)
-    twin.load_state_dict(model.state_dict())
-    return twin
 
 
 def attention_of(output):
@@ -86,14 +71,14 @@ def result_of(output):
 def test_plain_equals_traced_and_one_checkpoint_serves_both(family, variant, batch):
     ids, _ = batch
     model = make(family, **variant)
-    twin = traced_twin(model)
+    twin = traced(model)
     assert list(model.state_dict()) == list(twin.state_dict())
     torch.testing.assert_close(model(ids), result_of(twin(ids)), atol=1e-5, rtol=1e-5)
 
 
 @each_family
 def test_the_trace_has_every_head_and_only_what_the_family_has(family):
-    output = traced_twin(make(family))(words(2, 5))
+    output = traced(make(family))(words(2, 5))
     assert [tuple(weights.shape) for weights in attention_of(output)] == [(2, 4, 5, 5)] * 2
     assert output.last_hidden_state.shape == (2, 5, 16)
     assert output.cross_attention is None
@@ -115,7 +100,7 @@ def test_every_row_of_the_trace_sums_to_one_or_may_attend_to_nothing(family, bat
     ids, _ = batch
     model = make(family)
     mask = model.padding_mask(ids) if family is EncoderOnly else model.target_mask(ids)
-    for weights in attention_of(traced_twin(model)(ids)):
+    for weights in attention_of(traced(model)(ids)):
         allowed = mask.expand_as(weights)
         assert (weights[~allowed] == 0).all()
         torch.testing.assert_close(weights.sum(-1), allowed.any(-1).float())
@@ -145,7 +130,7 @@ def test_a_decoder_does_not_see_the_future(position):
     before, after = model(ids), model(changed)
     torch.testing.assert_close(after[:, :position], before[:, :position], atol=1e-6, rtol=1e-6)
     assert not torch.allclose(after[:, position:], before[:, position:])
-    for weights in traced_twin(model)(ids).decoder_attention:
+    for weights in traced(model)(ids).decoder_attention:
         assert (weights.triu(1) == 0).all()
 
 
@@ -192,7 +177,7 @@ def test_the_classification_head_is_there(pooler):
     """Article D promises a classifier and has none."""
     model = make(EncoderOnly, n_classes=3, pooler=pooler)
     ids = words(4, 5)
-    output = traced_twin(model)(ids)
+    output = traced(model)(ids)
     first = model.encode(ids)[:, 0]
     if pooler != "none":
         first = getattr(torch, pooler)(model.pooler(first))
@@ -276,7 +261,7 @@ def test_without_a_pad_id_nothing_is_padding():
 
 @each_family
 def test_gradients_stay_finite_with_left_padding_and_an_empty_text(family):
-    for model in (make(family).train(), traced_twin(make(family)).train()):
+    for model in (make(family).train(), traced(make(family)).train()):
         ids = words(3, 5)
         ids[0] = PAD
         ids[1, :2] = PAD
@@ -335,7 +320,7 @@ def test_segments_for_a_model_without_are_refused():
 
 @each_family
 def test_interventions_off_change_no_bit(family):
-    twin, ids = traced_twin(make(family)), words(2, 5)
+    twin, ids = traced(make(family)), words(2, 5)
     before, after = twin(ids), twin(ids, interventions=Interventions())
     assert torch.equal(result_of(before), result_of(after))
     for one, other in zip(attention_of(before), attention_of(after), strict=True):
@@ -355,21 +340,21 @@ def test_interventions_off_change_no_bit(family):
     ],
 )
 def test_each_switch_breaks_a_half_too(family, changes):
-    twin, ids = traced_twin(make(family)), words(2, 5)
+    twin, ids = traced(make(family)), words(2, 5)
     ids[:, 0] = PAD
     before, after = twin(ids), twin(ids, interventions=Interventions(**changes))
     assert not torch.allclose(result_of(before), result_of(after), atol=1e-3)
 
 
 def test_without_its_causal_mask_a_decoder_sees_the_future():
-    twin, ids = traced_twin(make(DecoderOnly)), words(1, 5)
+    twin, ids = traced(make(DecoderOnly)), words(1, 5)
     output = twin(ids, interventions=Interventions(causal_mask=False))
     assert (output.decoder_attention[0] > 0).all()
 
 
 @each_family
 def test_a_head_of_a_half_can_be_ablated(family):
-    twin, ids = traced_twin(make(family)), words(1, 5)
+    twin, ids = traced(make(family)), words(1, 5)
     kind = "encoder" if family is EncoderOnly else "decoder"
     ablated = Interventions(heads=[HeadChange(kind, layer=1, head=2, factor=0)])
     changed = twin(ids, interventions=ablated)

@@ -14,7 +14,7 @@ from PIL import Image
 import viz_transformer as vt
 from viz_transformer.labs.softmax_lab import SCORES, TIMES
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.widgets.base.view import SelectionError
+from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.figure_lab.view import figure_lab, value_text
 
 CONTROLS = {"size": [1.0, 2.0, 4.0], "colour": ("red", "blue")}

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 import torch
-import transformers as hf
 from torch import nn
 
+from tests.support.huggingface_models import hf
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.errors import UserError
 from viz_transformer.model import (
@@ -69,9 +69,15 @@ MARIAN = EAGER | {
 }
 
 
+def class_of(name):
+    """A class of theirs by its name; what is no name is given back."""
+    return getattr(hf, name) if isinstance(name, str) else name
+
+
 def build(model_class, config_class, settings, **changes):
     """A small model of theirs, in evaluation mode, every number a random one of its own."""
     torch.manual_seed(0)
+    model_class, config_class = map(class_of, (model_class, config_class))
     model = model_class(config_class(**(settings | changes))).eval()
     for name, parameter in model.named_parameters():
         if "embed_positions" not in name:  # Marian's sinusoids
@@ -81,20 +87,20 @@ def build(model_class, config_class, settings, **changes):
     return model
 
 
-def bert(model_class=hf.BertModel, **changes):
-    return build(model_class, hf.BertConfig, BERT, **changes)
+def bert(model_class="BertModel", **changes):
+    return build(model_class, "BertConfig", BERT, **changes)
 
 
-def distilbert(model_class=hf.DistilBertModel, **changes):
-    return build(model_class, hf.DistilBertConfig, DISTILBERT, **changes)
+def distilbert(model_class="DistilBertModel", **changes):
+    return build(model_class, "DistilBertConfig", DISTILBERT, **changes)
 
 
-def gpt2(model_class=hf.GPT2LMHeadModel, **changes):
-    return build(model_class, hf.GPT2Config, GPT2, **changes)
+def gpt2(model_class="GPT2LMHeadModel", **changes):
+    return build(model_class, "GPT2Config", GPT2, **changes)
 
 
-def marian(model_class=hf.MarianMTModel, **changes):
-    return build(model_class, hf.MarianConfig, MARIAN, **changes)
+def marian(model_class="MarianMTModel", **changes):
+    return build(model_class, "MarianConfig", MARIAN, **changes)
 
 
 def traced(ours):
@@ -263,14 +269,14 @@ def test_nothing_is_left_behind(make):
 @pytest.mark.parametrize(
     ("preset", "model_class", "config_class", "reader"),
     [
-        ("bert-base", hf.BertModel, hf.BertConfig, read_bert),
-        ("distilbert", hf.DistilBertModel, hf.DistilBertConfig, read_distilbert),
-        ("gpt2", hf.GPT2LMHeadModel, hf.GPT2Config, read_gpt2),
+        ("bert-base", "BertModel", "BertConfig", read_bert),
+        ("distilbert", "DistilBertModel", "DistilBertConfig", read_distilbert),
+        ("gpt2", "GPT2LMHeadModel", "GPT2Config", read_gpt2),
     ],
 )
 def test_their_published_configuration_is_our_preset(preset, model_class, config_class, reader):
     with torch.device("meta"):
-        model = model_class(config_class())
+        model = class_of(model_class)(class_of(config_class)())
     config, weights = reader(model)
     assert config == ModelConfig.preset(preset)
     assert sum(value.numel() for value in weights.values()) == count_parameters(config)

@@ -16,10 +16,10 @@ from viz_transformer.errors import UserError
 from viz_transformer.model import TracedTransformer, Transformer, attend
 from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.model.scoring import dot
+from viz_transformer.trace import KINDS
 from viz_transformer.vocabulary import Vocabulary
 
 PAD, VOCAB = 0, 11
-KINDS = ("encoder", "decoder", "cross")
 
 
 def small_config(**changes):

@@ -9,7 +9,7 @@ import torch
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
-from viz_transformer.experiments.saturation import drawn_scores, slope_spread, softmax_slopes
+from viz_transformer.experiments.saturation import drawn_scores, slope_spread, softmax_jacobian
 from viz_transformer.experiments.score_variance import score_spread
 from viz_transformer.model.scoring import dot, scaled_dot, softmax_steps
 
@@ -85,7 +85,7 @@ def test_a_slope_is_largest_where_the_weight_is_one_half() -> None:
 
 def test_the_jacobian_is_torchs_and_its_columns_add_up_to_zero() -> None:
     by_torch = torch.autograd.functional.jacobian(lambda s: s.softmax(-1), SCORES)
-    by_formula = softmax_slopes(SCORES.softmax(-1))
+    by_formula = softmax_jacobian(SCORES.softmax(-1))
     assert torch.allclose(by_torch, by_formula)
     assert by_formula.sum(0).abs().max() < 1e-6
 

@@ -9,7 +9,7 @@ import torch
 import viz_transformer as vt
 from tests.support.lessons import Lesson
 from viz_transformer.analysis.positions import look_alikes, wavelength
-from viz_transformer.experiments.score_variance import shift_experiment
+from viz_transformer.experiments.shift import shift_experiment
 from viz_transformer.model import Interventions, attend
 from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.positional import sinusoidal_encoding

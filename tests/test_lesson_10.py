@@ -173,16 +173,18 @@ def test_predictions_are_scored_and_show_what_they_promise(guess: str, lesson: d
 
 @pytest.mark.usefixtures("shapes_unchecked")
 def test_a_warm_up_saves_the_high_rate(lesson: dict) -> None:
-    losses = {
-        (warmup, seed): lesson["losses_with"](0.03, warmup, seed) for warmup in (0, 20) for seed in (0, 1, 2)
-    }
-    # “after 30 steps they are lower”: later, sums in another order end elsewhere.
-    assert all(losses[20, seed][29] < losses[0, seed][29] - 0.2 for seed in (0, 1, 2))
-    for seed in (0, 1):  # “they leap up and down”
-        later = losses[20, seed][30:]
-        assert max(later) > 2 * min(later)
-    cold, warm = losses[0, 2], losses[20, 2]
-    assert cold[10:30] == pytest.approx([2.5475] * 20, abs=0.1)  # “which words are frequent”
-    assert cold[-1] > 1.5  # “its loss is still above 1.5”
-    assert max(warm[29:]) < 0.05
-    assert lesson["rates"].values == {"peak": 0.03, "warmup": 0, "seed": 2}
+    """At the peak 0.02 these hold by a wide margin however a machine orders its sums."""
+    cold, warm = (
+        {seed: lesson["losses_with"](0.02, warmup, seed) for seed in (0, 1, 2)} for warmup in (0, 20)
+    )
+    assert cold[2][15] > exercise("10.3").wanted.value  # “worse than a student who looks at nothing”
+    assert 0.7 < cold[2][29] < 1.6  # “near 1”
+    assert max(warm[2][29:]) < 0.01  # “from step 30 on the loss is below 0.01”
+
+    def first_below(losses: list[float], level: float) -> int:
+        return next(step for step, loss in enumerate(losses, start=1) if loss < level)
+
+    for seed in (0, 1):  # “They come down without a warm-up as well, and sooner with one.”
+        assert max(cold[seed][50:]) < 0.03
+        assert first_below(warm[seed], 0.03) < first_below(cold[seed], 0.03)
+    assert lesson["rates"].values == {"peak": 0.02, "warmup": 0, "seed": 2}

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertModel
 
 import viz_transformer as vt
+from tests.support.huggingface_models import hf
 from tests.support.lessons import Lesson, flat
 from viz_transformer.analysis import (
     HeadEffect,
@@ -19,7 +19,7 @@ from viz_transformer.analysis import (
     label_heads,
     weights_between,
 )
-from viz_transformer.bertviz_views import package
+from viz_transformer.bertviz_views import scripts
 from viz_transformer.corpus import english_spanish
 from viz_transformer.exercises import exercise
 from viz_transformer.recipes.coreference import (
@@ -197,8 +197,8 @@ class TestOtherTools:
 
     def test_all_heads_of_an_untrained_bert_are_broad(self) -> None:
         torch.manual_seed(0)
-        bert = BertModel(
-            BertConfig(
+        bert = hf.BertModel(
+            hf.BertConfig(
                 vocab_size=40,
                 hidden_size=32,
                 num_hidden_layers=2,
@@ -220,8 +220,8 @@ class TestOtherTools:
         monkeypatch.setitem(sys.modules, "transformers", None)
         exec(LESSON["tiny-bert"], {"vt": vt, "TIRED": TIRED, "torch": torch})
         assert "pip install transformers" in capsys.readouterr().out
-        monkeypatch.setattr(package, "find_spec", lambda name: None)
-        package.read_script.cache_clear()
+        monkeypatch.setattr(scripts, "find_spec", lambda name: None)
+        scripts.read_script.cache_clear()
         names = {"vt": vt, "tired": vt.load_translator().trace(TIRED)}
         exec(LESSON["bertviz"], names)
         assert isinstance(names["drawn"], str)

@@ -17,11 +17,11 @@ from viz_transformer.errors import UserError
 from viz_transformer.exercises import exercise
 from viz_transformer.exercises.instruments import leak_meter
 from viz_transformer.experiments.causal_leak import (
-    HONEST,
     LENGTH,
     N_WORDS,
-    Lottery,
-    train_on_lottery,
+    UNIFORM_LOSS,
+    CausalLeak,
+    measure_causal_leak,
 )
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.model.stacks import Encoder
@@ -52,8 +52,8 @@ def writer() -> DecoderOnly:
 
 
 @pytest.fixture(scope="module")
-def runs() -> dict[bool, Lottery]:
-    return {masked: train_on_lottery(masked) for masked in (True, False)}
+def runs() -> dict[bool, CausalLeak]:
+    return {masked: measure_causal_leak(masked) for masked in (True, False)}
 
 
 class TestMasks:
@@ -133,21 +133,21 @@ class TestOutputs:
 class TestLottery:
     def test_it_is_as_the_prose_has_it(self) -> None:
         assert (N_WORDS, LENGTH) == (15, 8)
-        assert f"{HONEST:.2f}" == "2.71"
+        assert f"{UNIFORM_LOSS:.2f}" == "2.71"
         assert "9 words drawn at random from 15" in flat(LESSON["forgotten"])
 
-    def test_with_the_mask_it_ends_at_the_honest_best(self, runs: dict[bool, Lottery]) -> None:
+    def test_with_the_mask_it_ends_at_the_honest_best(self, runs: dict[bool, CausalLeak]) -> None:
         assert np.mean(runs[True].losses[-20:]) == pytest.approx(2.71, abs=0.05)
 
-    def test_the_cheat_trains_better_and_writes_worse(self, runs: dict[bool, Lottery]) -> None:
+    def test_the_cheat_trains_better_and_writes_worse(self, runs: dict[bool, CausalLeak]) -> None:
         assert np.mean(runs[False].losses[-20:]) < 0.5
         *early, last = runs[False].writing
-        assert min(early) > HONEST + 1  # “worse than a guess, up to its last place”
-        assert last == pytest.approx(HONEST, abs=0.2)
+        assert min(early) > UNIFORM_LOSS + 1  # “worse than a guess, up to its last place”
+        assert last == pytest.approx(UNIFORM_LOSS, abs=0.2)
         assert max(runs[True].writing) < min(early)
 
-    def test_the_lowest_that_a_cheat_can_reach_lies_just_below(self, runs: dict[bool, Lottery]) -> None:
-        lowest = HONEST / LENGTH
+    def test_the_lowest_that_a_cheat_can_reach_lies_just_below(self, runs: dict[bool, CausalLeak]) -> None:
+        lowest = UNIFORM_LOSS / LENGTH
         assert exercise("13.3").check(lowest).passed
         assert lowest < np.mean(runs[False].losses[-20:]) < lowest + 0.1
 

@@ -26,10 +26,10 @@ from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.masks import causal_mask, padding_mask, to_torch_mask
 from viz_transformer.plots import plot_leaks, plot_mask
 from viz_transformer.plots.masks import _UNMOVED, WRITTEN
+from viz_transformer.trace import KINDS
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.base.bundle import join
 from viz_transformer.widgets.mask_lab.composition import (
-    KINDS,
     MISTAKES,
     PAD,
     SIDES,
@@ -68,7 +68,7 @@ def ids_of(batch: list[list[str]]) -> torch.Tensor:
 def states() -> st.SearchStrategy[MaskState]:
     return st.builds(
         MaskState,
-        kind=st.sampled_from(KINDS),
+        kind=st.sampled_from(list(KINDS)),
         side=st.sampled_from(SIDES),
         padding=st.booleans(),
         causal=st.booleans(),

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
-from tests.test_training_checkpointing import CONFIG, MODEL
+from tests.support.training_runs import CONFIG, MODEL
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus.batches import batches
 from viz_transformer.errors import UserError

@@ -21,7 +21,7 @@ from viz_transformer.analysis.positions import (
     wavelength,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.experiments.score_variance import random_head, shift_experiment
+from viz_transformer.experiments.shift import random_head, shift_experiment
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
 from viz_transformer.plots import (
     plot_by_offset,
@@ -111,7 +111,7 @@ def test_likeness_depends_on_the_offset_alone_for_sinusoids_and_not_for_others()
 
 
 def test_the_probe_head_gives_the_scores_of_the_experiment() -> None:
-    """The view's numbers are those that viz_transformer.experiments.score_variance measures with torch."""
+    """The view's numbers are those that viz_transformer.experiments.shift measures with torch."""
     for shift in (1, 10):
         measured = shift_experiment(shift=shift)
         table, head = sinusoidal_encoding(12 + shift, 64), probe()

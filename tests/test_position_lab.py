@@ -22,10 +22,10 @@ from viz_transformer._files import bundled
 from viz_transformer.analysis.positions import ProbeHead, rms
 from viz_transformer.corpus import english_spanish
 from viz_transformer.errors import UserError
-from viz_transformer.experiments.score_variance import random_head, shift_experiment
+from viz_transformer.experiments.shift import random_head, shift_experiment
 from viz_transformer.model import Interventions
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
-from viz_transformer.widgets.base.view import SelectionError
+from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.position_lab.view import ENCODINGS, PositionLab
 
 SENTENCE = "the dog sees the cat"

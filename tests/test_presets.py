@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 import torch
-import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.huggingface_models import hf
 from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
 from viz_transformer.config.presets import PRESETS
 from viz_transformer.errors import UserError
@@ -65,15 +65,13 @@ def test_sizes_are_the_published_ones(name):
 def test_transformers_own_model_is_of_the_same_size(name):
     config = ModelConfig.preset(name)
     if config.family == "decoder":
-        make = transformers.GPT2Model
-        theirs = transformers.GPT2Config(
-            n_embd=config.d_model, n_layer=config.n_decoder_layers, n_head=config.n_heads
-        )
+        make = hf.GPT2Model
+        theirs = hf.GPT2Config(n_embd=config.d_model, n_layer=config.n_decoder_layers, n_head=config.n_heads)
     elif name == "distilbert":
-        make, theirs = transformers.DistilBertModel, transformers.DistilBertConfig()
+        make, theirs = hf.DistilBertModel, hf.DistilBertConfig()
     else:
-        make = transformers.BertModel
-        theirs = transformers.BertConfig(
+        make = hf.BertModel
+        theirs = hf.BertConfig(
             hidden_size=config.d_model,
             num_hidden_layers=config.n_encoder_layers,
             num_attention_heads=config.n_heads,

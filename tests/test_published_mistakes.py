@@ -16,7 +16,7 @@ from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import batches
 from viz_transformer.decoding import beam_search, greedy, length_norm
 from viz_transformer.errors import UserError
-from viz_transformer.experiments.score_variance import shift_experiment
+from viz_transformer.experiments.shift import shift_experiment
 from viz_transformer.model import DecoderOnly, EncoderOnly, TracedTransformer, Transformer
 from viz_transformer.model.attention import MultiHeadAttention, attend
 from viz_transformer.model.masks import causal_mask, padding_mask, to_torch_mask

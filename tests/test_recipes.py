@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
 @pytest.fixture
 def small_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipes.bundled, "english_spanish", lambda: english_spanish(n_train=3000))
+    monkeypatch.setattr(recipes.english_spanish, "english_spanish", lambda: english_spanish(n_train=3000))
 
 
 def test_it_gives_the_same_file_twice_and_says_how_it_was_made(small_corpus: None, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_the_command_names_the_trace_beside_the_checkpoint(
 def test_evaluation_names_both_held_out_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     full = english_spanish(n_train=0)
     few = replace(full, held_out=full.held_out[:5], held_out_reasons=full.held_out_reasons[:4])
-    monkeypatch.setattr(recipes.bundled, "english_spanish", lambda n_train: few)
+    monkeypatch.setattr(recipes.english_spanish, "english_spanish", lambda n_train: few)
     scores = recipes.evaluate_english_spanish(load_translator())
     assert [(score.name, score.n) for score in scores] == [
         ("held-out combinations", 5),

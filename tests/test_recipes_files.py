@@ -21,8 +21,8 @@ from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.recipes import files
-from viz_transformer.recipes.evaluation import judge, validation_loss
-from viz_transformer.recipes.metrics_log import read_curve
+from viz_transformer.recipes.evaluation import evaluate, validation_loss
+from viz_transformer.recipes.metrics_log import read_metrics
 from viz_transformer.recipes.recording import load_training
 from viz_transformer.training import Run
 
@@ -44,7 +44,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def train(folder: Path, **changes) -> files.Trained:
+def train(folder: Path, **changes) -> files.TrainingResult:
     given = {"model": MODEL, "training": TRAINING, "look_every": 5, **changes}
     return files.train_files(TRAIN, VALIDATION, folder, **given)
 
@@ -56,12 +56,12 @@ def weights(folder: Path) -> bytes:
 def test_it_learns_and_the_folder_is_a_translator(tmp_path: Path) -> None:
     fast = replace(TRAINING, n_steps=90, learning_rate=1e-2, warmup_steps=45)
     done = train(tmp_path / "own", training=fast, look_every=30)
-    assert [look.step for look in done.looks] == [30, 60, 90]
-    assert done.looks[-1].validation_loss < 0.9 * done.looks[0].validation_loss
+    assert [look.step for look in done.metrics] == [30, 60, 90]
+    assert done.metrics[-1].validation_loss < 0.9 * done.metrics[0].validation_loss
     assert (done.step, done.stopped) == (90, "")
     translator = load_translator(done.folder)
     # What is kept is the moving average, at the look where it was best.
-    best = min(look.validation_loss for look in done.looks)
+    best = min(look.validation_loss for look in done.metrics)
     assert validation_loss(translator.model, VALIDATION, translator.vocabulary) == best
     trace = translator.trace(VALIDATION[0].source, VALIDATION[0].target)
     assert explore(trace).trace.cross_attention.shape[:2] == (1, 2)
@@ -104,8 +104,8 @@ def test_stopped_and_resumed_it_ends_as_if_it_never_was(
     assert (half.step, half.stopped) == (7, "by hand")
     rest = train(tmp_path / "half", resume=True)
     assert (rest.step, rest.stopped) == (12, "")
-    assert [look.step for look in rest.looks] == [5, 7, 10, 12]
-    assert rest.looks[-1].validation_loss == whole.looks[-1].validation_loss
+    assert [look.step for look in rest.metrics] == [5, 7, 10, 12]
+    assert rest.metrics[-1].validation_loss == whole.metrics[-1].validation_loss
     assert weights(rest.folder) == weights(whole.folder)
     seen, expected = load_training(rest.folder), load_training(whole.folder)
     assert [moment.step for moment in seen.moments] == [0, 5, 10, 12]
@@ -126,7 +126,7 @@ def test_a_second_ctrl_c_stops_at_once_and_the_last_look_stands(
 
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path / "own", progress=twice)
-    assert [look.step for look in read_curve(tmp_path / "own")] == [5]
+    assert [look.step for look in read_metrics(tmp_path / "own")] == [5]
     train(tmp_path / "own", resume=True)
     train(tmp_path / "whole")
     assert weights(tmp_path / "own") == weights(tmp_path / "whole")
@@ -165,7 +165,7 @@ def test_pieces_that_are_drawn_anew_are_the_same_after_a_stop(tmp_path: Path) ->
 def test_it_stops_when_its_minutes_are_over_and_keeps_what_was_learned(tmp_path: Path) -> None:
     done = train(tmp_path / "own", minutes=0)
     assert (done.step, done.stopped) == (1, "after 0 minutes")
-    assert [look.step for look in done.looks] == [1]
+    assert [look.step for look in done.metrics] == [1]
     assert train(tmp_path / "own", resume=True).step == 12
 
 
@@ -203,7 +203,7 @@ def test_a_loss_that_is_no_number_leaves_the_last_good_checkpoint(tmp_path: Path
         train(tmp_path / "own", progress=spoiled)
     translator = load_translator(tmp_path / "own")
     loss = validation_loss(translator.model, VALIDATION, translator.vocabulary)
-    assert loss == read_curve(tmp_path / "own")[0].validation_loss
+    assert loss == read_metrics(tmp_path / "own")[0].validation_loss
 
 
 def test_pairs_that_are_too_long_are_told_and_left_out_when_asked(tmp_path: Path) -> None:
@@ -223,19 +223,19 @@ def test_validation_pairs_may_not_stand_in_training(tmp_path: Path) -> None:
 def test_translations_are_judged_as_sacrebleu_does(tmp_path: Path) -> None:
     translator = load_translator()
     pairs = VALIDATION[:6]
-    found = judge(translator, pairs)
+    found = evaluate(translator, pairs)
     assert (found.n, found.n_exact) == (6, 6)
     assert found.bleu == pytest.approx(100)
     assert found.chrf == pytest.approx(100)
     wrong = [*pairs[:-1], TextPair(pairs[-1].source, "otra cosa es esto")]
-    other = judge(translator, wrong)
+    other = evaluate(translator, wrong)
     assert other.n_exact == 5
     assert other.bleu < 100
     assert "version" in other.signatures[0]
     loud = [TextPair(pair.source, f"¡{pair.target.capitalize()}!") for pair in pairs]
-    assert judge(translator, loud).n_exact == 6, "its words know neither capitals nor signs"
+    assert evaluate(translator, loud).n_exact == 6, "its words know neither capitals nor signs"
     with pytest.raises(UserError, match="no sentence pairs"):
-        judge(translator, [])
+        evaluate(translator, [])
 
 
 ARGUMENTS = [

@@ -23,7 +23,7 @@ from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.decoding import greedy
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import Transformer
-from viz_transformer.recipes.recording import Recorder, moments_for, recorded
+from viz_transformer.recipes.recording import Recorder, moments_for, record_training
 from viz_transformer.trace import TrainingTrace
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator, load_translator
@@ -54,7 +54,7 @@ def test_a_watched_training_gives_the_same_weights_to_the_last_bit(positional: s
     watched, alone = new_model(positional=positional), new_model(positional=positional)
     recorder = recorder_of(watched, range(7))
     before = torch.get_rng_state()
-    losses = [record.loss for record in recorded(steps(watched), recorder)]
+    losses = [record.loss for record in record_training(steps(watched), recorder)]
     assert torch.equal(torch.get_rng_state(), before)
     assert losses == [record.loss for record in steps(alone)]
     assert len(recorder.trace().moments) == 7
@@ -67,7 +67,7 @@ def test_a_look_leaves_the_model_as_it_was(training: bool) -> None:
     model = new_model(dropout=0.5).train(training)
     before = torch.get_rng_state()
     recorder = recorder_of(model)
-    recorder.look(0)
+    recorder.record_moment(0)
     assert torch.equal(torch.get_rng_state(), before)
     assert all(module.training is training for module in model.modules())
     assert all(weights.grad is None and weights.requires_grad for weights in model.parameters())
@@ -76,7 +76,7 @@ def test_a_look_leaves_the_model_as_it_was(training: bool) -> None:
 def test_a_moment_holds_what_the_translator_says_of_the_same_weights() -> None:
     model = new_model()
     recorder = recorder_of(model, (0, 4), pairs=SIX_PAIRS)
-    for _ in recorded(steps(model, 4), recorder):
+    for _ in record_training(steps(model, 4), recorder):
         pass
     seen = recorder.trace()
     assert [moment.step for moment in seen.moments] == [0, 4]
@@ -98,7 +98,7 @@ def test_a_moment_holds_what_the_translator_says_of_the_same_weights() -> None:
 def test_it_looks_only_at_its_moments_and_keeps_the_curve() -> None:
     model = new_model()
     recorder = recorder_of(model, [2, 5, 9])
-    records = list(recorded(steps(model), recorder))
+    records = list(record_training(steps(model), recorder))
     seen = recorder.trace()
     assert [moment.step for moment in seen.moments] == [2, 5]
     assert seen.name == "seed 0"
@@ -111,7 +111,7 @@ def test_text_pairs_are_watched_like_pairs_of_words() -> None:
     texts = [TextPair(" ".join(pair.source), " ".join(pair.target)) for pair in SIX_PAIRS[:3]]
     one, other = recorder_of(new_model()), recorder_of(new_model(), pairs=texts)
     for recorder in (one, other):
-        recorder.look(0)
+        recorder.record_moment(0)
     assert (
         one.trace().references
         == other.trace().references
@@ -125,7 +125,7 @@ def test_pieces_of_words_are_watched_with_the_words_they_make() -> None:
     pieces = Subwords.train([pairs[0].source, pairs[0].target], n_tokens=300)
     model = make_model(replace(CONFIG, vocab_size=len(pieces), max_length=60), 0)
     recorder = Recorder(model, pieces, pairs, "pieces", [0])
-    recorder.look(0)
+    recorder.record_moment(0)
     (moment,) = recorder.trace().moments
     ids = pieces.source_ids(pairs[0].source)
     assert len(ids) > 5
@@ -136,9 +136,9 @@ def test_pieces_of_words_are_watched_with_the_words_they_make() -> None:
 @pytest.mark.parametrize("n", [1, 499, 500, 501, 5000])
 def test_a_long_curve_is_thinned_and_keeps_its_ends(n: int) -> None:
     recorder = recorder_of(new_model())
-    recorder.look(0)
+    recorder.record_moment(0)
     for step in range(1, n + 1):
-        recorder.hear(StepRecord(step, 1 / step, 0.5, 1e-3, 1.0, 1e4))
+        recorder.add_step(StepRecord(step, 1 / step, 0.5, 1e-3, 1.0, 1e4))
     curve = recorder.trace()
     assert len(curve.steps) <= 500
     assert len(curve.steps) >= min(n, 300)
@@ -165,7 +165,7 @@ def test_moments_start_at_0_end_at_the_end_and_move_apart(n_steps: int) -> None:
 
 def test_a_trained_folder_and_a_file_load_like_the_bundled_ones(tmp_path: Path) -> None:
     recorder = recorder_of(new_model())
-    recorder.look(0)
+    recorder.record_moment(0)
     path = recorder.trace().save(tmp_path / recipes.TRAINING_TRACE)
     assert recipes.load_training(tmp_path).sources == recipes.load_training(path).sources
     with pytest.raises(UserError, match=r"no recorded training 'six-pairs-2'; choose one of"):

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from tests.test_decoding import EOS, VOCABULARY, log_prob, tiny_model
+from tests.support.tiny_decoder import EOS, VOCABULARY, log_prob, tiny_model
 from viz_transformer.decoding import beam_search, greedy, kept_probabilities, sample
 from viz_transformer.errors import UserError
 

@@ -8,22 +8,22 @@ import pytest
 import torch
 
 from viz_transformer.errors import UserError
-from viz_transformer.experiments.saturation import drawn_scores, slope_spread, softmax_slopes
+from viz_transformer.experiments.saturation import drawn_scores, slope_spread, softmax_jacobian
 from viz_transformer.experiments.score_variance import score_spread
 
 
 def test_the_slopes_are_the_derivatives() -> None:
     scores = torch.randn(5, dtype=torch.float64)
     derivatives = torch.autograd.functional.jacobian(lambda s: s.softmax(-1), scores)
-    slopes = softmax_slopes(scores.softmax(-1))
+    slopes = softmax_jacobian(scores.softmax(-1))
     torch.testing.assert_close(slopes, derivatives)
     assert slopes.sum(0).abs().max() < 1e-12
 
 
 def test_slopes_of_many_rows_are_those_of_each() -> None:
     weights = torch.randn(2, 3, 4).softmax(-1)
-    assert softmax_slopes(weights).shape == (2, 3, 4, 4)
-    torch.testing.assert_close(softmax_slopes(weights)[1, 2], softmax_slopes(weights[1, 2]))
+    assert softmax_jacobian(weights).shape == (2, 3, 4, 4)
+    torch.testing.assert_close(softmax_jacobian(weights)[1, 2], softmax_jacobian(weights[1, 2]))
 
 
 def test_the_scores_are_those_of_the_spread() -> None:

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viz_transformer.errors import UserError
-from viz_transformer.experiments.score_variance import score_spread, shift_experiment
+from viz_transformer.experiments.score_variance import score_spread
+from viz_transformer.experiments.shift import shift_experiment
 
 
 @pytest.mark.parametrize("d_k", [1, 16, 64, 512])

@@ -10,7 +10,7 @@ import pytest
 from viz_transformer.cli import main
 from viz_transformer.cli.course import course
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.export.maths import mathml
+from viz_transformer.export.mathml import mathml
 from viz_transformer.export.site import read_page, write_site
 
 

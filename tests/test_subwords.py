@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import itertools
 import json
 import subprocess
 import sys
@@ -15,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viz_transformer as vt
+from tests.support.texts import HOSTILE, TEXTS
 from viz_transformer import vocabulary as vocabularies
 from viz_transformer.analysis.words import query_words, word_axis
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.config import ModelConfig
-from viz_transformer.corpus import draw
 from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
@@ -36,25 +35,6 @@ from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import SPECIAL_TOKENS, Subwords, Vocabulary
 from viz_transformer.vocabulary.bpe import normalised
 from viz_transformer.widgets.mask_lab.view import MaskLab
-
-TEXTS = [
-    " ".join(side).capitalize() + "."
-    for pair in itertools.islice(draw(0), 300)
-    for side in (pair.source, pair.target)
-]
-HOSTILE = [
-    "<eos>",
-    "a<eos><pad> <sos></s>",
-    "<0x41><0xC3>",
-    "▁the▁cat",
-    "</script><script>alert(1)</script>",
-    "\u202eabc\u202c\u200b\0\x1f",
-    "a\u0301 e\u0301 Å ﬁ",
-    "日本語 🐈‍⬛ ñ",
-    "\ud83d half a cat",
-    "\ufeffmark",
-    "l'homme d’or aujourd'hui it's",
-]
 
 
 @pytest.fixture(scope="module")

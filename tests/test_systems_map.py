@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 import viz_transformer as vt
-from tests.test_architecture import MODULES, imports
+from tests.support.source_code import MODULES, imports
 from viz_transformer.config import ModelConfig
 from viz_transformer.exercises.instruments import who_learns
 from viz_transformer.model import Transformer

@@ -11,9 +11,9 @@ import pytest
 import traitlets
 
 import viz_transformer as vt
+from tests.support.exported_pages import page_data
 from tests.support.hand_made_traces import HOSTILE, make_trace
 from tests.support.ui_views import EVERY_VIEW
-from tests.test_export import page_data
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.tour import Tour, tour

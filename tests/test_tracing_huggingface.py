@@ -8,15 +8,23 @@ import warnings
 import numpy as np
 import pytest
 import torch
-import transformers as hf
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
 
 import viz_transformer as vt
+from tests.support.huggingface_models import (
+    LLAMA_SIZES,
+    PIECES,
+    SIZES,
+    eager,
+    frozen,
+    hf,
+    llama,
+    same,
+    stacked,
+    state,
+)
 from viz_transformer.errors import UserError
-
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "well", "dog", "run"]
-SIZES = {"vocab_size": len(PIECES), "pad_token_id": 0}
 
 
 def word_piece(special: bool) -> hf.PreTrainedTokenizerFast:
@@ -58,22 +66,6 @@ def distilbert() -> nn.Module:
 def gpt2() -> nn.Module:
     return hf.GPT2LMHeadModel(
         hf.GPT2Config(n_embd=16, n_layer=2, n_head=4, n_positions=32, bos_token_id=2, eos_token_id=3, **SIZES)
-    )
-
-
-def llama() -> nn.Module:
-    return hf.LlamaForCausalLM(
-        hf.LlamaConfig(
-            hidden_size=32,
-            intermediate_size=24,
-            num_hidden_layers=3,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=32,
-            bos_token_id=2,
-            eos_token_id=3,
-            **SIZES,
-        )
     )
 
 
@@ -124,50 +116,6 @@ def bart() -> nn.Module:
 ENCODERS = [bert, distilbert]
 DECODERS = [gpt2, llama]
 BOTH = [t5, marian, bart]
-
-
-def eager(model: nn.Module, **inputs) -> dict:
-    """Run a copy of the model whose attention was made eager by Hugging Face's own means."""
-    twin = copy.deepcopy(model).eval()
-    twin.set_attn_implementation("eager")
-    with torch.no_grad():
-        return twin(**inputs, output_attentions=True)
-
-
-def stacked(layers) -> np.ndarray:
-    return torch.cat(layers).float().numpy()  # [layer, head, query, key]
-
-
-def state(model: nn.Module) -> list:
-    """Everything of a model that a careless capture could change."""
-    return [
-        [
-            (name, module.training, sorted(vars(module)), *map(len, hooks(module)))
-            for name, module in model.named_modules()
-        ],
-        [vars(module.config) for module in model.modules() if hasattr(module, "config")],
-        getattr(getattr(model, "generation_config", None), "to_dict", dict)(),
-        {name: (value.data_ptr(), value.clone()) for name, value in model.state_dict().items()},
-        [(p.requires_grad, p.grad) for p in model.parameters()],
-    ]
-
-
-def hooks(module: nn.Module) -> list:
-    return [module._forward_hooks, module._forward_pre_hooks, module._backward_hooks]
-
-
-def same(before, after) -> bool:
-    if isinstance(before, torch.Tensor):
-        return torch.equal(before, after)
-    if isinstance(before, list | tuple):
-        return len(before) == len(after) and all(map(same, before, after))
-    if isinstance(before, dict):
-        return before.keys() == after.keys() and all(same(before[k], after[k]) for k in before)
-    return before == after
-
-
-def frozen(model: nn.Module) -> list:
-    return copy.deepcopy(state(model))
 
 
 @pytest.mark.parametrize("make", ENCODERS)
@@ -338,6 +286,89 @@ def test_padding_is_left_out_or_labelled(make, side) -> None:
     np.testing.assert_allclose(sums, 1, atol=1e-5)
 
 
+def mistral() -> nn.Module:
+    return hf.MistralForCausalLM(hf.MistralConfig(sliding_window=2, **LLAMA_SIZES))
+
+
+def gemma() -> nn.Module:
+    return hf.Gemma2ForCausalLM(hf.Gemma2Config(sliding_window=2, head_dim=8, **LLAMA_SIZES))
+
+
+def neox() -> nn.Module:
+    sizes = {name: size for name, size in LLAMA_SIZES.items() if name != "num_key_value_heads"}
+    return hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(**sizes))
+
+
+def opt() -> nn.Module:
+    return hf.OPTForCausalLM(
+        hf.OPTConfig(
+            hidden_size=16,
+            word_embed_proj_dim=16,
+            ffn_dim=24,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            max_position_embeddings=32,
+            **SIZES,
+        )
+    )
+
+
+def bloom() -> nn.Module:  # its attention does not say whether it is causal
+    return hf.BloomForCausalLM(hf.BloomConfig(hidden_size=16, n_layer=2, n_head=4, **SIZES))
+
+
+def bert_decoder() -> nn.Module:
+    return hf.BertLMHeadModel(bert(is_decoder=True).config)
+
+
+def roberta() -> nn.Module:
+    return hf.RobertaModel(
+        hf.RobertaConfig(
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=24,
+            max_position_embeddings=32,
+            **SIZES,
+        )
+    )
+
+
+def clip_text() -> nn.Module:  # its attention says that it is not causal, and its mask is
+    return hf.CLIPTextModel(
+        hf.CLIPTextConfig(
+            hidden_size=16,
+            intermediate_size=24,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            max_position_embeddings=32,
+            bos_token_id=2,
+            eos_token_id=3,
+            **SIZES,
+        )
+    )
+
+
+@pytest.mark.parametrize("tokens", [list("abc"), list("abcde")])
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        *[
+            (make, "decoder")
+            for make in (gpt2, llama, mistral, gemma, neox, opt, bloom, bert_decoder, clip_text)
+        ],
+        (lambda: bloom().base_model, "decoder"),
+        (lambda: llama().base_model, "decoder"),
+        *[(make, "encoder") for make in (bert, distilbert, roberta, lambda: t5().get_encoder())],
+    ],
+)
+def test_padding_makes_no_encoder_of_a_decoder(make, kind, side, tokens) -> None:
+    ids, mask = padded(side)
+    given = {"input_ids": ids[:1], "attention_mask": mask[:1], "tokens": tokens}
+    assert vt.capture(make(), **given).kinds == (kind,)
+
+
 def test_a_batch_asks_which_sentence() -> None:
     ids = torch.tensor([[4, 5], [6, 7]])
     model = gpt2()
@@ -404,6 +435,96 @@ def test_what_does_not_fit_is_refused(make, given, message) -> None:
         model = make()
     with pytest.raises(UserError, match=message):
         vt.capture(model, **given)
+
+
+def given_to(make) -> dict:
+    """What a model reads, with labels."""
+    ids, tokens = [4, 5, 6], ["a", "b", "c"]
+    if make not in BOTH:
+        return {"input_ids": ids, "tokens": tokens}
+    labels = {"source_tokens": tokens, "target_tokens": tokens}
+    return {"input_ids": ids, "decoder_input_ids": ids, **labels}
+
+
+@pytest.mark.parametrize("name", ["interventions", "head_mask", "layers"])
+@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
+def test_an_input_that_the_model_would_swallow_is_refused(make, name) -> None:
+    model = make()
+    with pytest.raises(UserError, match=f"takes {name}= and does not use it.*forward hook"):
+        vt.capture(model, **given_to(make), **{name: torch.zeros(2, 4)})
+    vt.capture(model, **given_to(make), **{name: None})  # as good as left out
+
+
+def test_a_swallowed_input_is_refused_also_where_the_model_writes() -> None:
+    tokenizer = word_piece(True)
+    with pytest.raises(UserError, match="takes head_mask= and does not use it"):
+        vt.capture(t5(), "the cat", tokenizer=tokenizer, head_mask=torch.zeros(1, 4))
+    trace = vt.capture(marian(), "the cat", tokenizer=tokenizer, forced_bos_token_id=7)
+    assert trace.output_tokens[0] == "##eeps"  # generate's own options pass
+
+
+ONES, TWOS = torch.ones(1, 3, dtype=torch.long), torch.tensor([[0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value"),
+    [
+        *[(make, "attention_mask", 1 - TWOS) for make in (bert, t5, marian)],
+        *[(make, "position_ids", TWOS) for make in (gpt2, llama, bert, distilbert)],
+        *[(make, "token_type_ids", TWOS) for make in (gpt2, bert)],  # the base model names it
+        *[(make, "is_causal", False) for make in (gpt2, llama)],
+        *[(make, "decoder_attention_mask", 1 - TWOS.flip(1)) for make in (t5, marian, bart)],
+    ],
+)
+def test_an_input_that_the_model_uses_passes(make, name, value) -> None:
+    model = make()
+    plain = vt.capture(model, **given_to(make))
+    changed = vt.capture(model, **given_to(make), **{name: value})
+    if name == "is_causal":
+        assert (plain.kinds, changed.kinds) == (("decoder",), ("encoder",))
+        return
+    assert any(
+        not np.allclose(plain.attention(kind), changed.attention(kind), atol=1e-6) for kind in plain.kinds
+    )
+
+
+@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
+def test_what_asks_for_a_form_of_the_output_passes(make) -> None:
+    asked = {"output_attentions": True, "output_hidden_states": True, "return_dict": False}
+    plain = vt.capture(model := make(), **given_to(make))
+    for kind in plain.kinds:
+        changed = vt.capture(model, **given_to(make), **asked)
+        np.testing.assert_array_equal(changed.attention(kind), plain.attention(kind))
+
+
+def test_an_input_that_only_the_inner_model_names_passes() -> None:
+    class Outer(type(gpt2())):
+        def forward(self, input_ids=None, **kwargs):
+            return super().forward(input_ids=input_ids, **kwargs)
+
+    model = Outer(gpt2().config)
+    given = given_to(gpt2)
+    moved = vt.capture(model, **given, position_ids=TWOS).decoder_attention
+    assert not np.allclose(moved, vt.capture(model, **given).decoder_attention, atol=1e-6)
+    with pytest.raises(UserError, match="Outer takes head_mask= and does not use it"):
+        vt.capture(model, **given, head_mask=ONES)
+
+
+def test_a_picture_is_an_input_like_any_other() -> None:
+    model = hf.ViTModel(
+        hf.ViTConfig(
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=24,
+            image_size=8,
+            patch_size=4,
+        )
+    )
+    given = {"pixel_values": torch.randn(1, 3, 8, 8), "tokens": ["[CLS]", *"abcd"]}
+    assert vt.capture(model, **given).kinds == ("encoder",)
+    with pytest.raises(UserError, match="takes head_mask= and does not use it"):
+        vt.capture(model, **given, head_mask=ONES)
 
 
 def test_a_text_without_a_tokenizer_is_refused() -> None:

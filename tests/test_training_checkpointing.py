@@ -14,23 +14,13 @@ from safetensors import safe_open
 from safetensors.torch import save
 
 from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
+from tests.support.training_runs import CONFIG, MODEL
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.training import Run, load_state, make_model, save_state
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
-MODEL = ModelConfig(
-    vocab_size=len(VOCABULARY),
-    d_model=16,
-    n_heads=2,
-    n_encoder_layers=1,
-    n_decoder_layers=1,
-    d_ff=32,
-    max_length=20,
-    dropout=0.1,
-)
-CONFIG = TrainConfig(n_steps=12, batch_size=2, accumulate=2, warmup_steps=3)
 
 
 def stream(start: int = 0):

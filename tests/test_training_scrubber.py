@@ -15,7 +15,7 @@ from viz_transformer.analysis import (
 )
 from viz_transformer.export import export_html
 from viz_transformer.plots.training import nearest_moment, plot_training, strip_moments
-from viz_transformer.widgets.base.static_fallback import still
+from viz_transformer.widgets.base.static_fallback import render_static
 from viz_transformer.widgets.training_scrubber import payload
 from viz_transformer.widgets.training_scrubber.view import TrainingScrubber, watch_training
 
@@ -254,7 +254,7 @@ def test_which_moments_stand_in_the_strip() -> None:
 
 def test_hostile_texts_make_a_view_a_picture_and_a_still(tmp_path) -> None:
     view = watch_training(hostile_training(), hostile_training(), sentence=1, moment=2)
-    told, _ = still(view)
+    told, _ = render_static(view)
     assert "<script" not in told
     view.sentence = 0
     view.figure().savefig(tmp_path / "hostile.png", dpi=40)

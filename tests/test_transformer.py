@@ -6,13 +6,22 @@ import torch.nn.functional as F
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.support.small_models import (
+    PAD,
+    VOCAB,
+    batches,
+    pad_right,
+    small_config,
+    small_model,
+    traced,
+    words,
+)
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model import ModelOutput, TracedTransformer, Transformer
 from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.masks import causal_mask, padding_mask
 
-PAD, VOCAB = 0, 11
 VARIANTS = [
     {"norm": norm, "positional": positional, "tie_embeddings": tie, "bias": bias}
     for norm, positional, (tie, bias) in itertools.product(
@@ -28,54 +37,6 @@ VARIANTS += [
 each_variant = pytest.mark.parametrize(
     "variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values()))
 )
-
-
-def small_config(**changes):
-    sizes = {
-        "vocab_size": VOCAB,
-        "d_model": 16,
-        "n_heads": 4,
-        "n_encoder_layers": 2,
-        "n_decoder_layers": 3,
-        "d_ff": 24,
-        "max_length": 12,
-        "dropout": 0.1,
-    }
-    return ModelConfig(**(sizes | changes))
-
-
-def small_model(**changes):
-    torch.manual_seed(0)
-    return Transformer(small_config(**changes)).eval()
-
-
-def traced(model):
-    """The traced variant of a model, through its checkpoint alone."""
-    twin = TracedTransformer(model.config).train(model.training)
-    twin.load_state_dict(model.state_dict())
-    return twin
-
-
-def words(batch, length):
-    return torch.randint(1, VOCAB, (batch, length))
-
-
-def pad_right(ids, count):
-    return F.pad(ids, (0, count), value=PAD)
-
-
-@st.composite
-def batches(draw):
-    """Ids of a source and a target batch, padded anywhere: left, right, within, or all of it."""
-    generator = torch.Generator().manual_seed(draw(st.integers(0, 10_000)))
-    batch = draw(st.integers(1, 3))
-    source, target = (
-        torch.randint(1, VOCAB, (batch, draw(st.integers(1, 7))), generator=generator) for _ in range(2)
-    )
-    share = draw(st.sampled_from([0.0, 0.3, 1.0]))
-    for ids in (source, target):
-        ids[torch.rand(ids.shape, generator=generator) < share] = PAD
-    return source, target
 
 
 def parameter_count(**changes):

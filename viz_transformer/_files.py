@@ -1,4 +1,4 @@
-"""Files: those that come with the package, and those written whole or not at all."""
+"""Bundled files, folders made with a clear error, and files written atomically."""
 
 from __future__ import annotations
 
@@ -33,6 +33,24 @@ def text_beside(module: str, name: str) -> str:
     return Path(module).with_name(name).read_text(encoding="utf-8")
 
 
+def make_folder(path: str | os.PathLike[str], advice: str = "choose another") -> Path:
+    """Make a folder and its parents, if they are not there yet; returns its path.
+
+    Args:
+        path: the folder.
+        advice: ends the message of the error.
+
+    Raises:
+        FileError: if it cannot be made.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {str(folder)!r}: {error.strerror}; {advice}") from error
+    return folder
+
+
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a path to write to, which takes the place of `path` once all is written.
@@ -53,6 +71,6 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
             "choose a folder that exists and that you may write to"
         ) from error
     finally:
-        # Where the folder is missing or not ours, there is nothing to clear away.
+        # If the folder is missing or not writable, there is nothing to remove.
         if part.parent.is_dir() and part.is_file():
             part.unlink()

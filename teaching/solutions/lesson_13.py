@@ -8,7 +8,7 @@ mask = padding_mask(batch_ids, pad_id=0) & causal_mask(4)
 shape = (8, 3)
 
 # %% 13.3
-lowest = HONEST / 8
+lowest = UNIFORM_LOSS / 8
 
 
 # %% 13.4

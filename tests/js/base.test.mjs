@@ -4,17 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  canonical,
+  canonicalJson,
   joinBytes,
   NEEDS_KERNEL,
   NO_ANSWER,
-  openKernel,
+  connectKernel,
 } from "../../viz_transformer/widgets/base/js/kernel.js";
-import {
-  moveInTable,
-  numberColour,
-  shownNumber,
-} from "../../viz_transformer/widgets/base/js/number_table.js";
+import { moveInTable, numberColour } from "../../viz_transformer/widgets/base/js/number_table.js";
+import { formatNumber } from "../../viz_transformer/widgets/base/js/text.js";
 import { SIGNED, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
 
 /** A model whose kernel answers when the test says so. */
@@ -35,11 +32,11 @@ const tick = () => new Promise((done) => setTimeout(done, 0));
 
 test("equal requests have one text, whatever the order of their names", () => {
   assert.equal(
-    canonical({ b: [1, { d: null, c: "x" }], a: true }),
-    canonical({ a: true, b: [1, { c: "x", d: null }] }),
+    canonicalJson({ b: [1, { d: null, c: "x" }], a: true }),
+    canonicalJson({ a: true, b: [1, { c: "x", d: null }] }),
   );
-  assert.equal(canonical({ a: undefined, b: 1 }), '{"b":1}');
-  assert.notEqual(canonical({ a: "1" }), canonical({ a: 1 }));
+  assert.equal(canonicalJson({ a: undefined, b: 1 }), '{"b":1}');
+  assert.notEqual(canonicalJson({ a: "1" }), canonicalJson({ a: 1 }));
 });
 
 test("bytes come back in their places", () => {
@@ -53,7 +50,7 @@ test("bytes come back in their places", () => {
 
 test("a reply reaches the one who asked, an error as an error", async () => {
   const model = fakeModel({ live: true });
-  const kernel = openKernel(model);
+  const kernel = connectKernel(model);
   const [first, second] = [kernel.ask({ n: 1 }), kernel.ask({ n: 2 })];
   assert.deepEqual(
     model.sent.map(({ ask }) => ask.n),
@@ -69,7 +66,7 @@ test("a reply reaches the one who asked, an error as an error", async () => {
 
 test("thirty fast questions ask the first and the last, and only the last is told", async () => {
   const model = fakeModel({ live: true });
-  const kernel = openKernel(model);
+  const kernel = connectKernel(model);
   const told = [];
   for (let n = 0; n < 30; n++) kernel.latest({ n }, (reply) => told.push(reply.n));
   assert.deepEqual(
@@ -91,7 +88,7 @@ test("a kernel that does not answer is told of, and its late answer still counts
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const model = fakeModel({ live: true });
   const [told, problems] = [[], []];
-  openKernel(model).latest(
+  connectKernel(model).latest(
     { n: 1 },
     (reply) => told.push(reply.n),
     (error) => problems.push(error.message),
@@ -108,7 +105,7 @@ test("a kernel that does not answer is told of, and its late answer still counts
 test("who asks anew of a silent kernel is told at once to wait, and only the newest answer is shown", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const model = fakeModel({ live: true });
-  const kernel = openKernel(model);
+  const kernel = connectKernel(model);
   const told = [];
   const latest = (n) =>
     kernel.latest(
@@ -143,7 +140,7 @@ test("who asks anew of a silent kernel is told at once to wait, and only the new
 test("a promised reply may be late: a word is said, once, and none after it came", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const model = fakeModel({ live: true });
-  const kernel = openKernel(model);
+  const kernel = connectKernel(model);
   let waits = 0;
   const [late, quick, closed] = [1, 2, 3].map((n) => kernel.ask({ n }, () => waits++));
   model.reply({ id: model.sent[1].id, reply: { n: 2 } });
@@ -160,16 +157,16 @@ test("a promised reply may be late: a word is said, once, and none after it came
 });
 
 test("an exported page answers what it carries, and says what it cannot", async () => {
-  const kernel = openKernel(fakeModel({ live: false, answers: [[{ head: 1 }, { loss: 2 }]] }));
+  const kernel = connectKernel(fakeModel({ live: false, answers: [[{ head: 1 }, { loss: 2 }]] }));
   assert.deepEqual(await kernel.ask({ head: 1 }), { loss: 2 });
   await assert.rejects(kernel.ask({ head: 2 }), new RegExp(NEEDS_KERNEL));
 });
 
 test("numbers are shown as people write them", () => {
-  assert.equal(shownNumber(-0.004, 2), "0.00");
-  assert.equal(shownNumber(-1.5, 1), "−1.5");
-  assert.equal(shownNumber(NaN, 2), "NaN");
-  assert.equal(shownNumber(-Infinity, 2), "−∞");
+  assert.equal(formatNumber(-0.004, 2), "0.00");
+  assert.equal(formatNumber(-1.5, 1), "−1.5");
+  assert.equal(formatNumber(NaN, 2), "NaN");
+  assert.equal(formatNumber(-Infinity, 2), "−∞");
 });
 
 test("a signed number of 0 has the middle colour, a plain one none", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { runsCell, shareKeys } from "../../viz_transformer/widgets/base/js/cell_keys.js";
+import { runsCell, forwardCellKeys } from "../../viz_transformer/widgets/base/js/cell_keys.js";
 
 /** A view in a cell, a page that has the focus, and the one observer that was made. */
 function pretend(context, { inCell = true } = {}) {
@@ -66,7 +66,7 @@ test("Shift+Enter goes to the cell, which has the focus then; an arrow key stays
   cell.addEventListener("keydown", ({ key, shiftKey }) =>
     heard.push([key, shiftKey, page.activeElement === cell]),
   );
-  const stop = shareKeys(root);
+  const stop = forwardCellKeys(root);
   assert.equal(send("keydown", { key: "ArrowDown" }).defaultPrevented, false);
   assert.deepEqual([heard, page.activeElement], [[], null]);
   assert.equal(send("keydown", { key: "Enter", shiftKey: true }).defaultPrevented, true);
@@ -78,17 +78,17 @@ test("Shift+Enter goes to the cell, which has the focus then; an arrow key stays
 
 test("in a page without cells, and outside of what counts, the key is left alone", (context) => {
   const outside = pretend(context, { inCell: false });
-  shareKeys(outside.root);
+  forwardCellKeys(outside.root);
   assert.equal(outside.send("keydown", { key: "Enter", shiftKey: true }).defaultPrevented, false);
   const other = pretend(context);
-  shareKeys(other.root, () => false);
+  forwardCellKeys(other.root, () => false);
   assert.equal(other.send("keydown", { key: "Enter", shiftKey: true }).defaultPrevented, false);
   assert.equal(other.page.activeElement, null);
 });
 
 test("the cell gets the focus of a control that is disabled or hidden, unless another has it", (context) => {
   const { page, cell, root, node, send, seen } = pretend(context);
-  shareKeys(root);
+  forwardCellKeys(root);
   send("focusin");
   page.activeElement = node;
   seen.changed(); // of style, say

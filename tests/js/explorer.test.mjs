@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { arrange, notes } from "../../viz_transformer/widgets/explorer/layout.js";
+import { partWidths } from "../../viz_transformer/widgets/explorer/layout.js";
 import {
   axisOf,
   changeLimit,
@@ -12,7 +12,7 @@ import {
 } from "../../viz_transformer/widgets/explorer/displayed_head.js";
 import {
   headAt,
-  headsLayout,
+  headGridLayout,
   moveHead,
   sortedHeads,
 } from "../../viz_transformer/widgets/base/js/head_grid.js";
@@ -32,7 +32,7 @@ import {
   reveal,
   zoomAround,
 } from "../../viz_transformer/widgets/base/js/heatmap.js";
-import { nextSize } from "../../viz_transformer/widgets/base/js/options_panel.js";
+import { nextTextSize } from "../../viz_transformer/widgets/base/js/text_size.js";
 import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
 import {
   describe,
@@ -48,20 +48,20 @@ import {
   carryPins,
   fitSelection,
   foundIn,
-  letGo,
+  escapeChange,
   nextFound,
   shownHeads,
   shownInWords,
   within,
   withHead,
 } from "../../viz_transformer/widgets/explorer/selection.js";
-import { headInWords, marksInWords } from "../../viz_transformer/widgets/explorer/narration.js";
+import { headInWords, marksInWords, notes } from "../../viz_transformer/widgets/explorer/narration.js";
 import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.js";
 import {
   lineInView,
-  wordAt,
-  wordsInView,
-  wordsLayout,
+  tokenAt,
+  tokensInView,
+  columnsLayout,
 } from "../../viz_transformer/widgets/explorer/token_columns.js";
 
 const NONE = { query: null, key: null };
@@ -319,15 +319,15 @@ test("Escape leads out of several heads and of a layer's mean, and lets go of pi
     { selected: [], aggregate: "head" },
     { query: null, key: null },
   ];
-  assert.deepEqual(letGo(chosen), nothing);
+  assert.deepEqual(escapeChange(chosen), nothing);
   for (const several of [
     { aggregate: "mean" },
     { aggregate: "rollout" },
     { aggregate: "max", selected: [[0, 1]] },
   ]) {
-    assert.deepEqual(letGo({ ...chosen, ...several }), oneHead);
-    assert.deepEqual(letGo({ ...chosen, ...several }, true), nothing);
-    assert.deepEqual(letGo({ ...chosen, ...several, key: null }, true), oneHead);
+    assert.deepEqual(escapeChange({ ...chosen, ...several }), oneHead);
+    assert.deepEqual(escapeChange({ ...chosen, ...several }, true), nothing);
+    assert.deepEqual(escapeChange({ ...chosen, ...several, key: null }, true), oneHead);
   }
 });
 
@@ -430,7 +430,7 @@ test("every thumbnail is found at its place, and nothing between sections", () =
     [[{ kind: "encoder", layers: 24, heads: 16 }], 260],
   ];
   for (const [kinds, width] of cases) {
-    const layout = headsLayout(kinds, width, 560);
+    const layout = headGridLayout(kinds, width, 560);
     assert.ok(layout.width <= width);
     for (const { kind, layers, heads, left, top } of layout.sections) {
       for (let layer = 0; layer < layers; layer++) {
@@ -488,7 +488,7 @@ test("heads are sorted by entropy and by label, and found where they then stand"
     [1, 0],
     [0, 0],
   ]);
-  const layout = headsLayout([{ ...entry, slots }], 260, 560);
+  const layout = headGridLayout([{ ...entry, slots }], 260, 560);
   const [{ left, top }] = layout.sections;
   assert.deepEqual(headAt(layout, left + layout.pitch + 3, top + 3), { kind: "encoder", layer: 1, head: 1 });
   assert.deepEqual(moveHead([{ ...entry, slots }], { kind: "encoder", layer: 1, head: 1 }, "ArrowDown"), {
@@ -701,30 +701,30 @@ test("arrow keys go along a column and to the next, and stop at the ends", () =>
 });
 
 test("a word is found in its column", () => {
-  const layout = wordsLayout({ counts: [2, 3], width: 380, maxHeight: 400 });
+  const layout = columnsLayout({ counts: [2, 3], width: 380, maxHeight: 400 });
   const y = layout.pitch * 1.5;
-  assert.deepEqual(wordAt(layout, layout.column - 5, y), { column: 0, index: 1 });
-  assert.deepEqual(wordAt(layout, layout.xs[1] + 5, y), { column: 1, index: 1 });
-  assert.equal(wordAt(layout, layout.column + layout.gap / 2, y), null);
-  assert.equal(wordAt(layout, layout.column - 5, layout.pitch * 2.5), null);
+  assert.deepEqual(tokenAt(layout, layout.column - 5, y), { column: 0, index: 1 });
+  assert.deepEqual(tokenAt(layout, layout.xs[1] + 5, y), { column: 1, index: 1 });
+  assert.equal(tokenAt(layout, layout.column + layout.gap / 2, y), null);
+  assert.equal(tokenAt(layout, layout.column - 5, layout.pitch * 2.5), null);
   for (const counts of [
     [5, 5, 5],
     [5, 5, 5, 5],
   ]) {
-    const { xs, column, width } = wordsLayout({ counts, width: 640, maxHeight: 400 });
+    const { xs, column, width } = columnsLayout({ counts, width: 640, maxHeight: 400 });
     assert.ok(xs.at(-1) + column <= width && column > 80);
   }
 });
 
 test("of a long text only what is in view is drawn, and every line that crosses it", () => {
-  const layout = wordsLayout({ counts: [100, 50], width: 380, maxHeight: 400 });
+  const layout = columnsLayout({ counts: [100, 50], width: 380, maxHeight: 400 });
   assert.equal(layout.shown, 400);
   assert.equal(layout.height, 100 * layout.pitch);
   const top = 40 * layout.pitch;
-  const [first, end] = wordsInView(layout, top, 100);
+  const [first, end] = tokensInView(layout, top, 100);
   assert.deepEqual([first, end], [40, 40 + 400 / layout.pitch]);
-  assert.deepEqual(wordsInView(layout, top + 1, 100), [40, end + 1]); // halves of words count
-  assert.deepEqual(wordsInView(layout, 90 * layout.pitch, 50), [50, 50]);
+  assert.deepEqual(tokensInView(layout, top + 1, 100), [40, end + 1]); // halves of words count
+  assert.deepEqual(tokensInView(layout, 90 * layout.pitch, 50), [50, 50]);
   assert.ok(lineInView(layout, top, 0, 99)); // neither end is in view, its middle is
   assert.ok(lineInView(layout, top, 40, 10));
   assert.ok(!lineInView(layout, top, 39, 10));
@@ -739,7 +739,7 @@ test("the page is arranged to fit its width", () => {
     [one, 128],
   ])) {
     for (const linked of [false, true]) {
-      const room = arrange(width, cols, linked);
+      const room = partWidths(width, cols, linked);
       assert.ok(Math.max(room.heads, room.head, room.words) <= width);
       if (room.name === "wide" && !linked) assert.ok(room.heads + room.head + room.words + 56 <= width);
       if (room.name === "wide" && linked) assert.ok(room.heads + room.words + 28 <= width);
@@ -748,11 +748,11 @@ test("the page is arranged to fit its width", () => {
     }
   }
   assert.deepEqual(
-    [820, 564].map((width) => arrange(width, 5).name),
+    [820, 564].map((width) => partWidths(width, 5).name),
     ["wide", "medium"],
   );
   assert.deepEqual(
-    [820, 564].map((width) => arrange(width, 13).name),
+    [820, 564].map((width) => partWidths(width, 13).name),
     ["medium", "narrow"],
   );
 });
@@ -787,7 +787,7 @@ test("the table holds all of a small head, and of a large one what is pinned or 
 
 test("text sizes go up and down and stop at the ends", () => {
   assert.deepEqual(
-    [nextSize(1, 1), nextSize(1, -1), nextSize(2.5, 1), nextSize(0.8, -1)],
+    [nextTextSize(1, 1), nextTextSize(1, -1), nextTextSize(2.5, 1), nextTextSize(0.8, -1)],
     [1.25, 0.8, 2.5, 0.8],
   );
 });

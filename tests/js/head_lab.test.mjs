@@ -7,39 +7,14 @@ import { cellInWords, headOf, linesOf } from "../../viz_transformer/widgets/head
 import { headState } from "../../viz_transformer/widgets/head_lab/head_switches.js";
 import {
   changesInWords,
-  differences,
   effectInWords,
   factorOf,
   movedInWords,
-  plainNumber,
-  signed,
   withFactor,
 } from "../../viz_transformer/widgets/head_lab/head_changes.js";
 import { barShare, leastOf } from "../../viz_transformer/widgets/head_lab/tables.js";
 
 const GENDER = { kind: "encoder", layer: 1, head: 3 };
-
-test("words without a partner in the other translation differ, and no others", () => {
-  const marks = (a, b) => differences(a.split(" "), b.split(" "));
-  assert.deepEqual(marks("la vaca duerme", "el vaca duerme"), [
-    [true, false, false],
-    [true, false, false],
-  ]);
-  assert.deepEqual(marks("a b c", "a b c"), [
-    [false, false, false],
-    [false, false, false],
-  ]);
-  assert.deepEqual(marks("a b c", "a c"), [
-    [false, true, false],
-    [false, false],
-  ]); // one is left out
-  assert.deepEqual(marks("a c", "a b c"), [
-    [false, false],
-    [false, true, false],
-  ]); // one is put in
-  assert.deepEqual(marks("a b", "b a")[0].filter(Boolean).length, 1); // one of two is out of order
-  assert.deepEqual(differences([], ["x"]), [[], [true]]);
-});
 
 test("a factor is set, changed and taken away, in Python's order, and the old list stays", () => {
   const none = [];
@@ -76,14 +51,6 @@ test("changes are told in words, the first three of them", () => {
   assert.equal(headState(GENDER, 0), "encoder layer 1 head 3, off");
   assert.equal(headState(GENDER, 1), "encoder layer 1 head 3, factor 1");
   assert.equal(headState(GENDER, 1.5), "encoder layer 1 head 3, factor 1.5");
-});
-
-test("a difference shows its sign, and none where the digits show nothing", () => {
-  assert.equal(signed(-1.2345, 3), "−1.234");
-  assert.equal(signed(0.5, 2), "+0.50");
-  assert.equal(signed(-0.0004, 3), "0.000");
-  assert.equal(plainNumber(-0.5, 1), "−0.5");
-  assert.equal(plainNumber(0.264, 3), "0.264");
 });
 
 test("the effect is the loss and the word that changed most", () => {

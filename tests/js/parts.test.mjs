@@ -3,20 +3,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  decodeWeights,
-  halfTable,
-  paintMatrix,
-  spans,
-} from "../../viz_transformer/widgets/base/js/weights.js";
-import { colourOf, inkOn, rampOf, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
+import { decodeWeights, halfTable, spans } from "../../viz_transformer/widgets/base/js/weights.js";
+import { colourOf, textColourOn, colourRamp, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
 import {
   elide,
   joinPieces,
   runningText,
-  shownWeight,
+  formatNumber,
+  formatSigned,
+  formatWeight,
   visible,
 } from "../../viz_transformer/widgets/base/js/text.js";
+import { differences } from "../../viz_transformer/widgets/base/js/text_difference.js";
 import { paintThumbnail, paintWeights } from "../../viz_transformer/widgets/base/js/pixels.js";
 import { pageModel, revive } from "../../viz_transformer/export/page.js";
 
@@ -69,13 +67,13 @@ test("every cell is beneath a pixel, and every pixel over a cell", () => {
 
 test("painting keeps each cell's colour, and the strongest where many share a pixel", () => {
   const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
-  const weights = Float32Array.from([9, 0, 1, 0.5, 0.25]);
+  const shown = { weights: Float32Array.from([0, 1, 0.5, 0.25]), rows: 2, cols: 2 };
   const pixels = new Uint32Array(6 * 4);
-  paintMatrix(weights, 1, 2, 2, pixels, 6, 1, 0, 4, 4, ramp);
+  paintWeights(shown, pixels, 6, { left: 1, width: 4, height: 4 }, { ramp });
   assert.deepEqual([...pixels.subarray(0, 6)], [0, 0, 0, 255, 255, 0]);
   assert.deepEqual([...pixels.subarray(18, 24)], [0, 128, 128, 64, 64, 0]);
   const one = new Uint32Array(1);
-  paintMatrix(weights, 1, 2, 2, one, 1, 0, 0, 1, 1, ramp);
+  paintWeights(shown, one, 1, { width: 1, height: 1 }, { ramp });
   assert.equal(one[0], 255);
 });
 
@@ -83,10 +81,10 @@ test("colours run from the first stop to the last", () => {
   assert.deepEqual(colourOf(0, STOPS.light), [0xf1, 0xf8, 0xfa]);
   assert.deepEqual(colourOf(1, STOPS.light), [0x22, 0x0e, 0x6f]);
   assert.deepEqual(colourOf(2, STOPS.dark), colourOf(1, STOPS.dark));
-  const ramp = rampOf(STOPS.dark);
+  const ramp = colourRamp(STOPS.dark);
   assert.deepEqual([...new Uint8Array(ramp.buffer, 255 * 4)], [0xda, 0xfe, 0x9b, 0xff]);
-  assert.equal(inkOn(colourOf(0, STOPS.light)), "#000");
-  assert.equal(inkOn(colourOf(1, STOPS.light)), "#fff");
+  assert.equal(textColourOn(colourOf(0, STOPS.light)), "#000");
+  assert.equal(textColourOn(colourOf(1, STOPS.light)), "#fff");
 });
 
 test("long text is elided to its room, and short text left alone", () => {
@@ -173,10 +171,10 @@ test("a thumbnail keeps the strongest byte beneath each pixel, of a change the f
 
 test("a signed number carries its sign, and nothing less than half a hundredth does", () => {
   assert.deepEqual(
-    [0.5, -0.5, 0.001, -0.001].map((value) => shownWeight(value, 1)),
+    [0.5, -0.5, 0.001, -0.001].map((value) => formatWeight(value, 1)),
     ["+0.50", "−0.50", "0.00", "0.00"],
   );
-  assert.equal(shownWeight(0.5, null), "0.50");
+  assert.equal(formatWeight(0.5, null), "0.50");
 });
 
 test("pieces become a word without their tokenizer's marks", () => {
@@ -195,4 +193,34 @@ test("pieces are read as a text, and words stay as they are", () => {
   assert.equal(runningText(["The", "Ġcat", "s", "<0xC3>"]), "The cats<0xC3>");
   assert.equal(runningText(["▁", "z", "oo"]), "zoo");
   assert.equal(runningText([]), "");
+});
+
+test("words without a partner in the other translation differ, and no others", () => {
+  const marks = (a, b) => differences(a.split(" "), b.split(" "));
+  assert.deepEqual(marks("la vaca duerme", "el vaca duerme"), [
+    [true, false, false],
+    [true, false, false],
+  ]);
+  assert.deepEqual(marks("a b c", "a b c"), [
+    [false, false, false],
+    [false, false, false],
+  ]);
+  assert.deepEqual(marks("a b c", "a c"), [
+    [false, true, false],
+    [false, false],
+  ]); // one is left out
+  assert.deepEqual(marks("a c", "a b c"), [
+    [false, false],
+    [false, true, false],
+  ]); // one is put in
+  assert.deepEqual(marks("a b", "b a")[0].filter(Boolean).length, 1); // one of two is out of order
+  assert.deepEqual(differences([], ["x"]), [[], [true]]);
+});
+
+test("a difference shows its sign, and none where the digits show nothing", () => {
+  assert.equal(formatSigned(-1.2345, 3), "−1.234");
+  assert.equal(formatSigned(0.5, 2), "+0.50");
+  assert.equal(formatSigned(-0.0004, 3), "0.000");
+  assert.equal(formatNumber(-0.5, 1), "−0.5");
+  assert.equal(formatNumber(0.264, 3), "0.264");
 });

@@ -1,10 +1,10 @@
-// The explorer's door to its data: what is here, what is asked for, what is forgotten.
+// The explorer's store of weights: what is here, what is asked for, what is evicted.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { combine, openStore, unpackBits } from "../../viz_transformer/widgets/explorer/weight_store.js";
-import { openCache } from "../../viz_transformer/widgets/explorer/lru_cache.js";
+import { combine, unpackBits, WeightStore } from "../../viz_transformer/widgets/explorer/weight_store.js";
+import { createLruCache } from "../../viz_transformer/widgets/explorer/caches.js";
 import { halfTable } from "../../viz_transformer/widgets/base/js/weights.js";
 
 const tick = () => new Promise((done) => setTimeout(done, 0));
@@ -71,7 +71,7 @@ const answer = (model, index, values) =>
 
 test("a small trace is here at once, exactly, with nobody to ask", async () => {
   const model = fakeModel(small, false);
-  const store = openStore(model, () => assert.fail("nothing is to come"));
+  const store = new WeightStore(model, () => assert.fail("nothing is to come"));
   assert.deepEqual(Array.from(store.matrix("encoder", 0, 1)), [0.5, 0.5, 0.125, 0.875]);
   assert.deepEqual(
     Array.from(
@@ -96,7 +96,7 @@ test("a small trace is here at once, exactly, with nobody to ask", async () => {
 test("of a large trace a head comes when it is looked at", async () => {
   const model = fakeModel(large());
   let changes = 0;
-  const store = openStore(model, () => {
+  const store = new WeightStore(model, () => {
     changes += 1;
   });
   assert.deepEqual(Array.from(store.matrix("encoder", 0, 0)), [1, 0, 0.5, 0.5], "the first is here");
@@ -114,7 +114,7 @@ test("of a large trace a head comes when it is looked at", async () => {
 
 test("the heads beside the one that is looked at come with one question, and are then here", async () => {
   const model = fakeModel(large());
-  const store = openStore(model, () => {});
+  const store = new WeightStore(model, () => {});
   store.matrix("encoder", 1, 1);
   await answer(model, 0, [0.25, 0.75, 0, 1]);
   await new Promise((done) => setTimeout(done, 80)); // when nothing else is to be done
@@ -140,7 +140,7 @@ test("the heads beside the one that is looked at come with one question, and are
 
 test("thirty fast clicks end on the last, and ask for few of the others", async () => {
   const model = fakeModel(large(0, [5, 6]));
-  const store = openStore(model, () => {});
+  const store = new WeightStore(model, () => {});
   const click = (head) => {
     store.load();
     return store.matrix("encoder", Math.floor(head / 6), head % 6);
@@ -155,7 +155,7 @@ test("thirty fast clicks end on the last, and ask for few of the others", async 
 
 test("a reply that was meant for another trace is not shown with the new one's words", async () => {
   const model = fakeModel(large(0));
-  const store = openStore(model, () => {});
+  const store = new WeightStore(model, () => {});
   store.matrix("encoder", 1, 1);
   model.state.data = large(1);
   assert.equal(store.load(), true);
@@ -169,7 +169,7 @@ test("a reply that was meant for another trace is not shown with the new one's w
 
 test("a kernel that is ahead of the page is not asked again and again", async () => {
   const model = fakeModel(large(0));
-  const store = openStore(model, () => assert.fail("there is nothing new to draw"));
+  const store = new WeightStore(model, () => assert.fail("there is nothing new to draw"));
   store.matrix("encoder", 1, 1);
   await model.reply(model.sent[0], { reply: { stale: true } });
   assert.equal(store.matrix("encoder", 1, 1), null);
@@ -180,7 +180,7 @@ test("a kernel that is ahead of the page is not asked again and again", async ()
 test("without a kernel it says so, and asks anew when the head is looked at anew", async () => {
   const model = fakeModel(large(), false);
   let changes = 0;
-  const store = openStore(model, () => {
+  const store = new WeightStore(model, () => {
     changes += 1;
   });
   store.matrix("encoder", 1, 1);
@@ -205,7 +205,7 @@ test("several heads come as one from the kernel, and from its heads in an export
     [1, 1],
   ];
   const model = fakeModel(large());
-  const store = openStore(model, () => {});
+  const store = new WeightStore(model, () => {});
   assert.equal(store.aggregate("encoder", heads, "mean"), null);
   assert.deepEqual(model.sent[0].ask, { aggregate: ["encoder", "mean", heads], version: 0 });
   await answer(model, 0, [0.5, 0.5, 0.25, 0.75]);
@@ -215,7 +215,7 @@ test("several heads come as one from the kernel, and from its heads in an export
   const page = fakeModel(large());
   page.state.answers = [[{ head: ["encoder", 1, 1], version: 0 }, { weights: halves([0, 1, 0, 1]) }]];
   delete page.send;
-  const exported = openStore(page, () => {});
+  const exported = new WeightStore(page, () => {});
   for (let draw = 0; draw < 3; draw++) {
     exported.load();
     exported.aggregate("encoder", heads, "max");
@@ -228,7 +228,7 @@ test("several heads come as one from the kernel, and from its heads in an export
 
 test("a weight is exact where a kernel lives, and refused where none does", async () => {
   const model = fakeModel(large());
-  const store = openStore(model, () => {});
+  const store = new WeightStore(model, () => {});
   const [older, newer] = [store.exact("encoder", 0, 0, 0, 0), store.exact("encoder", 0, 0, 1, 1)];
   await assert.rejects(older, /another weight/);
   await model.reply(model.sent[0], { reply: { value: 0.99999 } });
@@ -242,7 +242,7 @@ test("a weight is exact where a kernel lives, and refused where none does", asyn
 test("an exact weight that comes late is told", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const model = fakeModel(large());
-  const store = openStore(model, () => {});
+  const store = new WeightStore(model, () => {});
   const weight = store.exact("encoder", 0, 0, 1, 1);
   context.mock.timers.tick(60_000);
   model.reply(model.sent[0], { reply: { value: 0.25 } });
@@ -252,7 +252,7 @@ test("an exact weight that comes late is told", async (context) => {
 
 test("labels and entropies of a large trace come when they are asked for", async () => {
   const model = fakeModel(large(0, [1, 2]));
-  const store = openStore(model, () => {});
+  const store = new WeightStore(model, () => {});
   assert.equal(store.entries.get("encoder").entropies ?? null, null);
   store.measure("encoder");
   const labels = [[null, { name: "broad", evidence: 0.95 }]];
@@ -277,7 +277,7 @@ test("what is kept stays within its limit, whatever is looked at", async () => {
         hear({ id, reply: { weights: { buffer: 0 } } }, [new DataView(new ArrayBuffer(2 * side * side))]),
       ),
     );
-  const store = openStore(model, () => {}, 20 * bytes);
+  const store = new WeightStore(model, () => {}, 20 * bytes);
   let most = 0;
   for (let click = 0; click < 500; click++) {
     store.load();
@@ -294,7 +294,7 @@ test("what is kept stays within its limit, whatever is looked at", async () => {
 });
 
 test("the cache forgets what was not used for longest, and never what is on the screen", () => {
-  const cache = openCache(12, (name) => name === "shown");
+  const cache = createLruCache(12, (name) => name === "shown");
   for (const name of ["shown", "a", "b"]) cache.set(name, new Float32Array(1));
   cache.get("a");
   cache.set("c", new Float32Array(1));

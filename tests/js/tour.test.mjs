@@ -13,7 +13,7 @@ import {
   withStep,
 } from "../../viz_transformer/widgets/tour/steps.js";
 import { pageManager } from "../../viz_transformer/export/page.js";
-import { openKernel } from "../../viz_transformer/widgets/base/js/kernel.js";
+import { connectKernel } from "../../viz_transformer/widgets/base/js/kernel.js";
 
 const steps = (...captions) => captions.map((caption) => ({ caption, state: {} }));
 const captions = (list) => list.map(({ caption }) => caption).join("");
@@ -93,7 +93,7 @@ test("a page's views are found by number, each once, and share their state", asy
 test("what a tour adds to a view's answers is known at once", async () => {
   const manager = pageManager([{ script: "x", state: { answers: [[{ n: 1 }, { text: "one" }]] } }]);
   const model = await manager.get_model("0");
-  const kernel = openKernel(model);
+  const kernel = connectKernel(model);
   assert.deepEqual(await kernel.ask({ n: 1 }), { text: "one" });
   await assert.rejects(kernel.ask({ n: 2 }));
   model.set("answers", [...model.get("answers"), [{ n: 2 }, { text: "two" }]]);

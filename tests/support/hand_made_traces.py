@@ -63,3 +63,14 @@ def make_trace(
 def hostile_trace() -> ForwardTrace:
     """A trace whose every token is hostile."""
     return make_trace(HOSTILE, HOSTILE, HOSTILE, n_layers=1, n_heads=2)
+
+
+def uneven_trace() -> ForwardTrace:
+    """An encoder of two layers and a decoder of three, whose cross-attention has more heads."""
+    return ForwardTrace(
+        source_tokens=SOURCE,
+        target_tokens=TARGET,
+        encoder_attention=attention(2, 4, 5, 5),
+        decoder_attention=attention(3, 4, 5, 5, causal=True),
+        cross_attention=attention(3, 6, 5, 5),
+    )

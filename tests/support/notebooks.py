@@ -14,7 +14,7 @@ import viz_transformer as vt
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.javascript import module_path
 from viz_transformer.widgets.base.bundle import join
-from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.view import View
 import traitlets
 from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ class Square(View):
           const node = document.createElement("button");
           node.className = "vt square";
           el.append(node);
-          const kernel = openKernel(model);
+          const kernel = connectKernel(model);
           const show = async () => {
             const asked = { n: model.get("n") };
             const reply = await kernel.ask(asked).catch((error) => ({ text: error.message }));
@@ -55,7 +55,7 @@ class Square(View):
         return figure
 
 
-class Box(WithStill, ipywidgets.VBox):
+class Box(StaticFallbackMixin, ipywidgets.VBox):
     \"\"\"A box as the labs make them.\"\"\"
 
 

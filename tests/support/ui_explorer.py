@@ -53,3 +53,25 @@ def places(canvas: Locator, step: int = 4) -> list[Place]:
         }""",
         step,
     )
+
+
+#: Two layers of two heads of each kind, every weight different from its neighbours.
+MAKE = """
+import numpy as np
+import viz_transformer as vt
+
+def attention(n_queries, n_keys):
+    scores = np.random.default_rng(7).random((2, 2, n_queries, n_keys))
+    return scores / scores.sum(axis=-1, keepdims=True)
+
+def make(source, target):
+    return vt.ForwardTrace(
+        source_tokens=source,
+        target_tokens=target,
+        encoder_attention=attention(len(source), len(source)),
+        decoder_attention=np.tril(attention(len(target), len(target))),
+        cross_attention=attention(len(target), len(source)),
+    )
+
+trace = make(("the", "black", "cat", "sleeps"), ("<sos>", "el", "gato", "negro", "duerme"))
+"""

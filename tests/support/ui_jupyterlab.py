@@ -45,9 +45,10 @@ class LabServer:
     """A JupyterLab on a free loopback port, with settings, kernels' state and files of its own.
 
     `app` is ``"jupyterlab"``, or ``"notebook"`` for Jupyter Notebook 7, which is made of its parts.
+    `environment` adds variables for it and its kernels.
     """
 
-    def __init__(self, folder: Path, app: str = "jupyterlab") -> None:
+    def __init__(self, folder: Path, app: str = "jupyterlab", **environment: str) -> None:
         self._app = app
         self.root = folder / "notebooks"
         self.root.mkdir(parents=True)
@@ -65,6 +66,7 @@ class LabServer:
             "IPYTHONDIR": str(folder / "ipython"),
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             "OMP_NUM_THREADS": "1",
+            **environment,
         }
         self._settings = folder / "config" / "lab" / "user-settings"
         self._process: subprocess.Popen[bytes] | None = None

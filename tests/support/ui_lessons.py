@@ -8,7 +8,7 @@ from playwright.sync_api import Locator
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.support.ui_jupyterlab import LabPage
-from tests.ui.conftest import ROOT
+from tests.support.ui_windows import ROOT
 
 LESSONS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 

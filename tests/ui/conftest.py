@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, guard
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, serving
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
 
-ROOT = Path(__file__).parents[2]
-ARTIFACTS = ROOT / "artifacts"
-
-#: A laptop's window, and the smallest that lessons are made for.
-LAPTOP = {"width": 1280, "height": 720}
-SMALL = {"width": 1024, "height": 768}
 _ASKED = "the page asked for something that is not on this machine"
-LOOKS = [(theme, size) for size in (LAPTOP, SMALL) for theme in ("light", "dark")]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -71,14 +63,6 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 def page(new_page: Callable[..., Page]) -> Page:
     """Return one page held to this machine."""
     return new_page()
-
-
-@contextmanager
-def serving(folder: Path, app: str = "jupyterlab") -> Iterator[LabServer]:
-    """Run a JupyterLab, or another application, with a copy of the lessons in its folder."""
-    with LabServer(folder, app) as server:
-        shutil.copytree(ROOT / "notebooks", server.root, dirs_exist_ok=True)
-        yield server
 
 
 @pytest.fixture(scope="session")

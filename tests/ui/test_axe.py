@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_views import EVERY_VIEW, class_names
-from tests.ui.conftest import ARTIFACTS, LAPTOP
+from tests.support.ui_windows import ARTIFACTS, LAPTOP
 from viz_transformer.export import export_html
 
 AXE = Path(__file__).parent / "vendor" / "axe-core-4.14.1.min.js"

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
+from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.ui_jupyterlab import LabPage, errors_of, next_frames
-from tests.test_beam_stepper import hand_made
-from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
 from viz_transformer.widgets.beam_stepper.payload import texts_of

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Frame, Page, expect
 
-from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace
+from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace, uneven_trace
 from tests.support.ui_jupyterlab import LabPage, LabServer, guard
-from tests.test_bertviz_views import uneven_trace
-from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.bertviz_views import BertvizView, head_view, model_view
 from viz_transformer.trace import ForwardTrace
 
@@ -198,7 +197,7 @@ def themed_lab(browser: Browser, lab_server: LabServer) -> Iterator[LabPage]:
 def test_in_jupyterlab_it_is_drawn_on_the_first_run(themed_lab: LabPage) -> None:
     lab = themed_lab
     lab.open_cells(
-        "import viz_transformer as vt\nfrom tests.test_bertviz_views import uneven_trace",
+        "import viz_transformer as vt\nfrom tests.support.hand_made_traces import uneven_trace",
         "vt.bertviz_views.head_view(uneven_trace())",
         "vt.bertviz_views.model_view(uneven_trace(), kind='cross')",
     )

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.support.ui_explorer import Explorer
+from tests.support.ui_explorer import MAKE, Explorer
 from tests.support.ui_jupyterlab import LabPage, guard
-from tests.ui.conftest import ARTIFACTS, LAPTOP, serving
-from tests.ui.test_explorer_in_lab import MAKE
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, serving
 
 CELLS = {
     "make": MAKE,

@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.hand_made_traces import attention, make_trace
-from tests.ui.test_explorer_options import open_view, press
-from tests.ui.test_exported_page import picture, settled
+from tests.support.ui_pages import open_view, picture, press, settled
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
 

@@ -10,11 +10,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace
-from tests.ui.test_exported_page import open_page, picture, settled
+from tests.support.ui_pages import open_view, picture, press, settled
 from viz_transformer.analysis import output_rollout, rollout
-from viz_transformer.export import export_html
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.explorer import AttentionExplorer, explore
+from viz_transformer.widgets.explorer import explore
 
 PIECES = ("[CLS]", "un", "##believ", "##able", "cats", "[SEP]")
 WORDS = (None, 0, 0, 0, 1, None)
@@ -24,20 +23,12 @@ def pieces_trace() -> ForwardTrace:
     return ForwardTrace(source_tokens=PIECES, source_words=WORDS, encoder_attention=attention(2, 3, 6, 6))
 
 
-def open_view(page: Page, folder: Path, view: AttentionExplorer) -> Locator:
-    return open_page(page, export_html(view, folder / "page.html"))
-
-
 def table(root: Locator) -> list[list[str]]:
     """The weights of the data table, row by row, as they are shown."""
     press(root, "Table")
-    expect(root.locator(".vt-twin td").first).to_be_visible()
-    rows = root.locator(".vt-twin tbody tr")
+    expect(root.locator(".vt-data-table td").first).to_be_visible()
+    rows = root.locator(".vt-data-table tbody tr")
     return [row.locator("td").all_inner_texts() for row in rows.all()]
-
-
-def press(root: Locator, name: str) -> None:
-    root.get_by_role("button", name=name, exact=True).click()
 
 
 def two_decimals(weights: np.ndarray, signed: bool = False) -> list[list[str]]:
@@ -100,7 +91,7 @@ def test_pieces_are_merged_and_special_tokens_hidden(page: Page, tmp_path: Path)
     to_words = np.stack([head[:, [1, 2, 3]].sum(1), head[:, 4]], axis=1)
     wanted = np.stack([to_words[[1, 2, 3]].mean(0), to_words[4]])
     assert_shown(root, wanted)
-    expect(root.locator(".vt-twin tbody th")).to_have_text(["unbelievable", "cats"])
+    expect(root.locator(".vt-data-table tbody th")).to_have_text(["unbelievable", "cats"])
     place, _, value = root.locator(".vt-detail").inner_text().partition(" = ")
     assert float(value) == pytest.approx(wanted[0, 1], rel=1e-4)
     assert float(eval(place, {"trace": trace})) == pytest.approx(wanted[0, 1], rel=1e-4)
@@ -111,7 +102,7 @@ def test_pieces_are_merged_and_special_tokens_hidden(page: Page, tmp_path: Path)
     press(root, "Options")
     press(root, "Merge pieces into words")
     press(root, "Hide special tokens")
-    expect(root.locator(".vt-twin tbody th")).to_have_text(list(PIECES))
+    expect(root.locator(".vt-data-table tbody th")).to_have_text(list(PIECES))
 
 
 def test_a_difference_has_signs_and_says_which_way(page: Page, tmp_path: Path) -> None:
@@ -270,8 +261,8 @@ def test_hostile_tokens_are_text_in_every_part(page: Page, tmp_path: Path) -> No
     for name in ("Table", "Options", "Linked", "What am I looking at?"):
         press(root, name)
         settled(root)
-    expect(root.locator(".vt-twin thead bdi")).to_have_count(len(HOSTILE) + 1)
-    expect(root.locator(".vt-twin thead bdi").nth(1)).to_have_text(HOSTILE[0])
+    expect(root.locator(".vt-data-table thead bdi")).to_have_count(len(HOSTILE) + 1)
+    expect(root.locator(".vt-data-table thead bdi").nth(1)).to_have_text(HOSTILE[0])
     search = root.get_by_role("searchbox")
     for _ in HOSTILE:
         search.press("Enter")

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
-from tests.support.ui_jupyterlab import errors_of, next_frames
-from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_pages import open_page, picture, settled
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
-
-
-def open_page(page: Page, path: Path) -> Locator:
-    """Open a page from disk and return its first explorer, drawn."""
-    errors = errors_of(page)
-    page.goto(path.as_uri())
-    root = page.locator(".vt-explorer").first
-    expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-    assert errors == []
-    return root
 
 
 def weight_in_words(trace: ForwardTrace, layer: int, head: int, query: int, key: int) -> str:
@@ -33,15 +22,6 @@ def weight_in_words(trace: ForwardTrace, layer: int, head: int, query: int, key:
     rank = 1 + int((row > row[key]).sum())
     words = f"{trace.output_tokens[query]} to {trace.source_tokens[key]}"
     return f"{words}: {row[key]:.2f}, rank {rank} of {len(row)}"
-
-
-def settled(root: Locator) -> None:
-    """Wait until two frames have passed, so that all that was asked for is drawn."""
-    next_frames(root)
-
-
-def picture(canvas: Locator) -> str:
-    return canvas.evaluate("(canvas) => canvas.toDataURL()")
 
 
 def test_the_page_shows_the_trace_and_answers_keys(page: Page, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE, hostile_trace
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, errors_of, next_frames
-from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.widgets.head_lab.view import HeadLab

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.support.ui_explorer import Explorer, places
 from tests.support.ui_jupyterlab import LabPage, LabServer
-from tests.ui.conftest import LAPTOP, LOOKS
+from tests.support.ui_windows import LAPTOP, LOOKS
 
 LESSON = "01_which_head_attends_where.ipynb"
 SENTENCE = "the black cat sleeps"

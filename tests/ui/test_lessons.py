@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.ui_jupyterlab import LabPage
 from tests.support.ui_lessons import LESSONS, check_answers, check_outputs
-from tests.ui.conftest import LAPTOP, SMALL
+from tests.support.ui_windows import LAPTOP, SMALL
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from tests.support.ui_jupyterlab import LabPage, LabServer
 from tests.support.ui_lessons import LESSONS, check_answers, check_outputs
-from tests.ui.conftest import ARTIFACTS, serving
+from tests.support.ui_windows import ARTIFACTS, serving
 
 pytestmark = pytest.mark.slow
 

@@ -15,9 +15,9 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.ui_jupyterlab import LabPage, errors_of, next_frames
-from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.analysis.positions import look_alikes, rms, wavelength
-from viz_transformer.experiments.score_variance import shift_experiment
+from viz_transformer.experiments.shift import shift_experiment
 from viz_transformer.export import export_html
 from viz_transformer.labs.position_lab import position_lab
 from viz_transformer.plots.colour import SIGNED

@@ -14,10 +14,10 @@ import pytest
 from nbformat.sign import NotebookNotary
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.support.exported_pages import page_data
 from tests.support.notebooks import CELLS
 from tests.support.ui_jupyterlab import LabPage, LabServer, guard
-from tests.test_export import page_data
-from tests.ui.conftest import ARTIFACTS, LAPTOP, ROOT, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, ROOT, SMALL
 from viz_transformer.export.notebook import notebook_html
 
 SHOWN = ("make", "explorer", "box", "again")

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.notebooks import CELLS, write_notebook
 from tests.support.ui_jupyterlab import guard
-from tests.ui.conftest import ARTIFACTS, LAPTOP, ROOT, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, ROOT, SMALL
 from viz_transformer.cli import main
 
 DRAWN = re.compile(r"[1-9]\d*")

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.conftest import ARTIFACTS, LAPTOP, ROOT, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, ROOT, SMALL
 from viz_transformer.export.site import write_site
 
 DRAWN = re.compile(r"[1-9]\d*")

@@ -14,7 +14,7 @@ import viz_transformer as vt
 from tests.support.attention_steps import barred_steps, random_steps
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.ui_jupyterlab import LabPage, errors_of
-from tests.ui.conftest import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
 TEXT = "the black cat sleeps"

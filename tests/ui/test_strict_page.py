@@ -14,9 +14,9 @@ import pytest
 import traitlets
 from playwright.sync_api import Page, expect
 
+from tests.support.exported_pages import policy_of
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.javascript import module_path
-from tests.test_export import policy_of
 from viz_transformer.errors import UserError
 from viz_transformer.export import export_html
 from viz_transformer.widgets.base.bundle import join
@@ -37,7 +37,7 @@ class Square(View):
         export default {
           async render({ model, el }) {
             el.className = "square";
-            const kernel = openKernel(model);
+            const kernel = connectKernel(model);
             const show = async () => {
               const reply = await kernel.ask({ nested: [{ n: model.get("n") }], of: "n" })
                 .catch((error) => ({ text: error.message, bytes: [] }));

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.hand_made_traces import HOSTILE, make_trace
 from tests.support.ui_jupyterlab import LabPage, errors_of
 from tests.support.ui_views import EVERY_VIEW
-from tests.ui.conftest import ARTIFACTS, LOOKS, ROOT, SMALL
+from tests.support.ui_windows import ARTIFACTS, LOOKS, ROOT, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.tour import Tour, tour

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.hand_made_trainings import STEPS, hostile_training, make_training
 from tests.support.ui_jupyterlab import LabPage, LabServer, errors_of, next_frames
-from tests.ui.conftest import ARTIFACTS, LAPTOP, LOOKS, SMALL
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, LOOKS, SMALL
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
 from viz_transformer.trace import TrainingTrace

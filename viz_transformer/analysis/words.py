@@ -1,4 +1,4 @@
-"""Weights between words rather than tokens: pieces merged, marks of the model left out."""
+"""Weights between words rather than tokens: pieces merged, special tokens left out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ATTENTION_KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
 
 Words = Sequence[int | None] | None
 
@@ -86,7 +86,8 @@ def between_words(weights: FloatArray, queries: WordAxis, keys: WordAxis) -> Flo
 
     Source: Clark et al. 2019, "What Does BERT Look At?", section 4.1.
     """
-    return _averaging(queries) @ weights @ _summing(keys).T
+    merged = _averaging(queries) @ weights @ _summing(keys).T  # [query word, key word]
+    return np.asarray(merged, dtype=np.float32)
 
 
 def query_words(trace: ForwardTrace, kind: str) -> Words:
@@ -95,7 +96,7 @@ def query_words(trace: ForwardTrace, kind: str) -> Words:
     A decoder's query is named by the word that it writes, which is read one position later. Where
     another word was read there than was written, and for the last, nothing is known: None.
     """
-    side = ATTENTION_KINDS[kind][0]
+    side = KINDS[kind].query
     words = getattr(trace, f"{side}_words")
     if words is None or side == "source" or trace.output_tokens is None:
         return words
@@ -105,7 +106,7 @@ def query_words(trace: ForwardTrace, kind: str) -> Words:
 
 def key_words(trace: ForwardTrace, kind: str) -> Words:
     """Return the word number of each key of a kind, or None if nobody counted."""
-    return getattr(trace, f"{ATTENTION_KINDS[kind][1]}_words")
+    return getattr(trace, f"{KINDS[kind].key}_words")
 
 
 def _summing(axis: WordAxis) -> NDArray[np.float32]:

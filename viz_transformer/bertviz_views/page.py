@@ -1,35 +1,26 @@
-"""The page that bertviz draws in: its libraries, the data as data, then the drawing."""
+"""The HTML page that bertviz draws in: its libraries, the data, the scripts."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
-import json
 import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.bertviz_views.drawings import Drawing
-from viz_transformer.bertviz_views.package import bertviz_version
+from viz_transformer.bertviz_views.scripts import bertviz_version
+from viz_transformer.trace import KINDS
 
 _HERE = Path(__file__).parent
-
-#: How each kind of attention is called in text.
-KIND_NAMES = {
-    "encoder": "encoder self-attention",
-    "decoder": "decoder self-attention",
-    "cross": "cross-attention",
-}
 
 _PAGE = """<!doctype html>
 <html lang="en" data-mode="{mode}" data-view="{view}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-script-src {allowed}; style-src 'unsafe-inline'">
+{policy}
 <title>{title}</title>
 <style>
 {style}</style>
@@ -74,20 +65,19 @@ def build(view: str, title: str, drawings: Sequence[Drawing], script: str, displ
         script: bertviz's own.
         display_mode: "light", "dark", or None for what the browser prefers.
     """
-    own = _static("keep.js"), script, _static("draw.js")
+    own = _static("require_stub.js"), script, _static("draw.js")
     scripts = [*_libraries(), *map(_escaped, own)]
-    # ASCII JSON escapes U+2028 and its like; `<` could end the script element.
-    data = json.dumps([each.data() for each in drawings], separators=(",", ":"))
+    allowed = {"script-src": [source_hash(each) for each in scripts], "style-src": ["'unsafe-inline'"]}
     text = _PAGE.format(
         mode=display_mode or "auto",
         view=view,
-        allowed=" ".join(f"'sha256-{_sha256(each)}'" for each in scripts),
+        policy=policy_element(allowed),
         title=html.escape(title),
         style=_static("page.css"),
         sections="\n".join(
             _section(view, number, drawing, drawings) for number, drawing in enumerate(drawings)
         ),
-        data=data.replace("<", "\\u003c"),
+        data=script_json([each.data() for each in drawings]),
         scripts="\n".join(f"<script>{each}</script>" for each in scripts),
     )
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
@@ -119,7 +109,7 @@ def _section(view: str, number: int, drawing: Drawing, drawings: Sequence[Drawin
     heading = ""
     if len(drawings) > 1:
         size = f"{_count(drawing.n_layers, 'layer')} of {_count(drawing.n_heads, 'head')}"
-        heading = f"<h2>{KIND_NAMES[drawing.kinds[0]].capitalize()}: {size}</h2>\n"
+        heading = f"<h2>{KINDS[drawing.kinds[0]].title}: {size}</h2>\n"
     return _SECTION.format(
         heading=heading,
         note=html.escape(_note(view, drawing, drawings)),
@@ -182,7 +172,3 @@ def _escaped(script: str) -> str:
 
 def _static(name: str) -> str:
     return (_HERE / "static" / name).read_text(encoding="utf-8")
-
-
-def _sha256(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")

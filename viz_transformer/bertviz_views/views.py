@@ -1,4 +1,4 @@
-"""The two views, and what they return."""
+"""bertviz's head view and model view of a trace."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from viz_transformer._files import written_whole
 from viz_transformer.bertviz_views import page
 from viz_transformer.bertviz_views.drawings import Drawing, drawings_of
-from viz_transformer.bertviz_views.package import read_script
+from viz_transformer.bertviz_views.scripts import read_script
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace
 
 #: What a view shows while its notebook is not trusted, or in a browser without frames.
 _UNSEEN = "This is a view by bertviz. Run the cell again, or trust this notebook, to see it."
@@ -142,5 +142,5 @@ def _view(
 
 
 def _title(name: str, drawings: Sequence[Drawing]) -> str:
-    kinds = [page.KIND_NAMES[kind] for each in drawings for kind in each.kinds]
+    kinds = [KINDS[kind].label for each in drawings for kind in each.kinds]
     return f"bertviz {name.replace('_', ' ')}: {', '.join(kinds)}"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import make_folder, written_whole
 from viz_transformer.cli.course import Lesson, course, exercise_cell, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
 
@@ -83,12 +83,7 @@ def write_course(folder: Path, notebooks: Mapping[Lesson, dict[str, Any]]) -> li
         texts = {folder / "nbgrader_config.py": _CONFIG, **texts}
     written = [path for path in texts if not path.exists()]
     for path in written:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(
-                f"cannot make the folder {str(path.parent)!r}: {error.strerror}; give another one"
-            ) from error
+        make_folder(path.parent, "give another one")
         with written_whole(path) as part:
             part.write_text(texts[path], encoding="utf-8")
     return written

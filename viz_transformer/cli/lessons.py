@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import make_folder, written_whole
 from viz_transformer.cli.assignment import add_assignment
 from viz_transformer.cli.course import Lesson, course, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
@@ -71,12 +71,7 @@ def copy_lessons(folder: Path) -> Path:
     Raises:
         FileError: if the folder cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another with --folder"
-        ) from error
+    make_folder(folder, "choose another with --folder")
     for lesson in course():
         copy = folder / lesson.path.name
         if not copy.exists():

@@ -1,13 +1,26 @@
-"""The commands that train and judge: `train` and `evaluate`."""
+"""The commands `train` and `evaluate`."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # commands import what they need when they run
+    from viz_transformer.config import ModelConfig, TrainConfig
+    from viz_transformer.corpus.files import TextPair
+    from viz_transformer.corpus.split import Split
+    from viz_transformer.recipes.alignment_eval import AlignmentScore
+    from viz_transformer.recipes.files import TrainingResult
+    from viz_transformer.translator import Translator
 
 
 def add_training(commands: Any) -> None:
-    """Add the commands to a parser's."""
+    """Add the commands `train` and `evaluate` to a parser's."""
+    _add_train(commands)
+    _add_evaluate(commands)
+
+
+def _add_train(commands: Any) -> None:
     train = commands.add_parser(
         "train",
         help="train a translator, on the generated corpus or on your own sentence pairs",
@@ -20,7 +33,12 @@ def add_training(commands: Any) -> None:
     train.add_argument("--out", metavar="DIR", help="the checkpoint (default: en-es for en-es)")
     train.add_argument("--steps", type=int, metavar="N", help="optimiser steps")
     train.add_argument("--seed", type=int, default=0, metavar="N")
-    own = train.add_argument_group("with your own pairs")
+    _add_own(train.add_argument_group("with your own pairs"))
+    train.set_defaults(run=_train)
+
+
+def _add_own(own: Any) -> None:
+    """Add the options of a training on one's own pairs."""
     _add_pairs(own, "to measure with (default: held out by rule)", "validation-")
     own.add_argument("--tokens", type=int, default=8000, metavar="N", help="pieces of words")
     own.add_argument("--words", action="store_true", help="learn whole words, however many")
@@ -45,8 +63,9 @@ def add_training(commands: Any) -> None:
     )
     for name, kind in _SIZES.items():
         own.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="X")
-    train.set_defaults(run=_train)
 
+
+def _add_evaluate(commands: Any) -> None:
     evaluate = commands.add_parser(
         "evaluate", help="translate held-out sentences, and compare with their translations"
     )
@@ -64,7 +83,7 @@ def add_training(commands: Any) -> None:
     evaluate.set_defaults(run=_evaluate)
 
 
-#: What may be set of the model and its training, with the type of its value.
+#: Options that set fields of the model's and the training's configurations, with their types.
 _SIZES = {
     "d_model": int,
     "n_heads": int,
@@ -87,7 +106,7 @@ def _add_pairs(parser: Any, what: str, prefix: str = "") -> None:
     parser.add_argument(f"--{prefix}pairs", metavar="FILE", help="both, with a tab between them")
 
 
-def _pairs(options: argparse.Namespace, prefix: str = "") -> list | None:
+def _pairs(options: argparse.Namespace, prefix: str = "") -> list[TextPair] | None:
     """Return the pairs that the options name, or None if they name none."""
     from viz_transformer.corpus.files import read_pairs, read_table
     from viz_transformer.errors import UserError
@@ -133,64 +152,38 @@ def _train_bundled(options: argparse.Namespace) -> int:
     return 0
 
 
-def _train_files(options: argparse.Namespace, pairs: list) -> int:
-    from dataclasses import fields, replace
-
-    from viz_transformer.config import TrainConfig
-    from viz_transformer.corpus.split import split, without_leaks
+def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
     from viz_transformer.recipes import files
     from viz_transformer.training.allocator import keep_freed_memory
     from viz_transformer.training.distributed import process_group, rank
     from viz_transformer.training.progress_bar import with_bar
 
     keep_freed_memory()
-    validation = _pairs(options, "validation_")
-    test = None
-    if validation is None:
-        # A twentieth each, and no more than a thousand.
-        size = max(1, min(1000, len(pairs) // 20))
-        parts = split(pairs, size, size)
-        pairs, validation, test = parts.train, parts.validation, parts.test
-    elif options.drop_leaks:
-        pairs, n_dropped = without_leaks(pairs, {"validation": validation})
-        print(f"left out {n_dropped} pairs that the validation holds, too")
-    sizes = {name: getattr(options, name) for name in _SIZES}
-    sizes["n_encoder_layers"] = sizes["n_decoder_layers"] = sizes.pop("n_layers")
-    given = {name: value for name, value in sizes.items() if value is not None}
-    training = {
-        "n_steps": options.steps or files.TRAINING.n_steps,
-        "precision": "bfloat16" if options.bfloat16 else "float32",
-        "seed": options.seed,
-    }
-    for name in ("schedule", "optimiser"):
-        if getattr(options, name):
-            training[name] = getattr(options, name)
-    of_training = {field.name for field in fields(TrainConfig)}
-    training |= {name: given.pop(name) for name in list(given) if name in of_training}
+    parts = _split(options, pairs)
+    model, training = _configs(options)
     if options.threads:
         import torch
 
         torch.set_num_threads(options.threads)
     vocabulary = None
     if not options.resume:
-        others = (*validation, *(test or ()))
         vocabulary = files.vocabulary_for(
-            pairs,
-            others,
+            parts.train,
+            (*parts.validation, *parts.test),
             n_tokens=options.tokens,
             words=options.words or None,
             languages=(_language(options.source, "source"), _language(options.target, "target")),
         )
     with process_group(options.device) as device:
         is_first = rank() == 0
-        done = files.train_files(
-            pairs,
-            validation,
+        result = files.train_files(
+            parts.train,
+            parts.validation,
             options.out,
-            test=test,
+            test=parts.test,
             vocabulary=vocabulary,
-            model=replace(files.MODEL, **given),
-            training=replace(files.TRAINING, **training),
+            model=model,
+            training=training,
             look_every=options.look_every,
             minutes=options.minutes,
             drop_long=options.drop_long,
@@ -198,14 +191,51 @@ def _train_files(options: argparse.Namespace, pairs: list) -> int:
             device=device,
             progress=with_bar if is_first else None,
         )
-    if not is_first:
-        return 0
-    for look in done.looks:
-        print(f"step {look.step}: validation loss {look.validation_loss:.4f} nats a token")
-    if done.stopped:
-        print(f"stopped {done.stopped} at step {done.step}; go on with --resume")
-    print(f"wrote {done.folder}")
+    if is_first:
+        _print_result(result)
     return 0
+
+
+def _split(options: argparse.Namespace, pairs: list[TextPair]) -> Split:
+    """Return the training, validation and test pairs; of given validation pairs, no test."""
+    from viz_transformer.corpus.split import Split, split, without_leaks
+
+    validation = _pairs(options, "validation_")
+    if validation is None:
+        size = max(1, min(1000, len(pairs) // 20))  # a twentieth each, at most a thousand
+        return split(pairs, size, size)
+    if options.drop_leaks:
+        pairs, n_dropped = without_leaks(pairs, {"validation": validation})
+        print(f"left out {n_dropped} pairs that the validation holds, too")
+    return Split(tuple(pairs), tuple(validation), ())
+
+
+def _configs(options: argparse.Namespace) -> tuple[ModelConfig, TrainConfig]:
+    """Return the configurations for one's own pairs, with what the options change."""
+    from dataclasses import fields, replace
+
+    from viz_transformer.recipes.files import MODEL, TRAINING
+
+    given = {name: getattr(options, name) for name in (*_SIZES, "schedule", "optimiser")}
+    given["n_encoder_layers"] = given["n_decoder_layers"] = given.pop("n_layers")
+    given = {name: value for name, value in given.items() if value is not None}
+    of_training = {field.name for field in fields(TRAINING)}
+    training = {
+        "n_steps": options.steps or TRAINING.n_steps,
+        "precision": "bfloat16" if options.bfloat16 else "float32",
+        "seed": options.seed,
+        **{name: value for name, value in given.items() if name in of_training},
+    }
+    model = {name: value for name, value in given.items() if name not in of_training}
+    return replace(MODEL, **model), replace(TRAINING, **training)
+
+
+def _print_result(result: TrainingResult) -> None:
+    for metrics in result.metrics:
+        print(f"step {metrics.step}: validation loss {metrics.validation_loss:.4f} nats a token")
+    if result.stopped:
+        print(f"stopped {result.stopped} at step {result.step}; go on with --resume")
+    print(f"wrote {result.folder}")
 
 
 def _language(path: str | None, otherwise: str) -> str:
@@ -217,12 +247,7 @@ def _language(path: str | None, otherwise: str) -> str:
 def _evaluate(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from viz_transformer._files import written_whole
     from viz_transformer.corpus.files import read_table
-    from viz_transformer.corpus.links import read_links
-    from viz_transformer.recipes import align_english_spanish, evaluate_english_spanish
-    from viz_transformer.recipes.alignment_eval import judge_alignment
-    from viz_transformer.recipes.evaluation import judge
     from viz_transformer.recipes.files import TEST
     from viz_transformer.translator import load_translator
 
@@ -231,30 +256,45 @@ def _evaluate(options: argparse.Namespace) -> int:
     if pairs is None and options.model and (Path(options.model) / TEST).exists():
         pairs = read_table(Path(options.model) / TEST)
     if pairs is None:
-        for score in evaluate_english_spanish(translator, options.beam_width):
-            print(f"{score.name}: {score.n_right} of {score.n} exact ({score.share:.2%})")
-            for source, translation, reference in score.wrong:
-                print(f"  {source}\n    wrote    {translation}\n    expected {reference}")
-        _tell_alignment(align_english_spanish(translator))
-        return 0
-    found = judge(translator, pairs, options.beam_width, options.length_penalty)
-    print(f"BLEU {found.bleu:.2f} ({found.signatures[0]})")
-    print(f"chrF2 {found.chrf:.2f} ({found.signatures[1]})")
-    print(f"exact {found.n_exact} of {found.n} ({found.n_exact / found.n:.2%})")
+        return _evaluate_bundled(options, translator)
+    return _evaluate_pairs(options, translator, pairs)
+
+
+def _evaluate_bundled(options: argparse.Namespace, translator: Translator) -> int:
+    from viz_transformer.recipes import align_english_spanish, evaluate_english_spanish
+
+    for score in evaluate_english_spanish(translator, options.beam_width):
+        print(f"{score.name}: {score.n_right} of {score.n} exact ({score.share:.2%})")
+        for source, translation, reference in score.wrong:
+            print(f"  {source}\n    wrote    {translation}\n    expected {reference}")
+    _print_alignment(align_english_spanish(translator))
+    return 0
+
+
+def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: list[TextPair]) -> int:
+    from viz_transformer._files import written_whole
+    from viz_transformer.corpus.links import read_links
+    from viz_transformer.recipes.alignment_eval import evaluate_alignment
+    from viz_transformer.recipes.evaluation import evaluate
+
+    result = evaluate(translator, pairs, options.beam_width, options.length_penalty)
+    print(f"BLEU {result.bleu:.2f} ({result.signatures[0]})")
+    print(f"chrF2 {result.chrf:.2f} ({result.signatures[1]})")
+    print(f"exact {result.n_exact} of {result.n} ({result.n_exact / result.n:.2%})")
     if options.links:
-        _tell_alignment(judge_alignment(translator, pairs, read_links(options.links)))
+        _print_alignment(evaluate_alignment(translator, pairs, read_links(options.links)))
     if options.output:
         with written_whole(options.output) as part:
-            part.write_text("".join(f"{one}\n" for one in found.translations), encoding="utf-8")
+            part.write_text("".join(f"{one}\n" for one in result.translations), encoding="utf-8")
         print(f"wrote {options.output}")
     return 0
 
 
-def _tell_alignment(found: Any) -> None:
-    layer, head = found.best
+def _print_alignment(score: AlignmentScore) -> None:
+    layer, head = score.best
     print(
-        f"alignment error rate over {found.n} sentences, cross-attention, best in layer {layer}, "
-        f"head {head}: {found.error_rates[layer, head]:.3f}"
+        f"alignment error rate over {score.n} sentences, cross-attention, best in layer {layer}, "
+        f"head {head}: {score.error_rates[layer, head]:.3f}"
     )
-    for number, rates in enumerate(found.error_rates):
+    for number, rates in enumerate(score.error_rates):
         print(f"  layer {number}: {' '.join(f'{rate:.3f}' for rate in rates)}")

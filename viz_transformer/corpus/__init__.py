@@ -1,9 +1,9 @@
-"""The English→Spanish corpus: sentence pairs drawn from a grammar, with their word links.
+"""The English→Spanish corpus: sentence pairs generated from a grammar, with word alignments.
 
-The split is a fixed rule, not a draw: a *combination* of words (*black cat*, *eat apple*, *from
+The split is a fixed rule, not random: a *combination* of words (*black cat*, *eat apple*, *from
 rome to paris*, *wolf … bridge*) whose CRC-32 leaves `HELD_OUT_REMAINDER` modulo
-`HELD_OUT_MODULUS` never occurs in training, so every held-out sentence holds a combination that
-the model has not seen, made of words that it has.
+`HELD_OUT_MODULUS` never occurs in training, so every held-out sentence contains a combination that
+the model has not seen, of words that it has.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from functools import cache
 from itertools import product
 from random import Random
 
-from viz_transformer.corpus.drawing import nouns_of
 from viz_transformer.corpus.grammar import Phrase, Unit, same_order
 from viz_transformer.corpus.lexicon import SET_PHRASES
+from viz_transformer.corpus.random_phrases import nouns_of
 from viz_transformer.corpus.sentences import PATTERNS, animal_and_place, crossing
 from viz_transformer.vocabulary import Vocabulary
 
 HELD_OUT_MODULUS = 10
-#: No rule makes a set phrase, so each stands this often in training.
+#: The grammar does not generate set phrases, so each is repeated this often in training.
 SET_PHRASE_COPIES = 20
 HELD_OUT_REMAINDER = 1  # that of "black cat": the cat of the first lesson is new to the model
 

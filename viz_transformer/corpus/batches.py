@@ -1,4 +1,4 @@
-"""From sentence pairs to padded batches of ids."""
+"""Padded batches of token ids, made from sentence pairs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _BATCHES_PER_POOL = 32
 #: The ids of a pair, source and target.
 _Ids = tuple[Sequence[int], Sequence[int]]
 
-#: The numbers of the pairs of each batch.
-_Chunks = list[NDArray[np.int64]]
+#: The indices of the pairs in each batch.
+_BatchIndices = list[NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -56,31 +56,31 @@ def batches(
 ) -> Iterator[Batch]:
     """Yield batches without end, every pair once an epoch, in an order fixed by the seed.
 
-    Sentences of like length stand together, so that little is padding.
+    Sentences of similar length are batched together, so that little is padding.
 
     Args:
         pairs: the sentences, as words or as text.
         vocabulary: turns them into ids.
-        batch_size: sentences a batch.
+        batch_size: sentences per batch.
         seed: fixes the order.
-        batch_tokens: padded tokens a batch at the most, in place of `batch_size`.
-        piece_dropout: probability of leaving out a merge of pieces, drawn anew every epoch.
-        start: batches that are left out at the beginning: those of a training that goes on.
+        batch_tokens: the most padded tokens per batch, in place of `batch_size`.
+        piece_dropout: probability of skipping a merge of pieces (BPE-dropout), drawn again every epoch.
+        start: batches to skip, because a training that is resumed has seen them.
 
     Raises:
         UserError: if pieces are to be left out of a vocabulary that has none.
     """
     order = np.random.default_rng(seed)
     number = 0
-    for cut in _cuts(pairs, vocabulary, piece_dropout, seed):
-        for chunk in _chunks(cut, batch_size, batch_tokens, order):
+    for ids in _epochs(pairs, vocabulary, piece_dropout, seed):
+        for indices in _batch_indices(ids, batch_size, batch_tokens, order):
             if number >= start:
-                sources, targets = zip(*(cut[pair] for pair in chunk), strict=True)
+                sources, targets = zip(*(ids[index] for index in indices), strict=True)
                 yield Batch(pad(sources, vocabulary.pad_id), pad(targets, vocabulary.pad_id))
             number += 1
 
 
-def _cuts(
+def _epochs(
     pairs: Sequence[SentencePair | TextPair],
     vocabulary: Tokeniser,
     piece_dropout: float,
@@ -88,25 +88,25 @@ def _cuts(
 ) -> Iterator[Sequence[_Ids]]:
     """Yield the ids of all pairs for every epoch."""
     rng = Random()
-    loose = loosened(vocabulary, piece_dropout, rng)
+    random_vocabulary = with_piece_dropout(vocabulary, piece_dropout, rng)
     usual = [_encoded(pair, vocabulary) for pair in pairs]
-    if loose is None:
+    if random_vocabulary is None:
         yield from itertools.repeat(usual)
         return
-    most = max(len(ids) for both in usual for ids in both)
+    longest = max(len(ids) for both in usual for ids in both)
     for epoch in itertools.count():
         rng.seed(f"{seed} {epoch}")
-        drawn = (_encoded(pair, loose) for pair in pairs)
-        yield [  # no sentence becomes longer than the longest: the model's reach is given
-            new if max(map(len, new)) <= most else old for new, old in zip(drawn, usual, strict=True)
+        drawn = (_encoded(pair, random_vocabulary) for pair in pairs)
+        yield [  # no sentence may become longer than the longest, which the model can just read
+            new if max(map(len, new)) <= longest else old for new, old in zip(drawn, usual, strict=True)
         ]
 
 
-def loosened(vocabulary: Tokeniser, piece_dropout: float, rng: Random) -> Tokeniser | None:
-    """Return the vocabulary that cuts words another way each time; None where none is wanted.
+def with_piece_dropout(vocabulary: Tokeniser, piece_dropout: float, rng: Random) -> Tokeniser | None:
+    """Return the vocabulary that splits words at random (BPE-dropout); None for a dropout of 0.
 
     Raises:
-        UserError: if one is wanted of a vocabulary that has no pieces.
+        UserError: if there is a dropout and the vocabulary has no pieces.
     """
     if not piece_dropout:
         return None
@@ -119,51 +119,52 @@ def loosened(vocabulary: Tokeniser, piece_dropout: float, rng: Random) -> Tokeni
 
 
 def _encoded(pair: SentencePair | TextPair, vocabulary: Tokeniser) -> _Ids:
-    return vocabulary.source_ids(text(pair.source)), vocabulary.target_ids(text(pair.target))
+    return vocabulary.source_ids(as_text(pair.source)), vocabulary.target_ids(as_text(pair.target))
 
 
-def text(side: str | Sequence[str]) -> str:
+def as_text(side: str | Sequence[str]) -> str:
     """Return one side of a pair as text."""
     return side if isinstance(side, str) else " ".join(side)
 
 
-def _chunks(
-    cut: Sequence[_Ids],
+def _batch_indices(
+    ids: Sequence[_Ids],
     batch_size: int,
     batch_tokens: int | None,
     rng: np.random.Generator,
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the numbers of the pairs of every batch of an epoch."""
-    source, target = np.array([[len(ids) for ids in both] for both in cut]).T
-    order = rng.permutation(len(cut))
+    """Yield the indices of the pairs in every batch of an epoch."""
+    source, target = np.array([[len(side) for side in both] for both in ids]).T  # each [pair]
+    order = rng.permutation(len(ids))
     if batch_tokens is None:
-        chunks = _counted(order, source + target, batch_size)
+        indices = _by_count(order, source + target, batch_size)
     else:
-        # By source, then by target there and back: neighbours are alike in both.
-        there_and_back = np.where(source % 2, -target, target)
-        by_length = np.lexsort((there_and_back[order], source[order]))
-        chunks = _filled(order[by_length], np.maximum(source, target), batch_tokens)
-    for index in rng.permutation(len(chunks)):
-        yield chunks[index]
+        # By source length, then by target length, rising and falling in turn: neighbours are
+        # similar in both.
+        alternating = np.where(source % 2, -target, target)
+        by_length = np.lexsort((alternating[order], source[order]))
+        indices = _by_tokens(order[by_length], np.maximum(source, target), batch_tokens)
+    for number in rng.permutation(len(indices)):
+        yield indices[number]
 
 
-def _counted(order: NDArray[np.int64], lengths: NDArray[np.int64], size: int) -> _Chunks:
-    """Cut an epoch into batches of so many pairs, sorted by length a pool at a time."""
-    chunks: _Chunks = []
+def _by_count(order: NDArray[np.int64], lengths: NDArray[np.int64], size: int) -> _BatchIndices:
+    """Split an epoch into batches of `size` pairs, sorted by length within a pool of batches."""
+    indices: _BatchIndices = []
     for start in range(0, len(order), size * _BATCHES_PER_POOL):
         pool = order[start : start + size * _BATCHES_PER_POOL]
         pool = pool[np.argsort(lengths[pool], kind="stable")]
-        chunks += [pool[at : at + size] for at in range(0, len(pool), size)]
-    return chunks
+        indices += [pool[at : at + size] for at in range(0, len(pool), size)]
+    return indices
 
 
-def _filled(order: NDArray[np.int64], longest: NDArray[np.int64], batch_tokens: int) -> _Chunks:
-    """Cut an epoch into batches of at most so many padded tokens; a longer pair stands alone."""
-    chunks: _Chunks = []
-    first, most = 0, 0
+def _by_tokens(order: NDArray[np.int64], lengths: NDArray[np.int64], batch_tokens: int) -> _BatchIndices:
+    """Split an epoch into batches of at most `batch_tokens`; a longer pair is a batch by itself."""
+    indices: _BatchIndices = []
+    first, longest = 0, 0
     for at, pair in enumerate(order):
-        most = max(most, int(longest[pair]))
-        if at > first and most * (at + 1 - first) > batch_tokens:
-            chunks.append(order[first:at])
-            first, most = at, int(longest[pair])
-    return [*chunks, order[first:]]
+        longest = max(longest, int(lengths[pair]))
+        if at > first and longest * (at + 1 - first) > batch_tokens:
+            indices.append(order[first:at])
+            first, longest = at, int(lengths[pair])
+    return [*indices, order[first:]]

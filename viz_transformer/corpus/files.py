@@ -1,4 +1,4 @@
-"""Sentence pairs from anybody's files: two files line by line, or one table."""
+"""Readers of sentence pairs: from two files line by line, or from one table."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from viz_transformer.errors import FileError, UserError
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
-#: What may not stand in a sentence: tabs and line ends of other systems among them, so that each
-#: pair can be written as a line of a table again.
+#: Characters replaced in sentences, among them tabs and all line ends, so that each pair can be
+#: written as one line of a table.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -56,7 +56,7 @@ def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -
 def read_table(path: str | os.PathLike[str], columns: tuple[int, int] = (0, 1)) -> list[TextPair]:
     """Read a table of pairs, one a line, its columns separated by tabs, plain or ``.gz``, in UTF-8.
 
-    So do Tatoeba and Anki write them; what stands in other columns is not looked at.
+    Tatoeba and Anki write such tables; other columns are ignored.
 
     Args:
         path: the file.
@@ -110,8 +110,8 @@ def text_lines(path: Path) -> list[str]:
         raise UserError(
             f"{str(path)!r} line {number} holds a NUL character, as UTF-16 does; save the file as UTF-8"
         )
-    # Not splitlines(): it also splits at U+2028 and its like, and the two files would no longer
-    # stand line by line.
+    # Not splitlines(): it also splits at U+2028 and similar characters, and the lines of two files
+    # would no longer correspond.
     lines = text.removeprefix(_BYTE_ORDER_MARK).split("\n")
     if not lines[-1]:
         lines.pop()
@@ -148,7 +148,7 @@ def _clean(sentence: str) -> str:
     return _CONTROLS.sub(" ", sentence).strip()
 
 
-def _refuse_empty(pairs: Sequence[TextPair], names: tuple[str, str], mend: str) -> None:
+def _refuse_empty(pairs: Sequence[TextPair], names: tuple[str, str], advice: str) -> None:
     empty = [number for number, pair in enumerate(pairs, 1) if not (pair.source and pair.target)]
     if not empty:
         return
@@ -159,7 +159,7 @@ def _refuse_empty(pairs: Sequence[TextPair], names: tuple[str, str], mend: str) 
         bare, full = names[::-1] if first.source else names
         found = f"of {bare} is empty, but not that of {full}"
     others = f" (the first of {len(empty):,} such lines)" if len(empty) > 1 else ""
-    raise UserError(f"line {empty[0]} {found}{others}; {mend}")
+    raise UserError(f"line {empty[0]} {found}{others}; {advice}")
 
 
 def _count(n: int, what: str) -> str:

@@ -1,4 +1,4 @@
-"""The grammar: phrases that know both word orders at once, and how words agree.
+"""Grammar of the corpus: phrases with both languages' word orders, and agreement.
 
 A `Phrase` is a set of `Unit`s (words that translate each other) with an English order and a
 Spanish order. Joining phrases joins both orders, so a sentence, its translation and the links

@@ -1,6 +1,6 @@
-"""The words of the small English→Spanish language, with every form that agreement needs.
+"""Lexicon of the small English→Spanish language, with every form that agreement needs.
 
-The tables are written to be read and changed: a line a word. Spanish is written without accents
+The tables are meant to be read and edited, one word per line. Spanish is written without accents
 (``ñ`` stays), as everywhere in the corpus. Numbers are 0 for singular and 1 for plural; genders
 are ``m`` and ``f``.
 """

@@ -1,4 +1,4 @@
-"""Word links from anybody's file: which word translates which."""
+"""Gold word alignments, read from a file of links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
 @dataclass(frozen=True)
 class GoldLinks:
-    """The links of one sentence pair, as people drew them.
+    """The word links of one sentence pair, as people annotated them.
 
     Attributes:
         sure: pairs (target index, source index) of words that must be linked, from 0.
@@ -27,10 +27,10 @@ class GoldLinks:
 
 
 def read_links(path: str | os.PathLike[str]) -> list[GoldLinks]:
-    """Read a sentence's links a line, plain or ``.gz``: ``0-0 1p2 2-1``, source word first.
+    """Read a file with the links of one sentence per line, plain or ``.gz``: ``0-0 1p2 2-1``, source word first.
 
-    ``-`` stands in a sure link and ``p`` in a possible one. Words count from 0 and are what stands
-    between spaces. A sentence without links is an empty line.
+    ``-`` marks a sure link and ``p`` a possible one. Words are separated by spaces and counted from
+    0. A sentence without links is an empty line.
 
     Raises:
         FileError: if the file is missing or cannot be read.

@@ -1,7 +1,7 @@
-"""The sentence patterns of the corpus, each a few lines over the grammar.
+"""Sentence patterns of the corpus, each a few lines of grammar.
 
 `PATTERNS` pairs each with its share of the corpus. Every pattern takes a `random.Random` and
-returns a `Phrase`; what it may combine is in the lexicon.
+returns a `Phrase`; the lexicon says which words can be combined.
 """
 
 from __future__ import annotations
@@ -9,21 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from viz_transformer.corpus.drawing import (
-    ADJECTIVE,
-    INTRANSITIVE,
-    NOUN,
-    SUBJECT_PRONOUNS,
-    TRANSITIVE,
-    VERB,
-    adjectives_for,
-    draw_complement,
-    draw_nominal,
-    draw_place,
-    draw_subject,
-    draw_tense,
-    nouns_of,
-)
 from viz_transformer.corpus.grammar import (
     DEFINITE,
     DEMONSTRATIVES,
@@ -52,6 +37,21 @@ from viz_transformer.corpus.lexicon import (
     TOWNS,
     VERBS,
     Noun,
+)
+from viz_transformer.corpus.random_phrases import (
+    ADJECTIVE,
+    INTRANSITIVE,
+    NOUN,
+    SUBJECT_PRONOUNS,
+    TRANSITIVE,
+    VERB,
+    adjectives_for,
+    draw_complement,
+    draw_nominal,
+    draw_place,
+    draw_subject,
+    draw_tense,
+    nouns_of,
 )
 
 TOO = ("too", "demasiado")
@@ -106,7 +106,7 @@ def description(rng: Random) -> Phrase:
     """*the cat is black*, *she was very tired*, *the big houses are not expensive*."""
     if rng.random() < 0.25:
         subject = pronoun(rng.choice(SUBJECT_PRONOUNS))
-        fitting = [a for a in ADJECTIVES if "person" in a.kinds]
+        fitting = tuple(adjective for adjective in ADJECTIVES if "person" in adjective.kinds)
     else:
         subject = draw_nominal(rng, "animal", "person", "thing", "food", "place", adjective_share=0.2)
         fitting = adjectives_for(NOUN[subject.lemma])
@@ -170,9 +170,9 @@ def journey(rng: Random) -> Phrase:
         route = after("from", "de", noun_phrase(DEFINITE, here, 0).phrase)
         route += after("to", "a", noun_phrase(DEFINITE, there, 0).phrase)
     else:
-        here, there = rng.sample(sorted(TOWNS), 2)
-        route = same_order(("from", "de"), (here, TOWNS[here]), ("to", "a"), (there, TOWNS[there]))
-        route = route.using(f"{here} {there}")
+        start, end = rng.sample(sorted(TOWNS), 2)
+        route = same_order(("from", "de"), (start, TOWNS[start]), ("to", "a"), (end, TOWNS[end]))
+        route = route.using(f"{start} {end}")
     if rng.random() < 0.5:
         subject = draw_subject(rng)
         verb = VERB[rng.choice(("travel", "travel", "walk", "run"))]

@@ -1,4 +1,4 @@
-"""The six sentence pairs that every learner meets first: enough to learn in a second."""
+"""Six English→Spanish sentence pairs, which a tiny model learns in a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A corpus in three parts, and what makes a judgement by them worthless: leaks, cut sentences."""
+"""Split of a corpus in three parts, and checks for leaks and for sentences that are too long."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Split(NamedTuple):
 
     Attributes:
         train: pairs to learn from.
-        validation: pairs to choose by.
-        test: pairs to judge by, once.
+        validation: pairs to choose a model by.
+        test: pairs to evaluate with, once.
     """
 
     train: tuple[TextPair, ...]
@@ -28,16 +28,16 @@ class Split(NamedTuple):
 
 
 def split(pairs: Sequence[TextPair], n_validation: int, n_test: int) -> Split:
-    """Split pairs by a fixed rule: the same pairs, in whatever order, give the same parts.
+    """Split pairs by a fixed rule: the same pairs, in any order, give the same parts.
 
-    Sentences are put in the order of the CRC-32 of their text, upper case or lower. The first go
-    to validation, the next to the test. A sentence that has several translations takes all of them
-    along, so a part may have a few pairs more than asked for.
+    Sentences are sorted by the CRC-32 of their text, ignoring case. The first go to validation, the
+    next to the test. A sentence with several translations takes all of them along, so a part may
+    have a few pairs more than requested.
 
     Args:
         pairs: the corpus.
-        n_validation: how many pairs to choose by; may be 0.
-        n_test: how many pairs to judge by; may be 0.
+        n_validation: how many validation pairs; may be 0.
+        n_test: how many test pairs; may be 0.
 
     Raises:
         UserError: if a number is negative, or too few pairs are left to learn from.
@@ -70,9 +70,9 @@ def split(pairs: Sequence[TextPair], n_validation: int, n_test: int) -> Split:
 
 
 def refuse_leaks(train: Sequence[TextPair], held_out: Mapping[str, Sequence[TextPair]]) -> None:
-    """Make sure that no held-out sentence stands in training.
+    """Check that no held-out sentence is also in training.
 
-    Sentences are compared without regard to case and white space.
+    Case and white space are ignored.
 
     Args:
         train: the pairs to learn from.
@@ -82,15 +82,15 @@ def refuse_leaks(train: Sequence[TextPair], held_out: Mapping[str, Sequence[Text
         UserError: if one does; how many of each part, and the first of them.
     """
     known = {_normal(pair.source) for pair in train}
-    told, example = [], ""
+    leaks_found, example = [], ""
     for name, pairs in held_out.items():
         leaks = [pair.source for pair in pairs if _normal(pair.source) in known]
         if leaks:
-            told.append(f"{len(leaks)} of {len(pairs)} {name} sentences")
+            leaks_found.append(f"{len(leaks)} of {len(pairs)} {name} sentences")
             example = example or leaks[0]
-    if told:
+    if leaks_found:
         raise UserError(
-            f"{' and '.join(told)} also stand in training, such as {example!r:.60}; drop them from "
+            f"{' and '.join(leaks_found)} also stand in training, such as {example!r:.60}; drop them from "
             "training with --drop-leaks (corpus.split.without_leaks)"
         )
 
@@ -99,8 +99,8 @@ def without_leaks(
     train: Sequence[TextPair], held_out: Mapping[str, Sequence[TextPair]]
 ) -> tuple[list[TextPair], int]:
     """Return the training pairs whose sentence is not held out, and how many were left out."""
-    barred = {_normal(pair.source) for pairs in held_out.values() for pair in pairs}
-    kept = [pair for pair in train if _normal(pair.source) not in barred]
+    excluded = {_normal(pair.source) for pairs in held_out.values() for pair in pairs}
+    kept = [pair for pair in train if _normal(pair.source) not in excluded]
     return kept, len(train) - len(kept)
 
 

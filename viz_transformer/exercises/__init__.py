@@ -1,8 +1,8 @@
-"""The lessons' exercises: they check themselves, and each likely mistake has its own message."""
+"""Self-checking exercises of the lessons, with a message for each likely mistake."""
 
 from viz_transformer.exercises.course import check, exercise, exercises_of, hint, progress
+from viz_transformer.exercises.feedback import Check
 from viz_transformer.exercises.heads import Look, check_head
-from viz_transformer.exercises.verdict import Check
 
 __all__ = [
     "Check",

@@ -1,4 +1,4 @@
-"""The course's exercises by their names: checked, hinted at, and how far one has come."""
+"""Registry of the course's exercises: check one, ask for a hint, see the progress."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 
 from viz_transformer import progress as kept
 from viz_transformer.errors import UserError
-from viz_transformer.exercises.kinds import Exercise
-from viz_transformer.exercises.verdict import Check, unanswered
+from viz_transformer.exercises.answer_types import Exercise
+from viz_transformer.exercises.feedback import Check, unanswered
 
 _NUMBERED = "lesson_"
 _modules = sorted(one.name for one in iter_modules([str(Path(__file__).parent)]))
@@ -24,7 +24,7 @@ LESSONS = (
     *(str(int(name.removeprefix(_NUMBERED))) for name in _modules if name.startswith(_NUMBERED)),
     *(name for name in _modules if name == "clinic"),
 )
-#: Set in the environment, it makes a wrong answer an error, which is what autograding counts.
+#: The environment variable that makes a wrong answer an error, as autograding needs.
 GRADING = "VIZ_TRANSFORMER_GRADING"
 
 _hints_given: Counter[str] = Counter()
@@ -61,11 +61,11 @@ def exercise(name: str) -> Exercise:
 
 
 def check(name: str, answer: Any = ...) -> Check:
-    """Judge an answer, and remember in ``progress.json`` beside the lesson that it was right.
+    """Check an answer, and record the attempt in ``progress.json`` beside the lesson.
 
     Args:
         name: the exercise, such as ``"3.1"``.
-        answer: whatever the learner gives; ``...`` is no answer yet.
+        answer: the learner's answer; ``...`` means that there is none yet.
 
     Raises:
         UserError: if there is no such exercise.
@@ -80,7 +80,7 @@ def check(name: str, answer: Any = ...) -> Check:
 
 
 def hint(name: str) -> Check:
-    """Return the next hint to an exercise; after the last one the last again.
+    """Return the next hint for an exercise; after the last one, the last one again.
 
     Raises:
         UserError: if there is no such exercise.
@@ -94,7 +94,7 @@ def hint(name: str) -> Check:
 
 
 class _Hint(Check):
-    """A hint, which is no verdict."""
+    """A hint, which has no verdict."""
 
     @property
     def verdict(self) -> str:

@@ -1,4 +1,4 @@
-"""Exercises whose answer is a head: found by clicking, judged by where it looks."""
+"""Check of a head that a learner has found: does it attend where it should?"""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.analysis import weights_between, word_index
-from viz_transformer.exercises.verdict import Check
-from viz_transformer.trace import ATTENTION_KINDS, ForwardTrace
+from viz_transformer.exercises.feedback import Check
+from viz_transformer.trace import KINDS, ForwardTrace, attention_of
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a head is asked to do: in this trace, let `query` look at `key`."""
+    """What a head must do in this trace: attend from `query` to `key`."""
 
     trace: ForwardTrace
     kind: str
@@ -23,18 +23,18 @@ class Look:
 
 
 def check_head(looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_least: float = 0.8) -> Check:
-    """Check whether one head does all that is asked of it.
+    """Check whether one head attends everywhere that it should.
 
     Args:
-        looks: what the head must do; all of one kind and one model.
+        looks: where the head must attend; all of one kind and one model.
         kind: the learner's answer: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: the learner's answer, counted from 0.
         head: the learner's answer, counted from 0.
         at_least: the weight that counts as looking, 0 to 1.
     """
     wanted = looks[0]
-    if kind not in ATTENTION_KINDS:
-        return Check(False, f"kind is {kind!r}; it must be one of {', '.join(ATTENTION_KINDS)}.")
+    if kind not in KINDS:
+        return Check(False, f"kind is {kind!r}; it must be one of {', '.join(KINDS)}.")
     try:
         layer, head = operator.index(layer), operator.index(head)
     except TypeError:
@@ -49,7 +49,7 @@ def check_head(looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_le
             f"That is a head of the {kind} attention. “{wanted.query}” and “{wanted.key}” meet in "
             f"the {wanted.kind} attention: look there.",
         )
-    weights = wanted.trace.attention(kind)
+    weights = attention_of(wanted.trace, kind)
     n_layers, n_heads = weights.shape[:2]
     if not (0 <= layer < n_layers and 0 <= head < n_heads):
         return Check(
@@ -67,7 +67,7 @@ def check_head(looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_le
 
 
 def _where_it_looks(look: Look, layer: int, head: int, weight: float, done: list[str]) -> str:
-    row = look.trace.attention(look.kind)[
+    row = attention_of(look.trace, look.kind)[
         layer, head, word_index(look.trace.query_tokens(look.kind), look.query)
     ]  # [key]
     favourite = look.trace.key_tokens(look.kind)[int(row.argmax())]

@@ -1,4 +1,4 @@
-"""Exercises of lesson 1: which head attends where."""
+"""Exercises of lesson 1, Which head attends where."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from viz_transformer.exercises.answer_types import CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.feedback import Check
 from viz_transformer.exercises.heads import Look, check_head
-from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number, Own
-from viz_transformer.exercises.verdict import Check
 from viz_transformer.translator import load_translator
 
 _STREET = "the animal did not cross the street because it was too"
@@ -64,7 +64,7 @@ EXERCISES = (
     Exercise(
         "1.2",
         "The head that tells",
-        Own(
+        CustomCheck(
             _chosen_head,
             mistakes=(
                 Mistake(

@@ -1,4 +1,4 @@
-"""Exercises of lesson 2: ids, padding, embedding, and how large its numbers should be."""
+"""Exercises of lesson 2: ids, padding, embeddings and their scale."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.exercises.kinds import Array, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake, Number
 
 _SENTENCE = "good morning"
 _VOCAB, _WIDTH = 589, 64  # of the bundled translator

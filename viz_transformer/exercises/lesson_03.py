@@ -1,4 +1,4 @@
-"""Exercises of lesson 3: softmax that survives, the size of scores, and what saturation does."""
+"""Exercises of lesson 3: a stable softmax, the size of scores, saturation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number
-from viz_transformer.experiments.saturation import softmax_slopes
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
+from viz_transformer.experiments.saturation import softmax_jacobian
 
 
 def _softmax(scores: Tensor) -> Tensor:
@@ -35,6 +35,21 @@ def _largest_of_all(scores: Tensor) -> Tensor:
     return parts / parts.sum(-1, keepdim=True)
 
 
+def _largest_of_the_columns(scores: Tensor) -> Tensor:
+    parts = (scores - scores.amax(0)).exp()
+    return parts / parts.sum(-1, keepdim=True)
+
+
+def _without_keepdim(scores: Tensor) -> Tensor:
+    parts = (scores - scores.amax(-1, keepdim=True)).exp()
+    return parts / parts.sum(-1)
+
+
+def _without_any_keepdim(scores: Tensor) -> Tensor:
+    parts = (scores - scores.amax(-1)).exp()
+    return parts / parts.sum(-1)
+
+
 def _not_divided(scores: Tensor) -> Tensor:
     return (scores - scores.amax(-1, keepdim=True)).exp()
 
@@ -52,7 +67,7 @@ def _rows_of_scores(rng: np.random.Generator) -> tuple[Any, ...]:
 
 
 def _slopes(weights: Tensor) -> Tensor:
-    return softmax_slopes(weights)
+    return softmax_jacobian(weights)
 
 
 def _own_only(weights: Tensor) -> Tensor:
@@ -72,7 +87,7 @@ def _the_row_alone(weights: Tensor) -> Tensor:
 
 
 def _of_the_weights(weights: Tensor) -> Tensor:
-    return softmax_slopes(weights.softmax(-1))
+    return softmax_jacobian(weights.softmax(-1))
 
 
 def _row_of_weights(rng: np.random.Generator) -> tuple[Any, ...]:
@@ -135,6 +150,21 @@ EXERCISES = (
                     _largest_of_all,
                     "You take away the largest score of the whole table. A row far below it "
                     "becomes 0 divided by 0: each row needs its own largest.",
+                ),
+                Mistake(
+                    _largest_of_the_columns,
+                    "You take away the largest score of each column. Each row needs its own "
+                    "largest: take it along the last axis, -1.",
+                ),
+                Mistake(
+                    _without_keepdim,
+                    "The sums of the rows lie down as a row, so each column is divided by another "
+                    "row's sum, or the shapes do not fit. keepdim=True keeps them a column.",
+                ),
+                Mistake(
+                    _without_any_keepdim,
+                    "The largest scores and the sums lie down as a row, so they meet columns, or "
+                    "the shapes do not fit. keepdim=True keeps both a column.",
                 ),
                 Mistake(
                     _not_divided,

@@ -1,4 +1,4 @@
-"""Lesson 4, one head by hand: the exercises."""
+"""Exercises of lesson 4, One head by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.exercises.kinds import Array, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake, Number
 
 #: The numbers of `vt.thinking_machines`, which stands in a room that this one may not enter; a test
 #: holds them equal.
@@ -23,11 +23,14 @@ def _weights(word: int, divisor: float = math.sqrt(3)) -> np.ndarray:
     return np.exp(scores) / np.exp(scores).sum()
 
 
+def _normal(rng: np.random.Generator, *shape: int) -> Tensor:
+    return torch.from_numpy(rng.normal(size=shape))
+
+
 def _vectors(rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Draw a query, a key and a value; of queries and keys there are not always as many."""
     n_q, n_k, d_k, d_v = (int(size) for size in rng.integers(2, 7, size=4))
-    shapes = ((n_q, d_k), (n_k, d_k), (n_k, d_v))
-    return tuple(torch.from_numpy(rng.normal(size=shape)) for shape in shapes)
+    return _normal(rng, n_q, d_k), _normal(rng, n_k, d_k), _normal(rng, n_k, d_v)
 
 
 def _attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -36,8 +39,7 @@ def _attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 def _pairs(rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
     n_q, n_k, d_a = (int(size) for size in rng.integers(2, 7, size=3))
-    shapes = ((n_q, d_a), (n_k, d_a), (d_a,))
-    return tuple(torch.from_numpy(rng.normal(size=shape)) for shape in shapes)
+    return _normal(rng, n_q, d_a), _normal(rng, n_k, d_a), _normal(rng, d_a)
 
 
 def _additive(queries: Tensor, keys: Tensor, v: Tensor) -> Tensor:
@@ -134,6 +136,25 @@ EXERCISES = (
                     "size of its last axis.",
                 ),
                 Mistake(
+                    lambda query, key, value: (
+                        (query @ key.T / math.sqrt(value.shape[-1])).softmax(-1) @ value
+                    ),
+                    "You divided by the root of how long a value is. d_k is how long a key is, and "
+                    "the two may differ.",
+                ),
+                Mistake(
+                    lambda query, key, value: (
+                        (query @ key.T).softmax(-1) / math.sqrt(query.shape[-1]) @ value
+                    ),
+                    "You divided the weights by √d_k. The scores are divided, before the softmax.",
+                ),
+                Mistake(
+                    lambda query, key, value: (
+                        (query @ key.T * math.sqrt(query.shape[-1])).softmax(-1) @ value
+                    ),
+                    "You multiplied the scores by √d_k; the formula divides them.",
+                ),
+                Mistake(
                     lambda query, key, value: (query @ key.T / math.sqrt(query.shape[-1])).softmax(0) @ value,
                     "The softmax ran down the columns, so the weights of a word do not add up to "
                     "1. A row belongs to the word that looks: which axis is its row?",
@@ -222,6 +243,10 @@ EXERCISES = (
                     lambda queries, keys, v: (queries[:, None] + keys) @ v,
                     "There is no tanh yet. Without it a key's share of the score is the same for "
                     "every query.",
+                ),
+                Mistake(
+                    lambda queries, keys, v: _additive(queries, keys, v).softmax(-1),
+                    "These are the weights. The scores are asked for, before the softmax.",
                 ),
                 Mistake(
                     lambda queries, keys, v: torch.tanh((queries[:, None] + keys) @ v),

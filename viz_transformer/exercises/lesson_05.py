@@ -1,4 +1,4 @@
-"""Lesson 5, many heads: the exercises."""
+"""Exercises of lesson 5, Many heads."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.exercises.answers import UnusableError, named
-from viz_transformer.exercises.kinds import Array, Exercise, Function, Mistake, Own
-from viz_transformer.exercises.verdict import Check
+from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake
+from viz_transformer.exercises.comparison import UnusableError, describe_type
+from viz_transformer.exercises.feedback import Check
 
 _N_LAYERS = 6
 _SHARED = (
@@ -57,10 +57,10 @@ def _own_layers(answer: Any) -> Check:
     if isinstance(answer, nn.Linear):
         return Check(False, _TOO_FEW)
     if not isinstance(answer, list | tuple | nn.ModuleList):
-        raise UnusableError(f"Give a list of layers; this is {named(answer)}.")
+        raise UnusableError(f"Give a list of layers; this is {describe_type(answer)}.")
     for one in answer:
         if not isinstance(one, nn.Linear) or one.weight.shape != (8, 8):
-            return Check(False, f"Each is to be a torch.nn.Linear(8, 8); one is {named(one)}.")
+            return Check(False, f"Each is to be a torch.nn.Linear(8, 8); one is {describe_type(one)}.")
     if len(answer) != _N_LAYERS:
         return Check(False, f"Your list has the length {len(answer)}; six layers are asked for.")
     pairs = list(combinations(answer, 2))
@@ -200,6 +200,15 @@ EXERCISES = (
                     "The numbers of the heads alternate in your rows. All numbers of head 0 come "
                     "first, then all of head 1.",
                 ),
+                Mistake(
+                    lambda heads: heads.transpose(1, 2).reshape(heads.shape[1], -1),
+                    "The shape is right and the numbers are wrong: you swapped the last two axes "
+                    "of heads. The first two must change places before you reshape.",
+                ),
+                Mistake(
+                    lambda heads: heads.transpose(0, 1).flip(1).flatten(1),
+                    "The heads stand in the wrong order: head 0 comes first.",
+                ),
                 Mistake(lambda heads: heads[0], "That is head 0 alone; where are the others?"),
             ),
             right="This is exactly the split backwards.",
@@ -232,7 +241,7 @@ EXERCISES = (
     Exercise(
         "5.5",
         "Layers of their own",
-        Own(
+        CustomCheck(
             _own_layers,
             right_answer=lambda: [nn.Linear(8, 8) for _ in range(_N_LAYERS)],
             mistakes=(

@@ -1,4 +1,4 @@
-"""Lesson 6, Order: what a shuffle changes, sinusoids by hand, the batch axis, rotary scores."""
+"""Exercises of lesson 6, Order: shuffled words, sinusoids by hand, the batch axis, rotary scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Array, Choice, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake, Number
 
 _D_MODEL = 4
 _MAX_LENGTH = 9
@@ -31,8 +31,8 @@ def _sentences(rng: np.random.Generator) -> tuple[Any, Any]:
 
 def _pairs(rng: np.random.Generator) -> tuple[Any, Any, int, int]:
     """Draw a query, a key and their positions."""
-    places = (int(place) for place in rng.integers(0, 40, size=2))
-    return (rng.normal(size=2), rng.normal(size=2), *places)
+    query_position, key_position = (int(place) for place in rng.integers(0, 40, size=2))
+    return rng.normal(size=2), rng.normal(size=2), query_position, key_position
 
 
 def _turned(pair: Any, angle: float) -> np.ndarray:
@@ -41,7 +41,7 @@ def _turned(pair: Any, angle: float) -> np.ndarray:
     return np.array([a * cos - b * sin, a * sin + b * cos])
 
 
-def _rotary_score(query: Any, key: Any, query_position: int, key_position: int) -> float:
+def _rotary_score(query: Any, key: Any, query_position: float, key_position: float) -> float:
     return float(_turned(query, query_position) @ _turned(key, key_position))
 
 
@@ -183,6 +183,20 @@ EXERCISES = (
                     "The first word got row 1. Positions are counted from 0.",
                 ),
                 Mistake(
+                    lambda x, table: x + table[x.shape[1]],
+                    "That is one row of the table, the same for every word. The slice "
+                    "table[:n] has the rows 0 to n − 1.",
+                ),
+                Mistake(
+                    lambda x, table: x + table[0],
+                    "Every word got row 0. Each is to get the row of its own position.",
+                ),
+                Mistake(
+                    lambda x, table: x + table[-x.shape[1] :],
+                    "You took the last rows of the table. Positions are counted from 0, so the "
+                    "first rows are needed.",
+                ),
+                Mistake(
                     lambda x, table: x + table,
                     "The table has more rows than a sentence has words, so the shapes do not fit: "
                     "take only the rows that are needed.",
@@ -190,6 +204,14 @@ EXERCISES = (
                 Mistake(
                     lambda x, table: table[: x.shape[1]].expand(x.shape),
                     "These are the right rows, but the words are gone: add the two.",
+                ),
+                Mistake(
+                    lambda x, table: table[: x.shape[1]],
+                    "These are the right rows of the table; now add them to x.",
+                ),
+                Mistake(
+                    lambda x, table: x - table[: x.shape[1]],
+                    "You took the positions away; they are added.",
                 ),
                 Mistake(
                     lambda x, table: x * table[: x.shape[1]],

@@ -1,4 +1,4 @@
-"""Lesson 7, Masks: written by hand and for a batch, a leak diagnosed, two polarities, no NaN."""
+"""Exercises of lesson 7, Masks: by hand and for a batch, a leak, two polarities, no NaN."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Array, Choice, Exercise, Function, Mistake
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Function, Mistake
 
 _PAD = 0
 _PADDED = np.array([True, True, True, False])  # <sos> el gato <pad>

@@ -1,4 +1,4 @@
-"""Lesson 10, Training: shifted targets, the loss of real tokens, a moment, the paper's rate."""
+"""Exercises of lesson 10, Training: shifted targets, the loss, a recorded training, the paper's rate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Exercise, Function, Mistake, Number
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, Number
 
 #: What the decoder must say in the six pairs: 17 words, of which two come twice, and six ``<eos>``.
 _COUNTS = (6, 2, 2, *[1] * 13)

@@ -1,4 +1,4 @@
-"""Exercises of lesson 12: reading heads honestly."""
+"""Exercises of lesson 12, Reading heads honestly."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Choice, Exercise, Function, Mistake, Number, Own
-from viz_transformer.exercises.verdict import Check
+from viz_transformer.exercises.answer_types import Choice, CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.feedback import Check
 from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.trace import KINDS
 from viz_transformer.translator import Translator, load_translator
 
 _COW = "the cow did not cross the street because it was too tired"
@@ -49,7 +50,7 @@ def _head_of_gender(answer: Any) -> Check:
             True,
             "Without it tired cannot ask who is meant, and the ending falls back to masculine.",
         )
-    if given[0] not in ("encoder", "decoder", "cross") or given[1] not in (0, 1):
+    if given[0] not in list(KINDS) or given[1] not in (0, 1):
         return Check(False, _NO_SUCH)
     return Check(False, _WRONG_HEADS.get(given, _IDLE))
 
@@ -165,7 +166,7 @@ EXERCISES = (
     Exercise(
         "12.3",
         "The head that carries the gender",
-        Own(
+        CustomCheck(
             _head_of_gender,
             right_answer=_GENDER,
             mistakes=(

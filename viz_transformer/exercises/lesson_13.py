@@ -1,4 +1,4 @@
-"""Exercises of lesson 13: the three families."""
+"""Exercises of lesson 13, Three families."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.kinds import Array, Exercise, Function, Mistake, Number, Own
-from viz_transformer.exercises.verdict import Check
+from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.feedback import Check
 
 _IDS = np.array([[1, 7, 8, 9], [1, 7, 8, 0]])
 _REAL = (_IDS != 0)[:, None, None, :]  # [batch, 1, 1, key]
@@ -263,7 +263,7 @@ EXERCISES = (
     Exercise(
         "13.6",
         "Which family for which task",
-        Own(
+        CustomCheck(
             _chosen,
             right_answer=list(_RIGHT),
             mistakes=(

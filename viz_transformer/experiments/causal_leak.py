@@ -1,8 +1,8 @@
-"""Words drawn by lot, and a decoder that may or may not look at the word it is to predict.
+"""The leak of a decoder without its causal mask, measured on random words.
 
-Nobody can predict a lottery, so the lowest honest loss is known beforehand: the logarithm of the
-number of words. A decoder without its causal mask comes far below it, because it reads the answer.
-When it has to write, the answer is not there yet.
+Random words cannot be predicted, so the lowest possible loss is known: the logarithm of the number
+of words. A decoder without its causal mask comes far below it, because it reads the answer. When
+it generates, the answer is not there yet.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.model import Interventions, TracedDecoderOnly
 from viz_transformer.model.threads import threads_for
 
-#: The words of the lottery have the ids 1 to this.
+#: The words have the ids 1 to this.
 N_WORDS = 15
-#: How many words the decoder reads; it predicts as many, each one place further.
+#: How many words the decoder reads; it predicts as many, each one position further.
 LENGTH = 8
-#: The loss of whoever knows the words and nothing else, in nats per token.
-HONEST = math.log(N_WORDS)
+#: The loss of a uniform guess over the words, in nats per token: no honest model does better.
+UNIFORM_LOSS = math.log(N_WORDS)
 
 _MODEL = ModelConfig(
     family="decoder",
@@ -35,27 +35,27 @@ _MODEL = ModelConfig(
     max_length=LENGTH,
     dropout=0.0,
 )
-_BATCH_SIZE, _LEARNING_RATE, _N_JUDGED = 32, 1e-2, 500
+_BATCH_SIZE, _LEARNING_RATE, _N_EVALUATED = 32, 1e-2, 500
 
 
-class Lottery(NamedTuple):
-    """One decoder, trained on words drawn by lot.
+class CausalLeak(NamedTuple):
+    """The losses of one decoder, trained on random words.
 
     Attributes:
         losses: at each step of the training, in nats per token.
-        writing: the loss of the next word where the words so far are all there is, as in writing:
-            after 1 word, after 2, and so on up to `LENGTH`.
+        writing: the loss of the next word when no later word is there, as in generation: after 1
+            word, after 2, and so on up to `LENGTH`.
     """
 
     losses: tuple[float, ...]
     writing: tuple[float, ...]
 
 
-def train_on_lottery(causal_mask: bool, *, n_steps: int = 300, seed: int = 0) -> Lottery:
-    """Train a small decoder to predict the next word of a lottery, in a few seconds.
+def measure_causal_leak(causal_mask: bool, *, n_steps: int = 300, seed: int = 0) -> CausalLeak:
+    """Train a small decoder to predict the next of some random words, in a few seconds.
 
     Args:
-        causal_mask: whether it has its mask, in training and after.
+        causal_mask: whether it has its mask, in training and in generation.
         n_steps: optimiser steps.
         seed: of the weights and of the words.
     """
@@ -72,9 +72,9 @@ def train_on_lottery(causal_mask: bool, *, n_steps: int = 300, seed: int = 0) ->
             optimiser.step()
             losses.append(loss.item())
         with torch.no_grad():
-            judged = _draw(_N_JUDGED)
-            writing = [_last_loss(model, judged[:, : n + 1], changes) for n in range(1, LENGTH + 1)]
-    return Lottery(tuple(losses), tuple(writing))
+            evaluated = _draw(_N_EVALUATED)
+            writing = [_last_loss(model, evaluated[:, : n + 1], changes) for n in range(1, LENGTH + 1)]
+    return CausalLeak(tuple(losses), tuple(writing))
 
 
 def _draw(n_texts: int) -> Tensor:
@@ -89,12 +89,12 @@ def _logits(model: TracedDecoderOnly, ids: Tensor, changes: Interventions) -> Te
 
 
 def _loss(model: TracedDecoderOnly, ids: Tensor, changes: Interventions) -> Tensor:
-    """Return the mean loss of each word but the first, given those that the mask lets it see."""
+    """Return the mean loss of every word but the first, given those that the mask allows."""
     logits = _logits(model, ids[:, :-1], changes)
     return F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
 
 
 def _last_loss(model: TracedDecoderOnly, ids: Tensor, changes: Interventions) -> float:
-    """Return the mean loss of the last word, the model having read those before it alone."""
+    """Return the mean loss of the last word, given only those before it."""
     logits = _logits(model, ids[:, :-1], changes)[:, -1]  # [text, vocab]
     return F.cross_entropy(logits, ids[:, -1]).item()

@@ -1,4 +1,4 @@
-"""How much of the learning signal reaches each layer of a new model, by its depth and its norm."""
+"""Gradients and losses of deep models, by depth and kind of normalisation."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ def gradients_by_depth(
     residual: bool = True,
     seed: int = 0,
 ) -> DepthGradients:
-    """Make a new model, show it the six pairs once, and measure each layer's gradient.
+    """Measure the gradient of each layer of a new model on the six pairs.
 
     Nothing is trained: this is the signal that the first step of a training would use.
 
     Args:
         n_layers: layers in the encoder, and in the decoder.
         norm: ``"post"`` (the paper), ``"pre"``, or ``"none"`` without any LayerNorm.
-        residual: False leaves out what goes around each sub-layer.
+        residual: False leaves out the residual connections.
         seed: of the weights.
 
     Raises:
         UserError: if a number is out of range.
 
     Source: Xiong et al. 2020, section 3, for post- and pre-norm; Liu et al. 2020, section 3, for
-    the decoder, whose gradients are those that fade.
+    the decoder, whose gradients vanish first.
     """
     config = deep_model(n_layers, "post" if norm == "none" else norm)
     vocabulary = vocabulary_of(SIX_PAIRS)
@@ -76,7 +76,7 @@ def gradients_by_depth(
         model = TracedTransformer(config)
         changes = Interventions(layer_norm=norm != "none", residual=residual)
         logits = model(source, target[:, :-1], changes).logits  # [batch, target - 1, vocab]
-        loss, _ = token_loss(logits, target[:, 1:], config.pad_id)
+        loss, _ = token_loss(logits, target[:, 1:], vocabulary.pad_id)
         loss.backward()
     return DepthGradients(
         loss=loss.item(),

@@ -1,4 +1,4 @@
-"""The large model of the six pairs before it has learned anything: what does it say at first?"""
+"""The initial loss of the large six-pairs model, by the scale of its embeddings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from viz_transformer.corpus import vocabulary_of
-from viz_transformer.corpus.batches import pad, text
+from viz_transformer.corpus.batches import as_text, pad
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.errors import UserError
 from viz_transformer.recipes.six_pairs import LARGE_MODEL
@@ -19,13 +19,13 @@ from viz_transformer.training import make_model
 from viz_transformer.training.loss import token_loss
 
 
-class Start(NamedTuple):
-    """What an untrained model says of the six pairs.
+class InitialLoss(NamedTuple):
+    """The output of an untrained model on the six pairs.
 
     Attributes:
         std: standard deviation of the numbers in its embedding table.
         loss: cross-entropy per real target token, in nats.
-        echo: share of the places at which the token just read has the largest logit.
+        echo: share of the positions at which the token just read has the largest logit.
         logits: [sentence, target, vocab].
     """
 
@@ -36,7 +36,7 @@ class Start(NamedTuple):
 
 
 class UntrainedModel:
-    """The paper's base model on the six pairs, with nothing learned.
+    """The paper's base model on the six pairs, untrained.
 
     One embedding table serves source, target and output. Its numbers are drawn once; `start`
     multiplies them, so that their standard deviation is all that differs.
@@ -45,7 +45,7 @@ class UntrainedModel:
         vocabulary: of the six pairs, 35 tokens.
         source: ids [sentence, position] that the encoder reads.
         read: ids [sentence, position] that the decoder reads.
-        wanted: ids [sentence, position] that it shall write.
+        wanted: ids [sentence, position] that it should predict.
         n_parameters: how many numbers the model has.
     """
 
@@ -75,12 +75,12 @@ class UntrainedModel:
         self._drawn = self._model.source_embedding.weight.detach().clone()  # [vocab, d_model]
         self.n_parameters = sum(each.numel() for each in self._model.parameters())
         pad_id = self.vocabulary.pad_id
-        self.source = pad([self.vocabulary.source_ids(text(p.source)) for p in SIX_PAIRS], pad_id)
-        target = pad([self.vocabulary.target_ids(text(p.target)) for p in SIX_PAIRS], pad_id)
+        self.source = pad([self.vocabulary.source_ids(as_text(p.source)) for p in SIX_PAIRS], pad_id)
+        target = pad([self.vocabulary.target_ids(as_text(p.target)) for p in SIX_PAIRS], pad_id)
         self.read, self.wanted = target[:, :-1], target[:, 1:]
 
-    def start(self, std: float) -> Start:
-        """Return what the model says when its embeddings have this standard deviation.
+    def start(self, std: float) -> InitialLoss:
+        """Return the loss and logits when the embeddings have this standard deviation.
 
         Raises:
             UserError: if it is not above 0.
@@ -94,4 +94,4 @@ class UntrainedModel:
         loss, _ = token_loss(logits, wanted, self.vocabulary.pad_id)
         real = wanted != self.vocabulary.pad_id
         echo = ((logits.argmax(-1) == read) & real).sum() / real.sum()
-        return Start(std, loss.item(), echo.item(), logits.numpy())
+        return InitialLoss(std, loss.item(), echo.item(), logits.numpy())

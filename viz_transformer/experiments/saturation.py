@@ -1,7 +1,7 @@
-"""Saturation: scores far apart leave a softmax nothing to learn from.
+"""Saturation of the softmax, whose gradient vanishes when scores are far apart.
 
-The slopes of a softmax say how much each weight moves when a score moves a little. Where one
-weight is nearly 1, and all others nearly 0, no score moves any of them.
+The Jacobian of a softmax says how much each weight changes with each score. Where one weight is
+nearly 1 and all others nearly 0, its entries are nearly 0 too.
 """
 
 import math
@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from viz_transformer.errors import UserError
+from viz_transformer.experiments.score_variance import random_queries_and_keys
 from viz_transformer.model.scoring import dot
 
 
@@ -20,7 +20,7 @@ def drawn_scores(
 ) -> Float[Tensor, "query key"]:
     """Return q·k of random queries, each with keys of its own, not yet divided by √d_k.
 
-    The same draw as in `experiments.score_spread`.
+    The same draw as in `score_spread`.
 
     Args:
         d_k: width of the queries and keys, whose numbers are drawn from N(0, 1).
@@ -31,17 +31,12 @@ def drawn_scores(
     Raises:
         UserError: if a number is below 1.
     """
-    for name, value in (("d_k", d_k), ("n_keys", n_keys), ("n_queries", n_queries)):
-        if value < 1:
-            raise UserError(f"{name}={value!r} must be a whole number of at least 1")
-    generator = torch.Generator().manual_seed(seed)
-    query = torch.randn(n_queries, 1, d_k, generator=generator)  # [sample, query, d_k]
-    key = torch.randn(n_queries, n_keys, d_k, generator=generator)  # [sample, key, d_k]
+    query, key = random_queries_and_keys(d_k, n_keys, n_queries, seed)
     return dot(query, key)[:, 0]  # [query, key]
 
 
-def softmax_slopes(weights: Float[Tensor, "*batch key"]) -> Float[Tensor, "*batch key key"]:
-    """Return how much each weight moves with each score: the Jacobian of the softmax.
+def softmax_jacobian(weights: Float[Tensor, "*batch key"]) -> Float[Tensor, "*batch key key"]:
+    """Return the Jacobian of the softmax: how much each weight changes with each score.
 
     ∂w_i / ∂s_j = w_i (1 - w_i) where i = j, and -w_i w_j elsewhere.
 
@@ -49,13 +44,13 @@ def softmax_slopes(weights: Float[Tensor, "*batch key"]) -> Float[Tensor, "*batc
         weights: what a softmax returned, [..., key].
 
     Returns:
-        [..., key i, key j]; every row and column sums to 0, because the weights share out 1.
+        [..., key i, key j]; every row and column sums to 0, because the weights always sum to 1.
     """
     return torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
 
 
 class SlopeSpread(NamedTuple):
-    """What a softmax leaves to learn from, for queries and keys of one width.
+    """The steepness and saturation of softmaxes, for queries and keys of one width.
 
     Attributes:
         d_k: width of the queries and keys.

@@ -1,4 +1,4 @@
-"""Views as one HTML file that opens from disk, offline, and stays interactive."""
+"""Export of views to one HTML file that opens from disk, offline, and stays interactive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import ipywidgets
 
 from viz_transformer.errors import UserError
 from viz_transformer.export.page import check_size, page_text, write_page
-from viz_transformer.export.pieces import expected_bytes, of_live
+from viz_transformer.export.page_parts import expected_bytes, parts_of_live
 from viz_transformer.widgets.base.widget_tree import LiveWidgets
 
 __all__ = ["export_html"]
@@ -51,10 +51,10 @@ def export_html(
         raise UserError("export_html was given no view; make one with vt.explore(trace)")
     widgets = LiveWidgets(listed)
     check_size(path, sum(map(expected_bytes, widgets)), max_megabytes)  # before any is asked
-    pieces = of_live(widgets)
-    places = [pieces.add(view.model_id) for view in listed]
-    if not pieces.views:
+    parts = parts_of_live(widgets)
+    places = [parts.add(view.model_id) for view in listed]
+    if not parts.views:
         raise UserError(
             f"export_html found no view in {type(listed[0]).__name__}; make one with vt.explore(trace)"
         )
-    return write_page(path, page_text(title, places, pieces), max_megabytes=max_megabytes)
+    return write_page(path, page_text(title, places, parts), max_megabytes=max_megabytes)

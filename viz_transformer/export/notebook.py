@@ -1,4 +1,4 @@
-"""A notebook as one HTML file in which its views are alive, and which fetches nothing."""
+"""Export of a notebook to one offline HTML file in which its views stay interactive."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from viz_transformer._html import policy_element
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.export.kernel import TELL, TOLD
 from viz_transformer.export.page import script_elements, write_page
-from viz_transformer.export.pieces import Pieces
+from viz_transformer.export.page_parts import PageParts
+from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS
 from viz_transformer.widgets.base.widget_tree import State
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -25,11 +26,14 @@ _LOST = (
     "it with --execute."
 )
 
-# The notebook's own outputs may bring scripts and styles along; nothing may be fetched.
-_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "img-src data: blob:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'"
-)
+# The notebook's own outputs may contain scripts and styles; nothing may be fetched.
+_POLICY = {
+    "script-src": ["'unsafe-inline'"],
+    "style-src": ["'unsafe-inline'"],
+    "img-src": ["data:", "blob:"],
+    "font-src": ["data:"],
+    "media-src": ["data:"],
+}
 
 # nbconvert's page without what it would fetch: require.js, MathJax, Mermaid, Jupyter's widgets.
 _TEMPLATE = """
@@ -83,47 +87,45 @@ def notebook_html(
     """
     source = Path(notebook)
     target = source.with_suffix(".html") if path is None else Path(path)
-    told = {}
     read = _read(source)
-    if execute:
-        told = _run(read, source)
-    widgets = StoredWidgets(read, told)
-    pieces = Pieces(widgets.state_of, widgets.extras)
-    text = _convert(_with_places(read, widgets, pieces), pieces, source, navigation)
+    descriptions = _run(read, source) if execute else {}
+    widgets = StoredWidgets(read, descriptions)
+    parts = PageParts(widgets.state_of, widgets.describe)
+    text = _convert(_with_places(read, parts), parts, source, navigation)
     return write_page(target, text, max_megabytes=max_megabytes)
 
 
 class StoredWidgets:
     """The widgets whose state a notebook file holds, by their ids."""
 
-    def __init__(self, notebook: Any, told: dict[str, dict[str, Any]]) -> None:
-        """Read their states; `told` is what the views themselves said, by id, if they ran."""
+    def __init__(self, notebook: Any, descriptions: dict[str, dict[str, Any]]) -> None:
+        """Read their states; `descriptions` are those of the views by id, if the notebook ran."""
         stored = notebook.metadata.get("widgets", {}).get(_WIDGET_STATE, {}).get("state", {})
         self._states = {model_id: _state(model) for model_id, model in stored.items()}
-        self._told = told
+        self._descriptions = descriptions
 
     def state_of(self, model_id: str) -> State | None:
         """Return the state of a widget, or None if the notebook does not hold it."""
         return self._states.get(model_id)
 
-    def extras(self, model_id: str) -> tuple[str, list[list[Any]]]:
+    def describe(self, model_id: str) -> tuple[str, list[list[Any]]]:
         """Return a view's alternative text and its answers, as far as they are known."""
-        told = self._told.get(model_id, {})
+        description = self._descriptions.get(model_id, {})
         name = str(self._states[model_id].get("_anywidget_id", "view")).rpartition(".")[2]
-        return told.get("alt", name), told.get("answers", [])
+        return description.get("alt", name), description.get("answers", [])
 
 
 def _state(model: dict[str, Any]) -> State:
-    """The state of one stored widget, with its bytes in their places."""
+    """Return the state of one stored widget, with its binary buffers put back."""
     state = copy.deepcopy(dict(model["state"]))
     state.setdefault("_model_name", model.get("model_name"))
     state.setdefault("_model_module", model.get("model_module"))
     for buffer in model.get("buffers", []):
-        *way, last = buffer["path"]
-        place = state
-        for step in way:
-            place = place[step]
-        place[last] = base64.b64decode(buffer["data"])
+        *parents, last = buffer["path"]
+        holder = state
+        for name in parents:
+            holder = holder[name]
+        holder[last] = base64.b64decode(buffer["data"])
     return state
 
 
@@ -146,18 +148,18 @@ def _read(path: Path) -> Any:
 
 
 def _run(notebook: Any, path: Path) -> dict[str, dict[str, Any]]:
-    """Run a notebook in place, with the state of its widgets; returns what its views told."""
+    """Run a notebook in place, with the state of its widgets; returns its views' descriptions."""
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, DeadKernelError
 
-    telling = nbformat.v4.new_code_cell("...")
-    notebook.cells.append(telling)
+    describing = nbformat.v4.new_code_cell("...")
+    notebook.cells.append(describing)
     client = NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(path.parent)}})
 
     def name_the_views(cell: Any, **_: Any) -> None:
-        if cell is telling:
-            cell.source = TELL.format(ids=[i for i, s in client.widget_state.items() if "_esm" in s])
+        if cell is describing:
+            cell.source = DESCRIBE_CELL.format(ids=[i for i, s in client.widget_state.items() if "_esm" in s])
 
     client.on_cell_execute = name_the_views
     try:
@@ -173,11 +175,11 @@ def _run(notebook: Any, path: Path) -> dict[str, dict[str, Any]]:
     return {
         model_id: each
         for output in outputs
-        for model_id, each in output.get("data", {}).get(TOLD, {}).items()
+        for model_id, each in output.get("data", {}).get(DESCRIPTIONS, {}).items()
     }
 
 
-def _with_places(notebook: Any, widgets: StoredWidgets, pieces: Pieces) -> Any:
+def _with_places(notebook: Any, parts: PageParts) -> Any:
     """Return the notebook with a place for each view where Jupyter would have shown it."""
     placed = copy.deepcopy(notebook)
     placed.metadata.pop("widgets", None)
@@ -188,35 +190,35 @@ def _with_places(notebook: Any, widgets: StoredWidgets, pieces: Pieces) -> Any:
             if shown is None:
                 continue
             still = _still(outputs[index + 1]) if index + 1 < len(outputs) else ""
-            place = pieces.add(shown["model_id"], otherwise=still)
+            place = parts.add(shown["model_id"], fallback=still)
             if not place and still:
-                del outputs[index]  # the picture speaks for itself
+                del outputs[index]  # the static picture alone is shown
                 continue
             if still:
                 del outputs[index + 1]
             lost = f'<p class="vt-note">{html.escape(_LOST)}</p>'
             output["data"] = {"text/html": place or lost}
-            output["metadata"] = {"vt_places": True}  # the notebook's style is not for the views
+            output["metadata"] = {"vt_places": True}  # keeps nbconvert's table styles off the views
         if "outputs" in cell:
             cell.outputs = outputs
     return placed
 
 
 def _still(output: Any) -> str:
-    """The still picture that an output holds, without its style; empty if it holds none."""
-    told = output.get("data", {}).get("text/html", "")
-    return re.sub(r"<style>.*?</style>", "", told, flags=re.DOTALL) if _STILL in told else ""
+    """Return the static picture in an output, without its style; empty if there is none."""
+    text = output.get("data", {}).get("text/html", "")
+    return re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL) if _STILL in text else ""
 
 
-def _convert(notebook: Any, pieces: Pieces, path: Path, navigation: str) -> str:
+def _convert(notebook: Any, parts: PageParts, path: Path, navigation: str) -> str:
     from jinja2 import pass_context
     from nbconvert import HTMLExporter
     from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
-    from viz_transformer.export.maths import MathRenderer
+    from viz_transformer.export.mathml import MathRenderer
 
     class Exporter(HTMLExporter):
-        """nbconvert's own, with formulas that need no script."""
+        """nbconvert's exporter, with formulas that need no script."""
 
         @pass_context
         def markdown2html(self, context: Any, source: str) -> str:
@@ -231,11 +233,10 @@ def _convert(notebook: Any, pieces: Pieces, path: Path, navigation: str) -> str:
             )
             return MarkdownWithMath(renderer=renderer).render(source)
 
-    head = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     resources = {
         "metadata": {"name": path.stem, "path": str(path.parent)},
-        "vt_head": head + "\n".join(f"<style>{style}</style>" for style in pieces.styles),
-        "vt_end": script_elements(pieces) if pieces.views else "",
+        "vt_head": "\n".join([policy_element(_POLICY), *(f"<style>{each}</style>" for each in parts.styles)]),
+        "vt_end": script_elements(parts) if parts.views else "",
         "vt_navigation": navigation,
     }
     exporter = Exporter(raw_template=_TEMPLATE, embed_images=True)

@@ -1,73 +1,78 @@
-"""The page itself: its elements, its policy, its size."""
+"""The HTML of an exported page, and its size limit."""
 
 from __future__ import annotations
 
 import html
-import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from viz_transformer._files import text_beside, written_whole
+from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.errors import UserError
-from viz_transformer.export.module import inline_style, source_hash
-from viz_transformer.export.pieces import Pieces
+from viz_transformer.export.inline_module import inline_style
+from viz_transformer.export.page_parts import PageParts
 
-_PAGE = """<!doctype html>
+_DOCUMENT = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
+{policy}
 <title>{title}</title>
 {styles}
 </head>
 <body>
-<main>
-<h1>{title}</h1>
-{places}
-</main>
-{scripts}
+{body}
 </body>
 </html>
 """
 
 
-def page_text(title: str, places: Sequence[str], pieces: Pieces) -> str:
-    """Return a page whose policy allows its own scripts and styles by hash, and nothing else."""
-    texts = script_texts(pieces)
-    styles = [inline_style(text_beside(__file__, "page.css")), *pieces.styles]
-    policy = {
-        "default-src": ["'none'"],
-        "base-uri": ["'none'"],
-        "form-action": ["'none'"],
-        "script-src": [source_hash(text) for text in texts],
-        "style-src": [source_hash(style) for style in styles],
-        "img-src": ["data:"],
-    }
-    return _PAGE.format(
-        policy="; ".join(f"{name} {' '.join(sources)}" for name, sources in policy.items()),
+def document(
+    title: str, body: str, *, styles: Sequence[str], policy: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """Return an HTML document whose policy allows its own styles by hash.
+
+    Args:
+        title: its title, as text.
+        body: HTML.
+        styles: the style sheets, as `inline_style` returns them.
+        policy: what else is allowed, by directive; see `policy_element`.
+    """
+    allowed = {"style-src": [source_hash(style) for style in styles], **(policy or {})}
+    return _DOCUMENT.format(
+        policy=policy_element(allowed),
         title=html.escape(title),
         styles="\n".join(f"<style>{style}</style>" for style in styles),
-        places="\n".join(places),
-        scripts=script_elements(pieces),
+        body=body,
     )
 
 
-def script_texts(pieces: Pieces) -> list[str]:
-    """Return the scripts of a page in the order in which they run: the views', then its own."""
+def page_text(title: str, places: Sequence[str], parts: PageParts) -> str:
+    """Return a page whose policy allows its own scripts and styles by hash, and nothing else."""
+    main = "\n".join(["<main>", f"<h1>{html.escape(title)}</h1>", *places, "</main>"])
+    return document(
+        title,
+        f"{main}\n{script_elements(parts)}",
+        styles=[inline_style(text_beside(__file__, "page.css")), *parts.styles],
+        policy={"script-src": [source_hash(text) for text in script_texts(parts)], "img-src": ["data:"]},
+    )
+
+
+def script_texts(parts: PageParts) -> list[str]:
+    """Return the scripts of a page in the order in which they run: the views' first, then its own."""
     own = text_beside(__file__, "page.js")
-    return [*(script.text for script in pieces.scripts.values()), own]
+    return [*(script.text for script in parts.scripts.values()), own]
 
 
-def script_elements(pieces: Pieces) -> str:
+def script_elements(parts: PageParts) -> str:
     """Return the data of a page and its scripts, for the end of the body."""
-    # ASCII JSON already escapes U+2028 and its like; `<` could end the script element.
-    data = json.dumps({"views": pieces.views}, separators=(",", ":")).replace("<", "\\u003c")
+    data = script_json({"views": parts.views})
     return "\n".join(
         [
             f'<script type="application/json" id="vt-page">{data}</script>',
-            *(f'<script type="module">{text}</script>' for text in script_texts(pieces)),
+            *(f'<script type="module">{text}</script>' for text in script_texts(parts)),
         ]
     )
 
@@ -87,7 +92,7 @@ def write_page(path: str | os.PathLike[str], text: str, *, max_megabytes: float)
 
 
 def check_size(path: str | os.PathLike[str], n_bytes: int, max_megabytes: float) -> None:
-    """Refuse a page that is larger than was allowed.
+    """Refuse a page that is larger than allowed.
 
     Raises:
         UserError: if it is.

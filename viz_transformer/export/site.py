@@ -1,4 +1,4 @@
-"""Notebooks as a static site: a page for each with its views alive, and one that leads to them."""
+"""Export of notebooks to a static site: an interactive page for each, and an index."""
 
 from __future__ import annotations
 
@@ -12,36 +12,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from viz_transformer._files import text_beside, written_whole
+from viz_transformer._files import make_folder, text_beside, written_whole
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.export.module import inline_style, source_hash
+from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.notebook import notebook_html
+from viz_transformer.export.page import document
 
 INDEX = "index.html"
 
 _QUESTION = re.compile(r"\*\*The question:\*\*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 _MARKS = re.compile(r"[*`]+|(?<!\w)_|_(?!\w)")
 
-_INDEX = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main class="vt-index">
+_INDEX = """<main class="vt-index">
 <h1>{title}</h1>
 <p>{about}</p>
 <ul>
 {entries}
 </ul>
-</main>
-</body>
-</html>
-"""
+</main>"""
 _ABOUT = (
     "Every picture on these pages can be used as in the notebook, without Python and without a "
     "network. What needs a running notebook says so."
@@ -56,7 +44,7 @@ _NAVIGATION_STYLE = """
 
 @dataclass(frozen=True)
 class Page:
-    """One notebook as the site names it.
+    """One notebook of a site.
 
     Attributes:
         notebook: its file.
@@ -93,7 +81,7 @@ def write_site(
         folder: where to write; made if it is not there.
         title: the heading of the first page.
         max_megabytes: no page may be larger than this many megabytes (10^6 bytes).
-        progress: told each page when it is written.
+        progress: called with each page's path when it is written.
 
     Raises:
         UserError: if there is no notebook, two have one name, a cell raises, or a page would be
@@ -106,13 +94,7 @@ def write_site(
     names = [page.name for page in pages]
     if twice := [name for name in names if names.count(name) > 1 or name == INDEX]:
         raise UserError(f"two pages of the site would be called {twice[0]!r}; give the notebooks other names")
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(
-            f"cannot make the folder {str(target)!r}: {error.strerror}; give another one"
-        ) from error
+    target = make_folder(folder, "give another one")
     with tempfile.TemporaryDirectory() as scratch:
         for number, page in enumerate(pages):
             copied = Path(scratch) / page.notebook.name
@@ -131,7 +113,7 @@ def write_site(
 
 
 def read_page(notebook: Path) -> Page:
-    """Return what a notebook is called, and what it asks.
+    """Return a notebook's title and question.
 
     Raises:
         FileError: if it cannot be read.
@@ -176,13 +158,8 @@ def _navigation(pages: Sequence[Page], number: int) -> str:
 
 def _index(pages: Sequence[Page], title: str) -> str:
     style = inline_style("\n".join(text_beside(__file__, name) for name in ("page.css", "index.css")))
-    return _INDEX.format(
-        policy=(f"default-src 'none'; base-uri 'none'; form-action 'none'; style-src {source_hash(style)}"),
-        title=html.escape(title),
-        style=style,
-        about=_ABOUT,
-        entries="\n".join(_entries(pages)),
-    )
+    body = _INDEX.format(title=html.escape(title), about=_ABOUT, entries="\n".join(_entries(pages)))
+    return document(title, body, styles=[style])
 
 
 def _entries(pages: Sequence[Page]) -> Iterator[str]:

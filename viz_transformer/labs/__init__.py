@@ -1,6 +1,6 @@
 """Labs: a live model joined to a view. The only room where the two meet."""
 
-from viz_transformer.experiments.scorings import compare_scorings
+from viz_transformer.experiments.scoring import compare_scorings
 from viz_transformer.labs.attention_stepper import (
     attention_stepper,
     attention_steps,

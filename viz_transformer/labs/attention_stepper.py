@@ -6,7 +6,7 @@ from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention_hooks import AttentionInputs, watched
 from viz_transformer.model.interventions import UNCHANGED, Interventions
-from viz_transformer.trace import ATTENTION_KINDS, AttentionSteps, ForwardTrace
+from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
@@ -83,7 +83,7 @@ def attention_stepper(
         source=source,
         places=[
             (each, index)
-            for each in ATTENTION_KINDS
+            for each in KINDS
             for index in range(
                 translator.config.n_encoder_layers
                 if each == "encoder"
@@ -124,7 +124,7 @@ def _steps(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int) 
         if name not in ("query_input", "key_input", "scale")
     }
     queries = trace.query_tokens(kind)
-    writes = ATTENTION_KINDS[kind][0] == "target" and trace.output_tokens is not None
+    writes = KINDS[kind].query == "target" and trace.output_tokens is not None
     return AttentionSteps(
         kind=kind,
         layer=layer,

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.plots.spread import plot_spread
+from viz_transformer.plots.perturbation import plot_spread
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
 

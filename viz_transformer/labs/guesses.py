@@ -15,11 +15,11 @@ import traitlets
 
 from viz_transformer import progress
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.base.static_fallback import WithStill, picture
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin, figure_to_png
 from viz_transformer.widgets.box_keys import BoxKeys
 
 
-class Guess(WithStill, ipywidgets.VBox):
+class Guess(StaticFallbackMixin, ipywidgets.VBox):
     """A question that is answered once; the answer is scored, and then the picture is shown.
 
     Attributes:
@@ -108,7 +108,7 @@ def _as_widget(shown: Any) -> ipywidgets.Widget:
     if isinstance(shown, ipywidgets.Widget):
         return shown
     shown = getattr(shown, "figure", shown)  # of axes, their figure
-    data, width, _ = picture(shown)
+    data, width, _ = figure_to_png(shown)
     alt = html.escape(getattr(shown, "alt_text", ""))
     return ipywidgets.HTML(
         f'<img alt="{alt}" style="max-width: {width}px; width: 100%; background: #fff" '

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 
 from viz_transformer._files import bundled
 from viz_transformer.analysis.positions import ProbeHead, as_table
-from viz_transformer.experiments.score_variance import random_head
+from viz_transformer.experiments.shift import random_head
 from viz_transformer.model import Interventions
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import Translator, load_translator

@@ -9,12 +9,12 @@ import traitlets
 
 from viz_transformer.analysis import word_index
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.box_keys import BoxKeys
 from viz_transformer.widgets.explorer import AttentionExplorer, explore
 
 
-class Prediction(WithStill, ipywidgets.VBox):
+class Prediction(StaticFallbackMixin, ipywidgets.VBox):
     """A question about one row of one head, answered before the picture is shown.
 
     Attributes:

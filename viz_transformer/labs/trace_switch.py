@@ -9,11 +9,11 @@ import traitlets
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.explorer import explore
 
 
-class TraceSwitch(WithStill, ipywidgets.VBox):
+class TraceSwitch(StaticFallbackMixin, ipywidgets.VBox):
     """One explorer and several traces: a button for each, and the selection stays.
 
     Attributes:

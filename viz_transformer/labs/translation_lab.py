@@ -11,14 +11,14 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import UnknownWordError, language_tag, tokenize
-from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.box_keys import BoxKeys
 from viz_transformer.widgets.explorer import explore
 
 _N_SUGGESTIONS = 3
 
 
-class TranslationLab(WithStill, ipywidgets.VBox):
+class TranslationLab(StaticFallbackMixin, ipywidgets.VBox):
     """A sentence to type, its translation beneath, and every head that looked.
 
     A sentence that cannot be translated is explained in place, and the last picture stays.

@@ -1,13 +1,17 @@
-"""Static pictures of a trace, in matplotlib: the twins of the interactive views."""
+"""Static matplotlib figures of a trace, one for each interactive view."""
 
 from viz_transformer.plots.alt_text import describe_head, set_alt_text
+from viz_transformer.plots.attention_steps import describe_steps, plot_attention_steps
 from viz_transformer.plots.beam import plot_beam, plot_distribution
 from viz_transformer.plots.coreference import describe_study, plot_study
 from viz_transformer.plots.curves import describe_curves, plot_curves
+from viz_transformer.plots.embeddings import plot_ids, plot_likeness, plot_nearest, plot_start
+from viz_transformer.plots.head_grid import plot_heads
 from viz_transformer.plots.head_lab import plot_head_effects, plot_head_lab, plot_log_probs
+from viz_transformer.plots.head_split import plot_split
 from viz_transformer.plots.heads import plot_aggregate, plot_difference, plot_head
 from viz_transformer.plots.masks import describe_mask, plot_leaks, plot_mask, plot_mask_lab
-from viz_transformer.plots.overview import plot_heads
+from viz_transformer.plots.parameter_counts import describe_sizes, plot_sizes
 from viz_transformer.plots.positions import (
     plot_by_offset,
     plot_positions,
@@ -17,17 +21,13 @@ from viz_transformer.plots.positions import (
 )
 from viz_transformer.plots.save import save_figure
 from viz_transformer.plots.scoring import plot_scorings
-from viz_transformer.plots.sizes import describe_sizes, plot_sizes
 from viz_transformer.plots.softmax import (
     plot_drawn_scores,
     plot_score_spread,
     plot_slope_spread,
     plot_softmax,
 )
-from viz_transformer.plots.split import plot_split
-from viz_transformer.plots.stepper import describe_steps, plot_attention_steps
 from viz_transformer.plots.training import describe_training, plot_training
-from viz_transformer.plots.vectors import plot_ids, plot_likeness, plot_nearest, plot_start
 
 __all__ = [
     "describe_curves",

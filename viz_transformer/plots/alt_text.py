@@ -1,4 +1,4 @@
-"""Alternative text: what a picture shows, for those who cannot see it."""
+"""Alternative text of figures, for those who cannot see them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz_transformer.plots.labels import label
+from viz_transformer.trace import attention_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +20,7 @@ _MOST_PAIRS = 3
 
 def set_alt_text(figure: Figure, text: str) -> None:
     """Give a figure its alternative text; `save_figure` writes it into the file."""
-    figure.alt_text = text
+    figure.alt_text = text  # type: ignore[attr-defined]  # an attribute of our own
 
 
 def describe_head(trace: ForwardTrace, kind: str, layer: int, head: int) -> str:
@@ -28,7 +29,7 @@ def describe_head(trace: ForwardTrace, kind: str, layer: int, head: int) -> str:
     The kind, layer and head must be in the trace.
     """
     return describe_matrix(
-        trace.attention(kind)[layer, head],
+        attention_of(trace, kind)[layer, head],
         trace.query_tokens(kind),
         trace.key_tokens(kind),
         f"{kind} attention, layer {layer}, head {head}",

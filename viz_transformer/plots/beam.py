@@ -1,4 +1,4 @@
-"""A search on paper: the tree of a beam, and the distribution that a word is drawn from."""
+"""Beam search as a tree, and the distribution of the next word."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_font
 from viz_transformer.trace import running_text
 
@@ -42,14 +43,31 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     n_rows = max(len(column) for column in columns)
     if ax is None:
         width = min(_WIDEST_IN, 1.2 + 1.75 * len(columns))
-        ax = _new_axes((max(_NARROWEST_IN, width), 1.3 + 0.3 * n_rows))
-        set_alt_text(ax.figure, _tree_in_words(search, step))
+        figure, ax = new_axes(max(_NARROWEST_IN, width), 1.3 + 0.3 * n_rows, close=True)
+        set_alt_text(figure, _tree_in_words(search, step))
+    _draw_tree(ax, search, columns)
+    ax.set_xlim(-0.6, len(columns) + 0.6)
+    ax.set_ylim(n_rows - 0.4, -0.6)
+    ax.set_xticks(range(1, len(columns) + 1), [str(n + 1) for n in range(len(columns))])
+    ax.set_yticks([])
+    ax.set_xlabel("step")
+    ax.set_title(
+        "Numbers: log-probability in nats; ■ finished: score; ✕ pruned; ⊘ forbidden",
+        loc="left",
+        size=9,
+    )
+    ax.spines[["top", "left", "right"]].set_visible(False)
+    return ax
+
+
+def _draw_tree(ax: Axes, search: DecodeTrace, columns: list[dict[int, int]]) -> None:
+    """Draw each step's candidates in a column, joined to those that they continue."""
     best = set(enumerate(search.hypotheses[0].path if search.hypotheses else ()))
-    before = {0: (0.0, 0.0)}  # place in the beam → where it stands
+    before: dict[int, tuple[float, float]] = {0: (0.0, 0.0)}  # place in the beam → where it stands
     prompt = search.prompt_tokens[-1] if search.prompt_tokens else ""
     _write(ax, 0, 0, label(prompt)[:_LONGEST_TOKEN], _KEPT, "normal")
     for number, (each, rows) in enumerate(zip(search.steps, columns, strict=False)):
-        kept = {}
+        kept: dict[int, tuple[float, float]] = {}
         for index, candidate in enumerate(each.candidates):
             x, y = number + 1.0, float(rows[index])
             is_best = (number, index) in best
@@ -64,23 +82,10 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
                 linestyle="--" if gone else "-",
                 zorder=1 + is_best,
             )
-            weight = "bold" if is_best else "normal"
-            _write(ax, x, y, _shown(candidate), colour, weight)
+            _write(ax, x, y, _shown(candidate), colour, "bold" if is_best else "normal")
             if candidate.status == "kept":
                 kept[len(kept)] = (x, y)
         before = kept
-    ax.set_xlim(-0.6, len(columns) + 0.6)
-    ax.set_ylim(n_rows - 0.4, -0.6)
-    ax.set_xticks(range(1, len(columns) + 1), [str(n + 1) for n in range(len(columns))])
-    ax.set_yticks([])
-    ax.set_xlabel("step")
-    ax.set_title(
-        "Numbers: log-probability in nats; ■ finished: score; ✕ pruned; ⊘ forbidden",
-        loc="left",
-        size=9,
-    )
-    ax.spines[["top", "left", "right"]].set_visible(False)
-    return ax
 
 
 def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | None = None) -> Axes:
@@ -97,10 +102,10 @@ def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | N
     step = _checked(search, step)
     tokens, before, after = _bars(search.steps[step])
     if ax is None:
-        ax = _new_axes((6.4, 1.5 + 0.36 * len(tokens)))
+        figure, ax = new_axes(6.4, 1.5 + 0.36 * len(tokens), close=True)
         most = max(range(len(tokens)), key=lambda row: before[row])
         set_alt_text(
-            ax.figure,
+            figure,
             f"Bars of the {len(tokens)} most probable words at step {step + 1}; the most probable "
             f"is {label(tokens[most])} with {before[most]:.3f}.",
         )
@@ -140,7 +145,7 @@ def _bars(step: DecodeStep) -> tuple[list[str], list[float], list[float] | None]
         words = step.probable[0]
         return [one.token for one in words], [math.exp(one.log_prob) for one in words], None
     own = [one for one in step.candidates if one.parent == first.parent]
-    shares = None if first.share is None else [one.share for one in own]
+    shares = [one.share for one in own if one.share is not None] or None
     return [one.token for one in own], [math.exp(one.token_log_prob) for one in own], shares
 
 
@@ -195,12 +200,3 @@ def _checked(search: DecodeTrace, step: int | None) -> int:
     if not 0 <= step < n_steps:
         raise UserError(f"step={step!r}, but there are {n_steps} steps; choose 0 to {n_steps - 1}")
     return step
-
-
-def _new_axes(size: tuple[float, float]) -> Axes:
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=size, layout="constrained")
-    # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
-    plt.close(figure)
-    return ax

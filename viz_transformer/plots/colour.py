@@ -1,8 +1,16 @@
-"""The colour scale of weights, the same as in the interactive views."""
+"""Colour scales of weights, the same as in the interactive views."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.image import AxesImage
 
 #: Nine stops of equal steps in lightness (OKLab): equal differences of weight look equal, in
 #: colour and in grey. widgets/base/js/colour.js holds the same stops; a test compares the two.
@@ -40,7 +48,7 @@ def signed_colormap(theme: str = "light") -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list(f"signed_{theme}", SIGNED[theme])
 
 
-def ink_on(rgb: tuple[float, float, float]) -> str:
+def ink_on(rgb: Sequence[float] | NDArray[np.floating]) -> str:
     """Return black or white, whichever reads better on a colour (WCAG 2 relative luminance).
 
     At a luminance of 0.179 both have a contrast of 4.58, so no colour leaves less than that.
@@ -48,3 +56,8 @@ def ink_on(rgb: tuple[float, float, float]) -> str:
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "#000" if luminance > 0.179 else "#fff"
+
+
+def ink_in(image: AxesImage, value: float) -> str:
+    """Return black or white, whichever reads better on the colour that an image gives a value."""
+    return ink_on(image.to_rgba(np.asarray(value))[:3])

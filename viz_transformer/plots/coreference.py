@@ -1,4 +1,4 @@
-"""The coreference study in one picture: what is right beside what is looked at."""
+"""Bars of the coreference study: right answers beside attention weights."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.figures import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,10 +71,7 @@ def plot_study(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     if not rows:
         raise UserError("plot_study was given no row; give coreference_study()")
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        width = 1.6 + 1.4 * len(rows)
-        figure, ax = plt.subplots(figsize=(max(6.4, width), 4.2), layout="constrained")
+        figure, ax = new_axes(max(6.4, 1.6 + 1.4 * len(rows)), 4.2)
         set_alt_text(figure, describe_study(rows))
     for place, (name, colour, hatch, value) in enumerate(_BARS):
         where = [number + (place - 1.5) * _WIDTH for number in range(len(rows))]

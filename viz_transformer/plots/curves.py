@@ -1,21 +1,23 @@
-"""Curves over the same axis: losses of several trainings, rates of several schedules."""
+"""Curves over one axis: losses of several trainings, rates of several schedules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label_font, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Each told from the others by its dashes too, so that colour is not needed.
-_LINES = (
+_LINES: tuple[dict[str, Any], ...] = (
     {"color": "#264cb3"},
     {"color": "#c2410c", "linestyle": (0, (5, 2))},
     {"color": "#15803d", "linestyle": (0, (1, 1.5))},
@@ -52,20 +54,9 @@ def plot_curves(
     Raises:
         UserError: if there is no curve or more than four, or they differ in length.
     """
-    if not 1 <= len(curves) <= len(_LINES):
-        raise UserError(f"plot_curves was given {len(curves)} curves; give 1 to {len(_LINES)}")
-    values = {name: np.asarray(each, dtype=float) for name, each in curves.items()}
-    n_points = len(next(iter(values.values())))
-    places = np.arange(1, n_points + 1) if x is None else np.asarray(x, dtype=float)
-    lengths = {"x": places.shape, **{name: each.shape for name, each in values.items()}}
-    if not n_points or any(shape != (n_points,) for shape in lengths.values()):
-        told = ", ".join(f"{name} {shape}" for name, shape in lengths.items())
-        raise UserError(f"curves need one value for each x, and the shapes are {told}")
+    places, values = _checked(curves, x)
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        figure, ax = plt.subplots(figsize=(7.4, 3.6), layout="constrained")
-        plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
+        figure, ax = new_axes(7.4, 3.6, close=True)
         set_alt_text(figure, describe_curves(curves, places, xlabel=xlabel, ylabel=ylabel))
     for (name, each), line in zip(values.items(), _LINES, strict=False):
         ax.plot(places, each, linewidth=1.8, label=visible(name), **line)
@@ -88,9 +79,25 @@ def plot_curves(
     return ax
 
 
+def _checked(
+    curves: Mapping[str, Sequence[float]], x: Sequence[float] | None
+) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    """Return x, and the values of each curve, which must be as many."""
+    if not 1 <= len(curves) <= len(_LINES):
+        raise UserError(f"plot_curves was given {len(curves)} curves; give 1 to {len(_LINES)}")
+    values = {name: np.asarray(each, dtype=float) for name, each in curves.items()}
+    n_points = len(next(iter(values.values())))
+    places = np.arange(1.0, n_points + 1) if x is None else np.asarray(x, dtype=float)
+    lengths = {"x": places.shape, **{name: each.shape for name, each in values.items()}}
+    if not n_points or any(shape != (n_points,) for shape in lengths.values()):
+        told = ", ".join(f"{name} {shape}" for name, shape in lengths.items())
+        raise UserError(f"curves need one value for each x, and the shapes are {told}")
+    return places, values
+
+
 def describe_curves(
     curves: Mapping[str, Sequence[float]],
-    x: Sequence[float],
+    x: ArrayLike,
     *,
     xlabel: str = "optimiser step",
     ylabel: str = "loss (nats a token)",
@@ -103,4 +110,5 @@ def describe_curves(
             f"{visible(name)} goes from {values[0]:.3g} to {values[-1]:.3g}, between "
             f"{np.nanmin(values):.3g} and {np.nanmax(values):.3g}."
         )
-    return f"Curves of {ylabel} over {xlabel}, from {x[0]:g} to {x[-1]:g}. {' '.join(told)}"
+    places = np.asarray(x, dtype=float)
+    return f"Curves of {ylabel} over {xlabel}, from {places[0]:g} to {places[-1]:g}. {' '.join(told)}"

@@ -1,4 +1,4 @@
-"""What changed heads do to a translation: each word's log-probability, and each head's worth."""
+"""Effects of changed heads: each word's log-probability, and the loss without each head."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from viz_transformer.analysis import HeadEffect, effects_in_words
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_font
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def plot_log_probs(
                 "log-probability, a finite number up to 0, for each"
             )
     if ax is None:
-        ax = _new_axes((6.4, 1.6 + 0.36 * len(tokens)))
-        set_alt_text(ax.figure, _log_probs_in_words(tokens, values["before"], values["after"]))
+        figure, ax = new_axes(6.4, 1.6 + 0.36 * len(tokens))
+        set_alt_text(figure, _log_probs_in_words(tokens, values["before"], values["after"]))
     rows = np.arange(len(tokens))
     ax.barh(rows - 0.2, values["before"], height=0.36, color=_BEFORE, label="unchanged")
     ax.barh(rows + 0.2, values["after"], height=0.36, color=_AFTER, label="changed")
@@ -91,8 +92,8 @@ def plot_head_effects(effects: Sequence[HeadEffect], ax: Axes | None = None) -> 
     if not effects:
         raise UserError("plot_head_effects was given no head; give analysis.head_effects(…)")
     if ax is None:
-        ax = _new_axes((6.4, 4.6))
-        set_alt_text(ax.figure, "Scatter plot of heads. " + effects_in_words(effects))
+        figure, ax = new_axes(6.4, 4.6)
+        set_alt_text(figure, "Scatter plot of heads. " + effects_in_words(effects))
     for kind in dict.fromkeys(effect.kind for effect in effects):
         own = [effect for effect in effects if effect.kind == kind]
         colour, marker = _KINDS[kind]
@@ -138,14 +139,15 @@ def plot_head_lab(
         UserError: as these two.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     height = max(4.4, 1.6 + 0.36 * len(tokens))
-    figure, (words, heads) = plt.subplots(1, 2, figsize=(12, height), layout="constrained")
+    layout = ConstrainedLayoutEngine(wspace=0.12)
+    figure, (words, heads) = plt.subplots(1, 2, figsize=(12, height), layout=layout)
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
     plot_log_probs(tokens, before, after, ax=words)
     plot_head_effects(effects, ax=heads)
-    figure.get_layout_engine().set(wspace=0.12)
     set_alt_text(figure, alt_text)
     return figure
 
@@ -193,10 +195,3 @@ def _log_probs_in_words(tokens: Sequence[str], before: np.ndarray, after: np.nda
 
 def _signed(number: float) -> str:
     return "0.00" if abs(number) < 0.005 else f"{number:+.2f}".replace("-", "−")
-
-
-def _new_axes(size: tuple[float, float]) -> Axes:
-    import matplotlib.pyplot as plt
-
-    _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax

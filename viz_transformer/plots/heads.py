@@ -1,4 +1,4 @@
-"""Attention weights as heatmaps: a head, several as one, or the difference of two traces."""
+"""Heatmaps of attention: one head, several combined, or the difference of two traces."""
 
 from __future__ import annotations
 
@@ -16,16 +16,11 @@ from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import between_words, key_words, query_words, word_axis
 from viz_transformer.errors import UserError
 from viz_transformer.plots.matrix import Picture, draw_picture
-from viz_transformer.trace import FloatArray, ForwardTrace
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-KIND_NAMES = {
-    "encoder": "Encoder self-attention",
-    "decoder": "Decoder self-attention",
-    "cross": "Cross-attention",
-}
 _MOST_NAMED = 6  # heads named one by one
 
 
@@ -200,7 +195,7 @@ def picture_of(
         queries=queries.names,
         keys=keys.names,
         masked=masked,
-        title=f"{KIND_NAMES[kind]} · {said}" + (" · difference" if signed else ""),
+        title=f"{KINDS[kind].title} · {said}" + (" · difference" if signed else ""),
         what=f"{kind} attention, {said.replace(' · ', ', ')}",
         limit=_limit(traces, kind) if signed else None,
         threshold=reading.threshold,

@@ -1,9 +1,10 @@
-"""Tokens as labels of a picture: they may hold anything, and are only ever text."""
+"""Labels of tokens: whatever a token holds, it is drawn as plain text."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any
 
 from matplotlib.font_manager import FontProperties, fontManager
 
@@ -47,3 +48,8 @@ def label_font(size: float, weight: str = "normal") -> FontProperties:
     usual = FontProperties().get_family()
     families = [*usual, *(name for name in _WIDER_FONTS if name in installed)]
     return FontProperties(family=families, size=size, weight=weight)
+
+
+def label_style(size: float, weight: str = "normal") -> dict[str, Any]:
+    """Return how matplotlib is to draw a token: in `label_font`, and two dollar signs are no formula."""
+    return {"fontproperties": label_font(size, weight), "parse_math": False}

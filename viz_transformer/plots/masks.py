@@ -1,4 +1,4 @@
-"""Masks on paper: what may be looked at, hatched where it may not, and what leaks."""
+"""Masks as tables, hatched where attention is barred, and bars of what leaks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import STOPS
-from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.labels import label, label_style
+from viz_transformer.plots.matrix import SLANTED, name_query_and_key_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,14 +69,30 @@ def plot_mask(
             f"{list(mask.shape)}; give one word for each row and each column"
         )
     if ax is None:
-        ax = _new_axes(*mask.shape)
-        set_alt_text(ax.figure, describe_mask(mask, names[0]))
+        figure, ax = new_axes(*_size(*mask.shape))
+        set_alt_text(figure, describe_mask(mask, names[0]))
     from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Rectangle
 
     colours = ListedColormap(["#ffffff", STOPS["light"][2]])
     ax.imshow(mask.astype(int), cmap=colours, vmin=0, vmax=1, aspect="equal")
-    may, may_not = WRITTEN[polarity]
+    _draw_cells(ax, mask, *WRITTEN[polarity])
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    slanted = SLANTED if max(len(label(key)) for key in names[1]) > 6 else {}
+    ax.set_xticks(range(mask.shape[1]), [label(key) for key in names[1]], **label_style(10), **slanted)
+    empty = ~mask.any(-1)  # [query]
+    rows = [label(word) + (" ∅" if none else "") for word, none in zip(names[0], empty, strict=True)]
+    ax.set_yticks(range(mask.shape[0]), rows, **label_style(10))
+    name_query_and_key_axes(ax)
+    note = "hatched: may not look" + ("    ∅: may look at nothing" if empty.any() else "")
+    ax.text(0, -0.04, note, transform=ax.transAxes, va="top", color="0.35", size=9)
+    return ax
+
+
+def _draw_cells(ax: Axes, mask: NDArray[np.bool_], may: str, may_not: str) -> None:
+    """Draw a frame around each cell, hatched where the mask bars it, and write into it if it is wide."""
+    from matplotlib.patches import Rectangle
+
     size = 9 if max(mask.shape) <= 8 else 7
     for (query, key), allowed in np.ndenumerate(mask):
         cell = Rectangle((key - 0.5, query - 0.5), 1, 1, facecolor="none", edgecolor="0.55")
@@ -85,23 +104,6 @@ def plot_mask(
             back = None if allowed else {"facecolor": "white", "edgecolor": "none", "pad": 1}
             text = may if allowed else may_not
             ax.text(key, query, text, ha="center", va="center", size=size, color="k", bbox=back)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
-    style = {"fontproperties": label_font(10), "parse_math": False}
-    slanted = max(len(label(key)) for key in names[1]) > 6
-    turn = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if slanted else {}
-    ax.set_xticks(range(mask.shape[1]), [label(key) for key in names[1]], **style, **turn)
-    empty = ~mask.any(-1)  # [query]
-    rows = [label(word) + (" ∅" if none else "") for word, none in zip(names[0], empty, strict=True)]
-    ax.set_yticks(range(mask.shape[0]), rows, **style)
-    ax.xaxis.set_label_position("top")
-    ax.xaxis.tick_top()
-    ax.tick_params(which="both", length=0)
-    ax.set_xlabel("key (is looked at) →", color="0.35", loc="left", labelpad=8)
-    ax.set_ylabel("← query (looks)", color="0.35", loc="top", labelpad=8)
-    note = "hatched: may not look" + ("    ∅: may look at nothing" if empty.any() else "")
-    ax.text(0, -0.04, note, transform=ax.transAxes, va="top", color="0.35", size=9)
-    return ax
 
 
 def plot_leaks(
@@ -137,9 +139,9 @@ def plot_leaks(
             f"{len(queries)} queries; give one of each for each query"
         )
     if ax is None:
-        ax = _new_axes(len(changes), 5)
+        figure, ax = new_axes(*_size(len(changes), 5))
         n_leaks = int((real & ~allowed & (changes >= _UNMOVED)).sum())
-        set_alt_text(ax.figure, f"Leak meter, {change}: {n_leaks} of {len(changes)} outputs leak.")
+        set_alt_text(figure, f"Leak meter, {change}: {n_leaks} of {len(changes)} outputs leak.")
     leaks = real & ~allowed & (changes >= _UNMOVED)
     bars = ax.barh(range(len(changes)), changes, color=_MOVED, height=0.6)
     top = max(float(changes.max()), _UNMOVED)
@@ -152,12 +154,7 @@ def plot_leaks(
         words = f"{text}  LEAK" if leak else f"{text}  (padding)" if not counts else text
         middle = bar.get_y() + bar.get_height() / 2
         ax.text(value + 0.02 * top, middle, words, va="center", size=9, color="k")
-    ax.set_yticks(
-        range(len(queries)),
-        [label(word) for word in queries],
-        fontproperties=label_font(10),
-        parse_math=False,
-    )
+    ax.set_yticks(range(len(queries)), [label(word) for word in queries], **label_style(10))
     ax.set(ylim=(len(changes) - 0.5, -0.5), xlim=(0, 1.35 * top))
     ax.set_xlabel("largest change of an output", color="0.35")
     ax.spines[["top", "right"]].set_visible(False)
@@ -192,13 +189,8 @@ def plot_mask_lab(
 
     n_columns = 1 if leaks is None else 2
     width, height = _size(*np.asarray(mask).shape[-2:])
-    figure, axes = plt.subplots(
-        1,
-        n_columns,
-        figsize=(width * n_columns, height),
-        squeeze=False,
-        layout="constrained",
-    )
+    size = (width * n_columns, height)
+    figure, axes = plt.subplots(1, n_columns, figsize=size, squeeze=False, layout="constrained")
     plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
     plot_mask(mask, queries, keys, polarity=polarity, ax=axes[0, 0])
     if leaks is not None:
@@ -209,7 +201,7 @@ def plot_mask_lab(
 
 def describe_mask(mask: np.ndarray, queries: Sequence[str]) -> str:
     """Return a bool mask [query, key] in words: its size, what it bars, rows that see nothing."""
-    empty = [label(queries[row]) for row in np.flatnonzero(~mask.any(-1))]
+    empty = [label(queries[row]) for row in np.flatnonzero(~mask.any(-1)).tolist()]
     return (
         f"Mask of {mask.shape[0]} queries and {mask.shape[1]} keys; {int((~mask).sum())} of "
         f"{mask.size} cells are barred (hatched). "
@@ -218,12 +210,6 @@ def describe_mask(mask: np.ndarray, queries: Sequence[str]) -> str:
 
 
 def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
+    """Return the width and height of a new figure, in inches."""
     side = max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))  # inches a cell
     return 1.8 + max(2.4, side * n_keys), 1.4 + max(1.2, side * n_queries)
-
-
-def _new_axes(n_queries: int, n_keys: int) -> Axes:
-    import matplotlib.pyplot as plt
-
-    _, ax = plt.subplots(figsize=_size(n_queries, n_keys), layout="constrained")
-    return ax

@@ -1,18 +1,19 @@
-"""One matrix of weights as a heatmap with its words: what all pictures of heads are drawn with."""
+"""Heatmap of one attention matrix with its tokens."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.plots.alt_text import describe_matrix, set_alt_text
-from viz_transformer.plots.colour import ink_on, signed_colormap, weight_colormap
-from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.colour import ink_in, signed_colormap, weight_colormap
+from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.labels import label, label_style
 from viz_transformer.trace import FloatArray
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _MOST_NUMBERS = 12  # a wider matrix has no room for the weights in its cells
 _MOST_LABELS = 40  # more tokens than this on an axis, and every second, third … is named
 _MOST_TITLE = 44  # characters in a line
 _BARRED = "#f4f4f4"
+#: How long labels along the top are turned.
+SLANTED: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +58,8 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     """Draw a matrix into `ax`, or into a new figure with its alternative text; return the axes."""
     weights = picture.weights
     if ax is None:
-        ax = _new_axes(*weights.shape)
-        set_alt_text(ax.figure, alternative(picture))
+        figure, ax = new_axes(*_size(*weights.shape))
+        set_alt_text(figure, alternative(picture))
     left_out = np.abs(weights) < picture.threshold
     image = _draw(ax, np.ma.masked_where(left_out, weights) if left_out.any() else weights, picture)
     _hatch(ax, picture.masked)
@@ -65,12 +68,10 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
         title = title.replace(" · ", "\n", 1)
     ax.set_title(title, loc="left", weight="bold")
     _label_axes(ax, picture.queries, picture.keys, size=10 if max(weights.shape) <= 24 else 8)
-    ax.set_xlabel("key (is looked at) →", color="0.35", loc="left", labelpad=8)
-    ax.set_ylabel("← query (looks)", color="0.35", loc="top", labelpad=8)
     if max(weights.shape) <= _MOST_NUMBERS:
         for row, col in np.argwhere(~picture.masked & ~left_out):
             weight = weights[row, col]
-            colour = ink_on(image.cmap(image.norm(weight))[:3])
+            colour = ink_in(image, weight)
             text = _number(weight, signed=picture.limit is not None)
             ax.text(col, row, text, ha="center", va="center", color=colour, size=9)
     _add_scale(ax, image, picture)
@@ -98,13 +99,10 @@ def alternative(picture: Picture) -> str:
     return text
 
 
-def _new_axes(n_queries: int, n_keys: int) -> Axes:
-    import matplotlib.pyplot as plt
-
+def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
+    """Return the width and height of a new figure, in inches."""
     side = max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))  # inches a cell
-    size = (2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(1.2, side * n_queries)))
-    _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax
+    return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(1.2, side * n_queries))
 
 
 def _draw(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
@@ -136,13 +134,15 @@ def _hatch(ax: Axes, masked: NDArray[np.bool_]) -> None:
     edges = np.diff(np.pad(masked, ((0, 0), (1, 1))).astype(np.int8), axis=1)  # [query, key + 1]
     rows, starts = np.nonzero(edges == 1)  # where each run of masked cells in a row begins …
     ends = np.nonzero(edges == -1)[1]  # … and ends
+    unit = np.asarray(Path.unit_rectangle().vertices)  # [corner, 2]
     boxes = [
-        Path.unit_rectangle().vertices * [end - start, 1] + [start - 0.5, row - 0.5]
+        unit * [end - start, 1] + [start - 0.5, row - 0.5]
         for row, start, end in zip(rows, starts, ends, strict=True)
     ]
     path = Path.make_compound_path(*(Path(box, Path.unit_rectangle().codes) for box in boxes))
-    look = {"facecolor": _BARRED, "edgecolor": "0.6", "hatch": "/////", "linewidth": 0}
-    ax.add_patch(PathPatch(path, **look, gid="masked"))
+    ax.add_patch(
+        PathPatch(path, facecolor=_BARRED, edgecolor="0.6", hatch="/////", linewidth=0, gid="masked")
+    )
 
 
 def _add_scale(ax: Axes, image: AxesImage, picture: Picture) -> None:
@@ -158,14 +158,18 @@ def _label_axes(ax: Axes, queries: Sequence[str], keys: Sequence[str], size: flo
         places = range(0, len(tokens), math.ceil(len(tokens) / _MOST_LABELS))
         return places, [label(tokens[place]) for place in places]
 
-    # parse_math=False: a token with two dollar signs is no formula.
-    text = {"fontproperties": label_font(size), "parse_math": False}
     places, labels = named(keys)
     slanted = len(keys) > _MOST_NUMBERS or max(map(len, labels)) > 7
-    turn = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"} if slanted else {}
-    ax.set_xticks(places, labels, **text, **turn)
+    ax.set_xticks(places, labels, **label_style(size), **(SLANTED if slanted else {}))
     places, labels = named(queries)
-    ax.set_yticks(places, labels, **text)
+    ax.set_yticks(places, labels, **label_style(size))
+    name_query_and_key_axes(ax)
+
+
+def name_query_and_key_axes(ax: Axes) -> None:
+    """Name the axes of a matrix, queries down the side and keys along the top."""
     ax.xaxis.set_label_position("top")
     ax.xaxis.tick_top()
     ax.tick_params(which="both", length=0)
+    ax.set_xlabel("key (is looked at) →", color="0.35", loc="left", labelpad=8)
+    ax.set_ylabel("← query (looks)", color="0.35", loc="top", labelpad=8)

@@ -1,4 +1,4 @@
-"""The whole machine: encoder and decoder as two towers, every shape and every number learned."""
+"""Diagram of an encoder and a decoder, with every shape and parameter count."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _draw_memory(ax: Axes, towers: Sequence[_Tower]) -> None:
     ax.plot([start, start, turn, turn], [top, top + 0.2, top + 0.2, y], **line)
     arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, **line}
     ax.annotate("", (decoder.left + 0.12, y), (turn, y), arrowprops=arrow)
-    shape = list(next(reversed(encoder.boxes[-1].part.shapes.values())))
+    shape = list(list(encoder.boxes[-1].part.shapes.values())[-1])
     ax.text(start + 0.1, top + 0.33, f"memory {shape}", size=9, color=_PATH, va="center")
 
 

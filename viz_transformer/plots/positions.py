@@ -1,4 +1,4 @@
-"""Positional encodings on paper: the table, one pair of its dimensions, likeness by distance."""
+"""Positional encodings: the table, one pair of its dimensions, dot products by offset."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from viz_transformer.analysis.positions import (
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import signed_colormap
+from viz_transformer.plots.figures import new_axes
 from viz_transformer.trace import ForwardTrace
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def plot_positions(
         UserError: if it is no table, or the trace holds none, or lacks the position.
     """
     table = _table_of(source)
-    ax, new = _axes_for(ax, (6.4, 1.6 + min(6.0, 0.08 * len(table) + 1.2)))
+    figure, ax = (None, ax) if ax is not None else new_axes(6.4, 1.6 + min(6.0, 0.08 * len(table) + 1.2))
     limit = float(np.abs(table).max()) or 1.0
     image = ax.imshow(
         table, cmap=signed_colormap(), vmin=-limit, vmax=limit, aspect="auto", interpolation="none"
@@ -62,12 +63,13 @@ def plot_positions(
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
     bar.outline.set_visible(False)
     bar.set_label("value")
-    return _told(
-        ax,
-        new,
-        f"Heatmap of positional encodings: {len(table)} positions by {table.shape[1]} dimensions, "
-        f"values from {table.min():.2f} to {table.max():.2f}.",
-    )
+    if figure is not None:
+        set_alt_text(
+            figure,
+            f"Heatmap of positional encodings: {len(table)} positions by {table.shape[1]} dimensions, "
+            f"values from {table.min():.2f} to {table.max():.2f}.",
+        )
+    return ax
 
 
 def plot_wavelength(
@@ -100,7 +102,7 @@ def plot_wavelength(
         raise UserError(
             f"pair={pair}, but {table.shape[1]} dimensions are {n_pairs} pairs; choose 0 to {n_pairs - 1}"
         )
-    ax, new = _axes_for(ax, (6.4, 2.6))
+    figure, ax = (None, ax) if ax is not None else new_axes(6.4, 2.6)
     even, odd = 2 * pair, 2 * pair + 1
     sinusoidal = is_sinusoidal(table)
     names = ("sine", "cosine") if sinusoidal else ("value", "value")
@@ -125,7 +127,9 @@ def plot_wavelength(
     ax.set_xlabel("position")
     ax.margins(y=0.22)  # the legend's room
     ax.legend(loc="upper right", frameon=False, fontsize=8, ncols=3)
-    return _told(ax, new, text)
+    if figure is not None:
+        set_alt_text(figure, text)
+    return ax
 
 
 def plot_similarity(source: ForwardTrace | ArrayLike, position: int = 0, ax: Axes | None = None) -> Axes:
@@ -166,7 +170,7 @@ def plot_by_offset(
     if matrix.shape[0] != matrix.shape[1]:
         raise UserError(f"scores has shape {list(matrix.shape)}; it must be [position, position]")
     _check_position(position, matrix)
-    ax, new = _axes_for(ax, (6.4, 2.8))
+    figure, ax = (None, ax) if ax is not None else new_axes(6.4, 2.8)
     places = np.arange(len(matrix))
     for row in places[:: -(-len(matrix) // _MOST_LINES)]:
         ax.plot(places - row, matrix[row], color="0.75", linewidth=0.8)
@@ -176,12 +180,13 @@ def plot_by_offset(
     ax.set_xlabel("offset in tokens")
     ax.set_ylabel(of)
     spread = offset_spread(matrix)
-    return _told(
-        ax,
-        new,
-        f"Line chart of the {of} by offset, from position {position}. At one offset the positions "
-        f"differ by up to {spread:.3f}.",
-    )
+    if figure is not None:
+        set_alt_text(
+            figure,
+            f"Line chart of the {of} by offset, from position {position}. At one offset the positions "
+            f"differ by up to {spread:.3f}.",
+        )
+    return ax
 
 
 def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None) -> Figure:
@@ -202,8 +207,8 @@ def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None
             f"here has shape {list(here.shape)} and shifted {list(shifted.shape)}; give the scores "
             "of the same words twice"
         )
-    new = axes is None
-    if new:
+    figure = None
+    if axes is None:
         import matplotlib.pyplot as plt
 
         figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), layout="constrained")
@@ -219,8 +224,8 @@ def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None
         f"Three heatmaps of scores: here (rms {rms(here):.2f}), moved by {shift} tokens "
         f"(rms {rms(shifted):.2f}), and their difference (rms {rms(shifted - here):.2f})."
     )
-    if new:
-        set_alt_text(axes[0].figure, text)
+    if figure is not None:
+        set_alt_text(figure, text)
     return axes[0].figure
 
 
@@ -238,15 +243,6 @@ def _check_position(position: int, table: np.ndarray) -> None:
         raise UserError(f"position={position}, but there are {len(table)}; choose 0 to {len(table) - 1}")
 
 
-def _axes_for(ax: Axes | None, size: tuple[float, float]) -> tuple[Axes, bool]:
-    if ax is not None:
-        return ax, False
-    import matplotlib.pyplot as plt
-
-    _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax, True
-
-
 def _quiet(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(length=2)
@@ -254,9 +250,3 @@ def _quiet(ax: Axes) -> None:
 
 def _title(ax: Axes, text: str) -> None:
     ax.set_title(text, loc="left", weight="bold", size=11)
-
-
-def _told(ax: Axes, new: bool, text: str) -> Axes:
-    if new:  # a figure of several pictures is described by who made it
-        set_alt_text(ax.figure, text)
-    return ax

@@ -1,4 +1,4 @@
-"""Saving figures."""
+"""Figures as files, with their alternative text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways of scoring on paper: what a softmax makes of each one's scores."""
+"""Softmax weights of several scoring functions, side by side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
-from viz_transformer.plots.colour import ink_on, weight_colormap
+from viz_transformer.plots.colour import ink_in, weight_colormap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,7 @@ def plot_scorings(scores: Mapping[str, ArrayLike]) -> Figure:
         ax.spines[:].set_visible(False)
         if max(weights.shape) <= _MOST_NUMBERS:
             for (row, col), weight in np.ndenumerate(weights):
-                colour = ink_on(image.cmap(image.norm(weight))[:3])
+                colour = ink_in(image, weight)
                 ax.text(col, row, f"{weight:.2f}", ha="center", va="center", color=colour, size=7)
         told.append(
             f"{name}: scores spread by {table.std():.2f}, largest weight of a row "

@@ -1,4 +1,4 @@
-"""Softmax on paper: from scores to weights, and what the width of the vectors does to both."""
+"""Softmax: from scores to weights, and how the width of the vectors changes both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
-from viz_transformer.plots.labels import label, label_font
+from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.labels import label, label_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,7 @@ _ROWS = 12  # queries whose weights are shown
 
 
 class Spread(Protocol):
-    """What `plot_score_spread` draws of each width; `model.experiments.ScoreSpread` is one."""
+    """What `plot_score_spread` draws of each width; `experiments.ScoreSpread` is one."""
 
     d_k: int
     variance: float
@@ -33,7 +34,7 @@ class Spread(Protocol):
 
 
 class Slopes(Protocol):
-    """What `plot_slope_spread` draws of each width; `model.saturation.SlopeSpread` is one."""
+    """What `plot_slope_spread` draws of each width; `experiments.SlopeSpread` is one."""
 
     d_k: int
     slope: float
@@ -130,7 +131,7 @@ def plot_score_spread(spreads: Sequence[Spread]) -> Figure:
     """Draw variance and largest weight against d_k, with and without the division by √d_k.
 
     Args:
-        spreads: what `model.experiments.score_spread` measured, one for each width.
+        spreads: what `experiments.score_spread` measured, one for each width.
     """
     widths = [each.d_k for each in spreads]
     figure, (left, right) = _panels(2, (9.2, 3.1))
@@ -157,16 +158,14 @@ def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes
     """Draw the median slope of the steepest weight against d_k, divided by √d_k and not.
 
     Args:
-        spreads: what `model.saturation.slope_spread` measured, one for each width.
+        spreads: what `experiments.slope_spread` measured, one for each width.
         ax: where to draw; a new figure if None.
     """
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.4, 3.0), layout="constrained")
+        figure, ax = new_axes(6.4, 3.0)
         last = spreads[-1]
         set_alt_text(
-            ax.figure,
+            figure,
             f"At d_k {last.d_k} the median slope is {last.slope:.2g} from q·k and "
             f"{last.scaled_slope:.2g} from q·k / √d_k.",
         )
@@ -183,7 +182,7 @@ def _panels(n: int, size: tuple[float, float], **spacing: Any) -> tuple[Figure, 
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False, gridspec_kw=spacing)
-    plt.close(figure)  # shown once, by whoever gets it
+    plt.close(figure)  # a returned figure is shown once; left with pyplot, twice
     return figure, axes[0]
 
 
@@ -191,8 +190,7 @@ def _bars(ax: Axes, values: NDArray[np.float64], names: Sequence[str], colour: s
     drawn = ax.bar(range(len(values)), values, color=colour, width=0.66)
     texts = [f"{value:.{digits}f}".replace("-", "−") for value in values]
     ax.bar_label(drawn, texts, padding=2, size=9)
-    font = {"fontproperties": label_font(9), "parse_math": False}
-    ax.set_xticks(range(len(values)), [label(name) for name in names], **font)
+    ax.set_xticks(range(len(values)), [label(name) for name in names], **label_style(9))
     ax.axhline(0, color="0.3", linewidth=0.8)
     ax.spines[["top", "right", "bottom"]].set_visible(False)
     ax.tick_params(axis="x", length=0)

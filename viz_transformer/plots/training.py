@@ -1,19 +1,20 @@
-"""A training on paper: its curve, what it translated, and a head growing sharp moment by moment."""
+"""Figure of a training: loss curve, translations, and one head at several moments."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
-from viz_transformer.plots.heads import KIND_NAMES, weights_of
-from viz_transformer.plots.labels import label, label_font, visible
-from viz_transformer.trace import Moment, TrainingTrace
+from viz_transformer.plots.heads import weights_of
+from viz_transformer.plots.labels import label, label_font, label_style, visible
+from viz_transformer.trace import KINDS, Snapshot, TrainingTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 LOG_FACTOR = 20
 _MOST_MOMENTS = 6  # in the strip
 _MOST_NAMES = 12  # tokens on an axis of the strip
-_LINES = ({"color": "#264cb3"}, {"color": "#8a5a00", "linestyle": (0, (5, 2))})
+_LINES: tuple[dict[str, Any], ...] = ({"color": "#264cb3"}, {"color": "#8a5a00", "linestyle": (0, (5, 2))})
 _MARK = "#c2410c"
 _STRIP = (
     "columns: keys, looked at; rows: queries, which look; after the step, the entropy as a share "
@@ -68,7 +69,8 @@ def plot_training(
     figure = plt.figure(figsize=(12, sum(heights)), layout="constrained")
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
-    top, *strips = figure.subfigures(len(heights), 1, height_ratios=heights).flat
+    parts: NDArray[Any] = np.asarray(figure.subfigures(len(heights), 1, height_ratios=heights))
+    top, *strips = parts.flat
     curve, words = top.subplots(1, 2, width_ratios=[1, 1.1])
     _draw_curve(curve, sides)
     _write(words, sides, sentence)
@@ -117,7 +119,7 @@ class _Side:
                 f"choose 0 to {len(run.sources) - 1}"
             )
         shape = weights_of(run.moments[0].traces[sentence], kind).shape
-        place = [
+        layer, head = place = [
             sharpest if given is None else given
             for given, sharpest in zip(chosen, most_sharpened(run, sentence, kind), strict=True)
         ]
@@ -128,11 +130,11 @@ class _Side:
                     f"choose 0 to {size - 1}"
                 )
         self.run, self.index = run, index
-        self.layer, self.head = place
-        self.entropies = entropy_share_over_training(run, sentence, kind)[:, *place]  # [moment]
+        self.layer, self.head = layer, head
+        self.entropies = entropy_share_over_training(run, sentence, kind)[:, layer, head]  # [moment]
 
     @property
-    def moment(self) -> Moment:
+    def moment(self) -> Snapshot:
         return self.run.moments[self.index]
 
 
@@ -196,8 +198,7 @@ def _write(ax: Axes, sides: list[_Side], sentence: int) -> None:
     for name, text in lines:
         ax.text(0, y, visible(name), size=9, color="0.4", va="top", parse_math=False)
         wrapped = textwrap.wrap(visible(text), 62)[:2] or ["∅"]
-        font = {"fontproperties": label_font(11), "parse_math": False}
-        ax.text(0, y - 0.075, _shown("\n".join(wrapped)), va="top", **font)
+        ax.text(0, y - 0.075, _shown("\n".join(wrapped)), va="top", **label_style(11))
         y -= 0.17 + 0.08 * len(wrapped)
 
 
@@ -205,7 +206,7 @@ def _draw_strip(figure: SubFigure | Figure, side: _Side, sentence: int, kind: st
     """Draw the chosen head at up to six moments, the one that is marked among them."""
     shown = strip_moments(len(side.run.moments), side.index)
     trace = side.run.moments[0].traces[sentence]
-    title = f"{KIND_NAMES[kind]} · layer {side.layer} · head {side.head}"
+    title = f"{KINDS[kind].title} · layer {side.layer} · head {side.head}"
     figure.suptitle(
         f"{_name(side)}: {title}" if named else title,
         x=0.01, ha="left", size=11, weight="bold", parse_math=False,
@@ -214,9 +215,9 @@ def _draw_strip(figure: SubFigure | Figure, side: _Side, sentence: int, kind: st
         zip(figure.subplots(1, len(shown), squeeze=False).flat, shown, strict=True)
     ):
         moment = side.run.moments[index]
-        weights = moment.traces[sentence].attention(kind)[side.layer, side.head]
+        weights = weights_of(moment.traces[sentence], kind)[side.layer, side.head]
         ax.imshow(weights, cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
-        mark = {"color": _MARK, "weight": "bold"} if index == side.index else {}
+        mark: dict[str, Any] = {"color": _MARK, "weight": "bold"} if index == side.index else {}
         share = "" if np.isnan(side.entropies[index]) else f" · {side.entropies[index]:.2f}"
         ax.set_title(f"step {moment.step}{share}", size=9, **mark)
         ax.spines[:].set_visible(index == side.index)
@@ -228,12 +229,11 @@ def _draw_strip(figure: SubFigure | Figure, side: _Side, sentence: int, kind: st
 
 
 def _name_tokens(ax: Axes, queries: tuple[str, ...], keys: tuple[str, ...], *, first: bool) -> None:
-    font = {"fontproperties": label_font(7), "parse_math": False}
     if len(keys) <= _MOST_NAMES:
-        turn = {"rotation": 90} if len(keys) > 4 else {}
-        ax.set_xticks(range(len(keys)), [label(key)[:12] for key in keys], **font, **turn)
+        turn: dict[str, Any] = {"rotation": 90} if len(keys) > 4 else {}
+        ax.set_xticks(range(len(keys)), [label(key)[:12] for key in keys], **label_style(7), **turn)
     if first and len(queries) <= _MOST_NAMES - 2:  # a strip is wider than it is high
-        ax.set_yticks(range(len(queries)), [label(query)[:12] for query in queries], **font)
+        ax.set_yticks(range(len(queries)), [label(query)[:12] for query in queries], **label_style(7))
 
 
 def strip_moments(count: int, chosen: int) -> list[int]:

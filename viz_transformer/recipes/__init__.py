@@ -1,11 +1,19 @@
-"""Recipes: how models are made, and how good they are.
+"""Recipes: how models are trained, evaluated and record_training.
 
-The one place where corpus, training, checkpoint, translator and traces come together. `bundled` is
-the English→Spanish translator, `six_pairs` the tiny one, `positions` the learned positions, and
-`recording` watches any of them while it learns. `coreference` is the study of what *it* looks at.
+The one place where corpus, training, checkpoint, translator and traces come together.
+`english_spanish` is the bundled translator, `six_pairs` the tiny one, `files` trains on anybody's
+sentence pairs, `learned_positions` makes the position table, and `recording` records any of them
+while it learns. `coreference` is the study of what *it* looks at.
 """
 
-from viz_transformer.recipes.bundled import (
+from viz_transformer.recipes.coreference import (
+    StudyRow,
+    coreference_model,
+    coreference_study,
+    coreference_trace,
+    study_table,
+)
+from viz_transformer.recipes.english_spanish import (
     MODEL,
     TRAINING,
     WATCHED,
@@ -14,13 +22,6 @@ from viz_transformer.recipes.bundled import (
     evaluate_english_spanish,
     exact_match,
     train_english_spanish,
-)
-from viz_transformer.recipes.coreference import (
-    StudyRow,
-    coreference_model,
-    coreference_study,
-    coreference_trace,
-    study_table,
 )
 from viz_transformer.recipes.learned_positions import (
     POSITIONS,
@@ -33,7 +34,7 @@ from viz_transformer.recipes.recording import (
     Recorder,
     load_training,
     moments_for,
-    recorded,
+    record_training,
 )
 from viz_transformer.recipes.six_pairs import (
     LARGE_MODEL,
@@ -71,7 +72,7 @@ __all__ = [
     "exact_match",
     "load_training",
     "moments_for",
-    "recorded",
+    "record_training",
     "six_pairs_training",
     "six_pairs_translator",
     "study_table",

@@ -1,4 +1,4 @@
-"""Which cross-attention head finds the word that is being translated, held to gold links."""
+"""Word-alignment evaluation: the alignment error rate of each cross-attention head."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viz_transformer.translator import Translator
 
 
 @dataclass(frozen=True)
-class Alignment:
+class AlignmentScore:
     """How well each cross-attention head aligns words.
 
     Attributes:
@@ -31,18 +31,18 @@ class Alignment:
 
     @property
     def best(self) -> tuple[int, int]:
-        """Layer and head of the least error rate."""
+        """Layer and head with the lowest error rate."""
         layer, head = np.unravel_index(self.error_rates.argmin(), self.error_rates.shape)
         return int(layer), int(head)
 
 
-def judge_alignment(
+def evaluate_alignment(
     translator: Translator, pairs: Sequence[TextPair], links: Sequence[GoldLinks]
-) -> Alignment:
-    """Let the model write the given translations, and hold where its heads look to the links.
+) -> AlignmentScore:
+    """Compare the heads' attention, teacher forced on the given translations, with gold links.
 
-    A word is linked to the source word that its row gives most; pieces of words are put together
-    first (Clark et al. 2019, section 4.1). A look at a special token is no link.
+    A word is aligned to the source word with the largest weight in its row; pieces of words are
+    joined first (Clark et al. 2019, section 4.1). A special token is never aligned.
 
     Args:
         translator: the model.
@@ -58,18 +58,20 @@ def judge_alignment(
             f"there are {len(pairs)} sentence pairs and links for {len(links)}; give one line of "
             "links for each pair"
         )
-    traces = [_of_words(translator.trace(pair.source, pair.target)) for pair in pairs]
+    traces = [word_level(translator.trace(pair.source, pair.target)) for pair in pairs]
     rates = head_alignment_error_rate(traces, [one.sure for one in links], [one.possible for one in links])
-    return Alignment(rates, len(pairs))
+    return AlignmentScore(rates, len(pairs))
 
 
-def _of_words(trace: ForwardTrace) -> ForwardTrace:
-    """Return the cross-attention of a trace between words."""
+def word_level(trace: ForwardTrace) -> ForwardTrace:
+    """Return a trace's cross-attention between whole words."""
+    attention = trace.cross_attention  # [layer, head, target, source]
+    assert attention is not None, "a translator's trace has cross-attention"
     queries = word_axis(trace.query_tokens("cross"), query_words(trace, "cross"))
     keys = word_axis(trace.key_tokens("cross"), key_words(trace, "cross"))
     return ForwardTrace(
         source_tokens=keys.names,
         target_tokens=("<sos>", *queries.names[:-1]),
         output_tokens=queries.names,
-        cross_attention=between_words(trace.cross_attention, queries, keys),
+        cross_attention=between_words(attention, queries, keys),
     )

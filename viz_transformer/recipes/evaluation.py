@@ -1,4 +1,4 @@
-"""How good a translator is: its loss, and its translations beside the references."""
+"""Evaluation of a translator: BLEU, chrF and exact matches, and its validation loss."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from viz_transformer.training import token_loss
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Tokeniser, Vocabulary, tokenize
 
-_BATCH_TOKENS = 8_000  # that are read at once
-_SENTENCES = 32  # that are translated at once
+_BATCH_TOKENS = 8_000  # per batch of the validation loss
+_SENTENCES = 32  # translated as one batch
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """Translations beside their references.
+class Evaluation:
+    """Scores of translations against their references.
 
     Attributes:
         bleu: BLEU of the whole (Papineni et al. 2002), 0 to 100, by sacrebleu.
         chrf: chrF2 (Popović 2015), 0 to 100, by sacrebleu.
-        signatures: how sacrebleu computed both, to be told with the numbers (Post 2018).
+        signatures: how sacrebleu computed both, to be reported with the numbers (Post 2018).
         n_exact: translations equal to their reference.
         n: sentences.
         translations: in the order of the pairs.
@@ -39,16 +39,16 @@ class Judgement:
     translations: tuple[str, ...]
 
 
-def judge(
+def evaluate(
     translator: Translator,
     pairs: Sequence[TextPair],
     beam_width: int = 4,
     length_penalty: float = 0.6,
-) -> Judgement:
+) -> Evaluation:
     """Translate the sources by beam search and compare with the targets, as plain text.
 
-    A vocabulary of words knows neither capitals nor signs nor accents, so there the references are
-    written as it writes.
+    A vocabulary of words has neither capitals nor punctuation nor accents, so with one the
+    references are normalised in the same way.
 
     Raises:
         UserError: if there are no pairs, sacrebleu is not installed, or a sentence cannot be
@@ -62,7 +62,7 @@ def judge(
         raise UserError(
             "sacrebleu is not installed; install it with pip install 'viz_transformer[train]'"
         ) from error
-    # Sentences of like length together, so that little is padding.
+    # Sentences of similar length in one batch, so that little is padding.
     order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].source))
     found = [""] * len(pairs)
     for start in range(0, len(order), _SENTENCES):
@@ -72,11 +72,11 @@ def judge(
         for index, translation in zip(some, translations, strict=True):
             found[index] = translation.text
     references = [pair.target for pair in pairs]
-    if isinstance(translator.vocabulary, Vocabulary):  # it writes neither capitals nor signs
+    if isinstance(translator.vocabulary, Vocabulary):  # no capitals, no punctuation
         references = [" ".join(tokenize(reference)) for reference in references]
     bleu, chrf = BLEU(), CHRF()
     scores = bleu.corpus_score(found, [references]), chrf.corpus_score(found, [references])
-    return Judgement(
+    return Evaluation(
         bleu=scores[0].score,
         chrf=scores[1].score,
         signatures=(str(bleu.get_signature()), str(chrf.get_signature())),
@@ -97,7 +97,7 @@ def validation_loss(
     was_training = model.training
     model.eval()
     total, n_tokens = 0.0, 0
-    for batch in _once(pairs, vocabulary):
+    for batch in _one_epoch(pairs, vocabulary):
         source = torch.from_numpy(batch.source).to(device)  # [batch, source]
         target = torch.from_numpy(batch.target).to(device)  # [batch, target]
         loss, _ = token_loss(model(source, target[:, :-1]), target[:, 1:], vocabulary.pad_id)
@@ -107,8 +107,8 @@ def validation_loss(
     return total / n_tokens
 
 
-def _once(pairs: Sequence[TextPair], vocabulary: Tokeniser) -> Iterator[Batch]:
-    """Yield batches until every pair was in one."""
+def _one_epoch(pairs: Sequence[TextPair], vocabulary: Tokeniser) -> Iterator[Batch]:
+    """Yield batches that hold every pair once."""
     n_read = 0
     for batch in batches(pairs, vocabulary, 1, 0, batch_tokens=_BATCH_TOKENS):
         yield batch

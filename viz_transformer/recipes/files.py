@@ -1,26 +1,23 @@
-"""How a translator is trained on anybody's sentence pairs, and goes on where it was stopped."""
+"""Training of a translator on anybody's sentence pairs, which can be stopped and resumed."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 
-import torch
-
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import ModelConfig, TrainConfig
-from viz_transformer.corpus.batches import batches, loosened
+from viz_transformer.corpus.batches import batches, with_piece_dropout
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.split import refuse_leaks, too_long
 from viz_transformer.errors import UserError
 from viz_transformer.recipes.evaluation import validation_loss
-from viz_transformer.recipes.metrics_log import Look, read_curve, write_curve
+from viz_transformer.recipes.metrics_log import Metrics, read_metrics, write_metrics
+from viz_transformer.recipes.provenance import MADE_BY, provenance, sha256
 from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, load_training
 from viz_transformer.training import (
     Run,
@@ -34,12 +31,12 @@ from viz_transformer.training.distributed import all_reduce_sum, rank, shard
 from viz_transformer.training.interruption import interruption
 from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, tokenize
 
-#: Where a training that was stopped goes on from, and the pairs that it has never seen.
+#: The state that a training resumes from, and the test pairs, which it never reads.
 STATE, TEST = "training.safetensors", "test.tsv"
-#: Below so many pairs, whole words are learned; above, pieces of words.
+#: With fewer pairs, the vocabulary is of whole words; with more, of pieces of words.
 FEW_PAIRS = 5_000
-#: Validation sentences, of middling length, whose heads are recorded at every look.
-WATCHED = 3
+#: How many validation sentences, of medium length, are recorded at every evaluation.
+N_RECORDED = 3
 
 #: For real text.
 MODEL = ModelConfig(
@@ -62,20 +59,23 @@ TRAINING = TrainConfig(
     label_smoothing=0.1,
 )
 
+#: Wraps the records of a training, given the steps done and those in all.
+Progress = Callable[[Iterator[StepRecord], int, int], Iterable[StepRecord]]
+
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """A training that has ended, or was stopped.
 
     Attributes:
         folder: the checkpoint, with the weights that were best on the validation pairs.
-        looks: what was measured on the way.
+        metrics: what each evaluation measured.
         step: optimiser steps done.
         stopped: why it ended before its last step, or "".
     """
 
     folder: Path
-    looks: tuple[Look, ...]
+    metrics: tuple[Metrics, ...]
     step: int
     stopped: str
 
@@ -92,10 +92,10 @@ def vocabulary_for(
 
     Args:
         pairs: the pairs to learn from.
-        others: held-out pairs, whose words must be known, too, where they are learned as words.
+        others: held-out pairs, whose words are included where whole words are learned.
         n_tokens: how many pieces, special tokens included.
-        words: whether to take words; None: where there are fewer than `FEW_PAIRS` pairs.
-        languages: their names, or tags such as ``"de"``: what the views call the two sides.
+        words: whether to take words; None: if there are fewer than `FEW_PAIRS` pairs.
+        languages: their names, or tags such as ``"de"``, which the views show.
 
     Raises:
         UserError: if there are no pairs.
@@ -124,155 +124,241 @@ def train_files(
     drop_long: bool = False,
     resume: bool = False,
     device: str = "cpu",
-    progress: Callable[[Iterator[StepRecord], int, int], Iterable[StepRecord]] | None = None,
-) -> Trained:
-    """Train a translator, and keep at every look the weights that are best so far.
+    progress: Progress | None = None,
+) -> TrainingResult:
+    """Train a translator, and keep the weights that are best so far at every evaluation.
 
-    The folder is a checkpoint from the first look on, usable in every view. It also holds the
-    state that a stopped training goes on from, bit for bit on the same machine, the curve, and the
-    recorded heads of a few sentences (`load_training(folder)`). Ctrl-C stops after the step under
-    way, and keeps what was learned; a second one stops at once, and the last look stands.
+    The folder is a checkpoint from the first evaluation on, usable in every view. It also holds
+    the state that a stopped training resumes from, bit for bit on the same machine, the metrics,
+    and the recorded heads of a few sentences (`load_training(folder)`). Ctrl-C stops after the
+    current step and keeps what was learned; a second one stops at once, and the last evaluation
+    remains.
 
     Args:
         train: the pairs to learn from.
-        validation: pairs to measure with; none of them may stand in `train`.
+        validation: pairs to measure with; none of them may be in `train`.
         folder: where the checkpoint goes.
         test: pairs that are only kept beside the checkpoint, for `viz-transformer evaluate`.
         vocabulary: by default that of `vocabulary_for`.
         model: sizes and choices; the vocabulary's size is put in.
         training: steps, batches, rate and seed.
-        look_every: steps from one look to the next.
-        minutes: stop after so many of this call.
+        look_every: steps from one evaluation to the next.
+        minutes: stop after this many minutes of this call.
         drop_long: leave out pairs that are longer than the model reads.
-        resume: go on with the training in `folder`.
+        resume: resume the training in `folder`.
         device: ``"cpu"``, ``"cuda"`` or ``"mps"``.
         progress: wraps the records, given the steps done and those in all.
 
     Raises:
         FileError: if the folder cannot be read or written.
-        UserError: if the folder holds a training and `resume` is not asked for, validation pairs
-            stand in training, pairs are too long, there are no pieces to drop, settings were
-            others before, or the loss is no number any more; the checkpoint of the last look
-            stands.
+        UserError: if the folder holds a training and `resume` is False, validation pairs are also
+            in training, pairs are too long, there are no pieces to drop, a resumed training had
+            other settings, or the loss is no longer a number; the checkpoint of the last
+            evaluation remains.
     """
-    folder = Path(folder)
-    if not resume and (folder / STATE).exists():
-        raise UserError(
-            f"{str(folder)!r} holds a training already, which would be lost; go on with it with "
-            "resume (--resume), or give another folder"
+    files = FileTraining(
+        train,
+        validation,
+        Path(folder),
+        test=test or (),
+        vocabulary=vocabulary,
+        model=model,
+        training=training,
+        drop_long=drop_long,
+        resume=resume,
+        device=device,
+        evaluate_every=look_every,
+    )
+    stopped = files.train(minutes, progress)
+    return files.result(stopped)
+
+
+class FileTraining:
+    """A training on sentence pairs: prepared by `__init__`, run by `train`, kept by `evaluate`.
+
+    Attributes:
+        folder: the checkpoint.
+        pairs: the pairs to learn from.
+        validation: the pairs to measure with.
+        vocabulary: turns them into ids.
+        run: the model, its optimisers and the steps done.
+        average: the moving average of its weights, which is what is evaluated and saved.
+        recorder: records a few validation sentences at every evaluation.
+        metrics: what each evaluation measured.
+    """
+
+    def __init__(
+        self,
+        train: Sequence[TextPair],
+        validation: Sequence[TextPair],
+        folder: Path,
+        *,
+        test: Sequence[TextPair],
+        vocabulary: Tokeniser | None,
+        model: ModelConfig,
+        training: TrainConfig,
+        drop_long: bool,
+        resume: bool,
+        device: str,
+        evaluate_every: int,
+    ) -> None:
+        """Check the data, make the model, and write a new checkpoint or load the one to resume."""
+        self.folder, self._evaluate_every = folder, evaluate_every
+        if not resume and (folder / STATE).exists():
+            raise UserError(
+                f"{str(folder)!r} holds a training already, which would be lost; go on with it with "
+                "resume (--resume), or give another folder"
+            )
+        refuse_leaks(train, {"validation": validation, "test": test})
+        if resume:
+            vocabulary = Checkpoint.load(folder).vocabulary
+        elif vocabulary is None:
+            vocabulary = vocabulary_for(train, (*validation, *test))
+        with_piece_dropout(vocabulary, training.piece_dropout, Random())  # fails before writing anything
+        self.vocabulary = vocabulary
+        self.pairs = _short_enough(train, vocabulary, model.max_length, drop_long)
+        self.validation = _short_enough(validation, vocabulary, model.max_length, drop_long)
+        self.run = Run(
+            make_model(replace(model, vocab_size=len(vocabulary)), training.seed), training, device
         )
-    refuse_leaks(train, {"validation": validation, "test": test or ()})
-    if resume:
-        vocabulary = Checkpoint.load(folder).vocabulary
-    elif vocabulary is None:
-        vocabulary = vocabulary_for(train, (*validation, *(test or ())))
-    loosened(vocabulary, training.piece_dropout, Random())  # refused before anything is written
-    model = replace(model, vocab_size=len(vocabulary))
-    train = _short_enough(train, vocabulary, model.max_length, drop_long)
-    validation = _short_enough(validation, vocabulary, model.max_length, drop_long)
-    facts = {"data": _digest(train), "vocabulary": _sha256(vocabulary.to_json())}
-    watched = sorted(validation, key=lambda pair: len(pair.source))[len(validation) // 2 :][:WATCHED]
-    run = Run(make_model(model, training.seed), training, device)
-    average = WeightAverage(run.model)
-    moments = sorted({*range(0, training.n_steps, look_every), training.n_steps})
-    recorder = Recorder(run.model, vocabulary, watched, folder.name, moments)
-    checkpoint = Checkpoint(run.model, vocabulary)
-    is_first = rank() == 0  # of processes that train together, one writes
-    looks: list[Look] = []
-    if resume:
-        load_state(run, folder / STATE, facts, average)
-        looks = [look for look in read_curve(folder) if look.step <= run.step]
-        recorder.take_up(load_training(folder), run.step)
-    elif is_first:
-        notes = {"made_by.json": _made_by(training, train, validation)}
+        self.average = WeightAverage(self.run.model)
+        self.recorder = self._make_recorder()
+        self.metrics: list[Metrics] = []
+        self._data_hashes = _hashes(self.pairs, vocabulary)
+        self._is_first = rank() == 0  # of processes that train together, one writes
+        if resume:
+            self._load()
+        else:
+            if self._is_first:
+                self._create(test)
+            self.recorder.record_moment(0)
+        self._start = time.monotonic()
+
+    def train(self, minutes: float | None, progress: Progress | None) -> str:
+        """Take the steps that are left; returns why it stopped before the last, or "".
+
+        Raises:
+            UserError: if the loss is no longer a number.
+        """
+        config, stopped = self.run.config, ""
+        records = self._steps()
+        try:
+            with interruption() as ctrl_c:
+                for record in (
+                    records if progress is None else progress(records, self.run.step, config.n_steps)
+                ):
+                    self.average.add(self.run.model, record.step)
+                    self.recorder.add_step(record)
+                    stopped = self._reason_to_stop(ctrl_c.is_set(), minutes)
+                    if stopped or record.step % self._evaluate_every == 0 or record.step == config.n_steps:
+                        self.evaluate(record)
+                    if stopped:
+                        break
+        except UserError as error:
+            last = (
+                f"the checkpoint of step {self.metrics[-1].step} stands"
+                if self.metrics
+                else "nothing was kept"
+            )
+            raise UserError(f"{error}; {last} in {str(self.folder)!r}") from error
+        finally:
+            records.close()
+        return stopped
+
+    def evaluate(self, record: StepRecord) -> None:
+        """Measure the averaged weights after a step, and save all that was learned so far."""
+        with self.average.inside(self.run.model):
+            loss = validation_loss(self.run.model, self.validation, self.vocabulary, self.run.device)
+            minutes = (time.monotonic() - self._start) / 60
+            if self._is_first and all(loss <= earlier.validation_loss for earlier in self.metrics):
+                self._checkpoint().save_weights(self.folder)
+            self.recorder.record_moment(record.step)
+        self.metrics.append(Metrics(record.step, record.loss, loss, minutes))
+        if self._is_first:
+            write_metrics(self.folder, self.metrics)
+            self.recorder.trace().save(self.folder / TRAINING_TRACE)
+            save_state(self.run, self.folder / STATE, self._data_hashes, self.average)
+
+    def result(self, stopped: str) -> TrainingResult:
+        """Return what came of the training."""
+        return TrainingResult(self.folder, tuple(self.metrics), self.run.step, stopped)
+
+    def _make_recorder(self) -> Recorder:
+        by_length = sorted(self.validation, key=lambda pair: len(pair.source))
+        n_steps = self.run.config.n_steps
+        return Recorder(
+            self.run.model,
+            self.vocabulary,
+            by_length[len(by_length) // 2 :][:N_RECORDED],
+            self.folder.name,
+            sorted({*range(0, n_steps, self._evaluate_every), n_steps}),
+        )
+
+    def _load(self) -> None:
+        """Load the state of the training in the folder."""
+        load_state(self.run, self.folder / STATE, self._data_hashes, self.average)
+        self.metrics = [each for each in read_metrics(self.folder) if each.step <= self.run.step]
+        self.recorder.resume(load_training(self.folder), self.run.step)
+
+    def _create(self, test: Sequence[TextPair]) -> None:
+        """Write the checkpoint of the untrained model, its provenance and the test pairs."""
+        settings = {
+            "training": asdict(self.run.config),
+            "n_train": len(self.pairs),
+            "n_validation": len(self.validation),
+        }
+        weights = f"{WEIGHTS}: moving average, at the look with the least validation loss"
+        notes = {MADE_BY: provenance(settings, {"weights": weights})}
         if test:
             notes[TEST] = "".join(f"{pair.source}\t{pair.target}\n" for pair in test)
-        checkpoint.save(folder, notes)
-    if not resume:
-        recorder.look(0)
-    start, stopped = time.monotonic(), ""
+        self._checkpoint().save(self.folder, notes)
 
-    def look(record: StepRecord) -> None:
-        with average.inside(run.model):
-            found = Look(
-                record.step,
-                record.loss,
-                validation_loss(run.model, validation, vocabulary, run.device),
-                (time.monotonic() - start) / 60,
-            )
-            if is_first and all(found.validation_loss <= one.validation_loss for one in looks):
-                checkpoint.save_weights(folder)
-            recorder.look(record.step)
-        looks.append(found)
-        if is_first:
-            write_curve(folder, looks)
-            recorder.trace().save(folder / TRAINING_TRACE)
-            save_state(run, folder / STATE, facts, average)
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(self.run.model, self.vocabulary)
 
-    stream = batches(
-        train,
-        vocabulary,
-        training.batch_size,
-        training.seed,
-        batch_tokens=training.batch_tokens,
-        piece_dropout=training.piece_dropout,
-        start=run.step * training.accumulate,
-    )
-    records = run.fit(map(shard, stream))
-    shown = records if progress is None else progress(records, run.step, training.n_steps)
-    try:
-        with interruption() as ctrl_c:
-            for record in shown:
-                average.add(run.model, record.step)
-                recorder.hear(record)
-                wish = "by hand" if ctrl_c.is_set() else ""
-                if minutes is not None and time.monotonic() - start >= 60 * minutes:
-                    wish = f"after {minutes:g} minutes"
-                if all_reduce_sum(float(bool(wish)), run.device):  # one process's wish is all processes'
-                    stopped = wish or "by another process"
-                if stopped or record.step % look_every == 0 or record.step == training.n_steps:
-                    look(record)
-                if stopped:
-                    break
-    except UserError as error:
-        last = f"the checkpoint of step {looks[-1].step} stands" if looks else "nothing was kept"
-        raise UserError(f"{error}; {last} in {str(folder)!r}") from error
-    finally:
-        records.close()
-    return Trained(folder, tuple(looks), run.step, stopped)
+    def _steps(self) -> Generator[StepRecord, None, None]:
+        """Return the records of the steps that are left."""
+        config = self.run.config
+        stream = batches(
+            self.pairs,
+            self.vocabulary,
+            config.batch_size,
+            config.seed,
+            batch_tokens=config.batch_tokens,
+            piece_dropout=config.piece_dropout,
+            start=self.run.step * config.accumulate,
+        )
+        return self.run.fit(map(shard, stream))
+
+    def _reason_to_stop(self, interrupted: bool, minutes: float | None) -> str:
+        """Return why to stop after this step, or ""; all processes stop together."""
+        reason = "by hand" if interrupted else ""
+        if minutes is not None and time.monotonic() - self._start >= 60 * minutes:
+            reason = f"after {minutes:g} minutes"
+        if all_reduce_sum(float(bool(reason)), self.run.device):
+            return reason or "by another process"
+        return ""
 
 
 def _short_enough(
     pairs: Sequence[TextPair], vocabulary: Tokeniser, max_length: int, drop: bool
 ) -> Sequence[TextPair]:
+    """Return the pairs that the model can read; raises a UserError if some are not to be dropped."""
     long = too_long(pairs, vocabulary, max_length)
     if not long:
         return pairs
     if not drop:
-        number, n_tokens = long[0]
+        index, n_tokens = long[0]
         raise UserError(
             f"{len(long)} of {len(pairs)} pairs are longer than the {max_length} tokens that the "
-            f"model reads, the first is pair {number + 1} with {n_tokens}; leave them out with "
+            f"model reads, the first is pair {index + 1} with {n_tokens}; leave them out with "
             "drop_long (--drop-long), or give a larger max_length"
         )
-    numbers = {number for number, _ in long}
-    return [pair for number, pair in enumerate(pairs) if number not in numbers]
+    indices = {index for index, _ in long}
+    return [pair for index, pair in enumerate(pairs) if index not in indices]
 
 
-def _made_by(training: TrainConfig, train: Sequence[TextPair], validation: Sequence[TextPair]) -> str:
-    facts = {
-        "training": asdict(training),
-        "n_train": len(train),
-        "n_validation": len(validation),
-        "torch": torch.__version__,
-        "weights": f"{WEIGHTS}: moving average, at the look with the least validation loss",
-    }
-    return json.dumps(facts, indent=2) + "\n"
-
-
-def _digest(pairs: Sequence[TextPair]) -> str:
-    return _sha256("\n".join(f"{pair.source}\t{pair.target}" for pair in pairs))
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _hashes(pairs: Sequence[TextPair], vocabulary: Tokeniser) -> dict[str, str]:
+    """Return the SHA-256 of what a resumed training must have in common with its beginning."""
+    table = "\n".join(f"{pair.source}\t{pair.target}" for pair in pairs)
+    return {"data": sha256(table.encode()), "vocabulary": sha256(vocabulary.to_json().encode())}

@@ -1,23 +1,23 @@
-"""How the learned table of positions is made."""
+"""Training of the learned position table."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from viz_transformer._files import written_whole
+from safetensors.torch import save
+
+from viz_transformer._files import make_folder, written_whole
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
-from viz_transformer.errors import FileError
 from viz_transformer.model.threads import threads
-from viz_transformer.recipes.bundled import MODEL, TRAINING
+from viz_transformer.recipes.english_spanish import MODEL, TRAINING
+from viz_transformer.recipes.provenance import python_command, sha256, write_provenance
 from viz_transformer.training import fit, make_model
 
-#: A minute's training: enough for neighbouring positions to grow alike.
+#: A minute's training: enough for neighbouring positions to become similar.
 POSITIONS_TRAINING = replace(TRAINING, n_steps=1000)
 #: The file of `train_learned_positions`.
 POSITIONS = "learned.safetensors"
@@ -44,38 +44,24 @@ def train_learned_positions(
     Raises:
         FileError: if the folder cannot be written.
     """
-    import torch
-    from safetensors.torch import save
-
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)  # before the training, lest its minute be lost
-    except OSError as error:
-        raise FileError(
-            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another"
-        ) from error
+    folder = make_folder(folder)  # before the training, so that a bad path costs no time
     corpus = english_spanish(n_train)
     vocabulary = vocabulary_of(corpus.train)
     model = make_model(replace(MODEL, vocab_size=len(vocabulary), positional="learned"), training.seed)
-    places = model.source_positions
-    start = places(MODEL.max_length).detach().clone()  # [position, d_model]
+    positions = model.source_positions
+    start = positions(MODEL.max_length).detach().clone()  # [position, d_model]
     stream = batches(corpus.train, vocabulary, training.batch_size, training.seed)
     with threads(1):
         for record in fit(model, stream, training):
             last = record
-    table = places(MODEL.max_length).detach()  # [position, d_model]
+    table = positions(MODEL.max_length).detach()  # [position, d_model]
     data = save({"start": start, "table": table})
-    made_by = {
-        "command": 'python -c "from viz_transformer.recipes import train_learned_positions; '
-        f"train_learned_positions('{folder.name}')\"",
+    settings = {
+        "command": python_command("train_learned_positions", folder),
         "training": asdict(training),
         "n_train": len(corpus.train),
-        "torch": torch.__version__,
-        "last_loss": last.loss,
-        "sha256": {POSITIONS: hashlib.sha256(data).hexdigest()},
     }
     with written_whole(folder / POSITIONS) as part:
         part.write_bytes(data)
-    with written_whole(folder / "made_by.json") as part:
-        part.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
+    write_provenance(folder, settings, {"last_loss": last.loss, "sha256": {POSITIONS: sha256(data)}})
     return folder

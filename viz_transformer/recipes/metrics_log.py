@@ -1,4 +1,4 @@
-"""What a training measured, look by look, in a file beside the checkpoint."""
+"""The log of a training's metrics, a JSON line for each evaluation, beside the checkpoint."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from viz_transformer._files import written_whole
 from viz_transformer.errors import FileError
 
-CURVE = "curve.jsonl"
+METRICS_LOG = "curve.jsonl"
 
 
 @dataclass(frozen=True)
-class Look:
-    """What was measured when the training was looked at.
+class Metrics:
+    """What one evaluation during a training measured.
 
     Attributes:
         step: optimiser steps done.
@@ -32,24 +32,24 @@ class Look:
     minutes: float
 
 
-def read_curve(folder: str | os.PathLike[str]) -> list[Look]:
-    """Return what a training measured, look by look.
+def read_metrics(folder: str | os.PathLike[str]) -> list[Metrics]:
+    """Return the metrics of a training in order; none if it has no log.
 
     Raises:
         FileError: if its file is damaged.
     """
-    path = Path(folder) / CURVE
+    path = Path(folder) / METRICS_LOG
     if not path.exists():
         return []
     try:
-        return [Look(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+        return [Metrics(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
     except (OSError, ValueError, TypeError) as error:
         raise FileError(
             f"{str(path)!r} is damaged ({error}); begin the training anew in another folder"
         ) from error
 
 
-def write_curve(folder: Path, looks: Sequence[Look]) -> None:
-    """Write what was measured so far, whole or not at all."""
-    with written_whole(folder / CURVE) as part:
-        part.write_text("".join(json.dumps(asdict(one)) + "\n" for one in looks), "utf-8")
+def write_metrics(folder: Path, metrics: Sequence[Metrics]) -> None:
+    """Write the metrics so far, all or nothing."""
+    with written_whole(folder / METRICS_LOG) as part:
+        part.write_text("".join(json.dumps(asdict(one)) + "\n" for one in metrics), "utf-8")

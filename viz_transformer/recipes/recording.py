@@ -1,27 +1,27 @@
-"""Watching a training: what the model does with a few sentences, at chosen steps."""
+"""Recording of a training: losses, translations and attention on a few sentences, at chosen steps."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from viz_transformer._files import bundled
 from viz_transformer.corpus import SentencePair
-from viz_transformer.corpus.batches import text
+from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
-from viz_transformer.trace import ForwardTrace, Moment, TrainingTrace
+from viz_transformer.trace import Snapshot, TrainingTrace
 from viz_transformer.training import StepRecord
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Tokeniser
 
-#: What a recorded training is called, beside the checkpoint that came of it.
+#: File name of the recorded training beside its checkpoint.
 TRAINING_TRACE = "training.npz"
 #: The recorded trainings that come with the package.
 BUNDLED_TRAININGS = {
@@ -30,19 +30,19 @@ BUNDLED_TRAININGS = {
     "six-pairs-1": "data/six-pairs/seed-1.npz",
     "six-pairs-large": "data/six-pairs/large.npz",
 }
-#: Points of a loss curve at the most: more than a view has pixels for is of no use.
+#: The most points of a loss curve: about as many as a view has pixels for.
 _CURVE_POINTS = 500
 
 
 def moments_for(n_steps: int, n_moments: int = 24) -> tuple[int, ...]:
-    """Choose the steps of a training that are worth a look: first 0, last `n_steps`.
+    """Choose the steps at which to record a training: first 0, last `n_steps`.
 
-    They grow further and further apart, because most happens at the beginning: as powers of one
-    number do, shifted so that they do not crowd before a hundredth of the training is done.
+    They are spaced geometrically, because most happens at the beginning, and shifted so that they
+    do not crowd together in the first hundredth of the training.
 
     Args:
         n_steps: optimiser steps of the training.
-        n_moments: how many, about: of a short training fewer, since no step is looked at twice.
+        n_moments: about how many; a short training has fewer, since no step is recorded twice.
 
     Raises:
         UserError: if there is no step, or fewer than two moments are wanted.
@@ -53,18 +53,18 @@ def moments_for(n_steps: int, n_moments: int = 24) -> tuple[int, ...]:
             "looked at in at least 2 moments, its beginning and its end"
         )
     shift = max(1.0, n_steps / 100)
-    apart = np.geomspace(shift, shift + n_steps, n_moments) - shift  # [moment], 0 to n_steps
-    return tuple(sorted({round(step) for step in apart.tolist()}))
+    steps = np.geomspace(shift, shift + n_steps, n_moments) - shift  # [moment], 0 to n_steps
+    return tuple(sorted({round(step) for step in steps.tolist()}))
 
 
 class Recorder:
-    """Looks at a model while it is trained, and disturbs nothing: the weights stay the same.
+    """Records a model while it is trained, without changing the training.
 
-    Call `look` before the first step and after each, and `hear` with each step's record; or wrap
-    the records in `recorded`, which does both. Then `trace` is what was seen.
+    Call `record_moment` before the first step and after each, and `add_step` with each step's
+    record; or wrap the records in `record_training`, which does both. `trace` returns the result.
 
     Attributes:
-        moments: the steps at which it looks.
+        moments: the steps that are recorded.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class Recorder:
         name: str,
         moments: Iterable[int],
     ) -> None:
-        """Prepare to watch a model; whatever does not fit is refused now, before the training.
+        """Check the arguments and prepare to record, before the training starts.
 
         Args:
             model: the model that is going to be trained.
             vocabulary: turns the sentences into ids.
-            pairs: a few sentences to watch, with their right translations.
-            name: what tells this run from another.
-            moments: the steps to look at, rising; 0 is before the first. See `moments_for`.
+            pairs: a few sentences to record, with their reference translations.
+            name: distinguishes this run from others.
+            moments: the steps to record, rising; 0 is before the first. See `moments_for`.
 
         Raises:
             UserError: if the moments do not rise, there is no pair, a word is unknown, or a
@@ -95,30 +95,27 @@ class Recorder:
             )
         if not pairs:
             raise UserError("there is no sentence to watch; give at least one pair")
-        self._model, self._vocabulary, self._name = model, vocabulary, name
-        self._sources = tuple(text(pair.source) for pair in pairs)
-        self._references = tuple(text(pair.target) for pair in pairs)
-        self._ids = [
-            (vocabulary.source_ids(source), vocabulary.target_ids(target))
-            for source, target in zip(self._sources, self._references, strict=True)
-        ]
-        for (source, target), pair in zip(self._ids, pairs, strict=True):
+        self._name = name
+        self._sources = tuple(as_text(pair.source) for pair in pairs)
+        self._references = tuple(as_text(pair.target) for pair in pairs)
+        for source, reference in zip(self._sources, self._references, strict=True):
             # The decoder reads a target without its last id.
-            longest, most = max(len(source), len(target) - 1), model.config.max_length
+            n_target = len(vocabulary.target_ids(reference)) - 1
+            longest, most = max(len(vocabulary.source_ids(source)), n_target), model.config.max_length
             if longest > most:
                 raise UserError(
-                    f"the pair {text(pair.source)!r:.40} has {longest} tokens with the special "
+                    f"the pair {source!r:.40} has {longest} tokens with the special "
                     f"ones, and this model reads at most {most}; watch a shorter one"
                 )
-        # Its traced model, whose parameters are this model's, shows what they make of a sentence
-        # at any time. It draws weights that nobody wants, so torch's generator is put back.
+        # The translator's traced model shares this model's parameters, so it always shows their
+        # present values. Building it draws unused weights, hence the fork of torch's generator.
         with torch.random.fork_rng(devices=[]):
             self._translator = Translator(model, vocabulary)
-        self._taken: dict[int, Moment] = {}
+        self._recorded: dict[int, Snapshot] = {}
         self._curve: list[tuple[int, float, float]] = []
 
-    def look(self, step: int) -> None:
-        """Take a moment if `step` is one of them; otherwise do nothing.
+    def record_moment(self, step: int) -> None:
+        """Record a moment if `step` is one of them; otherwise do nothing.
 
         The model is evaluated without dropout and put back into its mode; no gradient is kept
         and no random number drawn.
@@ -128,27 +125,36 @@ class Recorder:
         """
         if step not in self.moments:
             return
-        written = self._translator.translate_all(self._sources, beam_width=1)  # greedy
-        losses, traces = zip(*(self._read(*ids) for ids in self._ids), strict=True)
-        self._taken[step] = Moment(
+        translations = self._translator.translate_all(self._sources, beam_width=1)  # greedy
+        pairs = list(zip(self._sources, self._references, strict=True))
+        self._recorded[step] = Snapshot(
             step=step,
-            translations=tuple(translation.text for translation in written),
-            losses=losses,
-            traces=traces,
+            translations=tuple(translation.text for translation in translations),
+            losses=tuple(self._loss(*pair) for pair in pairs),
+            # Without the positions, which would make the file larger and are drawn nowhere.
+            traces=tuple(
+                replace(self._translator.trace(*pair), source_positions=None, target_positions=None)
+                for pair in pairs
+            ),
         )
 
-    def take_up(self, trace: TrainingTrace, step: int) -> None:
+    def _loss(self, source: str, reference: str) -> float:
+        """Return the cross-entropy of a reference, teacher forced, in nats a token."""
+        log_probs = torch.from_numpy(self._translator.log_probs(source, reference))  # [position]
+        return -log_probs.mean().item()
+
+    def resume(self, trace: TrainingTrace, step: int) -> None:
         """Keep what was recorded of the training's beginning, up to the step it goes on from."""
-        self._taken |= {one.step: one for one in trace.moments if one.step <= step}
+        self._recorded |= {moment.step: moment for moment in trace.moments if moment.step <= step}
         curve = zip(trace.steps.tolist(), trace.losses.tolist(), trace.accuracies.tolist(), strict=True)
         self._curve += [point for point in curve if point[0] <= step]
 
-    def hear(self, record: StepRecord) -> None:
-        """Keep a point of the loss curve."""
+    def add_step(self, record: StepRecord) -> None:
+        """Add a point to the loss curve."""
         self._curve.append((record.step, record.loss, record.token_accuracy))
 
     def trace(self) -> TrainingTrace:
-        """Return what was seen and heard so far, the curve thinned to 500 points at the most.
+        """Return the recording so far, its curve thinned to at most 500 points.
 
         Raises:
             UserError: if no moment was reached yet.
@@ -159,48 +165,25 @@ class Recorder:
             name=self._name,
             sources=self._sources,
             references=self._references,
-            moments=tuple(self._taken[step] for step in sorted(self._taken)),
+            moments=tuple(self._recorded[step] for step in sorted(self._recorded)),
             steps=np.array(steps, dtype=np.int64),
             losses=np.array(losses, dtype=np.float32),
             accuracies=np.array(accuracies, dtype=np.float32),
         )
 
-    @torch.no_grad()
-    def _read(self, source: list[int], target: list[int]) -> tuple[float, ForwardTrace]:
-        """Read a reference, teacher forced; return its loss in nats a token, and the heads."""
-        device = next(self._model.parameters()).device
-        read, written = target[:-1], target[1:]
-        output = self._translator.traced_model(
-            torch.tensor([source], device=device), torch.tensor([read], device=device)
-        )
-        # In float64 a word that is all but certain still shows how certain.
-        log_probs = output.logits[0].cpu().double().log_softmax(-1)  # [position, vocab]
-        loss = -log_probs.gather(1, torch.tensor(written)[:, None]).mean()
-        words = self._vocabulary
-        return float(loss), ForwardTrace(
-            source_tokens=words.tokens_of(source),
-            target_tokens=words.tokens_of(read),
-            output_tokens=words.tokens_of(written),
-            source_words=words.word_numbers(source),
-            target_words=words.word_numbers(read),
-            encoder_attention=_stack(output.encoder_attention),
-            decoder_attention=_stack(output.decoder_attention),
-            cross_attention=_stack(output.cross_attention),
-        )
 
-
-def recorded(records: Iterable[StepRecord], recorder: Recorder, done: int = 0) -> Iterator[StepRecord]:
-    """Yield the records of a training, and let the recorder see and hear it all.
+def record_training(records: Iterable[StepRecord], recorder: Recorder, done: int = 0) -> Iterator[StepRecord]:
+    """Yield the records of a training while the recorder records it.
 
     Args:
         records: one a step, from the step after `done` on.
-        recorder: watches.
-        done: optimiser steps done before: not 0 in a training that goes on.
+        recorder: records the moments and the loss curve.
+        done: optimiser steps done before; not 0 in a training that is resumed.
     """
-    recorder.look(done)
+    recorder.record_moment(done)
     for record in records:
-        recorder.hear(record)
-        recorder.look(record.step)
+        recorder.add_step(record)
+        recorder.record_moment(record.step)
         yield record
 
 
@@ -229,15 +212,10 @@ def load_training(name: str | os.PathLike[str]) -> TrainingTrace:
 
 
 def _thinned(n: int) -> list[int]:
-    """Return which of `n` points are kept: the first, the last, and most of the early ones."""
+    """Return the indices to keep of `n` points: the first, the last, and most of the early ones."""
     if n <= _CURVE_POINTS:
         return list(range(n))
     half = _CURVE_POINTS // 2
     evenly = np.linspace(0, n - 1, half).round()
     early = np.geomspace(1, n, half).round() - 1
     return np.union1d(evenly, early).astype(int).tolist()
-
-
-def _stack(layers: Sequence[Tensor]) -> np.ndarray:
-    """Turn one sentence's layers, each [1, head, query, key], into [layer, head, query, key]."""
-    return torch.cat(tuple(layers)).cpu().numpy()

@@ -1,25 +1,21 @@
-"""How six sentence pairs are learned: in about a second, or by a model far too large for them."""
+"""Training on six sentence pairs: a tiny model in about a second, and one far too large for them."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import torch
-
-from viz_transformer._files import written_whole
+from viz_transformer._files import make_folder
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.errors import FileError
 from viz_transformer.model import Transformer
 from viz_transformer.model.threads import threads
-from viz_transformer.recipes.recording import Recorder, moments_for, recorded
+from viz_transformer.recipes.provenance import python_command, sha256, write_provenance
+from viz_transformer.recipes.recording import Recorder, moments_for, record_training
 from viz_transformer.trace import TrainingTrace
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
@@ -38,20 +34,20 @@ SIX_PAIRS_MODEL = ModelConfig(
     bias=False,
 )
 SIX_PAIRS_TRAINING = TrainConfig(n_steps=300, batch_size=6, warmup_steps=10, fused=False, seed=0)
-#: Small and large are watched while they learn, and differ in nothing but size and rate: neither
-#: drops anything, and the rate is constant. An epoch is a step: one batch of all six pairs.
+#: Small and large are recorded while they learn, and differ only in size and rate: neither uses
+#: dropout, and the rate is constant. An epoch is one step: a batch of all six pairs.
 SMALL_MODEL = replace(SIX_PAIRS_MODEL, dropout=0.0)
 SMALL_TRAINING = TrainConfig(
     n_steps=100, batch_size=6, warmup_steps=0, schedule="constant", fused=False, seed=0
 )
 #: The paper's base model, a thousand times larger than six pairs need: it learns them all, and
-#: its decoder looks at all source words alike.
+#: its cross-attention stays uniform.
 LARGE_MODEL = replace(SMALL_MODEL, d_model=512, n_heads=8, n_encoder_layers=6, n_decoder_layers=6, d_ff=2048)
 LARGE_TRAINING = replace(SMALL_TRAINING, learning_rate=1e-4)
 
 
 def six_pairs_translator(n_steps: int = 300, seed: int = 0) -> Translator:
-    """Train a tiny translator on the six sentence pairs, here and now.
+    """Train a tiny translator on the six sentence pairs.
 
     300 steps take about a second, and it knows all six. After 70 steps with seed 7 it is half
     trained: without length normalisation *buenos* beats *buenos dias*, and with it loses.
@@ -69,7 +65,7 @@ def six_pairs_translator(n_steps: int = 300, seed: int = 0) -> Translator:
 
 
 def six_pairs_training(seed: int = 0, n_epochs: int = 100) -> TrainingTrace:
-    """Train a tiny model on the six pairs, here and now, and return what was seen of it.
+    """Train a tiny model on the six pairs, and return the recorded training.
 
     100 epochs take about a second, and it knows all six. Like `six_pairs_translator`'s, but for
     the dropout and the falling rate.
@@ -88,21 +84,21 @@ def six_pairs_training(seed: int = 0, n_epochs: int = 100) -> TrainingTrace:
 def train_six_pairs(
     model: ModelConfig, training: TrainConfig, name: str, n_moments: int = 24
 ) -> TrainingTrace:
-    """Train any model on the six pairs, and return what was seen of all six on the way.
+    """Train any model on the six pairs, and return the recorded training.
 
     Args:
         model: sizes and choices; the size of the vocabulary is the pairs'.
         training: steps, rate and seed.
         name: what tells this run from another.
-        n_moments: how often to look; see `moments_for`.
+        n_moments: how many moments to record; see `moments_for`.
 
     Raises:
         UserError: if there are fewer than two moments, or the loss is no longer a number.
     """
-    made, vocabulary = _new_model(model, training.seed)
+    new_model, vocabulary = _new_model(model, training.seed)
     moments = moments_for(training.n_steps, n_moments)
-    recorder = Recorder(made, vocabulary, SIX_PAIRS, name, moments)
-    for _ in recorded(_steps(made, vocabulary, training), recorder):
+    recorder = Recorder(new_model, vocabulary, SIX_PAIRS, name, moments)
+    for _ in record_training(_steps(new_model, vocabulary, training), recorder):
         pass
     return recorder.trace()
 
@@ -118,28 +114,18 @@ def write_six_pairs_trainings(folder: str | os.PathLike[str]) -> Path:
     Raises:
         FileError: if the folder cannot be written.
     """
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)  # before the training, lest it be lost
-    except OSError as error:
-        raise FileError(
-            f"cannot make the folder {str(folder)!r}: {error.strerror}; choose another"
-        ) from error
+    folder = make_folder(folder)  # before the training, so that a bad path costs no time
     with threads(1):
-        seen = {f"seed-{seed}.npz": six_pairs_training(seed) for seed in (0, 1)}
+        recorded = {f"seed-{seed}.npz": six_pairs_training(seed) for seed in (0, 1)}
         # Ten moments of 144 heads are as many bytes as a file beside a lesson should have.
-        seen["large.npz"] = train_six_pairs(LARGE_MODEL, LARGE_TRAINING, "large, seed 0", 10)
-    for name, trace in seen.items():
+        recorded["large.npz"] = train_six_pairs(LARGE_MODEL, LARGE_TRAINING, "large, seed 0", 10)
+    for name, trace in recorded.items():
         trace.save(folder / name)
-    made_by = {
-        "command": 'python -c "from viz_transformer.recipes import write_six_pairs_trainings; '
-        f"write_six_pairs_trainings('{folder.name}')\"",
+    settings = {
+        "command": python_command("write_six_pairs_trainings", folder),
         "training": {"seed-*.npz": asdict(SMALL_TRAINING), "large.npz": asdict(LARGE_TRAINING)},
-        "torch": torch.__version__,
-        "sha256": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in seen},
     }
-    with written_whole(folder / "made_by.json") as part:
-        part.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
+    write_provenance(folder, settings, {"sha256": {n: sha256((folder / n).read_bytes()) for n in recorded}})
     return folder
 
 

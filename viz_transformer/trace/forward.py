@@ -1,4 +1,4 @@
-"""What a model did with one sentence: every head's attention weights, and its positions."""
+"""The trace of one sentence: every head's attention weights, and the positional encodings."""
 
 from __future__ import annotations
 
@@ -13,15 +13,9 @@ from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
+from viz_transformer.trace.kinds import KINDS, find_kind
 
 FloatArray = NDArray[np.float32]
-
-#: The attention kinds a trace may carry, with the token axes that query and key run along.
-ATTENTION_KINDS = {
-    "encoder": ("source", "source"),
-    "decoder": ("target", "target"),
-    "cross": ("target", "source"),
-}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,11 +65,12 @@ class ForwardTrace:
                 f"{len(self.target_tokens)} target_tokens; give one per target position"
             )
         lengths = {"source": len(self.source_tokens), "target": len(self.target_tokens)}
-        for kind, (query, key) in ATTENTION_KINDS.items():
+        for kind in KINDS.values():
+            n_queries, n_keys = lengths[kind.query], lengths[kind.key]
             self._set_array(
-                f"{kind}_attention",
-                (None, None, lengths[query], lengths[key]),
-                f"[layer, head, {query}={lengths[query]}, {key}={lengths[key]}]",
+                kind.field,
+                (None, None, n_queries, n_keys),
+                f"[layer, head, {kind.query}={n_queries}, {kind.key}={n_keys}]",
             )
         for side, length in lengths.items():
             self._set_words(f"{side}_words", length)
@@ -118,7 +113,7 @@ class ForwardTrace:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The attention kinds present, in the order encoder, decoder, cross."""
-        return tuple(kind for kind in ATTENTION_KINDS if self.attention(kind) is not None)
+        return tuple(kind for kind in KINDS if self.attention(kind) is not None)
 
     def attention(self, kind: str) -> FloatArray | None:
         """Return the weights of one kind, float32 ``[layer, head, query, key]``, or None.
@@ -126,19 +121,17 @@ class ForwardTrace:
         Raises:
             UserError: if `kind` is not one of encoder, decoder, cross.
         """
-        if kind not in ATTENTION_KINDS:
-            raise UserError(f"unknown attention kind {kind!r}; choose one of {list(ATTENTION_KINDS)}")
-        return getattr(self, f"{kind}_attention")
+        return getattr(self, find_kind(kind).field)
 
     def query_tokens(self, kind: str) -> tuple[str, ...]:
         """Return the labels of a kind's queries: for a decoder, the words being written."""
-        if ATTENTION_KINDS[kind][0] == "source":
+        if KINDS[kind].query == "source":
             return self.source_tokens
         return self.target_tokens if self.output_tokens is None else self.output_tokens
 
     def key_tokens(self, kind: str) -> tuple[str, ...]:
         """Return the labels of a kind's keys: the words that were read."""
-        return self.source_tokens if ATTENTION_KINDS[kind][1] == "source" else self.target_tokens
+        return self.source_tokens if KINDS[kind].key == "source" else self.target_tokens
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the trace as one ``.npz`` file (no pickle), whole or not at all.
@@ -163,7 +156,26 @@ class ForwardTrace:
         Raises:
             FileError: if the file is missing, damaged or not a saved ForwardTrace.
         """
-        return load_trace(path, "ForwardTrace", lambda tokens, arrays: cls(**tokens, **arrays), name="tokens")
+        return load_trace(path, "ForwardTrace", _unpack, name="tokens")
+
+
+def _unpack(tokens: dict[str, Any], arrays: dict[str, Any]) -> ForwardTrace:
+    return ForwardTrace(**tokens, **arrays)
+
+
+def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
+    """Return the weights of a kind, float32 ``[layer, head, query, key]``, which must be there.
+
+    Raises:
+        UserError: if the trace lacks the kind, or the kind is unknown.
+    """
+    weights = trace.attention(kind)  # [layer, head, query, key]
+    if weights is None:
+        raise UserError(
+            f"this trace holds no {kind} attention; it holds {list(trace.kinds)}, so choose one "
+            "of these or trace a model that has it"
+        )
+    return weights
 
 
 def _as_tokens(name: str, tokens: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -93,7 +93,7 @@ class Run:
             torch.manual_seed(config.seed + rank())
             self.random_states = self._random_states()  # what dropout draws from, between steps
 
-    def fit(self, batches: Iterable[Batch]) -> Iterator[StepRecord]:
+    def fit(self, batches: Iterable[Batch]) -> Generator[StepRecord, None, None]:
         """Take the steps that are left, yielding a record after each.
 
         Dropout draws from torch's generator, which is the run's own during a step and the

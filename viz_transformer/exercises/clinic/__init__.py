@@ -1,21 +1,11 @@
-"""The repair clinic: excerpts that carry known mistakes, to be found and mended.
+"""The repair clinic: excerpts that carry known mistakes, to be found and repaired.
 
-Easy to hard: one line, masks, modules, and training and decoding. The first mistake of each is the
-excerpt as it is handed out.
+Its sections go from easy to hard: one line, masks, modules, and training and decoding. The first
+mistake of each exercise is the excerpt as it is handed out.
 """
 
-from viz_transformer.exercises.clinic import (
-    decoding,
-    heads,
-    layers,
-    masks,
-    one_line,
-    slots,
-    training,
-)
+from viz_transformer.exercises.clinic import decoding, formulas, masks, modules, training
 
 EXERCISES = tuple(
-    exercise
-    for ward in (one_line, masks, slots, heads, layers, training, decoding)
-    for exercise in ward.EXERCISES
+    exercise for section in (formulas, masks, modules, training, decoding) for exercise in section.EXERCISES
 )

@@ -1,4 +1,4 @@
-"""Ward 4, on: decoding. Finished hypotheses that are copied."""
+"""Section 4, decoding: finished hypotheses that are copied at every step."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from viz_transformer.exercises.clinic.properties import Property, Wrong, mended
-from viz_transformer.exercises.kinds import Exercise
+from viz_transformer.exercises.answer_types import Exercise
+from viz_transformer.exercises.clinic.hidden_tests import HiddenTests, Property, WrongAnswer
 
 # -- 14: finished hypotheses -----------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ def _scores_are_sums(search: Any) -> bool:
     )
 
 
-COPIED = mended(
+COPIED = HiddenTests(
     (
         Property(
             "each hypothesis once",
@@ -128,14 +128,14 @@ COPIED = mended(
     ),
     _search(_leave),
     (
-        Wrong("each hypothesis once", _search(_stay)),
-        Wrong("everything found has ended", _search(_take_all)),
-        Wrong(
+        WrongAnswer("each hypothesis once", _search(_stay)),
+        WrongAnswer("everything found has ended", _search(_take_all)),
+        WrongAnswer(
             "a wide beam finds all",
             _search(_forget),
             "Nothing is found at all: a hypothesis that has ended leaves the beam, and nobody has noted it.",
         ),
-        Wrong("a wide beam finds all", _search(_note_the_first)),
+        WrongAnswer("a wide beam finds all", _search(_note_the_first)),
     ),
     "Finished once, counted once, and its place in the beam is free for another.",
     lambda search: search(toy_step, 3, 8),

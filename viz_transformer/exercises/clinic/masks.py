@@ -1,4 +1,4 @@
-"""Ward 2: masks. One upside down, and one that leaves nothing to look at."""
+"""Section 2, masks: polarity, empty rows, the wrong argument, the wrong sentence, the target."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-from viz_transformer.exercises.clinic.properties import (
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake
+from viz_transformer.exercises.clinic.hidden_tests import (
+    HiddenTests,
     Property,
-    Wrong,
-    close,
-    mended,
-    vectors,
+    WrongAnswer,
+    build_module,
+    is_close,
+    no_leak,
+    random_vectors,
+    runs,
 )
-from viz_transformer.exercises.functions import Function
-from viz_transformer.exercises.kinds import Exercise, Mistake
 
 # -- 4: polarity -----------------------------------------------------------------------------------
 
@@ -111,37 +114,37 @@ def _words() -> Tensor:
 
 
 def _padding_gets_zeros(weights_of: Callable[..., Tensor]) -> bool:
-    weights = weights_of(vectors(3, 4, 4), _words())
-    return close(weights[2], torch.zeros(4, 4))
+    weights = weights_of(random_vectors(3, 4, 4), _words())
+    return is_close(weights[2], torch.zeros(4, 4))
 
 
 def _hidden_get_nothing(weights_of: Callable[..., Tensor]) -> bool:
-    weights = weights_of(vectors(3, 4, 4), _words())
+    weights = weights_of(random_vectors(3, 4, 4), _words())
     hidden = weights.masked_select(~_words().expand_as(weights))
     return bool((hidden.nan_to_num() == 0).all())
 
 
 def _rows_sum_to_one(weights_of: Callable[..., Tensor]) -> bool:
-    weights = weights_of(vectors(3, 4, 4), _words())
-    return close(weights[:2].sum(-1), torch.ones(2, 4))
+    weights = weights_of(random_vectors(3, 4, 4), _words())
+    return is_close(weights[:2].sum(-1), torch.ones(2, 4))
 
 
 def _gradients_are_finite(weights_of: Callable[..., Tensor]) -> bool:
-    scores = vectors(3, 4, 4).requires_grad_()
-    (weights_of(scores, _words()) * vectors(3, 4, 4, seed=1)).sum().backward()
+    scores = random_vectors(3, 4, 4).requires_grad_()
+    (weights_of(scores, _words()) * random_vectors(3, 4, 4, seed=1)).sum().backward()
     return scores.grad is not None and bool(scores.grad.isfinite().all())
 
 
 def _with_loud_padding(weights_of: Callable[..., Tensor]) -> Tensor:
-    return weights_of(vectors(3, 4, 4).masked_fill(~_words(), 500.0), _words())
+    return weights_of(random_vectors(3, 4, 4).masked_fill(~_words(), 500.0), _words())
 
 
 def _loud_padding_changes_nothing(weights_of: Callable[..., Tensor]) -> bool:
-    quiet = weights_of(vectors(3, 4, 4), _words())
-    return close(_with_loud_padding(weights_of)[:2], quiet[:2])
+    quiet = weights_of(random_vectors(3, 4, 4), _words())
+    return is_close(_with_loud_padding(weights_of)[:2], quiet[:2])
 
 
-EMPTY_ROW = mended(
+EMPTY_ROW = HiddenTests(
     (
         Property(
             "hidden words get no weight",
@@ -171,20 +174,256 @@ EMPTY_ROW = mended(
     ),
     _safe_weights,
     (
-        Wrong("a sentence of padding gets zeros", _zero_by_zero),
-        Wrong(
+        WrongAnswer("a sentence of padding gets zeros", _zero_by_zero),
+        WrongAnswer(
             "a sentence of padding gets zeros",
             _barred,
             "Hidden before the softmax, as it should be. But the sentence of padding has nothing "
             "left: a softmax over −∞ alone is 0 divided by 0 again. Take a number that is very "
             "low and no infinity, and then see to the rows that may see nothing.",
         ),
-        Wrong("hidden words get no weight", _shared_out),
-        Wrong("gradients are finite", _nan_hidden),
-        Wrong("loud padding changes nothing", _a_little_added),
+        WrongAnswer("hidden words get no weight", _shared_out),
+        WrongAnswer("gradients are finite", _nan_hidden),
+        WrongAnswer("loud padding changes nothing", _a_little_added),
     ),
     "One sentence of padding no longer spoils the loss of its whole batch.",
     _with_loud_padding,
+)
+
+# -- 6: the wrong slot -----------------------------------------------------------------------------
+
+
+def _future(length: int) -> Tensor:
+    return torch.ones(length, length, dtype=torch.bool).triu(1)
+
+
+def _causal(attention: nn.MultiheadAttention, x: Tensor) -> Tensor:
+    return attention(x, x, x, attn_mask=_future(x.shape[1]))[0]
+
+
+def _in_the_wrong_slot(attention: nn.MultiheadAttention, x: Tensor) -> Tensor:
+    return attention(x, x, x, key_padding_mask=_future(x.shape[1]))[0]
+
+
+def _the_past_hidden(attention: nn.MultiheadAttention, x: Tensor) -> Tensor:
+    return attention(x, x, x, attn_mask=~_future(x.shape[1]))[0]
+
+
+def _no_mask(attention: nn.MultiheadAttention, x: Tensor) -> Tensor:
+    return attention(x, x, x)[0]
+
+
+def _itself_alone(attention: nn.MultiheadAttention, x: Tensor) -> Tensor:
+    return attention(x, x, x, attn_mask=~torch.eye(x.shape[1], dtype=torch.bool))[0]
+
+
+def _fixed_size(attention: nn.MultiheadAttention, x: Tensor) -> Tensor:
+    return attention(x, x, x, attn_mask=_future(4))[0]
+
+
+_Causal = Callable[[nn.MultiheadAttention, Tensor], Tensor]
+
+
+def _attention() -> nn.MultiheadAttention:
+    return build_module(nn.MultiheadAttention, 8, 2, batch_first=True)
+
+
+def _sentences_are_alike(causal: _Causal) -> bool:
+    x = random_vectors(1, 4, 8).expand(4, 4, 8)  # one sentence, four times
+    output = causal(_attention(), x).nan_to_num()
+    return is_close(output, output[:1].expand_as(output))
+
+
+def _future_is_hidden(causal: _Causal) -> bool:
+    attention = _attention()
+    return no_leak(lambda x: causal(attention, x), random_vectors(4, 4, 8))
+
+
+def _past_is_seen(causal: _Causal) -> bool:
+    attention, x = _attention(), random_vectors(4, 4, 8)
+    other = torch.cat([random_vectors(4, 1, 8, seed=1), x[:, 1:]], 1)
+    before, after = causal(attention, x)[:, -1], causal(attention, other)[:, -1]
+    return bool(before.isfinite().all()) and not is_close(before, after)
+
+
+def _any_size(causal: _Causal) -> bool:
+    return all(runs(causal, _attention(), random_vectors(*size, 8)) for size in ((2, 4), (3, 5), (1, 2)))
+
+
+WRONG_SLOT = HiddenTests(
+    (
+        Property(
+            "equal sentences get equal vectors",
+            _sentences_are_alike,
+            "Still in the wrong slot: key_padding_mask is [batch, key], so row 0 of the causal "
+            "mask became the padding of sentence 0, row 1 that of sentence 1. It ran because there "
+            "are as many sentences as words.",
+        ),
+        Property(
+            "no leak from the future",
+            _future_is_hidden,
+            "A later word moves an earlier output. In nn.MultiheadAttention True means “may not "
+            "attend”: which words does your mask hide?",
+        ),
+        Property(
+            "the past is seen",
+            _past_is_seen,
+            "No future leaks, but the last word does not see the first one either. A causal mask "
+            "hides only what comes later.",
+        ),
+        Property(
+            "any batch, any length",
+            _any_size,
+            "It works for four sentences of four words, and fails for other sizes. The mask is as "
+            "long as a sentence, whatever the batch.",
+        ),
+    ),
+    _causal,
+    (
+        WrongAnswer("equal sentences get equal vectors", _in_the_wrong_slot),
+        WrongAnswer("no leak from the future", _the_past_hidden),
+        WrongAnswer(
+            "no leak from the future",
+            _no_mask,
+            "Without any mask every word sees the whole sentence, the future too. The mask is "
+            "right; give it to another argument.",
+        ),
+        WrongAnswer("the past is seen", _itself_alone),
+        WrongAnswer("any batch, any length", _fixed_size),
+    ),
+    "A mask of who may look at whom goes to attn_mask, one of which words are none to key_padding_mask.",
+    lambda causal: causal(_attention(), random_vectors(4, 4, 8)),
+)
+
+# -- 7: whose padding ------------------------------------------------------------------------------
+
+
+def _masks(cross: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tuple[Tensor, Tensor]]:
+    """Return a maker of the decoder's masks; `cross` makes that of cross-attention."""
+
+    def decoder_masks(source_ids: Tensor, target_ids: Tensor, pad_id: int = 0) -> tuple[Tensor, Tensor]:
+        causal = ~_future(target_ids.shape[1])  # [query, key]
+        source, target = source_ids != pad_id, target_ids != pad_id
+        return target[:, None, None] & causal, cross(source, target)
+
+    return decoder_masks
+
+
+def _two_batches(rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    longest = rng.integers(3, 6, size=2)
+    longest[1] = longest[0] if rng.random() < 0.5 else longest[1]
+
+    def batch(length: int) -> Tensor:
+        ids = rng.integers(1, 9, size=(3, length))
+        for row, n_words in zip(ids, rng.integers(1, length + 1, size=3), strict=True):
+            row[n_words:] = 0
+        return torch.from_numpy(ids)
+
+    return batch(int(longest[0])), batch(int(longest[1]))
+
+
+WHOSE_PADDING = Function(
+    _masks(lambda source, target: source[:, None, None]),
+    _two_batches,
+    (
+        Mistake(
+            _masks(lambda source, target: target[:, None, None]),
+            "Still the target's padding. In cross-attention the queries are words of the target; "
+            "whose words are the keys? A mask hides keys.",
+        ),
+        Mistake(
+            _masks(lambda source, target: source[:, None, :, None]),
+            "The right sentence, along the wrong axis: [batch, 1, source, 1] hides queries. The "
+            "keys are the last axis.",
+        ),
+        Mistake(
+            _masks(lambda source, target: ~source[:, None, None]),
+            "The right sentence, upside down: here True means “may attend”.",
+        ),
+        Mistake(
+            _masks(lambda source, target: source[:, None, None] & target[:, None, :, None]),
+            "This also hides the rows of the target's padding. They stand for nothing, and the "
+            "loss leaves them out; hidden, each becomes a row that may see nothing.",
+        ),
+    ),
+    right="Whatever the task: a padding mask is made of the ids of the keys.",
+)
+
+# -- 8: source as target ---------------------------------------------------------------------------
+
+
+class _Toy(nn.Module):
+    """A decoder in small: it reads the source whole, and of the target what has been written."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.words = nn.Parameter(random_vectors(12, 6, seed=seed))
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Return logits [batch, position, vocab]."""
+        read = self.words[target].cumsum(1) + self.words[source].mean(1, keepdim=True)
+        return read @ self.words.T
+
+    def __repr__(self) -> str:
+        return "model"
+
+
+def _loss(logits: Tensor, wanted: Tensor, ignore: int = 0) -> Tensor:
+    return F.cross_entropy(logits.transpose(1, 2), wanted, ignore_index=ignore)
+
+
+def _next_word(model: nn.Module, source: Tensor, target: Tensor, pad_id: int = 0) -> Tensor:
+    return _loss(model(source, target[:, :-1]), target[:, 1:], pad_id)
+
+
+def _copies_the_source(model: nn.Module, source: Tensor, target: Tensor, pad_id: int = 0) -> Tensor:
+    return _loss(model(source, source), source, pad_id)
+
+
+def _reads_what_it_writes(model: nn.Module, source: Tensor, target: Tensor, pad_id: int = 0) -> Tensor:
+    return _loss(model(source, target), target, pad_id)
+
+
+def _backwards(model: nn.Module, source: Tensor, target: Tensor, pad_id: int = 0) -> Tensor:
+    return _loss(model(source, target[:, 1:]), target[:, :-1], pad_id)
+
+
+def _padding_counts(model: nn.Module, source: Tensor, target: Tensor, pad_id: int = 0) -> Tensor:
+    return _loss(model(source, target[:, :-1]), target[:, 1:], -100)
+
+
+def _model_and_pair(rng: np.random.Generator) -> tuple[nn.Module, Tensor, Tensor]:
+    ids = rng.integers(3, 12, size=(2, 3, 6))
+    source, target = torch.from_numpy(ids[0]), torch.from_numpy(ids[1])
+    target[:, 0] = 1
+    target[1, 4:] = 0
+    return _Toy(int(rng.integers(1000))), source, target
+
+
+NEXT_WORD = Function(
+    _next_word,
+    _model_and_pair,
+    (
+        Mistake(
+            _copies_the_source,
+            "Still the source on both sides: the decoder reads the very words that it is asked "
+            "for, and the translation is not used at all. It learns to copy.",
+        ),
+        Mistake(
+            _reads_what_it_writes,
+            "The right sentence now, but at each position the decoder reads the word that it is to "
+            "write there. One of the two must stand a place further.",
+        ),
+        Mistake(
+            _backwards,
+            "Shifted the wrong way: it reads a word, and is asked for the one before.",
+        ),
+        Mistake(
+            _padding_counts,
+            "Padding counts as words to be written. Leave it out: ignore_index.",
+        ),
+    ),
+    right="This is teacher forcing: from each word and those before it, the next one.",
 )
 
 EXERCISES = (
@@ -206,6 +445,33 @@ EXERCISES = (
             "Put a very low but finite number, torch.finfo(scores.dtype).min, where the mask says "
             "no, before the softmax. Then let mask.any(-1, keepdim=True) empty the rows that may "
             "see nothing.",
+        ),
+    ),
+    Exercise(
+        "clinic.6",
+        "The causal mask in the wrong slot",
+        WRONG_SLOT,
+        (
+            "What are the axes of key_padding_mask, and what are those of attn_mask?",
+            "The mask itself is right, for this module. Only the name of the argument is not.",
+        ),
+    ),
+    Exercise(
+        "clinic.7",
+        "Whose padding",
+        WHOSE_PADDING,
+        (
+            "Say it aloud: in cross-attention, who looks, and at whom?",
+            "The keys of cross-attention are the words of the source: [batch, 1, 1, source].",
+        ),
+    ),
+    Exercise(
+        "clinic.8",
+        "The answer stands in the question",
+        NEXT_WORD,
+        (
+            "Name three things: what the encoder reads, what the decoder reads, what it is to write.",
+            "target[:, :-1] is the target without its last word, target[:, 1:] without its first.",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Ward 4: training. A tied table whose start loss is far too high."""
+"""Section 4, training: a tied embedding table whose loss starts far too high."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from viz_transformer.exercises.clinic.properties import Property, Wrong, made, mended, vectors
-from viz_transformer.exercises.kinds import Exercise
+from viz_transformer.exercises.answer_types import Exercise
+from viz_transformer.exercises.clinic.hidden_tests import (
+    HiddenTests,
+    Property,
+    WrongAnswer,
+    build_module,
+    random_vectors,
+)
 
 # -- 13: the start loss ----------------------------------------------------------------------------
 
@@ -80,27 +86,27 @@ def start_loss(logits: Callable[[Tensor], Tensor], vocab_size: int = _VOCAB, d_m
     Returns:
         The cross-entropy in nats; ln(vocab_size) if every word gets the same share.
     """
-    x = F.layer_norm(vectors(1, 400, d_model), (d_model,))  # [batch, position, d_model]
+    x = F.layer_norm(random_vectors(1, 400, d_model), (d_model,))  # [batch, position, d_model]
     wanted = torch.from_numpy(np.random.default_rng(0).integers(0, vocab_size, 400))
     with torch.no_grad():
         return F.cross_entropy(logits(x)[0], wanted).item()
 
 
 def _starts_low(make: _Make) -> bool:
-    return start_loss(made(make, _VOCAB, _WIDTH).logits) < math.log(_VOCAB) + 1
+    return start_loss(build_module(make, _VOCAB, _WIDTH).logits) < math.log(_VOCAB) + 1
 
 
 def _as_loud_as_positions(make: _Make) -> bool:
-    spread = made(make, _VOCAB, _WIDTH).embed(torch.arange(_VOCAB)[None]).std().item()
+    spread = build_module(make, _VOCAB, _WIDTH).embed(torch.arange(_VOCAB)[None]).std().item()
     return 0.5 < spread < 2
 
 
 def _one_table(make: _Make) -> bool:
-    module = made(make, _VOCAB, _WIDTH)
+    module = build_module(make, _VOCAB, _WIDTH)
     return sum(each.numel() for each in module.parameters()) == _VOCAB * _WIDTH
 
 
-TIED = mended(
+TIED = HiddenTests(
     (
         Property(
             "the start loss is near ln V",
@@ -125,25 +131,25 @@ TIED = mended(
     ),
     _Tied,
     (
-        Wrong("the start loss is near ln V", _Loud),
-        Wrong(
+        WrongAnswer("the start loss is near ln V", _Loud),
+        WrongAnswer(
             "the start loss is near ln V",
             _LoudUnscaled,
             "The factor √d_model is gone on the way in, where it does no harm to the loss: the "
             "logits come from the table as it is. Look at its spread.",
         ),
-        Wrong("words are as loud as positions", _Faint),
-        Wrong(
+        WrongAnswer("words are as loud as positions", _Faint),
+        WrongAnswer(
             "words are as loud as positions",
             _LoudInside,
             "The logits are divided by √d_model, so the loss is right. But the words go in "
             "multiplied by it, with a spread of 16: the positions, between −1 and 1, drown in "
             "them.",
         ),
-        Wrong("one table", _Untied),
+        WrongAnswer("one table", _Untied),
     ),
     "One number, the spread at the start. × √d_model brings the words back to size on the way in.",
-    lambda make: made(make, _VOCAB, _WIDTH).embed(torch.arange(9)[None]),
+    lambda make: build_module(make, _VOCAB, _WIDTH).embed(torch.arange(9)[None]),
 )
 
 EXERCISES = (

@@ -1,4 +1,4 @@
-"""Instruments for a model that runs and is wrong.
+"""Instruments for debugging a model that runs and is wrong.
 
 `trace_shapes` follows the shapes through a function, `leak_meter` changes one word and sees which
 outputs move, `who_learns` asks every parameter for its gradient. Each takes any function or module

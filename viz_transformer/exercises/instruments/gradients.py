@@ -1,4 +1,4 @@
-"""A meter of gradients: which parameters of a module can learn, and which cannot."""
+"""Gradient check: which parameters of a module can learn, and which cannot."""
 
 from __future__ import annotations
 
@@ -110,6 +110,7 @@ def who_learns(module: nn.Module, *inputs: Any, seed: int = 0, **named: Any) -> 
     every = list(module.named_parameters(remove_duplicate=False))
     of = [parameter for _, parameter in every]
     loss = (output * weights.to(output)).sum()
+    gradients: tuple[Tensor | None, ...]
     if loss.requires_grad and of:
         gradients = torch.autograd.grad(loss, of, allow_unused=True)
     else:

@@ -1,4 +1,4 @@
-"""A leak meter for any model: change one word, and see which outputs move."""
+"""Leak meter: change one word, and see which outputs move."""
 
 from __future__ import annotations
 

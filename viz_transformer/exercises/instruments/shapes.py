@@ -1,4 +1,4 @@
-"""A tracer of shapes: each step of a function, its line of code, what goes in and comes out."""
+"""Shape tracer: each step of a function with its line of code, its inputs and its output."""
 
 from __future__ import annotations
 

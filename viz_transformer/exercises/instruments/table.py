@@ -1,4 +1,4 @@
-"""A small table that reads well as text and in a notebook, light or dark."""
+"""Table that is readable as text and in a notebook, light or dark."""
 
 from __future__ import annotations
 

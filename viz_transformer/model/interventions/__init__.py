@@ -13,7 +13,6 @@ the attention to use, and whether to add and to normalise.
 
 from viz_transformer.model.interventions.layer import UNCHANGED_LAYER, LayerInterventions
 from viz_transformer.model.interventions.options import (
-    KINDS,
     UNCHANGED,
     HeadChange,
     Interventions,
@@ -21,7 +20,6 @@ from viz_transformer.model.interventions.options import (
 )
 
 __all__ = [
-    "KINDS",
     "UNCHANGED",
     "UNCHANGED_LAYER",
     "HeadChange",

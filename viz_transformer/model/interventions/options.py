@@ -8,8 +8,7 @@ import torch
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
-
-KINDS = ("encoder", "decoder", "cross")
+from viz_transformer.trace import KINDS, find_kind
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,7 @@ class HeadChange:
 
     def __post_init__(self) -> None:
         """Check every value, and keep a given pattern as tuples that cannot change."""
-        if self.kind not in KINDS:
-            raise UserError(f"unknown attention kind {self.kind!r}; choose one of {list(KINDS)}")
+        find_kind(self.kind)
         for name in ("layer", "head"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:

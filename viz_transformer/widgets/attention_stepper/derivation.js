@@ -3,7 +3,7 @@
 //
 // A cell is {name, row, col}: a place in one of the matrices that workThrough returns.
 
-import { shownNumber } from "../base/js/number_table.js";
+import { formatNumber } from "../base/js/text.js";
 import { biasOf } from "./attention_math.js";
 
 const FEW_TERMS = 9; // of a longer sum only the largest terms are shown
@@ -166,7 +166,7 @@ function sumOf(sizes, whole, written) {
 }
 
 export function inDigits(value) {
-  return shownNumber(value, 2);
+  return formatNumber(value, 2);
 }
 
 /** A number inside a formula: in brackets if its minus sign would follow another sign. */

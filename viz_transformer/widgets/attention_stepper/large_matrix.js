@@ -1,7 +1,7 @@
 // A matrix too large for numbers: a sheet of colours, whose numbers are told when they are pointed at.
 
-import { fitCanvas, outline, placeIn, write } from "../base/js/canvas.js";
-import { element, picture } from "../base/js/controls.js";
+import { fitCanvas, strokeBox, pointerPosition, drawText } from "../base/js/canvas.js";
+import { element, focusableCanvas } from "../base/js/controls.js";
 import { moveInTable } from "../base/js/number_table.js";
 import { elide, visible } from "../base/js/text.js";
 
@@ -115,7 +115,7 @@ export function colourSheet(parent, { label, onPoint, onChoose }) {
     const fit = (name, room) => elide(visible(String(name)), room, (part) => theme.measure(part, 12, false));
     if (rowNames && left) {
       rowNames.forEach((name, row) =>
-        write(context, fit(name, left - 10), left - 8, top + (row + 0.5) * rowHeight, {
+        drawText(context, fit(name, left - 10), left - 8, top + (row + 0.5) * rowHeight, {
           ...text,
           align: "right",
         }),
@@ -123,7 +123,7 @@ export function colourSheet(parent, { label, onPoint, onChoose }) {
     }
     if (colNames && top) {
       colNames.forEach((name, col) =>
-        write(context, fit(name, cellWidth - 4), left + (col + 0.5) * cellWidth, top / 2, {
+        drawText(context, fit(name, cellWidth - 4), left + (col + 0.5) * cellWidth, top / 2, {
           ...text,
           align: "center",
         }),
@@ -133,8 +133,8 @@ export function colourSheet(parent, { label, onPoint, onChoose }) {
       const [x, wide] = col === null ? [left, cols * cellWidth] : [left + col * cellWidth, cellWidth];
       const [y, high] = row === null ? [top, rows * rowHeight] : [top + row * rowHeight, rowHeight];
       // A thin band in the page's own colour keeps the mark apart from whatever it lies on.
-      outline(context, x - 1, y - 1, wide + 2, high + 2, theme.background, 1);
-      outline(context, x, y, wide, high, markColour(role, theme), Math.min(wide, high) < 6 ? 1.5 : 2.5);
+      strokeBox(context, x - 1, y - 1, wide + 2, high + 2, theme.background, 1);
+      strokeBox(context, x, y, wide, high, markColour(role, theme), Math.min(wide, high) < 6 ? 1.5 : 2.5);
     }
   }
 

@@ -1,6 +1,6 @@
 // The bar of steps: each a small picture of what it made, the steps to come still blank.
 
-import { fitCanvas, outline } from "../base/js/canvas.js";
+import { fitCanvas, strokeBox } from "../base/js/canvas.js";
 import { element } from "../base/js/controls.js";
 import { madeIn, sourcesOf } from "./derivation.js";
 import { resultOf } from "./layout.js";
@@ -84,7 +84,7 @@ export function stepBar(parent, onStep) {
         if (!place) continue;
         const [wide, high] = [width / matrix.cols, HEIGHT / matrix.rows];
         // Around the numbers, not over them: a row may be four pixels high.
-        outline(
+        strokeBox(
           context,
           place.col === null ? 0 : place.col * wide - 1,
           place.row === null ? 0 : place.row * high - 1,

@@ -4,8 +4,8 @@
 // the view works the same in a notebook and in a page without Python.
 
 import { button, choice, element, slider, toggle } from "../base/js/controls.js";
-import { openView } from "../base/js/view.js";
-import { openKernel } from "../base/js/kernel.js";
+import { createView } from "../base/js/view.js";
+import { connectKernel } from "../base/js/kernel.js";
 import { stepBar } from "./step_bar.js";
 import { formulaOf, lineOf, madeIn, placeOf } from "./derivation.js";
 import { largest, unpackSteps, workThrough } from "./attention_math.js";
@@ -52,8 +52,8 @@ export function exactly(value) {
 }
 
 export function render({ model, el }) {
-  const kernel = openKernel(model);
-  const view = openView({
+  const kernel = connectKernel(model);
+  const view = createView({
     model,
     el,
     name: "stepper",

@@ -9,9 +9,10 @@ import numpy as np
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import AttentionSteps, WorkedHead, code_lines, work_through
+from viz_transformer.trace import AttentionSteps, ComputedHead, code_lines, compute_head
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.view import Index, SelectionError, View, sendable
+from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.view import View, sendable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,9 +114,9 @@ class AttentionStepper(View):
         """The layer that is worked through."""
         return self._steps
 
-    def worked(self) -> WorkedHead:
+    def worked(self) -> ComputedHead:
         """Return every number of the query and head chosen, under the switches as they are."""
-        return work_through(
+        return compute_head(
             self._steps,
             self.head,
             self.query,

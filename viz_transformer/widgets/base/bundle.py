@@ -1,8 +1,8 @@
-"""A view's script and style sheet, each joined into one text.
+"""Bundles: a view's script and style sheet, each joined into one text.
 
-A widget's module is imported from a blob, and a blob has no neighbours to import from. The files
-beside a view are ordinary ES modules, so that editors, linters and ``node --test`` read them as
-they are; here their relative imports are followed and the texts are put one after another.
+A widget's module is imported from a blob, and a blob cannot import other files. The files of a
+view are ordinary ES modules, so that editors, linters and ``node --test`` read them as they are;
+here their relative imports are followed and the texts are concatenated.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from anywidget._file_contents import VirtualFileContents
+
 from viz_transformer._files import text_beside
+from viz_transformer.widgets.base.hot_reload import followed
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[\w./]+)";\n', re.MULTILINE)
 _ANY_IMPORT = re.compile(r"^import\b.*", re.MULTILINE)
@@ -21,7 +24,7 @@ _DECLARATION = re.compile(
 )
 
 
-def bundle(module: str | Path) -> str:
+def bundle(module: str | Path) -> str | VirtualFileContents:
     """Return ``view.js`` from beside a view's Python module, joined with all that it imports.
 
     Each part appears once, after the parts that it imports itself.
@@ -33,7 +36,7 @@ def bundle(module: str | Path) -> str:
         ValueError: if two parts declare the same top-level name, since joined they share one scope,
             or if an import is not of the form ``import { a, b } from "./part.js";``.
     """
-    return join(Path(module).with_name("view.js"))
+    return followed(lambda: join(Path(module).with_name("view.js")))
 
 
 def join(entry: Path) -> str:
@@ -45,7 +48,7 @@ def join(entry: Path) -> str:
         if part in texts:
             return
         text = part.read_text(encoding="utf-8")
-        texts[part] = ""  # on its way: modules may import each other
+        texts[part] = ""  # being added: modules may import each other
         for names, neighbour in _IMPORT.findall(text):
             if " as " in names:
                 raise ValueError(f"{part.name} renames {names.strip()!r}: joined, names are shared")
@@ -76,6 +79,6 @@ def top_level_names(text: str) -> list[str]:
     ]
 
 
-def styles(module: str | Path) -> str:
+def styles(module: str | Path) -> str | VirtualFileContents:
     """Return the style that all views share, followed by ``style.css`` from beside `module`."""
-    return "\n".join(text_beside(each, "style.css") for each in (__file__, str(module)))
+    return followed(lambda: "\n".join(text_beside(each, "style.css") for each in (__file__, str(module))))

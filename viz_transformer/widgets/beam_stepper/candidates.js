@@ -1,7 +1,6 @@
 // What the beam stepper computes: where a candidate stands, what became of it, where it looked.
 
-import { plainNumber } from "../head_lab/head_changes.js";
-import { quoted, runningText, visible } from "../base/js/text.js";
+import { formatNumber, quoted, runningText, visible } from "../base/js/text.js";
 import { decodeWeights } from "../base/js/weights.js";
 
 /** The mark and the word for each fate, so that none is told by its colour alone. */
@@ -81,7 +80,7 @@ export function moveInTree(steps, { step, index }, key) {
 
 /** A log-probability or a score; null stands for −∞. */
 export function nats(value, digits = 3) {
-  return value === null ? "−∞" : plainNumber(value, digits);
+  return value === null ? "−∞" : formatNumber(value, digits);
 }
 
 /** A candidate in words: its text, what became of it and why, and what it is worth. */

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import DecodeStep, DecodeTrace, FloatArray, Hypothesis, running_text
+from viz_transformer.trace import KINDS, DecodeStep, DecodeTrace, FloatArray, Hypothesis, running_text
 from viz_transformer.widgets.base.view import sendable
 
 #: What a step's attention may be recorded of, the source first.
-_LOOKS = {"cross": "cross_attention", "decoder": "decoder_attention"}
 
 
 @dataclass(frozen=True)
@@ -68,16 +67,16 @@ def texts_of(search: DecodeTrace) -> list[list[tuple[str, ...]]]:
 
 def looks_of(search: DecodeTrace) -> str | None:
     """Which attention is shown: ``"cross"``, of a decoder alone ``"decoder"``, or None."""
-    for kind, name in _LOOKS.items():
-        if all(getattr(step, name) is not None for step in search.steps):
-            return kind
+    for kind in (KINDS["cross"], KINDS["decoder"]):
+        if all(getattr(step, kind.field) is not None for step in search.steps):
+            return kind.name
     return None
 
 
 def attention_of(search: DecodeTrace, step: int) -> FloatArray | None:
     """Return what each hypothesis looked at in one step, [hypothesis, layer, head, key]."""
     kind = looks_of(search)
-    return None if kind is None else getattr(search.steps[step], _LOOKS[kind])
+    return None if kind is None else getattr(search.steps[step], KINDS[kind].field)
 
 
 def in_words(found: Found) -> str:
@@ -125,7 +124,7 @@ def pack(found: Found) -> dict[str, Any]:
 def packed_bytes(search: DecodeTrace) -> int:
     """Return about how many bytes a packed search takes in a page."""
     kind = looks_of(search)
-    looks = 0 if kind is None else sum(getattr(s, _LOOKS[kind]).size for s in search.steps)
+    looks = 0 if kind is None else sum(getattr(s, KINDS[kind].field).size for s in search.steps)
     return 3 * looks + 260 * sum(len(step.candidates) for step in search.steps)
 
 

@@ -1,7 +1,7 @@
 // The beam stepper's controls: what is searched for and how, and which step is shown.
 
 import { button, choice, element, slider } from "../base/js/controls.js";
-import { nextSize } from "../base/js/options_panel.js";
+import { addTextSizeButtons } from "../base/js/text_size.js";
 
 const ALL = "all";
 
@@ -36,14 +36,7 @@ export function beamBar(parent, { model, view, search }) {
     (name) => view.set({ checkpoint: name, chosen: null }),
   );
   checkpoint.node.hidden = !names.length;
-  for (const [text, name, way] of [
-    ["A−", "A− smaller text", -1],
-    ["A+", "A+ larger text", 1],
-  ]) {
-    button(form, text, () =>
-      view.set({ text_size: nextSize(model.get("text_size") ?? 1, way) }),
-    ).setAttribute("aria-label", name);
-  }
+  addTextSizeButtons(form, (trait) => model.get(trait), view.set);
 
   const bar = element(parent, "div", "vt-controls");
   const change =

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.base.view import Index, SelectionError, View
+from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.beam_stepper.payload import Found, attention_of
 
 if TYPE_CHECKING:

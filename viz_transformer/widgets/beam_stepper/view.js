@@ -20,9 +20,9 @@ import {
 import { candidateTable, distributionTable } from "./tables.js";
 import { beamTree } from "./tree.js";
 import { choice, element, markedText } from "../base/js/controls.js";
-import { openView } from "../base/js/view.js";
-import { differences } from "../head_lab/head_changes.js";
-import { canonical, NEEDS_KERNEL, NO_ANSWER, openKernel } from "../base/js/kernel.js";
+import { createView } from "../base/js/view.js";
+import { differences } from "../base/js/text_difference.js";
+import { canonicalJson, NEEDS_KERNEL, NO_ANSWER, connectKernel } from "../base/js/kernel.js";
 import { numberTable } from "../base/js/number_table.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { quoted, visible } from "../base/js/text.js";
@@ -44,8 +44,8 @@ const LEGEND =
   "Number: log-probability of the text so far. ■ finished, with its score; ✕ pruned, and dotted the one that took its place; ⊘ forbidden. Thick line: the best text.";
 
 function render({ model, el }) {
-  const kernel = openKernel(model);
-  const view = openView({ model, el, name: "beam-stepper", label: "Beam stepper", traits: TRAITS, draw });
+  const kernel = connectKernel(model);
+  const view = createView({ model, el, name: "beam-stepper", label: "Beam stepper", traits: TRAITS, draw });
   const { root } = view;
   const bar = beamBar(root, { model, view, search });
   const problem = element(root, "p", "vt-problem", { role: "alert" });
@@ -92,7 +92,7 @@ function render({ model, el }) {
   const stepNow = () => Math.min(model.get("step") ?? 0, shown.steps.length - 1);
 
   function keep(request, reply) {
-    replies.set(canonical(request), { ...reply, request });
+    replies.set(canonicalJson(request), { ...reply, request });
     if (replies.size > REMEMBERED) replies.delete(replies.keys().next().value);
   }
 
@@ -108,10 +108,10 @@ function render({ model, el }) {
       then(value);
     };
     const refuse = (message) => {
-      refused = { asked: canonical(searchRequest((name) => model.get(name))), message };
+      refused = { asked: canonicalJson(searchRequest((name) => model.get(name))), message };
       view.redraw();
     };
-    const known = replyTo(canonical(request));
+    const known = replyTo(canonicalJson(request));
     (known
       ? Promise.resolve(known)
       : kernel.ask(request, () => {
@@ -130,10 +130,10 @@ function render({ model, el }) {
   function fetchSearch() {
     if (model.get("data") !== dataSeen) {
       dataSeen = model.get("data");
-      for (const [request, reply] of dataSeen) given.set(canonical(request), { ...reply, request });
+      for (const [request, reply] of dataSeen) given.set(canonicalJson(request), { ...reply, request });
     }
     const request = searchRequest((name) => model.get(name));
-    const asked = canonical(request);
+    const asked = canonicalJson(request);
     const known = replyTo(asked);
     if (refused?.asked !== asked) refused = null;
     if (known || failure?.asked !== asked) failure = null; // a reply may come after all

@@ -1,6 +1,6 @@
 // The keys of a box of ipywidgets: those that run the cell, and Enter in a text field.
 
-import { shareKeys } from "../base/js/cell_keys.js";
+import { forwardCellKeys } from "../base/js/cell_keys.js";
 
 function render({ model, el }) {
   // Looked up with every key: the box is not around this element yet.
@@ -12,7 +12,7 @@ function render({ model, el }) {
     if (typed && key === "Enter" && !isComposing) model.send({ entered: target.value });
   }
 
-  const stop = shareKeys(document, within);
+  const stop = forwardCellKeys(document, within);
   document.addEventListener("keydown", onKey, true);
   return () => {
     stop();

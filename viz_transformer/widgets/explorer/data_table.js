@@ -1,8 +1,8 @@
-// The picture as a table, for who reads better than sees.
+// The picture as a table, for those who cannot see it.
 
 import { element } from "../base/js/controls.js";
 import { digitsOf, rankOf } from "./readout.js";
-import { shownWeight, visible } from "../base/js/text.js";
+import { formatWeight, visible } from "../base/js/text.js";
 
 const MOST_CELLS = 400;
 const MOST_ROWS = 50;
@@ -14,7 +14,7 @@ const MOST_ROWS = 50;
 export function tableOf(shown, title, { query, key }) {
   const { weights, rows, cols, queries, keys, limit, masked } = shown;
   const weight = (row, col) =>
-    masked?.[row * cols + col] ? "masked" : shownWeight(weights[row * cols + col], limit);
+    masked?.[row * cols + col] ? "masked" : formatWeight(weights[row * cols + col], limit);
   const exact = (row, col) =>
     masked?.[row * cols + col] ? "masked" : String(digitsOf(weights[row * cols + col], shown));
   const rank = (row, col) => (masked?.[row * cols + col] ? "–" : String(rankOf(shown, row, col).rank));
@@ -64,9 +64,9 @@ export function strongestCells(weights, most) {
   return found.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
 }
 
-/** A place for the table: {node, set(table)}. */
-export function openTwin(parent) {
-  const node = element(parent, "div", "vt-twin", {
+/** A region for the table, hidden at first: {node, set(table)}. */
+export function addDataTable(parent) {
+  const node = element(parent, "div", "vt-data-table", {
     tabindex: "0",
     role: "region",
     "aria-label": "The picture as a table",

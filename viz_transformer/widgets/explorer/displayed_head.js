@@ -1,31 +1,61 @@
-// A head as it is shown: its words with special tokens left out and pieces merged, and its weights
-// with them.
+// A head as it is displayed: its tokens with special ones left out and pieces merged into words, and
+// its weights on these axes.
 
 import { shownHeads } from "./selection.js";
 import { joinPieces } from "../base/js/text.js";
 
-const MOST_KEPT = 12; // axes, and weights gathered on them; the store keeps the others
+const MOST_CACHED = 12; // axes, and weights gathered on them; the store keeps the others
 
 /**
- * An axis as it is shown: `groups` of the tokens' indices, a name for each group, and `at`, where a
- * token went (-1: left out). `same` says that every token stands for itself.
+ * @typedef {object} Axis the tokens along one side, as they are displayed
+ * @property {number[][]} groups the indices of the tokens that each displayed one is made of
+ * @property {string[]} names
+ * @property {Int32Array} at where each token went; -1: left out
+ * @property {boolean} same whether every token stands for itself
+ *
+ * @typedef {object} DisplayedHead
+ * @property {string} name unique for what is displayed, and whether its weights are here
+ * @property {import("./weight_store.js").Entry} entry
+ * @property {import("../base/js/head_grid.js").LayerHead[]} heads that are combined
+ * @property {string} aggregate
+ * @property {number} layer
+ * @property {Uint8Array | null} masked
+ * @property {number | null} limit of the differences; null for weights
+ * @property {Axis} queryAxis
+ * @property {Axis} keyAxis
+ * @property {boolean} plain whether it is one head with every token
+ * @property {string[]} queries
+ * @property {string[]} keys
+ * @property {number} rows
+ * @property {number} cols
+ * @property {Float32Array | null} weights [query, key]; null: not here yet
+ *
+ * @typedef {ReturnType<typeof createHeadPictures>} HeadPictures
+ */
+
+/**
+ * The axis of some tokens.
+ *
+ * @param {string[]} tokens
+ * @param {boolean[]} special
+ * @param {(number | null)[] | null | undefined} words the number of each token's word
+ * @param {{hideSpecial: boolean, mergeWords: boolean}} options
+ * @returns {Axis}
  */
 export function axisOf(tokens, special, words, { hideSpecial, mergeWords }) {
   const groups = [];
-  tokens.forEach((_, index) => {
-    if (hideSpecial && special[index]) return;
+  for (let index = 0; index < tokens.length; index++) {
+    if (hideSpecial && special[index]) continue;
     const [last, word] = [groups.at(-1), words?.[index] ?? null];
     const joins = mergeWords && word !== null && last?.at(-1) === index - 1 && words[index - 1] === word;
     if (joins) last.push(index);
     else groups.push([index]);
-  });
+  }
   if (!groups.length) return axisOf(tokens, special, words, { hideSpecial: false, mergeWords });
   const at = new Int32Array(tokens.length).fill(-1);
-  groups.forEach((group, place) =>
-    group.forEach((index) => {
-      at[index] = place;
-    }),
-  );
+  groups.forEach((group, place) => {
+    for (const index of group) at[index] = place;
+  });
   const names = groups.map((group) => {
     const isWord = mergeWords && (words?.[group[0]] ?? null) !== null;
     return joinPieces(
@@ -67,29 +97,33 @@ export function gatherMask(masked, cols, queries, keys) {
   return Uint8Array.from(open, (one) => Number(one === 0));
 }
 
-/** How far a difference goes, of a kind's overview: all its heads share one scale. */
+/** The largest difference in a kind's overview, rounded up: all its heads share one scale. */
 export function changeLimit({ values }) {
   let farthest = 0;
   for (const value of values) farthest = Math.max(farthest, Math.abs(value - 128));
   return Math.max(0.01, Math.min(1, Math.ceil((farthest / 127) * 100) / 100));
 }
 
-/** The pictures of a store: `show(chosen, options)` gives one, its weights null until they are here. */
-export function openPictures(store) {
-  const kept = new Map();
+/**
+ * The displayed heads of a store.
+ *
+ * @param {import("./weight_store.js").WeightStore} store
+ */
+export function createHeadPictures(store) {
+  const cache = new Map();
 
-  function remember(name, make) {
-    const found = kept.get(name) ?? make();
-    kept.delete(name);
-    kept.set(name, found);
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
-    return found;
+  function cached(name, make) {
+    const value = cache.get(name) ?? make();
+    cache.delete(name);
+    cache.set(name, value);
+    if (cache.size > MOST_CACHED) cache.delete(cache.keys().next().value);
+    return value;
   }
 
   function axesOf(kind, options) {
     const entry = store.entries.get(kind);
     const axis = (side) => axisOf(entry[side], entry.special?.[side] ?? [], entry.words?.[side], options);
-    return remember(JSON.stringify([kind, options]), () => {
+    return cached(JSON.stringify([kind, options]), () => {
       const [queries, keys] = [axis("queries"), axis("keys")];
       return {
         queries,
@@ -100,17 +134,21 @@ export function openPictures(store) {
     });
   }
 
-  function show(chosen, options) {
+  /**
+   * What is chosen, as it is displayed.
+   *
+   * @param {import("./selection.js").Selection} chosen
+   * @param {{hideSpecial: boolean, mergeWords: boolean}} options
+   * @returns {DisplayedHead}
+   */
+  function show(chosen, { hideSpecial, mergeWords }) {
     const { kind, layer, head, aggregate } = chosen;
+    const options = { hideSpecial, mergeWords };
     const entry = store.entries.get(kind);
     const { queries, keys, masked, limit } = axesOf(kind, options);
     const heads = shownHeads(entry, chosen);
-    const raw = () => {
-      if (aggregate === "head") return store.matrix(kind, layer, head);
-      return aggregate === "rollout" ? store.rollout(kind, layer) : store.aggregate(kind, heads, aggregate);
-    };
     const name = JSON.stringify([kind, aggregate === "rollout" ? layer : heads, aggregate, options]);
-    const told = {
+    const shown = {
       name,
       entry,
       heads,
@@ -126,14 +164,19 @@ export function openPictures(store) {
       rows: queries.names.length,
       cols: keys.names.length,
     };
-    const weights = raw();
-    if (!weights) return { ...told, name: `${name} not here`, weights };
+    const weights =
+      aggregate === "head"
+        ? store.matrix(kind, layer, head)
+        : aggregate === "rollout"
+          ? store.rollout(kind, layer)
+          : store.aggregate(kind, heads, aggregate);
+    if (!weights) return { ...shown, name: `${name} not here`, weights };
     const same = queries.same && keys.same;
     return {
-      ...told,
-      weights: same ? weights : remember(name, () => gather(weights, entry.cols, queries, keys)),
+      ...shown,
+      weights: same ? weights : cached(name, () => gather(weights, entry.cols, queries, keys)),
     };
   }
 
-  return { show, forget: () => kept.clear() };
+  return { show, clear: () => cache.clear() };
 }

@@ -1,180 +1,199 @@
-// What the viewer chooses: heads, cells and words, by pointer and by keys.
+// Interaction: heads, cells and tokens chosen by pointer and by keys.
+//
+// A handler reads a snapshot and the layout of the last frame, and answers with a change of the
+// model's traits or of the view's own state. Nothing else is changed here.
 
 import { button } from "../base/js/controls.js";
-import { ARROWS, onCanvas, onZoom } from "../base/js/gestures.js";
+import { ARROWS, addCanvasListeners, addZoom } from "../base/js/gestures.js";
 import { headAt, moveHead } from "../base/js/head_grid.js";
-import { movePlace, pinOf } from "./linked_columns.js";
 import { cellAt, moveCell, reveal } from "../base/js/heatmap.js";
-import { carryPins, foundIn, letGo, nextFound, NOTHING, withHead } from "./selection.js";
-import { wordAt } from "./token_columns.js";
+import { movePlace, pinOf } from "./linked_columns.js";
+import { carryPins, escapeChange, foundIn, nextFound, NOTHING, withHead } from "./selection.js";
+import { tokenAt } from "./token_columns.js";
 
-/** Let the canvases answer. `state` is what is drawn (see explorer.js); gives {findNext}. */
-export function openChoosing({
-  view,
-  model,
-  state,
-  headsCanvas,
-  matrixCanvas,
-  wordsCanvas,
-  scroller,
-  zooms,
-}) {
-  const { set: select, listen, redraw } = view;
+/**
+ * @typedef {object} Access what a handler may read, and how it answers
+ * @property {() => import("./snapshot.js").Snapshot} snapshot of this moment
+ * @property {() => import("./layout.js").Layout | null} layout of the last frame; null before the first
+ * @property {() => number} scale that is drawn at
+ * @property {(change: Partial<import("./snapshot.js").ViewState>) => void} setState
+ *
+ * @typedef {Access & {set: (change: Record<string, unknown>) => void, scroller: HTMLElement}} Context
+ */
 
-  /** What else changes when the kind does: its pins, and which head the kind that is left keeps. */
-  function leaving(chosen, kind) {
-    if (kind === chosen.kind) return {};
-    return { linked_heads: { ...model.get("linked_heads"), [chosen.kind]: [chosen.layer, chosen.head] } };
-  }
+/**
+ * Listen to the canvases and the zoom buttons.
+ *
+ * @param {import("../base/js/view.js").View} view
+ * @param {import("./parts.js").Parts} parts
+ * @param {Access} access
+ */
+export function addInteraction(view, { overview, heatmap, tokens }, access) {
+  /** @type {Context} */
+  const context = { ...access, set: view.set, scroller: tokens.scroller };
+  const { layout, scale, setState } = access;
 
-  function chooseHead(to, event) {
-    const { chosen } = state.look();
-    const adds = event && (state.several || event.ctrlKey || event.metaKey || event.shiftKey);
-    if (adds && to.kind === chosen.kind) {
-      select({ ...withHead(chosen, [to.layer, to.head]), layer: to.layer, head: to.head });
-      return;
-    }
-    const change = { ...to, ...carryPins(chosen.kind, to.kind, chosen), ...leaving(chosen, to.kind) };
-    if (chosen.selected.length && (event || to.kind !== chosen.kind)) {
-      change.selected = []; // a head of its own again
-      if (chosen.aggregate !== "rollout") change.aggregate = "head";
-    }
-    select(change);
-  }
-
-  function keyOnHeads(event) {
-    const { chosen } = state.look();
-    if (ARROWS.includes(event.key)) chooseHead(moveHead(state.shape.heads.kinds, chosen, event.key));
-    else if (event.key === " ") select(withHead(chosen, [chosen.layer, chosen.head]));
-    else if (event.key === "Escape") select(letGo(chosen));
-    else return false;
-    return true;
-  }
-
-  /** Pin a cell of the chosen picture; in the trace's own indices. */
-  function pin(cell) {
-    const { shown } = state.look();
-    state.hover = null; // what was just said has the word
-    const first = (axis, index) => (index === null ? null : axis.groups[index][0]);
-    select({ query: first(shown.queryAxis, cell.query), key: first(shown.keyAxis, cell.key) });
-    show(cell);
-  }
-
-  /** Bring a cell into view, in both pictures. */
-  function show(cell) {
-    if (state.shape.matrix?.zoom > 1) state.window = reveal(state.shape.matrix, cell);
-    showWord(cell.query ?? cell.key);
-  }
-
-  function showWord(index) {
-    if (index === null) return;
-    const [pitch, top] = [state.shape.words.pitch, index * state.shape.words.pitch];
-    const from = scroller.scrollTop / state.theme.scale;
-    if (top >= from && top + pitch <= from + state.shape.words.shown) return;
-    scroller.scrollTop = (top - state.shape.words.shown / 2) * state.theme.scale;
-  }
-
-  function pinOrLetGo(cell) {
-    const { pinned } = state.look();
-    pin(cell.query === pinned.query && cell.key === pinned.key ? NOTHING : cell);
-  }
-
-  function clickWord(place) {
-    const { linked, pinned } = state.look();
-    const index = place.index;
-    if (linked) return pinPlace(place);
-    if (place.column === 0) pin(index === pinned.query ? NOTHING : { query: index, key: null });
-    else pin({ query: pinned.query, key: index === pinned.key ? null : index });
-  }
-
-  /** Pin a word of the linked columns, and with it the kind that it is a query or key of. */
-  function pinPlace(place) {
-    const { linked, pinned, chosen, chosenOf, pictureOf, placesFor } = state.look();
-    const again = placesFor(pinned).some((one) => one.column === place.column && one.index === place.index);
-    const { kind, query, key } = pinOf(linked, place);
-    const picture = pictureOf(kind);
-    const { layer, head } = chosenOf(kind);
-    state.hover = null;
-    if (again) return select(NOTHING);
-    const change = kind === chosen.kind ? {} : { kind, layer, head, selected: [], aggregate: "head" };
-    select({
-      ...change,
-      ...leaving(chosen, kind),
-      query: query === null ? null : picture.queryAxis.groups[query][0],
-      key: key === null ? null : picture.keyAxis.groups[key][0],
-    });
-    showWord(place.index);
-  }
-
-  function keyOnCells(event) {
-    const { chosen, shown, pinned, linked, placesFor } = state.look();
-    if (event.key === "Escape") select(letGo(chosen, true));
-    else if (!ARROWS.includes(event.key)) return false;
-    else if (linked)
-      pinPlace(movePlace(state.shape.words.counts, placesFor(pinned)[0], event.key) ?? placesFor(pinned)[0]);
-    else pin(moveCell(pinned, shown.rows, shown.cols, event.key));
-    return true;
-  }
-
-  function findNext() {
-    const { shown, pinned } = state.look();
-    const search = model.get("search") ?? "";
-    const [queries, keys] = [shown.queries, shown.keys].map((names) => foundIn(names, search));
-    const next = queries && nextFound({ queries, keys }, pinned);
-    if (next) pin({ query: next.query, key: next.key });
-  }
-
-  const scaleOf = () => state.theme?.scale ?? 1;
-  const zoom = onZoom(view, matrixCanvas, {
-    scale: scaleOf,
-    layout: () => state.shape.matrix,
-    move: (to) => {
-      state.window = to;
-      redraw();
-    },
+  addCanvasListeners(view, overview.canvas, {
+    scale,
+    hitTest: (x, y) => layout() && headAt(layout().heads, x, y),
+    onPoint: (hoveredHead) => setState({ hoveredHead }),
+    onClick: (head, event) => chooseHead(context, head, event),
+    onKey: (event) => onHeadsKey(context, event),
   });
-  for (const [text, name, times] of [
-    ["−", "− zoom out", 1 / 1.5],
-    ["+", "+ zoom in", 1.5],
-    ["Whole", "Whole: show the whole matrix", 0],
-  ]) {
-    button(zooms, text, () => zoom.zoom(times)).setAttribute("aria-label", name);
-  }
-  onCanvas(view, headsCanvas, {
-    scale: scaleOf,
-    find: (x, y) => (state.shape ? headAt(state.shape.heads, x, y) : null),
-    point: (at) => {
-      state.hoverHead = at;
-    },
-    click: chooseHead,
-    press: keyOnHeads,
+  const zoom = addZoom(view, heatmap.canvas, {
+    scale,
+    layout: () => layout().matrix,
+    onMove: (window) => setState({ window }),
   });
-  onCanvas(view, matrixCanvas, {
-    scale: scaleOf,
-    find: (x, y) => (state.shape ? cellAt(state.shape.matrix, x, y) : null),
-    point: (at) => {
-      state.hover = at;
-      if (at) showWord(at.query);
+  addZoomButtons(heatmap.zooms, zoom);
+  addCanvasListeners(view, heatmap.canvas, {
+    scale,
+    hitTest: (x, y) => layout()?.matrix && cellAt(layout().matrix, x, y),
+    onPoint: (cell) => {
+      setState({ hover: cell });
+      if (cell) revealToken(context, cell.query);
     },
-    click: (cell) => {
-      if (!zoom.dragged()) pinOrLetGo(cell);
+    onClick: (cell) => {
+      if (!zoom.wasDragged()) togglePin(context, cell);
     },
-    press: (event) => zoom.key(event) || keyOnCells(event),
-    drag: zoom.drag,
+    onKey: (event) => zoom.onKey(event) || onCellsKey(context, event),
+    onDrag: zoom.onDrag,
   });
-  onCanvas(view, wordsCanvas, {
-    scale: scaleOf,
-    find: (x, y) =>
-      state.shape ? wordAt(state.shape.words, x, y + scroller.scrollTop / state.theme.scale) : null,
-    point: (at) => {
-      if (!at) state.hover = null;
-      else if (state.now?.linked) state.hover = pinOf(state.now?.linked, at);
-      else state.hover = at.column ? { query: null, key: at.index } : { query: at.index, key: null };
-    },
-    click: clickWord,
-    press: keyOnCells,
+  addCanvasListeners(view, tokens.canvas, {
+    scale,
+    hitTest: (x, y) => layout() && tokenAt(layout().columns, x, y + tokens.scroller.scrollTop / scale()),
+    onPoint: (place) => setState({ hover: place && cellOf(context, place) }),
+    onClick: (place) => toggleToken(context, place),
+    onKey: (event) => onCellsKey(context, event),
   });
-  listen(scroller, "scroll", redraw);
+  view.listen(tokens.scroller, "scroll", view.redraw);
 
-  return { findNext };
+  return { findNext: () => findNext(context) };
+}
+
+function addZoomButtons(parent, { zoomBy }) {
+  const add = (text, label, times) =>
+    button(parent, text, () => zoomBy(times)).setAttribute("aria-label", label);
+  add("−", "− zoom out", 1 / 1.5);
+  add("+", "+ zoom in", 1.5);
+  add("Whole", "Whole: show the whole matrix", 0);
+}
+
+// --- heads ----------------------------------------------------------------------------------
+
+function onHeadsKey(context, event) {
+  const { chosen, sections } = context.snapshot();
+  if (ARROWS.includes(event.key)) chooseHead(context, moveHead(sections, chosen, event.key));
+  else if (event.key === " ") context.set(withHead(chosen, [chosen.layer, chosen.head]));
+  else if (event.key === "Escape") context.set(escapeChange(chosen));
+  else return false;
+  return true;
+}
+
+/** Choose a head, or add it to the selected ones; `event` is the click, if it was one. */
+function chooseHead(context, to, event = null) {
+  const snapshot = context.snapshot();
+  const { chosen, state } = snapshot;
+  const adds = event && (state.selectsSeveral || event.ctrlKey || event.metaKey || event.shiftKey);
+  if (adds && to.kind === chosen.kind) {
+    context.set({ ...withHead(chosen, [to.layer, to.head]), layer: to.layer, head: to.head });
+    return;
+  }
+  const change = {
+    ...to,
+    ...carryPins(chosen.kind, to.kind, chosen),
+    ...rememberedHead(snapshot, to.kind),
+  };
+  if (chosen.selected.length && (event || to.kind !== chosen.kind)) {
+    change.selected = []; // one head again
+    if (chosen.aggregate !== "rollout") change.aggregate = "head";
+  }
+  context.set(change);
+}
+
+/** When the kind changes, the linked columns go on showing the head of the kind that is left. */
+function rememberedHead({ chosen, options }, kind) {
+  if (kind === chosen.kind) return {};
+  return { linked_heads: { ...options.linkedHeads, [chosen.kind]: [chosen.layer, chosen.head] } };
+}
+
+// --- cells and tokens -----------------------------------------------------------------------
+
+function onCellsKey(context, event) {
+  const { chosen, shown, pinned, linked, placesFor } = context.snapshot();
+  const [place] = placesFor(pinned);
+  if (event.key === "Escape") context.set(escapeChange(chosen, true));
+  else if (!ARROWS.includes(event.key)) return false;
+  else if (linked)
+    togglePlace(context, movePlace(context.layout().columns.counts, place, event.key) ?? place);
+  else pin(context, moveCell(pinned, shown.rows, shown.cols, event.key));
+  return true;
+}
+
+/** Pin a cell of the chosen picture, and bring it into view. */
+function pin(context, cell) {
+  const { shown, state } = context.snapshot();
+  const first = (axis, index) => (index === null ? null : axis.groups[index][0]);
+  context.set({ query: first(shown.queryAxis, cell.query), key: first(shown.keyAxis, cell.key) });
+  const matrix = context.layout().matrix;
+  // What was pinned is shown, wherever the pointer is.
+  context.setState({ hover: null, window: matrix?.zoom > 1 ? reveal(matrix, cell) : state.window });
+  revealToken(context, cell.query ?? cell.key);
+}
+
+function togglePin(context, cell) {
+  const { pinned } = context.snapshot();
+  pin(context, cell.query === pinned.query && cell.key === pinned.key ? NOTHING : cell);
+}
+
+function toggleToken(context, place) {
+  const { linked, pinned } = context.snapshot();
+  const { index } = place;
+  if (linked) togglePlace(context, place);
+  else if (place.column === 0) pin(context, index === pinned.query ? NOTHING : { query: index, key: null });
+  else pin(context, { query: pinned.query, key: index === pinned.key ? null : index });
+}
+
+/** Pin a token of the linked columns, and choose the kind that it is a query or key of. */
+function togglePlace(context, place) {
+  const snapshot = context.snapshot();
+  const { linked, pinned, chosen, chosenOf, pictureOf, placesFor } = snapshot;
+  const isPinned = placesFor(pinned).some((one) => one.column === place.column && one.index === place.index);
+  context.setState({ hover: null });
+  if (isPinned) return context.set(NOTHING);
+  const { kind, query, key } = pinOf(linked, place);
+  const { queryAxis, keyAxis } = pictureOf(kind);
+  const { layer, head } = chosenOf(kind);
+  const change = kind === chosen.kind ? {} : { kind, layer, head, selected: [], aggregate: "head" };
+  context.set({
+    ...change,
+    ...rememberedHead(snapshot, kind),
+    query: query === null ? null : queryAxis.groups[query][0],
+    key: key === null ? null : keyAxis.groups[key][0],
+  });
+  revealToken(context, place.index);
+}
+
+/** The cell that a place in the columns stands for. */
+function cellOf(context, place) {
+  const { linked } = context.snapshot();
+  if (linked) return pinOf(linked, place);
+  return place.column ? { query: null, key: place.index } : { query: place.index, key: null };
+}
+
+/** Scroll a token of the columns into view. */
+function revealToken({ layout, scale, scroller }, index) {
+  if (index === null) return;
+  const { pitch, shown } = layout().columns;
+  const [top, from] = [index * pitch, scroller.scrollTop / scale()];
+  if (top >= from && top + pitch <= from + shown) return;
+  scroller.scrollTop = (top - shown / 2) * scale();
+}
+
+/** Pin the next token that is searched for. */
+function findNext(context) {
+  const { shown, pinned, options } = context.snapshot();
+  const [queries, keys] = [shown.queries, shown.keys].map((names) => foundIn(names, options.search));
+  const next = queries && nextFound({ queries, keys }, pinned);
+  if (next) pin(context, { query: next.query, key: next.key });
 }

@@ -1,14 +1,46 @@
-// How the explorer's parts share the width.
+// The layout of one frame: where everything in a snapshot stands, in units of the text size.
 
-import { isMany } from "./attention_paths.js";
+import { headGridLayout } from "../base/js/head_grid.js";
+import { matrixLayout } from "../base/js/heatmap.js";
+import { visible } from "../base/js/text.js";
+import { isMany, pathsOf } from "./attention_paths.js";
+import { columnsLayout, tokensInView } from "./token_columns.js";
+
+const LONGEST_LABEL = 40; // characters of a token that are measured
+const SCROLLBAR = 14;
+
+/** @typedef {ReturnType<typeof layOut>} Layout */
+
+/**
+ * Lay a snapshot out.
+ *
+ * @param {import("./snapshot.js").Snapshot} snapshot
+ * @param {object} frame
+ * @param {number} frame.width of the view, in units of the text size
+ * @param {number} frame.scrollTop of the columns of tokens, in the same units
+ * @param {import("../base/js/colour.js").Theme} frame.theme
+ * @param {import("./caches.js").Memo} frame.memo
+ */
+export function layOut(snapshot, { width, scrollTop, theme, memo }) {
+  const { shown, linked, sections } = snapshot;
+  const room = partWidths(width, shown.cols, Boolean(linked));
+  const heads = headGridLayout(sections, room.heads, room.height + 140);
+  const spare = room.name === "narrow" ? 0 : room.heads - heads.width;
+  return {
+    room,
+    heads,
+    matrix: linked ? null : layOutMatrix(snapshot, room.head + spare, room.height, theme, memo),
+    ...layOutColumns(snapshot, linked ? room.words + spare : room.words, room.height, scrollTop, memo),
+  };
+}
 
 /**
  * The arrangement of the page at a width, and each part's room in pixels.
  *
  * Beside each other as long as the width is ample, or the cells of `cols` keys stay large. What is
- * `linked` takes the place of the matrix and its words.
+ * `linked` takes the place of the matrix and its tokens.
  */
-export function arrange(width, cols, linked = false) {
+export function partWidths(width, cols, linked = false) {
   const readable = (head) => (head - 150) / cols >= 26;
   let heads = Math.round(Math.min(300, width * 0.23));
   let words = Math.round(Math.min(400, width * 0.32));
@@ -36,29 +68,44 @@ export function arrange(width, cols, linked = false) {
   };
 }
 
-/** What the picture leaves out or changes, in sentences. */
-export function notes(shown, { threshold, mergeWords, lines }) {
-  const { queryAxis, keyAxis, masked, limit, weights } = shown;
-  const merged = (axis) => axis.groups.some((group) => group.length > 1);
-  const hidden = (axis) => axis.at.includes(-1);
-  const told = [];
-  if (shown.entry?.note) told.push(shown.entry.note);
-  if (limit !== null) told.push("Blue: more than before. Orange: less than before.");
-  if (masked?.includes(1)) told.push("Hatched: may not be looked at.");
-  if (threshold > 0)
-    told.push(`${limit === null ? "Weights" : "Changes"} below ${threshold.toFixed(2)} are not drawn.`);
-  if (hidden(queryAxis) || hidden(keyAxis))
-    told.push("Special tokens are hidden, so rows need not sum to 1.");
-  if (mergeWords && (merged(queryAxis) || merged(keyAxis))) {
-    told.push(
-      "Pieces are merged into words: the weight to a word is the sum over its pieces, from a word the mean.",
+function layOutMatrix({ shown, state }, width, maxHeight, theme, memo) {
+  const widest = (slot, names) =>
+    memo(slot, [names], () =>
+      Math.ceil(
+        Math.max(...names.map((name) => theme.measure(visible(name).slice(0, LONGEST_LABEL), 15, true))),
+      ),
     );
-  }
-  const [kept, all] = [
-    lines.reduce((sum, one) => sum + (one?.count ?? 0), 0),
-    lines.reduce((sum, one) => sum + (one?.all ?? 0), 0),
-  ];
-  if (weights && lines.length && isMany(shown)) told.push("Lines are drawn for the queries in view.");
-  else if (weights && kept < all) told.push(`The strongest ${kept} of ${all} lines are drawn.`);
-  return told;
+  return matrixLayout({
+    rows: shown.rows,
+    cols: shown.cols,
+    width,
+    maxHeight,
+    rowLabel: widest("rowLabel", shown.queries),
+    colLabel: widest("colLabel", shown.keys),
+    ratio: (globalThis.devicePixelRatio || 1) * theme.scale,
+    view: state.window,
+  });
+}
+
+/** The columns of tokens, how far they are scrolled, and the paths between them. */
+function layOutColumns({ links, names, active, options, placesFor }, width, maxHeight, scrollTop, memo) {
+  const columns = columnsLayout({
+    counts: names.map((one) => one.length),
+    width: width - SCROLLBAR,
+    maxHeight,
+  });
+  // The browser scrolls no further than this, once the page has the new height.
+  const top = Math.min(scrollTop, Math.max(0, columns.height - Math.min(columns.height, maxHeight + 4)));
+  const focus = placesFor(active)[0] ?? null;
+  const inView =
+    links.some((link) => isMany(link.shown)) && !focus
+      ? tokensInView(columns, top, Math.max(...columns.counts))
+      : undefined;
+  const linkNames = links.map((link) => link.shown.name).join();
+  const paths = memo(
+    "paths",
+    [linkNames, focus?.column, focus?.index, options.threshold, inView?.join()],
+    () => pathsOf(links, columns.counts, focus, options.threshold, inView),
+  );
+  return { columns, top, focus, paths };
 }

@@ -1,5 +1,5 @@
-// All kinds on one screen: source words → as the encoder read them → written words ← words written
-// before. A place in a column is a pinned query or key of one of the kinds, and the other way round.
+// Linked columns, all kinds on one screen: source words → as the encoder read them → written words ←
+// words written before. A place in a column is a pinned query or key of one of the kinds.
 
 import { quoted } from "../base/js/text.js";
 

@@ -1,14 +1,16 @@
-// The explorer in words: its heading, its readout, its table, what screen readers are told.
+// The narration: what is shown in words, for the heading, the readout, the notes, the table and screen
+// readers.
 
-import { retext } from "../base/js/controls.js";
-import { KIND_NAMES } from "../base/js/head_grid.js";
+import { setText } from "../base/js/controls.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { isMany } from "./attention_paths.js";
+import { tableOf } from "./data_table.js";
 import { linkedHeading, linkedSentence } from "./linked_columns.js";
 import { digitsOf, placeOf, readout } from "./readout.js";
 import { shownInWords } from "./selection.js";
-import { shownWeight, visible } from "../base/js/text.js";
-import { tableOf } from "./data_table.js";
+import { formatWeight, visible } from "../base/js/text.js";
 
-const ON_ITS_WAY = "This head is on its way; until it is here you see its small picture.";
+const LOADING = "This head is on its way; until it is here you see its small picture.";
 
 /** What the picture shows, as a heading. */
 export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
@@ -17,7 +19,7 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
         const { layer, head, aggregate } = chosenOf(kind);
         return aggregate === "head" ? `${layer}·${head}` : shownInWords(entries.get(kind), chosenOf(kind));
       })
-    : `${KIND_NAMES[chosen.kind]} · ${shownInWords(entry, chosen)}`;
+    : `${ATTENTION_KINDS[chosen.kind].label} · ${shownInWords(entry, chosen)}`;
   return entry.signed ? `Difference · ${words}` : words;
 }
 
@@ -25,16 +27,16 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
 export function headInWords({ labels, entropies, heads, signed, kind }, { layer, head }) {
   const label = labels?.[layer][head];
   const share = entropies?.[layer * heads + head] ?? NaN; // NaN too where no query has a choice
-  const entropy = Number.isNaN(share) ? "" : `entropy ${shownWeight(share, signed ? 1 : null)}`;
+  const entropy = Number.isNaN(share) ? "" : `entropy ${formatWeight(share, signed ? 1 : null)}`;
   const scale = signed ? "more or less than before" : "of the most there can be";
-  const told = [`Head ${layer}·${head} of ${KIND_NAMES[kind].toLowerCase()}`];
-  if (entropy) told.push(`${entropy} ${scale}`);
-  if (label) told.push(`${label.name}: ${label.sentence}`);
-  else if (labels) told.push("no label, for want of evidence");
-  return told.join(" · ");
+  const parts = [`Head ${layer}·${head} of ${ATTENTION_KINDS[kind].label.toLowerCase()}`];
+  if (entropy) parts.push(`${entropy} ${scale}`);
+  if (label) parts.push(`${label.name}: ${label.sentence}`);
+  else if (labels) parts.push("no label, for want of evidence");
+  return parts.join(" · ");
 }
 
-/** What the letters on the small pictures stand for: "P previous token · B broad". */
+/** What the letters on the thumbnails stand for: "P previous token · B broad". */
 export function marksInWords(entries) {
   const names = new Set();
   for (const { labels } of entries.values())
@@ -45,54 +47,90 @@ export function marksInWords(entries) {
     .join(" · ");
 }
 
-/** What tells: `tell(now, reach)` says all that has changed. */
-export function openTelling({ store, title, says, spoken, twin, once, redraw }) {
-  let exact = null;
-
-  function tell(now, reach) {
-    const { shown, linked, active, pictureOf, placesFor, names, pinned } = now;
-    const heading = headingOf(now, store.entries);
-    retext(title, heading);
-    const picture = pictureOf(active.kind);
-    const told = picture.weights
-      ? readout(picture, active)
-      : { pairs: [], detail: "", sum: "", sentence: store.problem || ON_ITS_WAY };
-    const place = linked && picture.weights && picture.limit === null && placesFor(active)[0];
-    if (place) told.sum = linkedSentence(linked, names, reach, place);
-    if (active.query !== null && active.key !== null) told.detail = exactly(now, told.detail);
-    says.tell(told, { limit: picture.limit, byKey: active.query === null });
-    const [first] = told.pairs;
-    const text = first
-      ? `${visible(first.from)} to ${visible(first.to)}: ${shownWeight(first.weight, picture.limit)}`
-      : told.sentence;
-    for (const say of spoken)
-      say({ rows: shown.rows, cols: shown.cols, row: pinned.query, col: pinned.key, text });
-    if (twin.node.hidden) return;
-    once("twin", JSON.stringify([shown.name, pinned]), () =>
-      twin.set(
-        shown.weights ? tableOf(shown, heading, pinned) : { caption: ON_ITS_WAY, heads: [], rows: [] },
-      ),
+/** What the picture leaves out or changes, in sentences; `lines` are those between the columns. */
+export function notes(shown, { threshold, mergeWords, lines }) {
+  const { queryAxis, keyAxis, masked, limit, weights } = shown;
+  const merged = (axis) => axis.groups.some((group) => group.length > 1);
+  const hidden = (axis) => axis.at.includes(-1);
+  const sentences = [];
+  if (shown.entry?.note) sentences.push(shown.entry.note);
+  if (limit !== null) sentences.push("Blue: more than before. Orange: less than before.");
+  if (masked?.includes(1)) sentences.push("Hatched: may not be looked at.");
+  if (threshold > 0)
+    sentences.push(`${limit === null ? "Weights" : "Changes"} below ${threshold.toFixed(2)} are not drawn.`);
+  if (hidden(queryAxis) || hidden(keyAxis))
+    sentences.push("Special tokens are hidden, so rows need not sum to 1.");
+  if (mergeWords && (merged(queryAxis) || merged(keyAxis))) {
+    sentences.push(
+      "Pieces are merged into words: the weight to a word is the sum over its pieces, from a word the mean.",
     );
   }
+  const [kept, all] = [
+    lines.reduce((sum, one) => sum + (one?.count ?? 0), 0),
+    lines.reduce((sum, one) => sum + (one?.all ?? 0), 0),
+  ];
+  if (weights && lines.length && isMany(shown)) sentences.push("Lines are drawn for the queries in view.");
+  else if (weights && kept < all) sentences.push(`The strongest ${kept} of ${all} lines are drawn.`);
+  return sentences;
+}
 
-  /** A line of Python with its value; of a pinned cell as exactly as it can be had. */
-  function exactly({ chosen, shown, pinned, active, entry, linked }, line) {
-    const isPinned = ["kind", "query", "key"].every((name) => active[name] === pinned[name]);
-    if (linked || !isPinned || !shown.plain || !shown.weights || entry.dtype !== "float16") return line;
-    const name = JSON.stringify([shown.name, pinned]);
-    if (exact?.name !== name) {
-      exact = { name, value: null };
-      store.exact(chosen.kind, chosen.layer, chosen.head, chosen.query, chosen.key).then(
-        (value) => {
-          if (exact.name !== name) return;
-          exact.value = digitsOf(value, { entry: { dtype: "float32" } });
-          redraw();
-        },
-        () => {},
-      ); // what is shown already has four true digits
-    }
-    return exact.value === null ? line : `${placeOf(shown, pinned.query, pinned.key)} = ${exact.value}`;
+/**
+ * Write everything that has changed: heading, readout, notes and table, and what screen readers hear.
+ *
+ * @param {import("./parts.js").Parts} parts
+ * @param {import("./snapshot.js").Snapshot} snapshot
+ * @param {import("./layout.js").Layout} layout
+ * @param {import("./caches.js").Memo} memo
+ */
+export function narrate(parts, snapshot, layout, memo) {
+  const { chosen, entry, entries, shown, state, options, pinned } = snapshot;
+  const heading = headingOf(snapshot, entries);
+  setText(parts.title, heading);
+  narrateOverview(parts.overview, entries, chosen, entry, state.hoveredHead);
+  const text = narrateCell(parts.heatmap.readout, snapshot, layout.paths.reach);
+  for (const { announce } of [parts.heatmap, parts.tokens])
+    announce({ rows: shown.rows, cols: shown.cols, row: pinned.query, col: pinned.key, text });
+  const lines = layout.focus ? [] : layout.paths.lines;
+  setText(parts.heatmap.notes, notes(shown, { ...options, lines }).join(" "));
+  if (parts.table.node.hidden) return;
+  memo("table", [shown.name, pinned.query, pinned.key], () => {
+    const table = shown.weights && tableOf(shown, heading, pinned);
+    parts.table.set(table ?? { caption: LOADING, heads: [], rows: [] });
+  });
+}
+
+function narrateOverview({ label, legend, announce }, entries, chosen, entry, hovered) {
+  const head = hovered ?? chosen;
+  setText(legend, marksInWords(entries));
+  setText(label, headInWords(entries.get(head.kind), head));
+  const kinds = Array.from(entries.values());
+  const layersOf = (some) => some.reduce((sum, one) => sum + one.layers, 0);
+  announce({
+    rows: layersOf(kinds),
+    cols: Math.max(...kinds.map((one) => one.heads)),
+    row: layersOf(kinds.slice(0, kinds.indexOf(entry))) + chosen.layer,
+    col: chosen.head,
+    text: headInWords(entry, chosen),
+  });
+}
+
+/** Show the readout of the active cell; returns it in short, for screen readers. */
+function narrateCell(node, snapshot, reach) {
+  const { linked, active, pinned, pictureOf, placesFor, names, problem } = snapshot;
+  const picture = pictureOf(active.kind);
+  const content = picture.weights
+    ? readout(picture, active)
+    : { pairs: [], detail: "", sum: "", sentence: problem || LOADING };
+  const place = linked && picture.weights && picture.limit === null && placesFor(active)[0];
+  if (place) content.sum = linkedSentence(linked, names, reach, place);
+  const exact = snapshot.exact();
+  if (exact !== null) {
+    const digits = digitsOf(exact, { entry: { dtype: "float32" } });
+    content.detail = `${placeOf(picture, pinned.query, pinned.key)} = ${digits}`;
   }
-
-  return tell;
+  node.show(content, { limit: picture.limit, byKey: active.query === null });
+  const [first] = content.pairs;
+  return first
+    ? `${visible(first.from)} to ${visible(first.to)}: ${formatWeight(first.weight, picture.limit)}`
+    : content.sentence;
 }

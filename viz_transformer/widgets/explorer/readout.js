@@ -1,7 +1,7 @@
-// One weight, row or column in words, with its rank, its row's sum and its place in the trace.
+// The readout: one weight, row or column in words, with its rank, its row's sum and its place in the trace.
 
 import { element } from "../base/js/controls.js";
-import { quoted, shownWeight, visible } from "../base/js/text.js";
+import { quoted, formatWeight, visible } from "../base/js/text.js";
 
 export const HINT =
   "Point at a cell or a word to see its weight; click to pin it. Arrow keys move, Escape lets go.";
@@ -132,7 +132,7 @@ export function digitsOf(weight, { entry }) {
 }
 
 function sumInWords(shown, query) {
-  const sum = shownWeight(rowSum(shown, query), shown.limit);
+  const sum = formatWeight(rowSum(shown, query), shown.limit);
   const { queryAxis, keyAxis, limit } = shown;
   const hidden = keyAxis.at.includes(-1) ? " without the hidden tokens" : "";
   if (limit !== null) return `Ranked by size of change. The changes in its row sum to ${sum}${hidden}.`;
@@ -140,8 +140,8 @@ function sumInWords(shown, query) {
   return `Its row sums to ${sum}${hidden}${pieces}.`;
 }
 
-/** The place where the readout stands, spoken as it changes: {tell(heading, readout, lesser)}. */
-export function openReadout(parent) {
+/** The element of the readout, a live region: {node, show(readout, style)}. */
+export function addReadout(parent) {
   const node = element(parent, "div", "vt-readout", { role: "status", "aria-live": "polite" });
   const [pairLine, sentenceLine, sumLine, detailLine] = [
     "vt-pairs",
@@ -149,43 +149,54 @@ export function openReadout(parent) {
     "vt-sum",
     "vt-detail",
   ].map((name) => element(node, "div", name));
-  let told = "";
+  let shown = "";
 
-  const word = (token) => {
-    const bdi = document.createElement("bdi");
-    bdi.textContent = bdi.title = visible(token);
-    return bdi;
-  };
-  const bold = (weight, limit) => {
-    const value = document.createElement("b");
-    value.textContent = shownWeight(weight, limit);
-    return value;
-  };
-
-  function tell({ pairs, sentence, detail, sum = "" }, { limit = null, byKey = false } = {}) {
+  function show({ pairs, sentence, detail, sum = "" }, { limit = null, byKey = false } = {}) {
     const text = JSON.stringify([pairs, sentence, detail, sum]);
-    if (told === text) return; // a screen reader speaks each change once
-    told = text;
+    if (shown === text) return; // a screen reader speaks each change once
+    shown = text;
     [sentenceLine.textContent, sumLine.textContent, detailLine.textContent] = [sentence, sum, detail];
     pairLine.replaceChildren(
-      ...pairs.flatMap(({ from, to, weight, rank, of, masked }, index) => {
-        const pair = document.createElement("span");
-        pair.className = index ? "vt-pair vt-lesser" : "vt-pair";
-        if (index)
-          pair.append(word(byKey ? from : to), ": ", bold(weight, limit)); // the rest, in short
-        else
-          pair.append(
-            word(from),
-            " to ",
-            word(to),
-            ": ",
-            bold(weight, limit),
-            masked ? ", masked" : `, rank ${rank} of ${of}`,
-          );
-        return index ? [" ", pair] : [pair];
-      }),
+      ...pairs.flatMap((pair, index) =>
+        index ? [" ", lesserPair(pair, limit, byKey)] : [firstPair(pair, limit)],
+      ),
     );
   }
 
-  return { node, tell };
+  return { node, show };
+}
+
+function textNode(tag, text) {
+  const node = document.createElement(tag);
+  node.textContent = text;
+  return node;
+}
+
+function tokenNode(token) {
+  const node = textNode("bdi", visible(token));
+  node.title = visible(token);
+  return node;
+}
+
+function firstPair({ from, to, weight, rank, of, masked }, limit) {
+  const node = textNode("span", "");
+  node.className = "vt-pair";
+  const place = masked ? ", masked" : `, rank ${rank} of ${of}`;
+  node.append(
+    tokenNode(from),
+    " to ",
+    tokenNode(to),
+    ": ",
+    textNode("b", formatWeight(weight, limit)),
+    place,
+  );
+  return node;
+}
+
+/** One of the pairs after the first, in short. */
+function lesserPair({ from, to, weight }, limit, byKey) {
+  const node = textNode("span", "");
+  node.className = "vt-pair vt-lesser";
+  node.append(tokenNode(byKey ? from : to), ": ", textNode("b", formatWeight(weight, limit)));
+  return node;
 }

@@ -1,11 +1,30 @@
-// What is chosen of a trace, and how it is said.
+// The selection: which heads, tokens and cells are chosen, how it changes, and how it is put in words.
 
-const AXES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
+
 const MOST_NAMED = 12; // heads named one by one
 const ONE_HEAD = { selected: [], aggregate: "head" };
 export const NOTHING = { query: null, key: null };
 
-/** A selection made to fit the entries, as Python's own fitting does. */
+/**
+ * @typedef {{query: number | null, key: number | null}} Cell
+ *
+ * @typedef {object} Selection
+ * @property {string} kind
+ * @property {number} layer
+ * @property {number} head
+ * @property {number | null} query pinned
+ * @property {number | null} key pinned
+ * @property {import("../base/js/head_grid.js").LayerHead[]} selected
+ * @property {string} aggregate "head", "mean", "max" or "rollout"
+ */
+
+/**
+ * A selection made to fit the entries, as Python does.
+ *
+ * @param {Map<string, import("./weight_store.js").Entry>} entries
+ * @returns {Selection}
+ */
 export function fitSelection(entries, { kind, layer, head, query, key, selected = [], aggregate = "head" }) {
   const fitted = entries.has(kind) ? kind : Array.from(entries.keys()).at(-1);
   const { layers, heads, rows, cols, noRollout } = entries.get(fitted);
@@ -23,13 +42,14 @@ export function fitSelection(entries, { kind, layer, head, query, key, selected 
 
 /** What stays pinned when the kind changes: an index along an axis that both kinds share. */
 export function carryPins(from, to, { query, key }) {
+  const [old, next] = [ATTENTION_KINDS[from], ATTENTION_KINDS[to]];
   return {
-    query: AXES[from][0] === AXES[to][0] ? query : null,
-    key: AXES[from][1] === AXES[to][1] ? key : null,
+    query: old.query === next.query ? query : null,
+    key: old.key === next.key ? key : null,
   };
 }
 
-/** Where the pointer is, if this picture has it: a resting pointer outlives a change of head. */
+/** The cell under the pointer, if this picture has it: a resting pointer outlives a change of head. */
 export function within(hover, { rows, cols }) {
   return hover && hover.query < rows && hover.key < cols ? hover : null; // null < 1, as wanted
 }
@@ -41,8 +61,13 @@ export function activeCell(hover, pinned) {
   return hover;
 }
 
-/** The heads that the large picture is made of, as [[layer, head], …]. */
+/**
+ * The heads that the heatmap is made of, as [[layer, head], …].
+ *
+ * @returns {import("../base/js/head_grid.js").LayerHead[]}
+ */
 export function shownHeads({ heads }, { layer, head, selected, aggregate }) {
+  /** @returns {import("../base/js/head_grid.js").LayerHead[]} */
   const all = (one) => Array.from({ length: heads }, (_, other) => [one, other]);
   if (aggregate === "head") return [[layer, head]];
   if (aggregate === "rollout") return Array.from({ length: layer + 1 }, (_, one) => all(one)).flat();
@@ -63,8 +88,8 @@ export function withHead({ layer, head, selected, aggregate }, added) {
   return { selected: after, aggregate: aggregate === "max" ? "max" : "mean" };
 }
 
-/** What Escape leads to: one head instead of several, and no pinned words; `pinsFirst` has the pins go first. */
-export function letGo({ selected, aggregate, query, key }, pinsFirst = false) {
+/** The change on Escape: one head instead of several, or no pinned tokens; `pinsFirst` says which goes first. */
+export function escapeChange({ selected, aggregate, query, key }, pinsFirst = false) {
   const isPinned = query !== null || key !== null;
   const isSeveral = selected.length > 0 || aggregate !== "head";
   return isSeveral && !(pinsFirst && isPinned) ? ONE_HEAD : NOTHING;
@@ -75,7 +100,7 @@ export function isHead(one, other) {
   return one[0] === other[0] && one[1] === other[1];
 }
 
-/** What the large picture shows, in words. */
+/** What the heatmap shows, in words. */
 export function shownInWords(entry, chosen) {
   const { layer, head, selected, aggregate } = chosen;
   if (aggregate === "head") return `layer ${layer} · head ${head}`;

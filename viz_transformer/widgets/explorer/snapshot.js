@@ -1,10 +1,120 @@
-// Everything that the explorer shows at one moment, worked out from what is chosen.
+// The snapshot of one frame: everything that the explorer shows, computed from what is chosen.
+//
+// What is chosen is in the model's traits, and where the pointer is, which part is zoomed and the
+// like in the view's own state. A snapshot is taken of both; layout, drawing and interaction read it.
 
+import { sortedHeads } from "../base/js/head_grid.js";
+import { changeLimit } from "./displayed_head.js";
 import { linkedColumns, placesOf } from "./linked_columns.js";
-import { activeCell, fitSelection, within } from "./selection.js";
+import { activeCell, fitSelection, foundIn, within } from "./selection.js";
 
-/** What is chosen, fitted to the trace. */
-export function selectionOf(model, entries) {
+const MANY_WEIGHTS = 4e6; // of a kind: its heads are measured only where their order needs it
+
+/**
+ * @typedef {import("./selection.js").Selection} Selection
+ * @typedef {import("./selection.js").Cell} Cell
+ * @typedef {import("./displayed_head.js").DisplayedHead} DisplayedHead
+ * @typedef {import("./weight_store.js").Entry} Entry
+ * @typedef {{kind: string, layer: number, head: number}} Head
+ *
+ * @typedef {object} ViewState what only this view has: another view of the same model has its own
+ * @property {(Cell & {kind?: string}) | null} hover the cell under the pointer
+ * @property {Head | null} hoveredHead
+ * @property {boolean} selectsSeveral whether a click adds a head to the selected ones
+ * @property {import("../base/js/heatmap.js").Window} window of the heatmap
+ *
+ * @typedef {object} Sources what a snapshot is taken from
+ * @property {import("../base/js/kernel.js").Model} model
+ * @property {import("./weight_store.js").WeightStore} store
+ * @property {import("./displayed_head.js").HeadPictures} pictures
+ * @property {import("./caches.js").Memo} memo
+ *
+ * @typedef {ReturnType<typeof takeSnapshot>} Snapshot
+ */
+
+/** @type {ViewState} */
+export const INITIAL_STATE = {
+  hover: null,
+  hoveredHead: null,
+  selectsSeveral: false,
+  window: { zoom: 1, row: 0, col: 0 },
+};
+
+/**
+ * Take a snapshot. Weights that are not here yet are requested from the store.
+ *
+ * @param {Sources} sources
+ * @param {ViewState} state
+ * @param {Map<string, {layer: number, head: number}>} lastHeads of each kind, as of the last snapshot
+ */
+export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads) {
+  const { entries } = store;
+  const options = readOptions(model);
+  const chosen = readSelection(model, entries);
+  const heads = new Map(lastHeads).set(chosen.kind, { layer: chosen.layer, head: chosen.head });
+  const plan = linkedColumns(Array.from(entries.keys()));
+  const linked = options.linked ? plan : null;
+  const chosenOf = (/** @type {string} */ kind) =>
+    kind === chosen.kind ? chosen : headOfKind(kind, chosen, heads, options.linkedHeads, entries);
+  const pictureOf = (/** @type {string} */ kind) => pictures.show(chosenOf(kind), options);
+  const shown = pictureOf(chosen.kind);
+  const links = (linked?.links ?? [{ kind: chosen.kind, flip: false }]).map(({ kind, flip }) => ({
+    shown: pictureOf(kind),
+    flip,
+  }));
+  const names = columnNames(links);
+  const entry = entries.get(chosen.kind);
+  const pinned = pinnedCell(chosen, shown);
+  const active = activeOf(state.hover, pinned, shown, linked, pictureOf);
+  const sections = sectionsOf(store, chosen.kind, options.order, memo);
+  const linkNames = links.map((link) => link.shown.name).join();
+  return {
+    options,
+    state,
+    entries,
+    lastHeads: heads,
+    chosen,
+    entry,
+    shown,
+    /** the columns of all kinds, where they can be linked; `linked` where they are */
+    plan,
+    linked,
+    /** the pictures that join the columns of tokens, and the columns' tokens */
+    links,
+    names,
+    /** cells {kind, query, key}, in the indices of the pictures */
+    pinned,
+    active,
+    chosenOf,
+    pictureOf,
+    sections,
+    overviewOf: (/** @type {string} */ kind) => store.overview(kind),
+    /** for each column, 1 for a token that is searched for */
+    found: memo("found", [linkNames, options.search], () =>
+      names.map((each) => foundIn(each, options.search)),
+    ),
+    exact: () => exactWeight(store, chosen, shown, entry, pinned, active, linked),
+    problem: store.problem,
+    /** Where in the columns a cell's tokens stand, the one that paths start from first. */
+    placesFor: (/** @type {Cell & {kind: string}} */ cell) => placesOf(linked, cell.kind, cell),
+  };
+}
+
+/** The traits that say how it is shown. */
+function readOptions(model) {
+  return {
+    threshold: model.get("threshold") ?? 0,
+    hideSpecial: Boolean(model.get("hide_special")),
+    mergeWords: Boolean(model.get("merge_words")),
+    order: model.get("order") ?? "layer",
+    search: model.get("search") ?? "",
+    linked: Boolean(model.get("linked")),
+    linkedHeads: model.get("linked_heads") ?? {},
+  };
+}
+
+/** The traits that say what is chosen, fitted to the trace. */
+function readSelection(model, entries) {
   const get = (name) => model.get(name) ?? undefined;
   return fitSelection(entries, {
     kind: get("kind"),
@@ -17,57 +127,58 @@ export function selectionOf(model, entries) {
   });
 }
 
-/**
- * All that is shown: `chosen`; its picture `shown`; the pictures that join the columns of words
- * (`links`) and the columns' `names`; the `pinned` and the `active` cell, {kind, query, key}, in
- * the pictures' own indices. `lastHeads` has each kind's head as it was last seen.
- */
-export function lookAt(model, store, pictures, lastHeads, hover) {
-  const options = {
-    hideSpecial: Boolean(model.get("hide_special")),
-    mergeWords: Boolean(model.get("merge_words")),
-  };
-  const chosen = selectionOf(model, store.entries);
-  lastHeads.set(chosen.kind, { layer: chosen.layer, head: chosen.head });
-  const plan = linkedColumns(Array.from(store.entries.keys()));
-  const linked = model.get("linked") ? plan : null;
-  const chosenOf = (kind) => {
-    if (kind === chosen.kind) return chosen;
-    const { layer, head } = lastHeads.get(kind) ?? chosen;
-    const [toLayer, toHead] = model.get("linked_heads")?.[kind] ?? [layer, head];
-    const fitted = fitSelection(store.entries, { ...chosen, kind, layer: toLayer, head: toHead });
-    return { ...fitted, selected: [], aggregate: "head" };
-  };
-  const pictureOf = (kind) => pictures.show(chosenOf(kind), options);
-  const shown = pictureOf(chosen.kind);
-  const links = (linked?.links ?? [{ kind: chosen.kind, flip: false }]).map(({ kind, flip }) => ({
-    shown: pictureOf(kind),
-    flip,
-  }));
-  const sides = links.map(({ shown: one, flip }) =>
-    flip ? [one.keys, one.queries] : [one.queries, one.keys],
-  );
+/** What is shown of a kind beside the chosen one: its head that was last seen. */
+function headOfKind(kind, chosen, lastHeads, linkedHeads, entries) {
+  const { layer, head } = lastHeads.get(kind) ?? chosen;
+  const [toLayer, toHead] = linkedHeads[kind] ?? [layer, head];
+  const fitted = fitSelection(entries, { ...chosen, kind, layer: toLayer, head: toHead });
+  return { ...fitted, selected: [], aggregate: "head" };
+}
+
+/** The tokens of each column: the first picture's left side, then every picture's right side. */
+function columnNames(links) {
+  const sides = links.map(({ shown: { queries, keys }, flip }) => (flip ? [keys, queries] : [queries, keys]));
+  return [sides[0][0], ...sides.map(([, right]) => right)];
+}
+
+function pinnedCell({ kind, query, key }, { queryAxis, keyAxis }) {
   const at = (axis, index) => (index === null || axis.at[index] < 0 ? null : axis.at[index]);
-  const pinned = {
-    kind: chosen.kind,
-    query: at(shown.queryAxis, chosen.query),
-    key: at(shown.keyAxis, chosen.key),
-  };
+  return { kind, query: at(queryAxis, query), key: at(keyAxis, key) };
+}
+
+/** The cell under the pointer, else the pinned one. */
+function activeOf(hover, pinned, shown, linked, pictureOf) {
   const over = within(hover, linked && hover ? pictureOf(hover.kind) : shown);
-  const active = { kind: chosen.kind, ...(linked ? (over ?? pinned) : activeCell(over, pinned)) };
-  return {
-    chosen,
-    shown,
-    plan,
-    linked,
-    links,
-    pinned,
-    active,
-    chosenOf,
-    pictureOf,
-    names: [sides[0][0], ...sides.map(([, right]) => right)],
-    entry: store.entries.get(chosen.kind),
-    /** Where in the columns of words a cell's words stand, the one to start from first. */
-    placesFor: (cell) => placesOf(linked, cell.kind, cell),
-  };
+  return { kind: pinned.kind, ...(linked ? (over ?? pinned) : activeCell(over, pinned)) };
+}
+
+/**
+ * The kinds with their heads in order, for the head grid.
+ *
+ * @returns {(Entry & import("../base/js/head_grid.js").KindHeads)[]}
+ */
+function sectionsOf(store, chosenKind, order, memo) {
+  const entries = Array.from(store.entries.values());
+  for (const { kind, layers, heads, rows, cols } of entries) {
+    // Not without need, where it would keep Python busy while the viewer waits for the next head.
+    if (order !== "layer" || (kind === chosenKind && layers * heads * rows * cols < MANY_WEIGHTS))
+      store.measure(kind);
+  }
+  const measured = entries.map((entry) => Boolean(entry.entropies)).join();
+  return memo("sections", [order, measured], () =>
+    entries.map((entry) => ({
+      ...entry,
+      slots: order === "layer" ? null : sortedHeads(entry, order),
+      limit: entry.signed ? changeLimit(store.overview(entry.kind)) : null,
+    })),
+  );
+}
+
+/** The pinned weight as exact as Python has it, where the page has half precision; null until it is here. */
+function exactWeight(store, chosen, shown, entry, pinned, active, linked) {
+  const isPinned = ["kind", "query", "key"].every((name) => active[name] === pinned[name]);
+  const isCell = active.query !== null && active.key !== null;
+  if (linked || !isPinned || !isCell || !shown.plain || !shown.weights || entry.dtype !== "float16")
+    return null;
+  return store.exactIfHere(chosen.kind, chosen.layer, chosen.head, chosen.query, chosen.key);
 }

@@ -1,187 +1,170 @@
-// What the page knows of a trace: its words, and the weights of each head.
+// The store of a trace's weights in the page: its tokens, and the weights of each head.
 //
-// A small trace comes whole and exact. Of a large one an overview comes first, and each head when it
-// is looked at: `matrix` and its like give null until then, and `changed()` is called when there is
-// more to draw. Everything asked for and everything kept is named, and belongs to one version of the
-// data: a late reply can be neither another head's nor another trace's.
+// A small trace arrives whole and exact. Of a large one an overview arrives first, and each head when
+// it is shown: `matrix` and its like return null until then, and `onChange()` is called when there is
+// more to draw. Every request and every cached matrix has a name, and belongs to one version of the
+// data: a late reply is never taken for another head's or another trace's.
 
-import { openCache } from "./lru_cache.js";
-import { openKernel } from "../base/js/kernel.js";
+import { createLruCache } from "./caches.js";
+import { connectKernel } from "../base/js/kernel.js";
 import { decodeWeights, spans } from "../base/js/weights.js";
 
 export const CACHE_BYTES = 64e6;
 export const SLOW =
   "Waiting for Python, which is busy or gone. If the notebook was opened anew, run this cell.";
 
-const AT_ONCE = 3; // questions under way
-const PATIENCE = 2500; // milliseconds until a wait is worth a word
-const CHEAP = 256 * 1024; // bytes; heads larger than this are not fetched before they are looked at
+const MOST_PENDING = 3; // requests under way
+const WAIT_MS = 2500; // after this long without a reply the viewer is told
+const MOST_PREFETCHED = 256 * 1024; // bytes; heads larger than this are not fetched before they are shown
 const MOST_PIXELS = 64; // a side of the overview's pictures
 
 /**
- * The trace behind a model's `data`.
+ * @typedef {object} Entry one kind of attention: its tokens and sizes, and what is here of its weights
+ * @property {string} kind
+ * @property {number} layers
+ * @property {number} heads
+ * @property {number} rows queries
+ * @property {number} cols keys
+ * @property {string} dtype
+ * @property {boolean} signed whether the weights are differences
+ * @property {string[]} queries
+ * @property {string[]} keys
+ * @property {string[] | null} reads what each query read before it wrote its token
+ * @property {string} note
+ * @property {string} noRollout why there is no rollout, or ""
+ * @property {Uint8Array | null} masked 1 or 0 for each cell
+ * @property {{queries: (number | null)[] | null, keys: (number | null)[] | null}} words
+ * @property {{queries: boolean[], keys: boolean[]}} special
+ * @property {Float32Array | null} whole all weights, of a small trace
+ * @property {Float32Array | null} rollouts
+ * @property {Overview | null} overview
+ * @property {any} labels of the heads, [layer][head]
+ * @property {Float32Array | null} entropies of the heads
  *
- * Call `load()` at the start of each draw: what a draw does not ask for is no longer wanted.
+ * @typedef {{values: Uint8Array, rows: number, cols: number}} Overview thumbnails of all heads
+ * @typedef {[number, number]} LayerHead
  */
-export function openStore(model, changed, limit = CACHE_BYTES) {
-  const kernel = openKernel(model);
-  const asked = new Set(); // what this draw asked for, here or not
-  const cache = openCache(limit, (name) => asked.has(name));
-  const [wanted, underWay, failed, overviews] = [new Map(), new Set(), new Map(), new Map()];
-  let [data, entries, last, timer, slow, closed, giveUp] = [null, new Map(), null, null, false, false, null];
 
-  function load() {
-    for (const name of failed.keys()) if (!asked.has(name)) failed.delete(name); // looked at anew, asked anew
-    asked.clear();
-    wanted.clear();
-    if (model.get("data") === data) return false;
-    data = model.get("data");
-    calm();
-    entries = new Map(data.kinds.map((kind) => [kind.kind, entryOf(kind)]));
-    for (const each of [underWay, failed, overviews, cache]) each.clear();
-    for (const { kind, layer, head, weights } of data.kinds.flatMap(({ kind, first }) =>
-      first ? { kind, ...first } : [],
-    )) {
-      cache.set(nameOf("head", [kind, layer, head]), decodeWeights(weights, entries.get(kind).dtype));
+/**
+ * The weights behind a model's `data`.
+ *
+ * Call `load()` at the start of each frame: what a frame does not ask for is no longer requested.
+ */
+export class WeightStore {
+  #model;
+  #kernel;
+  #onChange;
+  #cache;
+  #asked = new Set(); // what this frame asked for, here or not
+  #wanted = new Map(); // of these what is to be requested
+  #pending = new Set();
+  #failed = new Map();
+  #overviews = new Map();
+  #data = null;
+  #last = null; // head shown: those beside it are prefetched
+  #timer = null;
+  #slow = false;
+  #closed = false;
+  #rejectExact = null;
+  #exact = { name: "", value: null };
+  /** @type {Map<string, Entry>} */
+  entries = new Map();
+
+  /**
+   * @param {import("../base/js/kernel.js").Model} model
+   * @param {() => void} onChange called when there is more to draw
+   * @param {number} limit of the cache, in bytes
+   */
+  constructor(model, onChange, limit = CACHE_BYTES) {
+    this.#model = model;
+    this.#kernel = connectKernel(model);
+    this.#onChange = onChange;
+    this.#cache = createLruCache(limit, (name) => this.#asked.has(name));
+    this.load();
+  }
+
+  /** Start a frame; returns whether the data are new. */
+  load() {
+    // What failed and is no longer shown may be asked for again.
+    for (const name of this.#failed.keys()) if (!this.#asked.has(name)) this.#failed.delete(name);
+    this.#asked.clear();
+    this.#wanted.clear();
+    if (this.#model.get("data") === this.#data) return false;
+    this.#data = this.#model.get("data");
+    this.#stopTimer();
+    this.entries = new Map(this.#data.kinds.map((kind) => [kind.kind, entryOf(kind)]));
+    for (const each of [this.#pending, this.#failed, this.#overviews, this.#cache]) each.clear();
+    for (const { kind, first } of this.#data.kinds) {
+      if (first) this.#keep(nameOf("head", [kind, first.layer, first.head]), kind, first.weights);
     }
     return true;
   }
 
-  /** A matrix by what it is, from what is here; else it is asked for, and null. */
-  function want(what, of, take) {
-    const name = nameOf(what, of);
-    asked.add(name);
-    const here = cache.get(name);
-    if (here || failed.has(name)) return here;
-    wanted.set(name, { request: { [what]: of, version: data.version }, take: take ?? keeper(name, of[0]) });
-    ask();
-    return null;
-  }
-
-  function keeper(name, kind) {
-    return ({ weights }) => cache.set(name, decodeWeights(weights, entries.get(kind).dtype));
-  }
-
-  function ask() {
-    for (const [name, { request, take }] of wanted) {
-      if (underWay.has(name)) continue;
-      if (underWay.size >= AT_ONCE) return;
-      send(name, request, take);
-    }
-  }
-
-  function send(name, request, take) {
-    underWay.add(name);
-    timer ??= setTimeout(() => {
-      slow = true;
-      changed();
-    }, PATIENCE);
-    kernel.ask(request).then(
-      (reply) => settle(name, request, reply.stale ? null : () => take(reply)),
-      (error) => settle(name, request, () => failed.set(name, error.message)),
-    );
-  }
-
-  function settle(name, { version }, act) {
-    if (closed || version !== data.version) return; // of a trace that is gone
-    calm();
-    underWay.delete(name);
-    wanted.delete(name);
-    if (act) act();
-    else failed.set(name, ""); // of another version: until the new data is here, to ask again is idle
-    if (act && asked.has(name)) changed();
-    ask();
-    if (!underWay.size) later(prefetch);
-  }
-
-  function calm() {
-    clearTimeout(timer);
-    [timer, slow] = [null, false];
-  }
-
-  /**
-   * Fetch the heads beside the one last looked at, if that is cheap and nothing is in their way: all
-   * with one question, for the page is told of every question that the kernel has to do.
-   */
-  function prefetch() {
-    if (closed || underWay.size || !last || !model.get("live")) return;
-    const [kind, layer, head] = last;
-    const { layers, heads, rows, cols } = entries.get(kind) ?? {};
-    if (!(4 * rows * cols <= CHEAP)) return;
-    const beside = [
-      [0, 1],
-      [1, 0],
-      [0, -1],
-      [-1, 0],
-    ]
-      .map(([down, right]) => [layer + down, head + right])
-      .filter(([down, right]) => down >= 0 && down < layers && right >= 0 && right < heads)
-      .filter((at) => !cache.has(nameOf("head", [kind, ...at])));
-    const name = nameOf("heads", [kind, beside]);
-    if (!beside.length || failed.has(name) || !cache.hasRoom(4 * rows * cols * beside.length)) return;
-    send(name, { heads: [kind, beside], version: data.version }, ({ weights }) => {
-      const { dtype } = entries.get(kind);
-      beside.forEach((at, i) => cache.set(nameOf("head", [kind, ...at]), decodeWeights(weights[i], dtype)));
-    });
-  }
-
   /** The [query, key] weights of one head, a Float32Array in C order, or null: not here yet. */
-  function matrix(kind, layer, head) {
-    const { whole, heads, rows, cols } = entries.get(kind);
+  matrix(kind, layer, head) {
+    const { whole, heads, rows, cols } = this.entries.get(kind);
     const start = (layer * heads + head) * rows * cols;
     if (whole) return whole.subarray(start, start + rows * cols);
-    last = [kind, layer, head];
-    return want("head", last);
+    this.#last = [kind, layer, head];
+    return this.#want("head", this.#last);
   }
 
   /** The "mean" or "max" of several heads, given as [[layer, head], …]; null: not here yet. */
-  function aggregate(kind, heads, how) {
+  aggregate(kind, heads, how) {
     const name = nameOf("aggregate", [kind, how, heads]);
-    asked.add(name);
-    if (cache.has(name)) return cache.get(name);
-    if (!entries.get(kind).whole && !failed.has(name)) return want("aggregate", [kind, how, heads]);
-    if (failed.has(name)) failed.set(name, ""); // no harm: an exported page carries the heads themselves
+    this.#asked.add(name);
+    if (this.#cache.has(name)) return this.#cache.get(name);
+    if (!this.entries.get(kind).whole && !this.#failed.has(name))
+      return this.#want("aggregate", [kind, how, heads]);
+    if (this.#failed.has(name)) this.#failed.set(name, ""); // no harm: an exported page has the heads themselves
     const result = combine(
-      heads.map(([layer, head]) => matrix(kind, layer, head)),
+      heads.map(([layer, head]) => this.matrix(kind, layer, head)),
       how,
     );
-    if (result) cache.set(name, result);
+    if (result) this.#cache.set(name, result);
     return result;
   }
 
   /** Attention rollout from layer 0 to `layer`, to the output for cross; null: not here yet, or none. */
-  function rollout(kind, layer) {
-    const { rollouts, noRollout, whole, rows, cols } = entries.get(kind);
+  rollout(kind, layer) {
+    const { rollouts, noRollout, whole, rows, cols } = this.entries.get(kind);
     if (noRollout) return null;
     return whole
       ? rollouts.subarray(layer * rows * cols, (layer + 1) * rows * cols)
-      : want("rollout", [kind, layer]);
+      : this.#want("rollout", [kind, layer]);
   }
 
-  /** Small pictures of all heads, 0 to 255 for 0 to 1; of a difference 128 is 0. */
-  function overview(kind) {
-    if (!overviews.has(kind)) overviews.set(kind, entries.get(kind).overview ?? pooled(entries.get(kind)));
-    return overviews.get(kind);
+  /**
+   * Thumbnails of all heads, 0 to 255 for 0 to 1; of a difference 128 is 0.
+   *
+   * @returns {Overview}
+   */
+  overview(kind) {
+    if (!this.#overviews.has(kind)) {
+      const entry = this.entries.get(kind);
+      this.#overviews.set(kind, entry.overview ?? pooled(entry));
+    }
+    return this.#overviews.get(kind);
   }
 
   /** Ask for the labels and entropies of all heads of a kind, where its entry lacks them. */
-  function measure(kind) {
-    const entry = entries.get(kind);
+  measure(kind) {
+    const entry = this.entries.get(kind);
     if (entry.whole || entry.signed || entry.entropies) return;
-    want("measure", [kind], ({ labels, entropies }) => {
+    this.#want("measure", [kind], ({ labels, entropies }) => {
       [entry.labels, entry.entropies] = [labels, decodeWeights(entropies, "float32")];
     });
   }
 
-  /** A promise of one weight as exact as it is in Python; kept only while nothing newer is asked for. */
-  function exact(kind, layer, head, query, key) {
-    const { whole, cols } = entries.get(kind);
-    if (whole) return Promise.resolve(matrix(kind, layer, head)[query * cols + key]);
+  /** A promise of one weight as exact as it is in Python; rejected when a newer one is asked for. */
+  exact(kind, layer, head, query, key) {
+    const { whole, cols } = this.entries.get(kind);
+    if (whole) return Promise.resolve(this.matrix(kind, layer, head)[query * cols + key]);
     return new Promise((resolve, reject) => {
-      giveUp?.(new Error("another weight is looked at"));
-      giveUp = reject;
-      kernel.latest(
-        { exact: [kind, layer, head, query, key], version: data.version },
+      this.#rejectExact?.(new Error("another weight is asked for"));
+      this.#rejectExact = reject;
+      this.#kernel.latest(
+        { exact: [kind, layer, head, query, key], version: this.#data.version },
         (reply) => (reply.stale ? reject(new Error("another trace is shown")) : resolve(reply.value)),
         reject,
         () => {},
@@ -189,57 +172,143 @@ export function openStore(model, changed, limit = CACHE_BYTES) {
     });
   }
 
-  function problem() {
-    for (const name of asked) if (failed.get(name)) return failed.get(name);
-    return slow && pending() ? SLOW : "";
+  /** The same weight if it is here, else null; it is asked for, and `onChange` is called. */
+  exactIfHere(kind, layer, head, query, key) {
+    const name = JSON.stringify([this.#data.version, kind, layer, head, query, key]);
+    if (this.#exact.name !== name) {
+      const asked = { name, value: null };
+      this.#exact = asked;
+      this.exact(kind, layer, head, query, key).then(
+        (value) => {
+          asked.value = value;
+          if (this.#exact === asked) this.#onChange();
+        },
+        () => {}, // what is shown already has four true digits
+      );
+    }
+    return this.#exact.value;
   }
 
-  function pending() {
-    return Array.from(asked).some((name) => wanted.has(name));
+  /** A sentence if what this frame asked for cannot be had (now), else "". */
+  get problem() {
+    for (const name of this.#asked) if (this.#failed.get(name)) return this.#failed.get(name);
+    return this.#slow && this.pending ? SLOW : "";
   }
 
-  load();
-  return {
-    load,
-    matrix,
-    aggregate,
-    rollout,
-    overview,
-    measure,
-    exact,
-    get entries() {
-      return entries;
-    },
-    /** A sentence if what this draw asked for cannot be had (now), else "". */
-    get problem() {
-      return problem();
-    },
-    /** Whether something that this draw asked for is on its way. */
-    get pending() {
-      return pending();
-    },
-    get bytes() {
-      return cache.bytes;
-    },
-    close() {
-      closed = true;
-      calm();
-      kernel.close();
-      cache.clear();
-    },
-  };
+  /** Whether something that this frame asked for is on its way. */
+  get pending() {
+    return Array.from(this.#asked).some((name) => this.#wanted.has(name));
+  }
+
+  get bytes() {
+    return this.#cache.bytes;
+  }
+
+  close() {
+    this.#closed = true;
+    this.#stopTimer();
+    this.#kernel.close();
+    this.#cache.clear();
+  }
+
+  /** A matrix if it is here; else null, and it is requested. */
+  #want(what, place, onReply) {
+    const name = nameOf(what, place);
+    this.#asked.add(name);
+    const here = this.#cache.get(name);
+    if (here || this.#failed.has(name)) return here;
+    const keep = ({ weights }) => this.#keep(name, place[0], weights);
+    const request = { [what]: place, version: this.#data.version };
+    this.#wanted.set(name, { request, onReply: onReply ?? keep });
+    this.#sendWanted();
+    return null;
+  }
+
+  #keep(name, kind, bytes) {
+    this.#cache.set(name, decodeWeights(bytes, this.entries.get(kind).dtype));
+  }
+
+  #sendWanted() {
+    for (const [name, { request, onReply }] of this.#wanted) {
+      if (this.#pending.has(name)) continue;
+      if (this.#pending.size >= MOST_PENDING) return;
+      this.#send(name, request, onReply);
+    }
+  }
+
+  #send(name, request, onReply) {
+    this.#pending.add(name);
+    this.#timer ??= setTimeout(() => {
+      this.#slow = true;
+      this.#onChange();
+    }, WAIT_MS);
+    this.#kernel.ask(request).then(
+      (reply) => this.#settle(name, request, reply.stale ? null : () => onReply(reply)),
+      (error) => this.#settle(name, request, () => this.#failed.set(name, error.message)),
+    );
+  }
+
+  /** A request is answered; `apply` is null if the reply is of another version. */
+  #settle(name, { version }, apply) {
+    if (this.#closed || version !== this.#data.version) return; // of a trace that is gone
+    this.#stopTimer();
+    this.#pending.delete(name);
+    this.#wanted.delete(name);
+    if (apply) apply();
+    else this.#failed.set(name, ""); // until the new data is here, to ask again is useless
+    if (apply && this.#asked.has(name)) this.#onChange();
+    this.#sendWanted();
+    if (!this.#pending.size) whenIdle(() => this.#prefetch());
+  }
+
+  #stopTimer() {
+    clearTimeout(this.#timer);
+    [this.#timer, this.#slow] = [null, false];
+  }
+
+  /**
+   * Fetch the heads beside the one last shown, if that is cheap and nothing else is pending: all in
+   * one request, since the notebook shows the kernel busy for each.
+   */
+  #prefetch() {
+    if (this.#closed || this.#pending.size || !this.#last || !this.#model.get("live")) return;
+    const [kind, layer, head] = this.#last;
+    const { layers, heads, rows, cols } = this.entries.get(kind) ?? {};
+    if (!(4 * rows * cols <= MOST_PREFETCHED)) return;
+    const beside = [
+      [layer, head + 1],
+      [layer + 1, head],
+      [layer, head - 1],
+      [layer - 1, head],
+    ]
+      .filter(([one, other]) => one >= 0 && one < layers && other >= 0 && other < heads)
+      .filter((at) => !this.#cache.has(nameOf("head", [kind, ...at])));
+    const name = nameOf("heads", [kind, beside]);
+    const isTooLarge = !this.#cache.hasRoom(4 * rows * cols * beside.length);
+    if (!beside.length || this.#failed.has(name) || isTooLarge) return;
+    this.#send(name, { heads: [kind, beside], version: this.#data.version }, ({ weights }) => {
+      beside.forEach((at, i) => {
+        this.#keep(nameOf("head", [kind, ...at]), kind, weights[i]);
+      });
+    });
+  }
 }
 
 function nameOf(what, of) {
   return JSON.stringify([what, of]);
 }
 
-function later(act) {
-  (globalThis.requestIdleCallback ?? ((callback) => setTimeout(callback, 50)))(act);
+function whenIdle(callback) {
+  (globalThis.requestIdleCallback ?? ((act) => setTimeout(act, 50)))(callback);
 }
 
-/** A kind as the page reads it, from what Python sent. */
-function entryOf({ weights, rollouts, first, ...kind }) {
+/**
+ * A kind as the page uses it, from what Python sent.
+ *
+ * @param {any} data
+ * @returns {Entry}
+ */
+function entryOf({ weights, rollouts, first: _, ...kind }) {
   const [layers, heads, rows, cols] = kind.shape;
   const pictures = kind.overview;
   return {
@@ -266,7 +335,12 @@ export function unpackBits(bytes, count) {
   return bits;
 }
 
-/** The mean or the largest of several matrices; of differences, the one farthest from 0. */
+/**
+ * The mean or the maximum of several matrices; of differences, the one farthest from 0.
+ *
+ * @param {(Float32Array | null)[]} matrices null where one is not here yet
+ * @param {string} how "mean" or "max"
+ */
 export function combine(matrices, how) {
   if (!matrices.length || matrices.includes(null)) return null;
   const result = new Float32Array(matrices[0].length);
@@ -279,7 +353,7 @@ export function combine(matrices, how) {
   return result;
 }
 
-/** Small pictures of all heads; each pixel is the strongest weight beneath it. */
+/** Thumbnails of all heads; each pixel is the strongest weight beneath it. */
 function pooled({ whole, layers, heads, rows, cols, signed }) {
   const [down, across] = [Math.min(rows, MOST_PIXELS), Math.min(cols, MOST_PIXELS)];
   const [lines, columns] = [spans(rows, down), spans(cols, across)];

@@ -1,8 +1,8 @@
 // The figure lab: controls, and a picture that the function behind the view draws for them.
 
-import { choice, element, retext } from "../base/js/controls.js";
-import { openView } from "../base/js/view.js";
-import { NEEDS_KERNEL, openKernel } from "../base/js/kernel.js";
+import { choice, element, setText } from "../base/js/controls.js";
+import { createView } from "../base/js/view.js";
+import { NEEDS_KERNEL, connectKernel } from "../base/js/kernel.js";
 
 /** The places with one of them changed; the old list stays. */
 export function withPlace(places, at, place) {
@@ -53,8 +53,8 @@ function listSlider(parent, { label, texts }, onInput) {
 }
 
 function render({ model, el }) {
-  const kernel = openKernel(model);
-  const view = openView({
+  const kernel = connectKernel(model);
+  const view = createView({
     model,
     el,
     name: "figure-lab",
@@ -114,7 +114,7 @@ function render({ model, el }) {
     if (newest) [asked, failure] = [null, ""];
     view.root.dataset.stale = String(!newest);
     problem.hidden = !failure;
-    retext(problem, failure);
+    setText(problem, failure);
   }
 
   return () => {

@@ -11,8 +11,9 @@ import traitlets
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.static_fallback import picture
-from viz_transformer.widgets.base.view import SelectionError, View
+from viz_transformer.widgets.base.static_fallback import figure_to_png
+from viz_transformer.widgets.base.traits import SelectionError
+from viz_transformer.widgets.base.view import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,7 +153,7 @@ class FigureLab(View):
             figure = self._figure_at(key)
             told = ", ".join(f"{name} {value}" for name, value in self._values_at(key).items())
             alt = getattr(figure, "alt_text", f"Picture for {told}.")
-            data, width, height = picture(figure)
+            data, width, height = figure_to_png(figure)
             if len(self._kept) >= _MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = {"png": data, "width": width, "height": height, "alt": alt}

@@ -1,8 +1,7 @@
 // What the head lab computes: which words differ, which heads are changed, and how to say it.
 
-import { visible } from "../base/js/text.js";
-
-const KIND_ORDER = ["encoder", "decoder", "cross"];
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { formatNumber, quoted } from "../base/js/text.js";
 
 /** Whether two places {kind, layer, head} are the same head. */
 export function sameHead(a, b) {
@@ -28,7 +27,7 @@ export function factorOf(factors, place) {
 export function withFactor(factors, { kind, layer, head }, factor) {
   const others = factors.filter((each) => !sameHead(each, { kind, layer, head }));
   const all = factor === 1 ? others : [...others, { kind, layer, head, factor }];
-  const order = (each) => [KIND_ORDER.indexOf(each.kind), each.layer, each.head];
+  const order = (each) => [Object.keys(ATTENTION_KINDS).indexOf(each.kind), each.layer, each.head];
   return all.sort((a, b) => {
     const [first, second] = [order(a), order(b)];
     const differs = first.findIndex((value, i) => value !== second[i]);
@@ -54,52 +53,17 @@ export function shortFactor(factor) {
   return String(Number(factor.toFixed(2))).replace("-", "−");
 }
 
-/**
- * Which words of two translations have no partner in the other: two lists of booleans.
- *
- * Partners are those of a longest common subsequence, so a word that is left out or put in is the
- * only one that differs.
- */
-export function differences(a, b) {
-  const longest = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      longest[i][j] =
-        a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
-    }
-  }
-  const [inA, inB] = [a.map(() => true), b.map(() => true)];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    if (a[i] === b[j]) [inA[i++], inB[j++]] = [false, false];
-    else if (longest[i + 1][j] >= longest[i][j + 1]) i++;
-    else j++;
-  }
-  return [inA, inB];
-}
-
-/** A difference as it is shown: with its sign, and none where the digits show nothing. */
-export function signed(value, digits) {
-  const text = Math.abs(value).toFixed(digits);
-  if (Number(text) === 0) return text;
-  return `${value < 0 ? "−" : "+"}${text}`;
-}
-
-/** A log-probability or a loss, with a true minus and no minus zero. */
-export function plainNumber(value, digits) {
-  return signed(value, digits).replace("+", "");
-}
-
 /** What the changes do to the probabilities, in words; without changes, the loss as it is. */
 export function effectInWords(before, after) {
   if (before === after)
-    return `Loss ${plainNumber(before.loss, 3)} nats per token. Click a head to switch it off.`;
+    return `Loss ${formatNumber(before.loss, 3)} nats per token. Click a head to switch it off.`;
   const changes = after.log_probs.map((value, i) => value - before.log_probs[i]);
-  const loss = `Loss ${plainNumber(before.loss, 3)} → ${plainNumber(after.loss, 3)} nats per token`;
+  const loss = `Loss ${formatNumber(before.loss, 3)} → ${formatNumber(after.loss, 3)} nats per token`;
   const most = changes.reduce((best, value, i) => (Math.abs(value) > Math.abs(changes[best]) ? i : best), 0);
   if (Math.abs(changes[most]) < 0.0005) return `${loss}: no word's log-probability changes by 0.001.`;
   return (
-    `${loss}. Most changed: ${quotedToken(before.output[most])}, log-probability ` +
-    `${plainNumber(before.log_probs[most], 3)} → ${plainNumber(after.log_probs[most], 3)}.`
+    `${loss}. Most changed: ${quoted(before.output[most])}, log-probability ` +
+    `${formatNumber(before.log_probs[most], 3)} → ${formatNumber(after.log_probs[most], 3)}.`
   );
 }
 
@@ -114,12 +78,7 @@ export function movedInWords(before, after, entry) {
   }
   const [query, key] = [Math.floor(most / entry.cols), most % entry.cols];
   return (
-    `With your changes its weights move most from ${quotedToken(entry.queries[query])} to ${quotedToken(entry.keys[key])}: ` +
+    `With your changes its weights move most from ${quoted(entry.queries[query])} to ${quoted(entry.keys[key])}: ` +
     `${before[most].toFixed(2)} → ${after[most].toFixed(2)}.`
   );
-}
-
-/** A token in a sentence: isolated, so that a right-to-left word leaves the sentence in its order. */
-export function quotedToken(token) {
-  return `“\u2068${visible(token)}\u2069”`;
 }

@@ -1,7 +1,8 @@
 // All heads of the model as buttons: a click switches one off and on again.
 
 import { element } from "../base/js/controls.js";
-import { KIND_NAMES, moveHead } from "../base/js/head_grid.js";
+import { moveHead } from "../base/js/head_grid.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { factorOf, headName, sameHead, shortFactor } from "./head_changes.js";
 
 const HEAD_ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
@@ -44,7 +45,7 @@ export function headGrid(parent, { onChoose, onToggle }) {
     node.replaceChildren();
     for (const { kind, layers, heads } of kinds) {
       const part = element(node, "div", "vt-head-kind");
-      element(part, "div", "vt-part-name").textContent = KIND_NAMES[kind];
+      element(part, "div", "vt-part-name").textContent = ATTENTION_KINDS[kind].label;
       const table = element(part, "div", "vt-head-rows");
       table.style.gridTemplateColumns = `1.4em repeat(${heads}, minmax(0, 3.1em))`;
       const numbers = (text, top) => {

@@ -1,8 +1,8 @@
 // The head lab's tables: what each word loses, and what each head is worth.
 
 import { element } from "../base/js/controls.js";
-import { headName, plainNumber, sameHead, shortName, signed } from "./head_changes.js";
-import { visible } from "../base/js/text.js";
+import { headName, sameHead, shortName } from "./head_changes.js";
+import { formatNumber, formatSigned, visible } from "../base/js/text.js";
 
 /** How long a bar is, as a share of its track, when `least` fills it: log-probabilities are ≤ 0. */
 export function barShare(logProb, least) {
@@ -49,7 +49,7 @@ export function wordTable(parent) {
   const total = addRow(foot, "loss: the mean of −log p");
 
   function fill({ cells }, before, after) {
-    const texts = [plainNumber(before, 3), plainNumber(after, 3), signed(after - before, 3)];
+    const texts = [formatNumber(before, 3), formatNumber(after, 3), formatSigned(after - before, 3)];
     texts.forEach((text, i) => {
       cells[i].textContent = text;
     });
@@ -64,7 +64,7 @@ export function wordTable(parent) {
       rows = before.output.map((token) => addRow(element(body, "tr"), visible(token)));
     }
     const least = leastOf(before.log_probs, after.log_probs);
-    farEnd.textContent = plainNumber(least, 1);
+    farEnd.textContent = formatNumber(least, 1);
     rows.forEach((row, i) => {
       fill(row, before.log_probs[i], after.log_probs[i]);
       [before, after].forEach(({ log_probs }, which) => {
@@ -115,7 +115,7 @@ export function worthTable(parent, { onAlone }) {
           onAlone({ kind: place.kind, layer: place.layer, head: place.head }),
         );
         const change = element(line, "td", "vt-change");
-        change.textContent = signed(place.loss_change, 3);
+        change.textContent = formatSigned(place.loss_change, 3);
         change.title = `${place.loss_change} nats per token`;
         change.classList.toggle("vt-strong", Math.abs(place.loss_change) >= 0.05 * widest && widest > 0.001);
         for (const text of [

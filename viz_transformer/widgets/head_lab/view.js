@@ -4,12 +4,11 @@
 // under what was asked; a frame shows what is known and asks for the next thing that is not.
 
 import { button, element, markedText, slider } from "../base/js/controls.js";
-import { openView } from "../base/js/view.js";
-import { KIND_NAMES } from "../base/js/head_grid.js";
+import { createView } from "../base/js/view.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { headGrid } from "./head_switches.js";
 import {
   changesInWords,
-  differences,
   effectInWords,
   factorOf,
   movedInWords,
@@ -18,10 +17,11 @@ import {
   withFactor,
 } from "./head_changes.js";
 import { wordTable, worthTable } from "./tables.js";
-import { canonical, NEEDS_KERNEL, NO_ANSWER, openKernel } from "../base/js/kernel.js";
+import { canonicalJson, NEEDS_KERNEL, NO_ANSWER, connectKernel } from "../base/js/kernel.js";
 import { numberTable } from "../base/js/number_table.js";
-import { nextSize } from "../base/js/options_panel.js";
+import { addTextSizeButtons } from "../base/js/text_size.js";
 import { visible } from "../base/js/text.js";
+import { differences } from "../base/js/text_difference.js";
 import { decodeWeights } from "../base/js/weights.js";
 
 const TRAITS = ["sentence", "factors", "kind", "layer", "head", "query", "text_size"];
@@ -41,8 +41,8 @@ export function linesOf({ values, rows, cols }) {
 }
 
 function render({ model, el }) {
-  const kernel = openKernel(model);
-  const view = openView({ model, el, name: "head-lab", label: "Head lab", traits: TRAITS, draw });
+  const kernel = connectKernel(model);
+  const view = createView({ model, el, name: "head-lab", label: "Head lab", traits: TRAITS, draw });
   const { root } = view;
 
   const form = element(root, "div", "vt-controls");
@@ -54,14 +54,7 @@ function render({ model, el }) {
     "data-lm-suppress-shortcuts": "true",
   });
   button(form, "Translate", translate);
-  for (const [text, name, way] of [
-    ["A−", "A− smaller text", -1],
-    ["A+", "A+ larger text", 1],
-  ]) {
-    button(form, text, () =>
-      view.set({ text_size: nextSize(model.get("text_size") ?? 1, way) }),
-    ).setAttribute("aria-label", name);
-  }
+  addTextSizeButtons(form, (trait) => model.get(trait), view.set);
   const problem = element(root, "p", "vt-problem", { role: "alert" });
   const translations = element(root, "div", "vt-translations");
   const lines = ["as trained", "with your changes"].map((name) => {
@@ -171,7 +164,7 @@ function render({ model, el }) {
       .then(
         ifNewest((reply) => {
           typedProblem = null;
-          base = { ...reply, request, asked: canonical(request) };
+          base = { ...reply, request, asked: canonicalJson(request) };
           view.set({ sentence: asked, query: null });
         }),
         ifNewest((error) => tellTyped(error.message)),
@@ -185,7 +178,7 @@ function render({ model, el }) {
 
   /** Ask for the first thing that is not known; its reply asks for a frame, and that for the next. */
   function fetchMissing({ sentence, factors }) {
-    const stateNow = canonical([sentence, factors]);
+    const stateNow = canonicalJson([sentence, factors]);
     if (stateNow !== lastState) failures.clear();
     lastState = stateNow;
     const missing = [
@@ -215,7 +208,7 @@ function render({ model, el }) {
           ]
         : []),
     ]
-      .map(([known, request, keep]) => ({ known, request, keep, asked: canonical(request) }))
+      .map(([known, request, keep]) => ({ known, request, keep, asked: canonicalJson(request) }))
       .find(({ known, asked }) => known?.asked !== asked && !failures.has(asked));
     if (!missing || offered === missing.asked) return;
     const { request, keep, asked } = missing;
@@ -251,7 +244,7 @@ function render({ model, el }) {
       return;
     }
     const here = base.request.sentence === now.sentence;
-    const wanted = canonical({ sentence: now.sentence, changes: now.factors });
+    const wanted = canonicalJson({ sentence: now.sentence, changes: now.factors });
     // Until the newest reply is here, the last one stays, with what it is a picture of.
     const fits = changed?.request.sentence === base.request.sentence;
     const after = !now.factors.length ? base : fits ? changed : base;
@@ -303,7 +296,7 @@ function render({ model, el }) {
     const [first, second] = [base, after].map((reply) => headOf(reply, chosen));
     say(
       looksTitle,
-      `Where it looks: ${KIND_NAMES[chosen.kind]} · layer ${chosen.layer} · head ${chosen.head}`,
+      `Where it looks: ${ATTENTION_KINDS[chosen.kind].label} · layer ${chosen.layer} · head ${chosen.head}`,
     );
     const alone = factors.some((place) => sameHead(place, chosen));
     const why = alone ? " The factor changes what this head says, not where it looks." : "";

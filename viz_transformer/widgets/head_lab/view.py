@@ -12,7 +12,8 @@ from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.view import Answer, Index, SelectionError, View, sendable
+from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.view import Answer, View, sendable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

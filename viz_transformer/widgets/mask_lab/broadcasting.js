@@ -1,8 +1,8 @@
 // How masks of different shapes are joined: each a stack of sheets, stretched along the axes of
 // length 1.
 
-import { fitCanvas, outline, write } from "../base/js/canvas.js";
-import { picture } from "../base/js/controls.js";
+import { fitCanvas, strokeBox, drawText } from "../base/js/canvas.js";
+import { focusableCanvas } from "../base/js/controls.js";
 
 const STEP = 9; // pixels from one sheet of the stack to the next
 const MOST_SHEETS = 4;
@@ -74,18 +74,18 @@ export function shapesPicture(parent) {
         context.globalAlpha = 1;
       }
       const bottom = cell * composed.queries + STEP * (sheets - 1);
-      write(context, name, left, bottom + 14, { font: `600 13px ${theme.family}`, colour: theme.text });
-      write(context, shape, left, bottom + 32, {
+      drawText(context, name, left, bottom + 14, { font: `600 13px ${theme.family}`, colour: theme.text });
+      drawText(context, shape, left, bottom + 32, {
         font: `12px ui-monospace, Menlo, Consolas, monospace`,
         colour: theme.text,
       });
       const room = index < boxes.length - 1 ? box + gap - 12 : width - left;
       wrapped(note, room, (piece) => theme.measure(piece, 12, false)).forEach((line, i) => {
-        write(context, line, left, bottom + 49 + 16 * i, { font: small, colour: theme.muted });
+        drawText(context, line, left, bottom + 49 + 16 * i, { font: small, colour: theme.muted });
       });
       if (index < boxes.length - 1) {
         const sign = index < boxes.length - 2 ? "&" : "=";
-        write(context, sign, left + box + gap / 2, (cell * composed.queries) / 2 + STEP, {
+        drawText(context, sign, left + box + gap / 2, (cell * composed.queries) / 2 + STEP, {
           font: `700 18px ${theme.family}`,
           colour: theme.text,
           align: "center",
@@ -128,9 +128,9 @@ function drawSheet(context, { x, y, cell, composed, own, at, b, theme }) {
   }
   context.globalAlpha = 1;
   context.setLineDash([2, 2]);
-  outline(context, x, y, cell * keys, cell * queries, theme.muted, 1);
+  strokeBox(context, x, y, cell * keys, cell * queries, theme.muted, 1);
   context.setLineDash([]);
-  if (alpha === 1) outline(context, x, y, cell * keys, cell * own.rows, theme.text, 1.5);
+  if (alpha === 1) strokeBox(context, x, y, cell * keys, cell * own.rows, theme.text, 1.5);
 }
 
 function drawCell(context, x, y, size, may, theme) {

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.errors import UserError
+from viz_transformer.trace import KINDS
 
 PAD = "<pad>"
-KINDS = ("encoder", "decoder", "cross")
 SIDES = ("right", "left")
 #: What tutorials get wrong, by name; each leaves the parts on and misuses one of them.
 MISTAKES = ("none", "inverted", "causal_as_padding", "target_padding", "source_as_target")
@@ -64,7 +64,7 @@ class MaskState:
             raise UserError(
                 f"{request!r:.80} does not say what the mask is made of; give {list(STATE)}"
             ) from error
-        for name, known in (("kind", KINDS), ("side", SIDES), ("mistake", MISTAKES)):
+        for name, known in (("kind", list(KINDS)), ("side", SIDES), ("mistake", MISTAKES)):
             if getattr(state, name) not in known:
                 raise UserError(f"{name}={getattr(state, name)!r} is none of {list(known)}")
         return state
@@ -130,8 +130,7 @@ def compose(words: Words, state: MaskState, extra: int = 0) -> MaskedBatch:
     longest = {side: max(map(len, each)) + extra for side, each in kept.items()}
     if state.mistake == "target_padding":  # goes unnoticed where both sides are equally long
         longest = dict.fromkeys(longest, max(longest.values()))
-    key_side = "target" if state.kind == "decoder" else "source"
-    query_side = "source" if state.kind == "encoder" else "target"
+    key_side, query_side = KINDS[state.kind].key, KINDS[state.kind].query
     if state.mistake == "causal_as_padding":  # goes unnoticed where batch = length
         if extra:
             raise UserError(

@@ -1,7 +1,7 @@
 // The mask as a grid to paint: one cell in the Tab order, arrows move, Space and the pointer paint.
 
 import { element } from "../base/js/controls.js";
-import { moveInTable } from "../base/js/number_table.js";
+import { gridCell, moveInTable } from "../base/js/number_table.js";
 import { visible } from "../base/js/text.js";
 
 /**
@@ -87,17 +87,7 @@ export function maskGrid(parent, { label, onPoint, onPaint, onChoose }) {
     rowNames.forEach((name, row) => {
       const line = element(body, "tr", "", { role: "row" });
       rowHeads.push(namedHead(line, name, "row"));
-      cells.push(
-        colNames.map((_, col) =>
-          element(line, "td", "", {
-            role: "gridcell",
-            tabindex: "-1",
-            "data-row": row,
-            "data-col": col,
-            "data-lm-suppress-shortcuts": "true",
-          }),
-        ),
-      );
+      cells.push(colNames.map((_, col) => gridCell(line, row, col)));
     });
     focusOn({ row: Math.min(at.row, rowNames.length - 1), col: Math.min(at.col, colNames.length - 1) });
   }

@@ -10,9 +10,10 @@ import numpy as np
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.base.view import Answer, Index, SelectionError, View, sendable
+from viz_transformer.trace import KINDS
+from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.mask_lab.composition import (
-    KINDS,
     MISTAKES,
     SIDES,
     STATE,

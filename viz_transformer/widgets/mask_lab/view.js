@@ -4,8 +4,8 @@
 // are kept with the request that they answer, and shown only while that is still the state.
 
 import { choice, button, element, slider, toggle } from "../base/js/controls.js";
-import { openView } from "../base/js/view.js";
-import { canonical, openKernel } from "../base/js/kernel.js";
+import { createView } from "../base/js/view.js";
+import { canonicalJson, connectKernel } from "../base/js/kernel.js";
 import { maskCode } from "./mask_code.js";
 import { maskGrid } from "./mask_grid.js";
 import { leakMeter, readLeaks } from "./leak_meter.js";
@@ -38,7 +38,7 @@ const POLARITY_NOTE = {
 
 function render({ model, el }) {
   const stateNow = () => Object.fromEntries(MASK_TRAITS.map((name) => [name, model.get(name)]));
-  const view = openView({
+  const view = createView({
     model,
     el,
     name: "mask-lab",
@@ -234,10 +234,10 @@ function render({ model, el }) {
 
 /** The kernel's replies to one question: `of(state)` is {reply, problem} and asks where it must. */
 function openReplies(model, ask, changed) {
-  const kernel = openKernel(model);
+  const kernel = connectKernel(model);
   let [want, have] = ["", { at: "", reply: null, problem: "" }];
   const current = (request) => {
-    const at = canonical(request);
+    const at = canonicalJson(request);
     if (at !== want) {
       want = at;
       const keep = (reply, problem) => {

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from viz_transformer.trace import KINDS
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.mask_lab.composition import (
-    KINDS,
     SIDES,
     MaskedBatch,
     MaskState,

@@ -1,9 +1,9 @@
 // The pictures of the position lab, on canvas.
 
-import { fitCanvas, outline, write } from "../base/js/canvas.js";
-import { shownNumber } from "../base/js/number_table.js";
+import { fitCanvas, strokeBox, drawText } from "../base/js/canvas.js";
+import { formatNumber } from "../base/js/text.js";
 import { limitOf } from "./encodings.js";
-import { paintMatrix } from "../base/js/weights.js";
+import { paintWeights } from "../base/js/pixels.js";
 
 const AXIS = 12; // pixels of the axes' text
 const MOST_LINES = 64; // of other positions behind the chosen one's
@@ -14,8 +14,9 @@ export function paintSigned({ values, rows, cols }, limit, ramp) {
   [sheet.width, sheet.height] = [cols, rows];
   const context = sheet.getContext("2d");
   const image = context.createImageData(cols, rows);
-  const shares = Float32Array.from(values, (value) => 0.5 + value / (2 * limit));
-  paintMatrix(shares, 0, rows, cols, new Uint32Array(image.data.buffer), cols, 0, 0, cols, rows, ramp);
+  const weights = Float32Array.from(values, (value) => 0.5 + value / (2 * limit)); // 0 to 1
+  const pixels = new Uint32Array(image.data.buffer);
+  paintWeights({ weights, rows, cols }, pixels, cols, { width: cols, height: rows }, { ramp });
   context.putImageData(image, 0, 0);
   return sheet;
 }
@@ -53,10 +54,10 @@ export function drawTable(canvas, layout, sheet, { position, pair, border, count
   context.drawImage(sheet, left, top, width, height);
   const quiet = { font: `${AXIS}px ${theme.family}`, colour: theme.muted };
   for (const row of ticksOf(rows, height, 18)) {
-    write(context, String(row), left - 6, top + (row + 0.5) * cellHeight, { ...quiet, align: "right" });
+    drawText(context, String(row), left - 6, top + (row + 0.5) * cellHeight, { ...quiet, align: "right" });
   }
   for (const col of ticksOf(cols, width, 34)) {
-    write(context, String(col), left + (col + 0.5) * cellWidth, top - 10, { ...quiet, align: "center" });
+    drawText(context, String(col), left + (col + 0.5) * cellWidth, top - 10, { ...quiet, align: "center" });
   }
   if (border < rows) {
     context.strokeStyle = theme.text;
@@ -68,16 +69,24 @@ export function drawTable(canvas, layout, sheet, { position, pair, border, count
     ]);
     context.setLineDash([]);
   }
-  outline(context, left - 2, top + position * cellHeight - 2, width + 4, cellHeight + 4, theme.accent, 2);
-  outline(context, left + 2 * pair * cellWidth - 2, top - 2, 2 * cellWidth + 4, height + 4, theme.accent, 2);
+  strokeBox(context, left - 2, top + position * cellHeight - 2, width + 4, cellHeight + 4, theme.accent, 2);
+  strokeBox(
+    context,
+    left + 2 * pair * cellWidth - 2,
+    top - 2,
+    2 * cellWidth + 4,
+    height + 4,
+    theme.accent,
+    2,
+  );
   const base = layout.height - 1;
   counts.forEach((count, each) => {
     context.fillStyle = each === pair ? theme.accent : theme.muted;
     const tall = Math.max(1, (count / Math.max(1, rows - 1)) * 36);
     context.fillRect(left + 2 * each * cellWidth + 1, base - tall, Math.max(1, 2 * cellWidth - 2), tall);
   });
-  write(context, String(rows - 1), left - 6, base - 36, { ...quiet, align: "right" });
-  write(context, "0", left - 6, base - 6, { ...quiet, align: "right" });
+  drawText(context, String(rows - 1), left - 6, base - 36, { ...quiet, align: "right" });
+  drawText(context, "0", left - 6, base - 6, { ...quiet, align: "right" });
 }
 
 /** Where the curves and the clock stand. */
@@ -105,10 +114,13 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
   const quiet = { font: `${AXIS}px ${theme.family}`, colour: theme.muted };
   frameOf(context, left, right, y(0), theme);
   for (const value of [-limit, 0, limit]) {
-    write(context, shownNumber(value, value === 0 ? 0 : 1), left - 6, y(value), { ...quiet, align: "right" });
+    drawText(context, formatNumber(value, value === 0 ? 0 : 1), left - 6, y(value), {
+      ...quiet,
+      align: "right",
+    });
   }
   for (const row of ticksOf(rows, right - left, 30))
-    write(context, String(row), x(row), height - 8, { ...quiet, align: "center" });
+    drawText(context, String(row), x(row), height - 8, { ...quiet, align: "center" });
 
   context.strokeStyle = theme.accent;
   context.lineWidth = 1.5;
@@ -136,18 +148,21 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
       [legend + 16, 9],
     ]);
     context.setLineDash([]);
-    write(context, names[which], legend + 21, 9, { font: `${AXIS}px ${theme.family}`, colour: theme.text });
+    drawText(context, names[which], legend + 21, 9, {
+      font: `${AXIS}px ${theme.family}`,
+      colour: theme.text,
+    });
     legend += 21 + theme.measure(names[which], AXIS, false) + 14;
   });
   if (alike.length) {
     context.fillStyle = theme.accent;
     dot(context, legend + 3, 9, 3);
-    write(context, `looks like ${position}`, legend + 11, 9, {
+    drawText(context, `looks like ${position}`, legend + 11, 9, {
       font: `${AXIS}px ${theme.family}`,
       colour: theme.text,
     });
   }
-  write(context, "pos", left - 8, height - 8, { ...quiet, align: "right" });
+  drawText(context, "pos", left - 8, height - 8, { ...quiet, align: "right" });
   drawClock(
     context,
     { x: width - clock / 2 - 4, y: 12 + clock / 2, radius: clock / 2 - 6 },
@@ -206,13 +221,13 @@ export function drawOffsets(canvas, layout, scores, { position, offset }, theme)
   frameOf(context, left, right, y(0), theme);
   for (const score of new Set([low, 0, high])) {
     if (score === 0 && [low, high].some((end) => end !== 0 && Math.abs(y(end) - y(0)) < 14)) continue;
-    write(context, shownNumber(score, 1), left - 6, y(score), { ...quiet, align: "right" });
+    drawText(context, formatNumber(score, 1), left - 6, y(score), { ...quiet, align: "right" });
   }
   for (const k of ticksOf(rows, (right - left) / 2, 34)) {
-    write(context, String(k), x(k), height - 8, { ...quiet, align: "center" });
-    if (k) write(context, `−${k}`, x(-k), height - 8, { ...quiet, align: "center" });
+    drawText(context, String(k), x(k), height - 8, { ...quiet, align: "center" });
+    if (k) drawText(context, `−${k}`, x(-k), height - 8, { ...quiet, align: "center" });
   }
-  write(context, "offset", left - 8, height - 8, { ...quiet, align: "right" });
+  drawText(context, "offset", left - 8, height - 8, { ...quiet, align: "right" });
   context.strokeStyle = theme.muted;
   context.globalAlpha = 0.45;
   context.lineWidth = 1;
@@ -241,9 +256,9 @@ export function drawScores(canvas, width, entries, theme) {
   context.imageSmoothingEnabled = false;
   entries.forEach(([title, matrix], index) => {
     const left = index * (side + gap);
-    write(context, title, left, 9, { font: `13px ${theme.family}`, colour: theme.text });
+    drawText(context, title, left, 9, { font: `13px ${theme.family}`, colour: theme.text });
     context.drawImage(paintSigned(matrix, limit, theme.signedRamp), left, 22, side, side);
-    outline(context, left, 22, side, side, theme.muted, 1);
+    strokeBox(context, left, 22, side, side, theme.muted, 1);
   });
 }
 

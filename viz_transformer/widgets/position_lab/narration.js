@@ -1,8 +1,7 @@
 // The position lab in words: each sentence is made from the numbers that the picture shows.
 
-import { shownNumber } from "../base/js/number_table.js";
 import { ALIKE, wavelengthOf } from "./encodings.js";
-import { twoDecimals, visible } from "../base/js/text.js";
+import { formatNumber, formatWeight, visible } from "../base/js/text.js";
 
 export const ENCODING_NAMES = [
   ["sinusoidal", "sinusoidal"],
@@ -85,19 +84,19 @@ function likeness(encoding, table, { pair, position }, alike) {
 
 function together(table, position, nearest) {
   if (!nearest || nearest.distance < ALIKE) return "";
-  return `All ${table.cols / 2} pairs together tell it from every other: the nearest, ${nearest.row}, is ${twoDecimals(nearest.distance)} away.`;
+  return `All ${table.cols / 2} pairs together tell it from every other: the nearest, ${nearest.row}, is ${formatWeight(nearest.distance)} away.`;
 }
 
 /** How alike two positions are, and whether their offset alone decides it. */
 export function offsetSentence(encoding, scores, { position, offset }, range) {
   const other = position + offset;
-  const signedOffset = offset < 0 ? shownNumber(offset, 0) : `+${offset}`;
+  const signedOffset = offset < 0 ? formatNumber(offset, 0) : `+${offset}`;
   const inside = other >= 0 && other < scores.rows;
   const what = encoding === "rotary" ? "One query at position" : "Position";
   const partner = encoding === "rotary" ? "one key at" : "position";
   const here = inside
     ? `${what} ${position} · ${partner} ${other} (offset ${signedOffset}) = ${twoPlaces(scores.values[position * scores.rows + other])}.`
-    : `The table has no position ${shownNumber(other, 0)} (offset ${signedOffset} from ${position}).`;
+    : `The table has no position ${formatNumber(other, 0)} (offset ${signedOffset} from ${position}).`;
   if (encoding === "none") return `${here} All are 0: nothing tells one place from another.`;
   const spread = range[1] - range[0];
   return spread < 1e-6 * Math.max(1, Math.abs(range[0]), Math.abs(range[1]))
@@ -130,7 +129,7 @@ export function claimVerdict(shift, changed, size) {
 /** Why the claim is true or false. */
 export function claimSentence(encoding, shift, { changed, size, bare }) {
   if (!shift) return "Move the sentence to see what its scores do.";
-  const measured = `Moved by ${shift}, the scores change by ${twoDecimals(changed)} rms, and they are ${twoDecimals(size)} rms themselves.`;
+  const measured = `Moved by ${shift}, the scores change by ${formatWeight(changed)} rms, and they are ${formatWeight(size)} rms themselves.`;
   if (encoding === "rotary")
     return `${measured} Query and key are turned by the same amount more, so the angle between them stays.`;
   if (encoding === "none")
@@ -138,7 +137,7 @@ export function claimSentence(encoding, shift, { changed, size, bare }) {
   const alone =
     bare < 1e-6 * size
       ? "PE · PE alone does stay (0.00), but in a score the positions also meet the words, and they pass W_q and W_k first."
-      : `Even PE · PE alone changes, by ${twoDecimals(bare)} rms.`;
+      : `Even PE · PE alone changes, by ${formatWeight(bare)} rms.`;
   return `${measured} ${alone}`;
 }
 
@@ -152,11 +151,11 @@ export function shuffleSentence(sentence, { order, on }, { moved, translation, a
   if (moved[most] < 1e-4) {
     return `Every word keeps its vector (the largest change is ${moved[most].toExponential(0)} of its length); the vectors stand in the new order, and that is all. This is permutation equivariance.${same ? " So every order gets one translation." : ""}`;
   }
-  return `Every vector knows its place: “\u2068${visible(sentence[most])}\u2069” moved most, by ${twoDecimals(moved[most])} of its length.${same ? " The translation is the same all the same." : " The translation changes too."}`;
+  return `Every vector knows its place: “\u2068${visible(sentence[most])}\u2069” moved most, by ${formatWeight(moved[most])} of its length.${same ? " The translation is the same all the same." : " The translation changes too."}`;
 }
 
 function twoPlaces(value) {
-  return shownNumber(value, 2);
+  return formatNumber(value, 2);
 }
 
 function listed(places) {

@@ -3,7 +3,7 @@
 import { button, choice, element, toggle } from "../base/js/controls.js";
 import { shuffleSentence } from "./narration.js";
 import { tokenStrip } from "../base/js/token_strip.js";
-import { twoDecimals, visible } from "../base/js/text.js";
+import { formatWeight, visible } from "../base/js/text.js";
 
 const FARTHEST = 2; // vectors of one length, turned to opposite ways, differ by two lengths
 const OWN = "own"; // the choice's value for an order that is not among those offered
@@ -87,7 +87,7 @@ export function openShuffle(parent, { model, view, kernel }) {
       const track = element(row, "span", "vt-track", { "aria-hidden": "true" });
       element(track, "span", "vt-fill").style.width =
         `${Math.min(100, (100 * reply.moved[word]) / FARTHEST)}%`;
-      element(row, "span", "vt-amount").textContent = twoDecimals(reply.moved[word]);
+      element(row, "span", "vt-amount").textContent = formatWeight(reply.moved[word]);
     }
     const tag = reply.language_tag || "";
     translation.replaceChildren(

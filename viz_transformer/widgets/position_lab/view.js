@@ -2,10 +2,10 @@
 //
 // State lives in the model's traits; where the pointer is, is this view's own.
 
-import { placeIn } from "../base/js/canvas.js";
-import { element, picture, slider, toggle } from "../base/js/controls.js";
-import { openView } from "../base/js/view.js";
-import { openKernel } from "../base/js/kernel.js";
+import { pointerPosition } from "../base/js/canvas.js";
+import { element, focusableCanvas, slider, toggle } from "../base/js/controls.js";
+import { createView } from "../base/js/view.js";
+import { connectKernel } from "../base/js/kernel.js";
 import { numberTable } from "../base/js/number_table.js";
 import {
   drawOffsets,
@@ -112,8 +112,8 @@ function render({ model, el }) {
   const { tables, head } = unpackPositions(data);
   const [rows, pairs] = [data.n_positions, data.d_model / 2];
   const get = (name) => model.get(name);
-  const view = openView({ model, el, name: "position-lab", label: "Position lab", traits: STATE, draw });
-  const kernel = openKernel(model);
+  const view = createView({ model, el, name: "position-lab", label: "Position lab", traits: STATE, draw });
+  const kernel = connectKernel(model);
 
   const top = element(view.root, "div", "vt-controls", {
     role: "group",
@@ -133,7 +133,7 @@ function render({ model, el }) {
   };
 
   const tablePart = part("table", "1 · A row for each position, a column for each dimension");
-  const tableCanvas = picture(
+  const tableCanvas = focusableCanvas(
     tablePart,
     "Table of positions: up and down choose a position, left and right a pair of columns",
   );
@@ -148,7 +148,7 @@ function render({ model, el }) {
   const pairSlider = slider(pairPart, { label: "pair", min: 0, max: pairs - 1, step: 1, digits: 0 }, (pair) =>
     view.set({ pair }),
   );
-  const waveCanvas = picture(
+  const waveCanvas = focusableCanvas(
     pairPart,
     "Curves of the pair: left and right choose a position, up and down a pair",
   );
@@ -158,7 +158,7 @@ function render({ model, el }) {
   const offsetPart = right.appendChild(
     part("offset", "3 · How alike are two positions? Dot product by offset"),
   );
-  const offsetCanvas = picture(
+  const offsetCanvas = focusableCanvas(
     offsetPart,
     "Likeness by distance: left and right choose the offset, up and down the position",
   );
@@ -181,7 +181,7 @@ function render({ model, el }) {
   shufflePart.hidden = !shuffle;
 
   let [hover, scale] = [null, 1];
-  const placeOf = (canvas, event) => placeIn(canvas, event).map((pixels) => pixels / scale);
+  const placeOf = (canvas, event) => pointerPosition(canvas, event).map((pixels) => pixels / scale);
   let layouts = {};
   const sheetOf = remembering((matrix, limit, ramp) => paintSigned(matrix, limit, ramp));
   const limitsOf = remembering((matrix) => limitOf(matrix));

@@ -21,7 +21,8 @@ from viz_transformer.analysis.positions import (
 )
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.view import Answer, Index, SelectionError, View, sendable
+from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.view import Answer, View, sendable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,8 @@ import anywidget
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.base.view import Index, View
+from viz_transformer.widgets.base.traits import Index
+from viz_transformer.widgets.base.view import View
 
 #: Traits of all views that no viewer chooses, and the size of text, which is the room's choice.
 #: A view's own content, in distinction to what is chosen of it, is tagged ``content=True``.

@@ -3,8 +3,8 @@
 // The panel reads and sets the other view's traits through its model, which the notebook's widget
 // manager finds, and in an exported page the page's own. So it steps without asking Python.
 
-import { button, element, retext } from "../base/js/controls.js";
-import { openView } from "../base/js/view.js";
+import { button, element, setText } from "../base/js/controls.js";
+import { createView } from "../base/js/view.js";
 import {
   chosenState,
   differing,
@@ -19,7 +19,7 @@ const EMPTY = "No step yet. Bring the view below into a state worth showing, and
 
 function render({ model, el }) {
   const editable = Boolean(model.send); // a page has nobody to keep what is remembered
-  const tour = openView({ model, el, name: "tour", label: "Guided tour", traits: ["steps", "step"], draw });
+  const tour = createView({ model, el, name: "tour", label: "Guided tour", traits: ["steps", "step"], draw });
   const { root, listen } = tour;
   const steps = () => model.get("steps") ?? [];
   const here = () => Math.min(model.get("step") ?? 0, Math.max(0, steps().length - 1));
@@ -56,7 +56,7 @@ function render({ model, el }) {
   );
   const remove = button(edits, "Remove this step", () => tour.set(withoutStep(steps(), here())));
   const about = root.querySelector(".vt-about"); // the view below has one of its own
-  retext(about.querySelector("button"), "About tours");
+  setText(about.querySelector("button"), "About tours");
   bar.append(about);
   const problem = element(panel, "p", "vt-problem", { role: "alert" });
   problem.hidden = true;
@@ -154,14 +154,14 @@ function render({ model, el }) {
     const writing = editable && !presenting && count > 0;
     field.hidden = !writing;
     caption.hidden = writing || (!text && count > 0);
-    retext(caption, count ? text : EMPTY);
+    setText(caption, count ? text : EMPTY);
     if (field.value !== text) field.value = text;
     field.style.height = "auto";
     if (writing) field.style.height = `${field.scrollHeight + 2}px`;
     disable(back, step === 0);
     disable(next, step >= count - 1);
-    retext(place, placeInTour(step, count));
-    retext(present, presenting ? "Stop presenting" : "Present");
+    setText(place, placeInTour(step, count));
+    setText(present, presenting ? "Stop presenting" : "Present");
     edits.hidden = !editable || presenting;
     for (const node of [replace, remove]) disable(node, count === 0);
     root.dataset.step = String(step);

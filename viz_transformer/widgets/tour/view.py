@@ -13,7 +13,8 @@ from ipywidgets import widget_serialization
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.view import Index, SelectionError, View
+from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.tour.states import chosen_names, looking_at, state_of, take_up
 from viz_transformer.widgets.tour.steps import Step, plain_steps, read_steps, write_steps
 

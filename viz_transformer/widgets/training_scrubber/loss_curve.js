@@ -1,6 +1,6 @@
 // The loss curve: its axes, its lines, and the marker of the moment.
 
-import { fitCanvas, pixelRatio, write } from "../base/js/canvas.js";
+import { fitCanvas, pixelRatio, drawText } from "../base/js/canvas.js";
 import { nearestTo, shownLoss } from "./runs.js";
 import { elide, visible } from "../base/js/text.js";
 
@@ -125,14 +125,17 @@ export function paintCurves(runs, axes, theme) {
   };
   for (const tick of axes.yTicks) {
     rule(axes.left, axes.y(tick) - 0.5, axes.right - axes.left, 1, 0.22);
-    write(context, tickText(tick), axes.left - 7, axes.y(tick), { ...quiet, align: "right" });
+    drawText(context, tickText(tick), axes.left - 7, axes.y(tick), { ...quiet, align: "right" });
   }
   rule(axes.left, axes.bottom, axes.right - axes.left, 1, 0.8);
   for (const tick of axes.xTicks)
-    write(context, String(tick), axes.x(tick), axes.bottom + 14, { ...quiet, align: "center" });
+    drawText(context, String(tick), axes.x(tick), axes.bottom + 14, { ...quiet, align: "center" });
   for (const step of runs[0].moments) rule(axes.x(step) - 0.5, axes.bottom, 1, 6, 0.8);
-  write(context, axes.yName, 4, 9, { ...quiet, font: `12px ${theme.family}` });
-  write(context, `${axes.xName} →`, axes.left, axes.height - 8, { ...quiet, font: `12px ${theme.family}` });
+  drawText(context, axes.yName, 4, 9, { ...quiet, font: `12px ${theme.family}` });
+  drawText(context, `${axes.xName} →`, axes.left, axes.height - 8, {
+    ...quiet,
+    font: `12px ${theme.family}`,
+  });
   runs.forEach((run, index) => {
     context.strokeStyle = index ? theme.text : theme.line;
     context.lineWidth = 2;
@@ -153,7 +156,7 @@ export function paintCurves(runs, axes, theme) {
   });
   if (runs.length > 1) nameCurves(context, runs, axes, theme);
   if (!runs.some((run) => run.losses.length)) {
-    write(
+    drawText(
       context,
       "No loss was recorded; the marks are the moments.",
       axes.left + 8,
@@ -170,7 +173,7 @@ function nameCurves(context, runs, axes, theme) {
   for (let index = runs.length - 1; index >= 0; index--) {
     const name = elide(visible(runs[index].name), 180, (text) => theme.measure(text, 12, false));
     x -= theme.measure(name, 12, false);
-    write(context, name, x, 9, { font: `12px ${theme.family}`, colour: theme.text });
+    drawText(context, name, x, 9, { font: `12px ${theme.family}`, colour: theme.text });
     context.strokeStyle = index ? theme.text : theme.line;
     context.lineWidth = 2;
     context.setLineDash(DASHES[index]);

@@ -1,12 +1,12 @@
 // One run at its moment: what it translates, all heads small, and one of them large.
 
 import { pixelRatio } from "../base/js/canvas.js";
-import { element, picture, retext } from "../base/js/controls.js";
-import { ARROWS, onCanvas } from "../base/js/gestures.js";
-import { drawHeads, headAt, headsLayout, moveHead, paintThumbnails } from "../base/js/head_grid.js";
+import { element, focusableCanvas, setText } from "../base/js/controls.js";
+import { ARROWS, addCanvasListeners } from "../base/js/gestures.js";
+import { drawHeadGrid, headAt, headGridLayout, moveHead, paintThumbnails } from "../base/js/head_grid.js";
 import { cellAt, drawMatrix, matrixLayout, moveCell, paintCells } from "../base/js/heatmap.js";
-import { spokenGrid } from "../base/js/aria_grid.js";
-import { quoted, twoDecimals, visible } from "../base/js/text.js";
+import { ariaGrid } from "../base/js/aria_grid.js";
+import { quoted, formatWeight, visible } from "../base/js/text.js";
 import {
   compareWords,
   entropyInWords,
@@ -64,38 +64,38 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
   const verdict = element(lines, "strong", "vt-verdict");
   const pictures = element(node, "div", "vt-pictures");
   const headsPart = element(pictures, "div", "vt-small");
-  const headsCanvas = picture(headsPart, "All heads at this moment: arrow keys choose");
+  const headsCanvas = focusableCanvas(headsPart, "All heads at this moment: arrow keys choose");
   const headPart = element(pictures, "div", "vt-large");
   const title = element(headPart, "div", "vt-title", { role: "heading", "aria-level": "4" });
-  const matrixCanvas = picture(headPart, "Weights of the chosen head: arrow keys move");
+  const matrixCanvas = focusableCanvas(headPart, "Weights of the chosen head: arrow keys move");
   const readout = element(headPart, "p", "vt-weight", { role: "status", "aria-live": "polite" });
   const entropy = element(headPart, "p", "vt-entropy");
   const sheets = openSheets();
-  const [sayHead, sayCell] = [spokenGrid(headsCanvas), spokenGrid(matrixCanvas)];
+  const [sayHead, sayCell] = [ariaGrid(headsCanvas), ariaGrid(matrixCanvas)];
   let [now, heads, matrix, hovered, cell, texts] = [null, null, null, null, NOWHERE, ""];
 
-  onCanvas(view, headsCanvas, {
+  addCanvasListeners(view, headsCanvas, {
     scale,
-    find: (x, y) => (heads ? headAt(heads, x, y) : null),
-    point: (at) => {
+    hitTest: (x, y) => (heads ? headAt(heads, x, y) : null),
+    onPoint: (at) => {
       hovered = at;
     },
-    click: onHead,
-    press(event) {
+    onClick: onHead,
+    onKey(event) {
       if (!heads || !ARROWS.includes(event.key)) return false;
       // From what is chosen, not from what is drawn: two keys may come in one frame.
       onHead(moveHead(heads.sections, { ...now.chosen, ...chosenIn(now.entry) }, event.key));
       return true;
     },
   });
-  onCanvas(view, matrixCanvas, {
+  addCanvasListeners(view, matrixCanvas, {
     scale,
-    find: (x, y) => (matrix ? cellAt(matrix, x, y) : null),
-    point: (at) => {
+    hitTest: (x, y) => (matrix ? cellAt(matrix, x, y) : null),
+    onPoint: (at) => {
       cell = at ?? NOWHERE;
     },
-    click: () => {},
-    press(event) {
+    onClick: () => {},
+    onKey(event) {
       if (!matrix || ![...ARROWS, "Escape"].includes(event.key)) return false;
       cell = event.key === "Escape" ? NOWHERE : moveCell(cell, now.entry.rows, now.entry.cols, event.key);
       view.redraw();
@@ -115,8 +115,8 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
 
   function tellWords({ run, moment, sentence, named, width, longest, theme }) {
     name.hidden = !named;
-    retext(name, visible(run.name));
-    retext(facts, factsOf(run, moment, sentence));
+    setText(name, visible(run.name));
+    setText(facts, factsOf(run, moment, sentence));
     const [translation, reference] = [run.translations[moment][sentence], run.references[sentence]];
     const wantedTexts = JSON.stringify([translation, reference, width, longest, theme.scale]);
     if (wantedTexts === texts) return;
@@ -124,7 +124,7 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
     const compared = compareWords(translation, reference);
     writeWords(said, compared.said);
     writeWords(wanted, compared.wanted);
-    retext(verdict, compared.verdict);
+    setText(verdict, compared.verdict);
     verdict.classList.toggle("vt-right", compared.right);
     said.title = visible(translation); // a beginner's may be longer than the two lines it has
     // As high as the longest translation of all moments: what stands below it keeps its place.
@@ -148,7 +148,7 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
     const { kind, layers, heads: count } = entry;
     const half = (width - 28) / 2;
     const room = { split: half, beside: Math.min(320, width * 0.42), below: width }[layout];
-    heads = headsLayout(
+    heads = headGridLayout(
       [{ kind, layers, heads: count, labels: null, slots: null, signed: false, limit: null }],
       room,
       height,
@@ -157,7 +157,7 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
     const thumbnails = sheets.get(`${place} ${heads.pitch} ${heads.width}`, () =>
       paintThumbnails(() => overviewAtMoment(entry, moment), heads, theme),
     );
-    drawHeads(
+    drawHeadGrid(
       headsCanvas,
       heads,
       thumbnails,
@@ -167,8 +167,8 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
     drawLarge(place, { split: half, beside: width - heads.width - 22, below: width }[layout], height);
     const text = `layer ${chosen.layer}, head ${chosen.head}`;
     sayHead({ rows: layers, cols: count, row: chosen.layer, col: chosen.head, text });
-    retext(title, `Layer ${chosen.layer} · head ${chosen.head}`);
-    retext(entropy, entropyInWords(entry, run.moments, moment, chosen.layer, chosen.head));
+    setText(title, `Layer ${chosen.layer} · head ${chosen.head}`);
+    setText(entropy, entropyInWords(entry, run.moments, moment, chosen.layer, chosen.head));
   }
 
   let kept = { name: "", weights: null };
@@ -205,9 +205,9 @@ export function openSide(view, parent, { scale, onHead, chosenIn }) {
     const told =
       active.query === null
         ? strongestInWords(entry, weights, quoted)
-        : `${quoted(queries[active.query])} to ${quoted(keys[active.key])}: ${twoDecimals(weights[active.query * cols + active.key])}.`;
+        : `${quoted(queries[active.query])} to ${quoted(keys[active.key])}: ${formatWeight(weights[active.query * cols + active.key])}.`;
     readout.setAttribute("aria-live", active.query === null ? "off" : "polite"); // dragging need not be read out
-    retext(readout, told);
+    setText(readout, told);
     sayCell({ rows, cols, row: active.query, col: active.key, text: told });
   }
 

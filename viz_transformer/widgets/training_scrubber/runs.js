@@ -1,6 +1,6 @@
 // What the training scrubber reads and works out: runs, heads at a moment, and how to say it.
 
-import { differences } from "../head_lab/head_changes.js";
+import { differences } from "../base/js/text_difference.js";
 import { halfTable } from "../base/js/weights.js";
 
 /** The numbers in the bytes of a message (a DataView), which may start at any offset. */

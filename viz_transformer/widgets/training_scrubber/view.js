@@ -3,12 +3,12 @@
 // What is chosen lives in the model's traits. Of a large training the heads of one sentence are
 // here and those of another are asked for; texts and curves are always here.
 
-import { placeIn } from "../base/js/canvas.js";
-import { button, choice, element, retext, slider } from "../base/js/controls.js";
-import { openView } from "../base/js/view.js";
-import { KIND_NAMES } from "../base/js/head_grid.js";
-import { openKernel } from "../base/js/kernel.js";
-import { nextSize } from "../base/js/options_panel.js";
+import { pointerPosition } from "../base/js/canvas.js";
+import { button, choice, element, setText, slider } from "../base/js/controls.js";
+import { createView } from "../base/js/view.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { connectKernel } from "../base/js/kernel.js";
+import { addTextSizeButtons } from "../base/js/text_size.js";
 import { elide, visible } from "../base/js/text.js";
 import { curveAxes, curveInWords, drawCurve, momentAt, paintCurves } from "./loss_curve.js";
 import { compareWords, nearestTo, readKind, readRun } from "./runs.js";
@@ -49,7 +49,7 @@ export function fitHeads(entries, get) {
 }
 
 function render({ model, el }) {
-  const view = openView({
+  const view = createView({
     model,
     el,
     name: "training-scrubber",
@@ -58,7 +58,7 @@ function render({ model, el }) {
     draw,
   });
   const { root, listen } = view;
-  const kernel = openKernel(model);
+  const kernel = connectKernel(model);
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const get = (name) => model.get(name);
   const data = get("data");
@@ -82,21 +82,13 @@ function render({ model, el }) {
   const kinds = choice(
     choices,
     "Heads of",
-    data.kinds.map((kind) => [kind, KIND_NAMES[kind]]),
+    data.kinds.map((kind) => [kind, ATTENTION_KINDS[kind].label]),
     (kind) => {
       const entries = headsOf(get("sentence"))?.map((side) => side[kind]);
       view.set({ kind, ...(entries && fitHeads(entries, get)) });
     },
   );
-  for (const [text, label, way] of [
-    ["A−", "A− smaller text", -1],
-    ["A+", "A+ larger text", 1],
-  ]) {
-    button(choices, text, () => view.set({ text_size: nextSize(get("text_size") ?? 1, way) })).setAttribute(
-      "aria-label",
-      label,
-    );
-  }
+  addTextSizeButtons(choices, get, view.set);
   const drive = element(root, "div", "vt-controls vt-drive");
   const playing = button(drive, "▶ Play", () => (timer ? pause() : play()));
   const moments = slider(drive, { label: "Moment", min: 0, max: last, step: 1, digits: 0 }, (moment) =>
@@ -126,11 +118,11 @@ function render({ model, el }) {
   function pause() {
     clearInterval(timer);
     timer = null;
-    retext(playing, "▶ Play");
+    setText(playing, "▶ Play");
   }
   function play() {
     if (get("moment") >= last) view.set({ moment: 0 });
-    retext(playing, "❚❚ Pause");
+    setText(playing, "❚❚ Pause");
     timer = setInterval(
       () => {
         if (get("moment") >= last || calm.matches) pause();
@@ -141,7 +133,7 @@ function render({ model, el }) {
   }
   const jump = (event) => {
     if (!curve) return;
-    const moment = momentAt(curve.axes, first.moments, placeIn(curveCanvas, event)[0] / state.scale);
+    const moment = momentAt(curve.axes, first.moments, pointerPosition(curveCanvas, event)[0] / state.scale);
     if (moment !== get("moment")) show(moment);
   };
   listen(curveCanvas, "pointerdown", (event) => {
@@ -212,7 +204,7 @@ function render({ model, el }) {
     sentences.set(String(sentence));
     kinds.set(kind);
     moments.set(moment);
-    retext(step, `step ${first.moments[moment]}`);
+    setText(step, `step ${first.moments[moment]}`);
     const { right } = compareWords(first.translations[moment][sentence], first.references[sentence]);
     input.setAttribute(
       "aria-valuetext",
@@ -238,7 +230,7 @@ function render({ model, el }) {
     root.dataset.layout = beside ? "beside" : "below";
     root.dataset.waiting = String(!found);
     trouble.hidden = Boolean(found) || !problem;
-    retext(trouble, problem);
+    setText(trouble, problem);
     sides.forEach((side, index) => {
       const entry = found?.[index][kind] ?? null;
       side.draw({

@@ -10,7 +10,8 @@ import traitlets
 from viz_transformer.analysis.learning import most_sharpened
 from viz_transformer.trace import TrainingTrace
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.view import Index, SelectionError, View
+from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.training_scrubber.payload import (
     check_runs,
     kinds_of,

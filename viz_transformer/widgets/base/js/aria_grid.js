@@ -1,21 +1,27 @@
-// What a canvas shows, for who cannot see it: a grid with the one cell that the keyboard is on.
+// A canvas as a grid for screen readers, with the one cell that the keyboard is on.
 
 import { element, uniqueId } from "./controls.js";
 
-/** Make a canvas a grid to screen readers: `say({rows, cols, row, col, text})`; row null: on none. */
-export function spokenGrid(canvas) {
+/**
+ * Make a canvas a grid to screen readers.
+ *
+ * @param {HTMLCanvasElement} canvas
+ * @returns {(cell: {rows: number, cols: number, row: number | null, col: number | null, text: string}) => void}
+ *   announces a cell; where `row` is null, no cell is active
+ */
+export function ariaGrid(canvas) {
   canvas.setAttribute("role", "grid");
   const line = element(canvas, "div", "", { role: "row" });
   const cell = element(line, "div", "", { role: "gridcell", id: uniqueId() });
-  let said = "";
+  let announced = "";
   return ({ rows, cols, row, col, text }) => {
-    const now = JSON.stringify([rows, cols, row, col, text]);
-    if (now === said) return;
-    said = now;
-    canvas.setAttribute("aria-rowcount", rows);
-    canvas.setAttribute("aria-colcount", cols);
-    line.setAttribute("aria-rowindex", (row ?? 0) + 1);
-    cell.setAttribute("aria-colindex", (col ?? 0) + 1);
+    const wanted = JSON.stringify([rows, cols, row, col, text]);
+    if (wanted === announced) return;
+    announced = wanted;
+    canvas.setAttribute("aria-rowcount", String(rows));
+    canvas.setAttribute("aria-colcount", String(cols));
+    line.setAttribute("aria-rowindex", String((row ?? 0) + 1));
+    cell.setAttribute("aria-colindex", String((col ?? 0) + 1));
     cell.textContent = text;
     if (row === null) canvas.removeAttribute("aria-activedescendant");
     else canvas.setAttribute("aria-activedescendant", cell.id);

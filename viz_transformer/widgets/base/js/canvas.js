@@ -1,8 +1,12 @@
-// Small helpers for drawing on canvas.
+// Drawing on canvas: size, text, boxes, and where a pointer is.
 
 /**
- * Give a canvas a size, sharp on any screen; returns its cleared context. Width and height are in
- * units of `scale` CSS pixels, and so is all that is drawn: text grows with it.
+ * Give a canvas a size that is sharp on any screen, and return its cleared context. Width and height
+ * are in units of `scale` CSS pixels, and so is all that is drawn: text grows with it.
+ *
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
  */
 export function fitCanvas(canvas, width, height, scale = 1) {
   const ratio = pixelRatio() * scale;
@@ -20,12 +24,18 @@ export function fitCanvas(canvas, width, height, scale = 1) {
   return context;
 }
 
+/** How many pixels of the screen one CSS pixel takes. */
 export function pixelRatio() {
   return globalThis.devicePixelRatio || 1;
 }
 
-/** A function that measures text in `font`, remembering what it has measured. */
-export function measurer(font) {
+/**
+ * A function that measures text in `font` and caches the widths.
+ *
+ * @param {string} font
+ * @returns {(text: string) => number}
+ */
+export function textMeasurer(font) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = font;
   const known = new Map();
@@ -35,8 +45,26 @@ export function measurer(font) {
   };
 }
 
-/** Write one piece of text, on a patch of the colour `behind`, or underlined in that of `marked`. */
-export function write(
+/**
+ * @typedef {object} TextStyle
+ * @property {string} font
+ * @property {string} colour
+ * @property {"left" | "center" | "right"} [align]
+ * @property {CanvasTextBaseline} [baseline]
+ * @property {string} [behind] colour of a patch behind the text
+ * @property {string | false} [marked] colour of a line under the text
+ */
+
+/**
+ * Draw one piece of text, on a patch of the colour `behind`, or underlined in that of `marked`.
+ *
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {number} x
+ * @param {number} y
+ * @param {TextStyle} style
+ */
+export function drawText(
   context,
   text,
   x,
@@ -50,23 +78,33 @@ export function write(
     const { width } = context.measureText(text);
     const left = x - { left: 0, center: width / 2, right: width }[align];
     const half = parseFloat(/[\d.]+px/.exec(font)[0]) * 0.62;
-    context.fillStyle = behind || marked;
-    if (behind) context.fillRect(left - 3, y - half, width + 6, 2 * half);
-    else context.fillRect(left, y + half - 1, width, 2.5);
+    if (behind) {
+      context.fillStyle = behind;
+      context.fillRect(left - 3, y - half, width + 6, 2 * half);
+    } else if (marked) {
+      context.fillStyle = marked;
+      context.fillRect(left, y + half - 1, width, 2.5);
+    }
   }
   context.fillStyle = colour;
   context.fillText(text, x, y);
 }
 
-/** Outline a box, drawn inside its edges. */
-export function outline(context, x, y, width, height, colour, thickness) {
+/** Stroke a box, inside its edges. */
+export function strokeBox(context, x, y, width, height, colour, thickness) {
   context.strokeStyle = colour;
   context.lineWidth = thickness;
   context.strokeRect(x + thickness / 2, y + thickness / 2, width - thickness, height - thickness);
 }
 
-/** A pointer event's place inside an element, in CSS pixels. */
-export function placeIn(element, event) {
+/**
+ * A pointer event's position inside an element, [x, y] in CSS pixels.
+ *
+ * @param {Element} element
+ * @param {MouseEvent} event
+ * @returns {[number, number]}
+ */
+export function pointerPosition(element, event) {
   const box = element.getBoundingClientRect();
   return [event.clientX - box.left, event.clientY - box.top];
 }

@@ -1,34 +1,48 @@
-// The notebook's own keys, pressed inside a view: they go to the cell that the view stands in.
+// The notebook's own keys, pressed inside a view and forwarded to the cell that the view stands in.
 //
 // A view keeps the arrow keys from Jupyter with `data-lm-suppress-shortcuts`, which keeps all keys
-// from it, and a text field stops every key. So the keys that run a cell are handed over here.
+// from it, and a text field stops every key. So the keys that run a cell are forwarded here.
 
 const CAPTURE = { capture: true }; // before any control can stop the event
 
-/** Whether a key runs the cell: Enter with Shift, Ctrl, Alt or Cmd. */
+/**
+ * Whether a key runs the cell: Enter with Shift, Ctrl, Alt or Cmd.
+ *
+ * @param {KeyboardEventInit} event
+ */
 export function runsCell({ key, isComposing, shiftKey, ctrlKey, altKey, metaKey }) {
   return key === "Enter" && !isComposing && (shiftKey || ctrlKey || altKey || metaKey);
 }
 
 /**
- * Let the cell around `target` have the keys that run it, wherever inside the focus is, and the
- * focus itself when the control that had it is disabled or hidden: the page's body would get it,
- * and no key would do anything. `within(node)` narrows down which nodes count. Returns `stop()`.
+ * Forward the keys that run a cell to the cell around `target`, wherever inside the focus is. When
+ * the control that has the focus is disabled or hidden, the cell gets the focus: otherwise the
+ * page's body would get it, and no key would do anything.
+ *
+ * @param {EventTarget} target
+ * @param {(node: HTMLElement) => boolean} within narrows down which nodes count
+ * @returns {() => void} stops it
  */
-export function shareKeys(target, within = () => true) {
-  const observer = new MutationObserver(([{ target: node }]) => {
+export function forwardCellKeys(target, within = (_) => true) {
+  const observer = new MutationObserver(([change]) => {
+    const node = /** @type {HTMLButtonElement} */ (change.target); // any control that can be disabled
     const gone = node.disabled || node.style.display === "none";
-    if (gone && [node, document.body].includes(document.activeElement)) focusCell(node);
+    const focused = document.activeElement;
+    if (gone && (focused === node || focused === document.body)) focusCell(node);
   });
 
-  function onFocus({ target: node }) {
+  /** @param {Event} event */
+  function onFocus(event) {
+    const node = /** @type {HTMLElement} */ (event.target);
     if (!within(node)) return;
     observer.disconnect();
     observer.observe(node, { attributes: true, attributeFilter: ["disabled", "style"] });
   }
 
+  /** @param {KeyboardEventInit & Event} event */
   function onKey(event) {
-    const cell = runsCell(event) && within(event.target) && focusCell(event.target);
+    const node = /** @type {HTMLElement} */ (event.target);
+    const cell = runsCell(event) && within(node) && focusCell(node);
     if (!cell) return; // an exported page has no cells
     event.preventDefault(); // a button would take it for a click
     event.stopPropagation();
@@ -44,8 +58,9 @@ export function shareKeys(target, within = () => true) {
   };
 }
 
+/** @param {HTMLElement} node */
 function focusCell(node) {
-  const cell = node.closest(".jp-Cell");
+  const cell = /** @type {HTMLElement | null} */ (node.closest(".jp-Cell"));
   cell?.focus({ preventScroll: true });
   return cell;
 }

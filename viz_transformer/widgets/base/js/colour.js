@@ -1,4 +1,4 @@
-// One colour scale for every picture of weights, and the colours of the page around it.
+// The colour scales of attention weights and of differences, and the colours of the page.
 
 // Nine stops of equal steps in lightness (OKLab), so that equal differences look equal, in colour
 // and in grey. On light pages more is darker, on dark pages more is lighter.
@@ -15,15 +15,47 @@ export const SIGNED = {
   dark: ["#ffd59a", "#f5a84f", "#c97420", "#7a4312", "#22242e", "#1d4f86", "#0c7fc2", "#2fc0d2", "#b5f2d5"],
 };
 
-/** The [red, green, blue] of a weight from 0 to 1, each 0 to 255. */
+/**
+ * @typedef {[number, number, number]} Rgb red, green and blue, each 0 to 255
+ *
+ * @typedef {object} Theme the colours and fonts of the page around a view, for its canvases
+ * @property {"light" | "dark"} name
+ * @property {string[]} stops of the scale of weights
+ * @property {Uint32Array} ramp the scale of weights as pixels
+ * @property {string[]} signedStops of the scale of differences
+ * @property {Uint32Array} signedRamp
+ * @property {string} background
+ * @property {string} text
+ * @property {string} muted
+ * @property {string} accent
+ * @property {string} line
+ * @property {string} family of the fonts
+ * @property {number} [scale] the text size that the view draws at
+ * @property {(text: string, size: number, bold: boolean) => number} [measure] width of a text in pixels
+ */
+
+/**
+ * The colour of a weight from 0 to 1.
+ *
+ * @param {number} weight
+ * @param {string[]} stops
+ * @returns {Rgb}
+ */
 export function colourOf(weight, stops) {
   const place = Math.min(1, Math.max(0, weight)) * (stops.length - 1);
   const index = Math.min(stops.length - 2, Math.floor(place));
   const [low, high] = [channels(stops[index]), channels(stops[index + 1])];
-  return low.map((value, i) => Math.round(value + (high[i] - value) * (place - index)));
+  const mix = (/** @type {number} */ i) => Math.round(low[i] + (high[i] - low[i]) * (place - index));
+  return [mix(0), mix(1), mix(2)];
 }
 
-/** The colour of a weight, or of a change from -limit to limit; `limit` is null for weights. */
+/**
+ * The colour of a weight, or of a difference from -limit to limit; `limit` is null for weights.
+ *
+ * @param {number} value
+ * @param {number | null} limit
+ * @param {Theme} theme
+ */
 export function weightColour(value, limit, theme) {
   return limit === null
     ? colourOf(value, theme.stops)
@@ -31,25 +63,28 @@ export function weightColour(value, limit, theme) {
 }
 
 /** 256 colours as the words of an ImageData. */
-export function rampOf(stops) {
-  return Uint32Array.from({ length: 256 }, (_, i) => pixelOf(colourOf(i / 255, stops)));
+export function colourRamp(stops) {
+  return Uint32Array.from({ length: 256 }, (_, i) => packPixel(colourOf(i / 255, stops)));
 }
 
 /** A colour as the 32-bit word of an ImageData (every browser's machine is little-endian). */
-export function pixelOf([red, green, blue]) {
+export function packPixel([red, green, blue]) {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** The channels of a colour as a browser reports it: rgb(1, 2, 3). */
-export function rgbOf(colour) {
-  return colour
-    .match(/[\d.]+/g)
-    .slice(0, 3)
-    .map(Number);
+/**
+ * The channels of a colour as a browser reports it: rgb(1, 2, 3).
+ *
+ * @param {string} colour
+ * @returns {Rgb}
+ */
+export function parseRgb(colour) {
+  const [red, green, blue] = colour.match(/[\d.]+/g).map(Number);
+  return [red, green, blue];
 }
 
 /** Black or white, whichever reads better on a colour: at 0.179 both have a contrast of 4.58. */
-export function inkOn([red, green, blue]) {
+export function textColourOn([red, green, blue]) {
   return luminance([red, green, blue]) > 0.179 ? "#000" : "#fff";
 }
 
@@ -62,18 +97,23 @@ export function luminance(rgb) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** Whether an element's background is dark, whoever's theme made it so. */
+/** Whether an element's background is dark. */
 export function isDark(element) {
   const { backgroundColor } = getComputedStyle(element);
-  return luminance(rgbOf(backgroundColor)) < 0.3;
+  return luminance(parseRgb(backgroundColor)) < 0.3;
 }
 
-/** The colours and fonts that a canvas must be told, as the page's style sheets resolve them. */
+/**
+ * The colours and fonts of the page, as its style sheets resolve them.
+ *
+ * @param {HTMLElement} element
+ * @returns {Theme}
+ */
 export function readTheme(element) {
   const style = getComputedStyle(element);
   const name = isDark(element) ? "dark" : "light";
   const stops = STOPS[name];
-  // A canvas must be told the colour itself: a system's colour by its name means another to it.
+  // A canvas needs the resolved colour: it reads the names of system colours differently.
   const probe = document.createElement("span");
   element.append(probe);
   const value = (name) => {
@@ -85,9 +125,9 @@ export function readTheme(element) {
   return {
     name,
     stops,
-    ramp: rampOf(stops),
+    ramp: colourRamp(stops),
     signedStops: SIGNED[name],
-    signedRamp: rampOf(SIGNED[name]),
+    signedRamp: colourRamp(SIGNED[name]),
     background: style.backgroundColor,
     text: style.color,
     muted,
@@ -97,9 +137,14 @@ export function readTheme(element) {
   };
 }
 
-/** Call `changed` when JupyterLab's theme or the system's changes; returns what stops that. */
-export function watchTheme(changed) {
-  const observer = new MutationObserver(changed);
+/**
+ * Call `onChange` when JupyterLab's theme or the system's changes.
+ *
+ * @param {() => void} onChange
+ * @returns {() => void} stops it
+ */
+export function watchTheme(onChange) {
+  const observer = new MutationObserver(onChange);
   const filter = {
     attributes: true,
     attributeFilter: [
@@ -114,10 +159,10 @@ export function watchTheme(changed) {
   observer.observe(document.body, filter);
   observer.observe(document.documentElement, filter);
   const media = matchMedia("(prefers-color-scheme: dark)");
-  media.addEventListener("change", changed);
+  media.addEventListener("change", onChange);
   return () => {
     observer.disconnect();
-    media.removeEventListener("change", changed);
+    media.removeEventListener("change", onChange);
   };
 }
 

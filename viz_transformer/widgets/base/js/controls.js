@@ -1,30 +1,39 @@
-// The controls that views share: native elements, so that keyboards and screen readers know them.
+// Controls: native elements, so that keyboards and screen readers know them.
 
 import { runningPieces } from "./text.js";
 
 let nextId = 0;
 
-/** A new element inside `parent`. */
+/**
+ * A new element inside `parent`.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {ParentNode} parent
+ * @param {Tag} tag
+ * @param {string} className
+ * @param {Record<string, unknown>} attributes
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
 export function element(parent, tag, className = "", attributes = {}) {
   const node = document.createElement(tag);
   if (className) node.className = className;
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
   parent.append(node);
   return node;
 }
 
-/** Give a node its text, if it is another: the same text, given again, would be laid out again. */
-export function retext(node, text) {
+/** Set a node's text if it differs: the same text, set again, would be laid out and spoken again. */
+export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** A canvas that takes the keyboard. */
-export function picture(parent, label) {
+/** A canvas that can have the keyboard focus. */
+export function focusableCanvas(parent, label) {
   return element(parent, "canvas", "vt-canvas", {
     tabindex: "0",
     role: "application",
     "aria-label": label,
-    // JupyterLab keeps the arrow keys for itself unless the focused element says this.
+    // Without this attribute on the focused element, JupyterLab takes the arrow keys.
     "data-lm-suppress-shortcuts": "true",
   });
 }
@@ -40,7 +49,7 @@ export function button(parent, text, onClick) {
   return node;
 }
 
-/** A button that stays pressed: {node, set(pressed)}; `onChange(pressed)` hears the viewer. */
+/** A button that stays pressed: {node, set(pressed)}; `onChange(pressed)` is called on a click. */
 export function toggle(parent, text, onChange) {
   const node = button(parent, text, () => {
     set(node.getAttribute("aria-pressed") !== "true");
@@ -51,7 +60,7 @@ export function toggle(parent, text, onChange) {
   return { node, set };
 }
 
-/** A slider with its value beside it: {node, set(value)}; `onInput(value)` hears the viewer. */
+/** A slider with its value beside it: {node, set(value)}; `onInput(value)` is called while it is dragged. */
 export function slider(parent, { label, min, max, step, digits = 2 }, onInput) {
   const node = element(parent, "label", "vt-slider");
   element(node, "span").textContent = label;
@@ -65,8 +74,8 @@ export function slider(parent, { label, min, max, step, digits = 2 }, onInput) {
   });
   const shown = element(node, "output");
   const set = (value) => {
-    // A slider that is being dragged is not pulled back by what its own change brought about.
-    if (Number(input.value) !== value) input.value = value;
+    // While it is dragged, the slider is not moved by the change that it caused.
+    if (Number(input.value) !== value) input.value = String(value);
     shown.textContent = Number(value).toFixed(digits);
   };
   input.addEventListener("input", () => {
@@ -76,7 +85,7 @@ export function slider(parent, { label, min, max, step, digits = 2 }, onInput) {
   return { node, set };
 }
 
-/** One of several: {node, set(value)}; options are [value, text]; `onChange(value)` hears the viewer. */
+/** A drop-down list: {node, set(value)}; options are [value, text]; `onChange(value)` is called on a choice. */
 export function choice(parent, label, options, onChange) {
   const node = element(parent, "label", "vt-choice");
   element(node, "span").textContent = label;
@@ -91,7 +100,7 @@ export function choice(parent, label, options, onChange) {
   };
 }
 
-/** Tokens as a text to read: a node for each, those that are marked as such. */
+/** Tokens as running text: a node for each, `<mark>` where `marked` is true. */
 export function markedText(tokens, marked) {
   return runningPieces(tokens).flatMap(({ text, spaced }, i) => {
     const node = document.createElement(marked[i] ? "mark" : "bdi");
@@ -100,7 +109,7 @@ export function markedText(tokens, marked) {
   });
 }
 
-/** A name that no other element of the page has. */
+/** An id that no other element of the page has. */
 export function uniqueId() {
   return `vt-${Date.now().toString(36)}-${nextId++}`;
 }

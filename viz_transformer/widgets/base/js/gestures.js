@@ -1,77 +1,95 @@
-// Pointer and keys on the explorer's canvases.
+// Pointer and keyboard events on a canvas, and the zoom and pan of a heatmap.
 
-import { placeIn } from "./canvas.js";
+import { pointerPosition } from "./canvas.js";
 import { panBy, WHOLE, zoomAround } from "./heatmap.js";
 
 export const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
 
 /**
- * Let a canvas answer: `find(x, y)` what is at a point, `point(at)` as the pointer goes over it,
- * `click(at, event)`, `press(event)` whether it took a key. `scale` is what the canvas is drawn at.
+ * Listen to the pointer and the keyboard on a canvas.
+ *
+ * @template Hit
+ * @param {Pick<import("./view.js").View, "listen" | "redraw">} view
+ * @param {HTMLCanvasElement} canvas
+ * @param {object} handlers
+ * @param {() => number} handlers.scale that the canvas is drawn at
+ * @param {(x: number, y: number) => Hit | null} handlers.hitTest what is drawn at a point
+ * @param {(hit: Hit | null) => void} handlers.onPoint as the pointer moves; null where nothing is
+ * @param {(hit: Hit, event: MouseEvent) => void} handlers.onClick
+ * @param {(event: KeyboardEvent) => boolean} handlers.onKey whether the key was used
+ * @param {(event: PointerEvent) => boolean} [handlers.onDrag] whether the movement was used
  */
-export function onCanvas(
+export function addCanvasListeners(
   { listen, redraw },
   canvas,
-  { scale, find, point, click, press, drag = () => false },
+  { scale, hitTest, onPoint, onClick, onKey, onDrag = (_) => false },
 ) {
-  const found = (event) => find(...placeIn(canvas, event).map((value) => value / scale()));
+  const hitAt = (/** @type {MouseEvent} */ event) => {
+    const [x, y] = pointerPosition(canvas, event);
+    return hitTest(x / scale(), y / scale());
+  };
   listen(canvas, "pointermove", (event) => {
-    if (drag(event)) return;
-    const at = found(event);
-    canvas.style.cursor = at ? "pointer" : "default";
-    point(at);
+    if (onDrag(event)) return;
+    const hit = hitAt(event);
+    canvas.style.cursor = hit ? "pointer" : "default";
+    onPoint(hit);
     redraw();
   });
   listen(canvas, "pointerleave", () => {
-    point(null);
+    onPoint(null);
     redraw();
   });
   listen(canvas, "click", (event) => {
-    const at = found(event);
-    if (at) click(at, event);
+    const hit = hitAt(event);
+    if (hit) onClick(hit, event);
   });
   listen(canvas, "keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !press(event)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !onKey(event)) return;
     event.preventDefault();
     event.stopPropagation();
   });
 }
 
 /**
- * Zoom and pan of the matrix: Ctrl and wheel, + − 0, buttons, drag, double click.
+ * Zoom and pan of a heatmap: Ctrl and wheel, + − 0, drag, double click.
  *
- * `layout()` is the matrix as drawn, `move(view)` shows another window.
+ * @param {Pick<import("./view.js").View, "listen">} view
+ * @param {HTMLCanvasElement} canvas
+ * @param {object} handlers
+ * @param {() => number} handlers.scale that the canvas is drawn at
+ * @param {() => import("./heatmap.js").HeatmapLayout} handlers.layout of the heatmap as drawn
+ * @param {(window: import("./heatmap.js").Window) => void} handlers.onMove called with the window to show
  */
-export function onZoom({ listen }, canvas, { scale, layout, move }) {
+export function addZoom({ listen }, canvas, { scale, layout, onMove }) {
   let [from, dragged] = [null, false];
   listen(canvas, "wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    const at = placeIn(canvas, event).map((value) => value / scale());
-    move(zoomAround(layout(), Math.exp(-event.deltaY / 300), ...at));
+    const [x, y] = pointerPosition(canvas, event);
+    onMove(zoomAround(layout(), Math.exp(-event.deltaY / 300), x / scale(), y / scale()));
   });
   listen(canvas, "pointerdown", (event) => {
     [from, dragged] = [[event.clientX, event.clientY], false];
   });
-  listen(canvas, "dblclick", () => move(WHOLE));
+  listen(canvas, "dblclick", () => onMove(WHOLE));
   return {
-    zoom: (times) => move(zoomAround(layout(), times)),
-    key(event) {
+    zoomBy: (times) => onMove(zoomAround(layout(), times)),
+    onKey(event) {
       const times = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 }[event.key];
-      if (times) move(zoomAround(layout(), times));
-      else if (event.key === "0") move(WHOLE);
+      if (times) onMove(zoomAround(layout(), times));
+      else if (event.key === "0") onMove(WHOLE);
       else return false;
       return true;
     },
-    drag(event) {
+    onDrag(event) {
       if (!from || !(event.buttons & 1) || layout().zoom === 1) return false;
       const [across, down] = [event.clientX - from[0], event.clientY - from[1]];
       if (!dragged && Math.hypot(across, down) < 4) return false;
       [from, dragged] = [[event.clientX, event.clientY], true];
-      move(panBy(layout(), across / scale(), down / scale()));
+      onMove(panBy(layout(), across / scale(), down / scale()));
       return true;
     },
-    /** Whether the click that ends a drag is only that. */
-    dragged: () => dragged,
+    /** Whether the last click only ended a drag. */
+    wasDragged: () => dragged,
   };
 }

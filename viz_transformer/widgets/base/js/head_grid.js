@@ -1,22 +1,46 @@
-// The overview: a thumbnail of every head, a section per kind; rows = layers and columns = heads,
-// or all of them one after another, sorted.
+// The head grid: a thumbnail of every head, a section per kind; rows are layers and columns heads,
+// or all heads one after another, sorted.
 
-import { fitCanvas, outline, pixelRatio, write } from "./canvas.js";
+import { fitCanvas, strokeBox, pixelRatio, drawText } from "./canvas.js";
+import { ATTENTION_KINDS } from "./kinds.js";
 import { paintThumbnail } from "./pixels.js";
-
-export const KIND_NAMES = {
-  encoder: "Encoder self-attention",
-  decoder: "Decoder self-attention",
-  cross: "Cross-attention",
-};
 
 const SECTION_WIDTH = 175; // as much as the longest title needs
 
 /**
- * Where each section and thumbnail stands; sections are side by side where the width allows.
- * `kinds`: [{kind, layers, heads}].
+ * @typedef {[number, number]} LayerHead
+ *
+ * @typedef {object} KindHeads the heads of one kind
+ * @property {string} kind
+ * @property {number} layers
+ * @property {number} heads in a layer
+ * @property {LayerHead[] | null} [slots] the heads in their order; null for layer and head
+ * @property {boolean} [signed] whether the weights are differences
+ * @property {number | null} [limit] of the differences
+ * @property {({name: string, evidence: number, sentence: string} | null)[][]} [labels]
+ * @property {Float32Array} [entropies]
+ *
+ * @typedef {KindHeads & {x: number, y: number, left: number, top: number}} Section
+ *
+ * @typedef {object} HeadGridLayout
+ * @property {Section[]} sections
+ * @property {number} margin
+ * @property {number} pitch from one thumbnail to the next
+ * @property {number} gap
+ * @property {number} size of a thumbnail
+ * @property {number} width
+ * @property {number} height
  */
-export function headsLayout(kinds, width, maxHeight) {
+
+/**
+ * Where each section and thumbnail stands; sections are side by side where the width allows.
+ *
+ * @param {KindHeads[]} kinds
+ * @param {number} width
+ * @param {number} maxHeight
+ * @returns {HeadGridLayout}
+ */
+export function headGridLayout(kinds, width, maxHeight) {
   const [margin, title, numbers, space] = [22, 24, 16, 14];
   const across = Math.max(1, Math.min(kinds.length, Math.floor(width / SECTION_WIDTH)));
   const lines = Array.from({ length: Math.ceil(kinds.length / across) }, (_, i) =>
@@ -42,9 +66,15 @@ export function headsLayout(kinds, width, maxHeight) {
   return { sections, margin, pitch, gap, size: pitch - gap, width: used, height: y - space + 4 };
 }
 
-/** A kind's heads in order, as [[layer, head], …]: by "layer", "entropy" (lowest first) or "label". */
+/**
+ * A kind's heads in order: by "layer", "entropy" (lowest first) or "label".
+ *
+ * @param {KindHeads} kind
+ * @param {string} order
+ * @returns {LayerHead[]}
+ */
 export function sortedHeads({ layers, heads, entropies, labels }, order) {
-  const slots = Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]);
+  const slots = Array.from({ length: layers * heads }, (_, i) => layerHead(i, heads));
   if (order === "entropy" && entropies) {
     slots.sort((a, b) => entropies[a[0] * heads + a[1]] - entropies[b[0] * heads + b[1]]);
   }
@@ -54,6 +84,11 @@ export function sortedHeads({ layers, heads, entropies, labels }, order) {
     slots.sort((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : evidence(b) - evidence(a)));
   }
   return slots;
+}
+
+/** @returns {LayerHead} the place of the i-th head, in the order of layers */
+function layerHead(i, heads) {
+  return [Math.floor(i / heads), i % heads];
 }
 
 /** The head under a point, as {kind, layer, head}, or null. */
@@ -83,12 +118,22 @@ export function moveHead(kinds, { kind, layer, head }, key) {
   return { kind: to.entry.kind, layer: toLayer, head: toHead };
 }
 
-/** Which place of its section a head has. */
+/**
+ * The index of a head in its section.
+ *
+ * @param {Pick<KindHeads, "heads" | "slots">} section
+ */
 function slotOf({ heads, slots }, layer, head) {
   return slots ? slots.findIndex(([one, other]) => one === layer && other === head) : layer * heads + head;
 }
 
-/** All thumbnails with their names on one canvas of their own, at the screen's pixels: drawn once a trace. */
+/**
+ * All thumbnails with their names on an offscreen canvas, at the screen's pixels: painted once a trace.
+ *
+ * @param {(kind: string) => {values: Uint8Array, rows: number, cols: number}} overviewOf
+ * @param {HeadGridLayout} layout
+ * @param {import("./colour.js").Theme} theme
+ */
 export function paintThumbnails(overviewOf, layout, theme) {
   const ratio = pixelRatio() * theme.scale;
   const sheet = document.createElement("canvas");
@@ -120,44 +165,51 @@ export function paintThumbnails(overviewOf, layout, theme) {
 /** The names of a section, of its layers and heads, and the labels of its thumbnails. */
 function writeNames(context, { pitch, size }, section, theme) {
   const { kind, x, y, left, top, layers, heads, slots, labels } = section;
-  write(context, KIND_NAMES[kind], x, y + 10, { font: `600 13px ${theme.family}`, colour: theme.text });
+  drawText(context, ATTENTION_KINDS[kind].label, x, y + 10, {
+    font: `600 13px ${theme.family}`,
+    colour: theme.text,
+  });
+  /** @type {import("./canvas.js").TextStyle} */
   const quiet = { font: `11px ${theme.family}`, colour: theme.muted };
-  if (slots) write(context, "in order, layer·head", left, top - 8, quiet);
+  if (slots) drawText(context, "in order, layer·head", left, top - 8, quiet);
   for (const { text, place } of numbersOf(section, pitch, size))
-    write(context, text, ...place, { ...quiet, align: "center" });
+    drawText(context, text, ...place, { ...quiet, align: "center" });
   for (let slot = 0; slot < layers * heads; slot++) {
-    const [layer, head] = slots ? slots[slot] : [Math.floor(slot / heads), slot % heads];
+    const [layer, head] = slots ? slots[slot] : layerHead(slot, heads);
     const [across, down] = [left + (slot % heads) * pitch, top + Math.floor(slot / heads) * pitch];
     const patch = { font: `600 10px ${theme.family}`, colour: theme.text, behind: theme.background };
-    if (slots && size >= 30) write(context, `${layer}·${head}`, across + 4, down + size - 7, patch);
+    if (slots && size >= 30) drawText(context, `${layer}·${head}`, across + 4, down + size - 7, patch);
     const name = labels?.[layer][head]?.name;
     if (name && size >= 22)
-      write(context, name[0].toUpperCase(), across + size - 5, down + 7, { ...patch, align: "center" });
+      drawText(context, name[0].toUpperCase(), across + size - 5, down + 7, { ...patch, align: "center" });
     else if (name) dot(context, across + size - 3, down + 3, theme);
   }
 }
 
-/** The numbers of layers and heads beside a section in their own order: [{layer or head, text, place}]. */
+/**
+ * The numbers of layers and heads beside a section in the order of layers.
+ *
+ * @returns {{layer?: number, head?: number, text: string, place: [number, number]}[]}
+ */
 function numbersOf({ left, top, layers, heads, slots }, pitch, size) {
   if (slots) return [];
-  const step = Math.ceil(18 / pitch); // as near as they can be read
+  const step = Math.ceil(18 / pitch); // so that neighbours do not touch
   const every = (count) => Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step);
-  return [
-    ...every(layers).map((layer) => ({
-      layer,
-      text: String(layer),
-      place: [left - 12, top + layer * pitch + size / 2],
-    })),
-    ...every(heads).map((head) => ({
-      head,
-      text: String(head),
-      place: [left + head * pitch + size / 2, top - 8],
-    })),
-  ];
+  const besideLayer = (layer) => ({
+    layer,
+    text: String(layer),
+    place: /** @type {[number, number]} */ ([left - 12, top + layer * pitch + size / 2]),
+  });
+  const aboveHead = (head) => ({
+    head,
+    text: String(head),
+    place: /** @type {[number, number]} */ ([left + head * pitch + size / 2, top - 8]),
+  });
+  return [...every(layers).map(besideLayer), ...every(heads).map(aboveHead)];
 }
 
-/** One head's thumbnail, for want of the head itself, as large as it is sent. */
-export function paintStandIn({ values, rows, cols }, index, signed, limit, theme) {
+/** One head's thumbnail, as large as it is sent, in place of weights that are not here yet. */
+export function paintPlaceholder({ values, rows, cols }, index, signed, limit, theme) {
   const sheet = document.createElement("canvas");
   [sheet.width, sheet.height] = [cols, rows];
   const context = sheet.getContext("2d");
@@ -175,17 +227,17 @@ function stretched(ramp, limit) {
 }
 
 /**
- * Draw the overview: `chosen` is the head on show, {kind, layer, head}; `shown` lists the heads of
- * its kind that are shown as one; `others` the chosen heads of other kinds, where they are linked.
+ * Draw the head grid: `chosen` is the head that is shown large, {kind, layer, head}; `shown` lists
+ * the heads of its kind that are combined; `others` the chosen heads of linked kinds.
  */
-export function drawHeads(canvas, layout, thumbnails, { chosen, shown, others, hovered }, theme) {
+export function drawHeadGrid(canvas, layout, thumbnails, { chosen, shown, others, hovered }, theme) {
   const { pitch, gap, size } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
   context.drawImage(thumbnails, 0, 0, layout.width, layout.height);
   const current = layout.sections.find((section) => section.kind === chosen.kind);
   for (const { layer, head, text, place } of numbersOf(current, pitch, size)) {
     if (layer !== chosen.layer && head !== chosen.head) continue;
-    write(context, text, ...place, {
+    drawText(context, text, ...place, {
       font: `700 11px ${theme.family}`,
       colour: theme.accent,
       align: "center",
@@ -196,7 +248,7 @@ export function drawHeads(canvas, layout, thumbnails, { chosen, shown, others, h
     const section = layout.sections.find((one) => one.kind === kind);
     const slot = slotOf(section, layer, head);
     const reach = gap > 2 ? thickness : 1;
-    outline(
+    strokeBox(
       context,
       section.left + (slot % section.heads) * pitch - reach,
       section.top + Math.floor(slot / section.heads) * pitch - reach,

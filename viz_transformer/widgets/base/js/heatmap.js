@@ -1,13 +1,24 @@
-// One head, large: a heatmap with its words along both axes, and a window onto it when zoomed.
+// A heatmap of one head with its tokens along both axes, and a window onto it when zoomed.
 
-import { fitCanvas, outline, pixelRatio, write } from "./canvas.js";
-import { inkOn, pixelOf, rgbOf, weightColour } from "./colour.js";
+import { fitCanvas, strokeBox, pixelRatio, drawText } from "./canvas.js";
+import { textColourOn, packPixel, parseRgb, weightColour } from "./colour.js";
 import { paintWeights } from "./pixels.js";
-import { elide, shownWeight, visible } from "./text.js";
+import { elide, formatWeight, visible } from "./text.js";
 
 const SLANT = Math.SQRT1_2; // sine and cosine of 45°
 const LARGEST = 64; // pixels of a cell
-export const WHOLE = { zoom: 1, row: 0, col: 0 }; // the window onto all of it
+
+/**
+ * @typedef {object} Window the part that is shown of a heatmap
+ * @property {number} zoom how many times larger than what fits
+ * @property {number} row of the cell in the corner
+ * @property {number} col
+ *
+ * @typedef {ReturnType<typeof matrixLayout>} HeatmapLayout
+ */
+
+/** @type {Window} the window onto all of it */
+export const WHOLE = { zoom: 1, row: 0, col: 0 };
 
 /**
  * Where the matrix and its labels stand, so that everything is inside [width, maxHeight].
@@ -112,14 +123,14 @@ export function moveCell({ query, key }, rows, cols, arrow) {
   };
 }
 
-/** A canvas of their own for the cells, painted over as long as it has the size. */
-export function openSheet() {
+/** An offscreen canvas for the cells, painted over as long as it has the size. */
+export function offscreenCanvas() {
   const canvas = document.createElement("canvas");
   return { canvas, context: canvas.getContext("2d"), image: null };
 }
 
 /** The cells in view on a `sheet`, at the screen's pixels; weaker ones than `least` blank. */
-export function paintCells(shown, layout, least, theme, sheet = openSheet()) {
+export function paintCells(shown, layout, least, theme, sheet = offscreenCanvas()) {
   const ratio = pixelRatio() * theme.scale;
   const pixelsOf = (length) => Math.max(1, Math.round(length * ratio));
   const { canvas, context } = sheet;
@@ -143,8 +154,8 @@ export function paintCells(shown, layout, least, theme, sheet = openSheet()) {
     },
     {
       ramp: shown.limit === null ? theme.ramp : theme.signedRamp,
-      blank: pixelOf(rgbOf(theme.background)),
-      hatch: pixelOf(rgbOf(theme.muted)),
+      blank: packPixel(parseRgb(theme.background)),
+      hatch: packPixel(parseRgb(theme.muted)),
       period: Math.round(7 * ratio),
       least,
     },
@@ -172,7 +183,7 @@ export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found
       boxWidth,
       boxHeight,
     );
-    write(context, waiting, left + boxWidth / 2, top + boxHeight / 2, {
+    drawText(context, waiting, left + boxWidth / 2, top + boxHeight / 2, {
       font: `600 16px ${theme.family}`,
       colour: theme.text,
       align: "center",
@@ -194,13 +205,13 @@ export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found
 
   const thin = cell > 8 ? 2 : 1;
   if (active.query !== null)
-    outline(context, x - 2, active.query * cell - 1, boxWidth + 4, cell + 2, theme.accent, thin);
+    strokeBox(context, x - 2, active.query * cell - 1, boxWidth + 4, cell + 2, theme.accent, thin);
   if (active.key !== null)
-    outline(context, active.key * cell - 1, y - 2, cell + 2, boxHeight + 4, theme.accent, thin);
+    strokeBox(context, active.key * cell - 1, y - 2, cell + 2, boxHeight + 4, theme.accent, thin);
   if (pinned.query !== null && pinned.key !== null) {
     const thickness = cell > 12 ? 4 : 2;
     const reach = cell > 12 ? 2 : 3; // around a small cell, not over it
-    outline(
+    strokeBox(
       context,
       pinned.key * cell - reach,
       pinned.query * cell - reach,
@@ -227,9 +238,9 @@ function drawNumbers(context, cell, part, { weights, cols, limit, masked }, leas
     for (let col = part.cols[0]; col < part.cols[1]; col++) {
       const weight = weights[row * cols + col];
       if (masked?.[row * cols + col] || Math.abs(weight) < least) continue;
-      write(context, shownWeight(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
+      drawText(context, formatWeight(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
         font,
-        colour: inkOn(weightColour(weight, limit, theme)),
+        colour: textColourOn(weightColour(weight, limit, theme)),
         align: "center",
       });
     }
@@ -239,11 +250,11 @@ function drawNumbers(context, cell, part, { weights, cols, limit, masked }, leas
 function drawLabels(context, layout, part, shown, active, found, theme) {
   const { left, top, cell, x, y, boxWidth, boxHeight, flat, font } = layout;
   const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
-  write(context, "key (is looked at) →", left, 9, quiet);
+  drawText(context, "key (is looked at) →", left, 9, quiet);
   context.save();
   context.translate(9, top);
   context.rotate(-Math.PI / 2);
-  write(context, "← query (looks)", 0, 0, { ...quiet, align: "right" });
+  drawText(context, "← query (looks)", 0, 0, { ...quiet, align: "right" });
   context.restore();
 
   // The active row and column are always named; a neighbour whose label would touch it is not.
@@ -260,7 +271,7 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
     const middle = (row + 0.5) * cell - y;
     const [chosen, marked] = [row === active.query, Boolean(found?.queries?.[row])];
     if (middle < 0 || middle > boxHeight || !isNamed(row, active.query, layout.rowStep)) continue;
-    write(context, label(shown.queries[row], layout.rowRoom, chosen), left - 8, top + middle, {
+    drawText(context, label(shown.queries[row], layout.rowRoom, chosen), left - 8, top + middle, {
       ...style(chosen, marked),
       align: "right",
     });
@@ -270,7 +281,7 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
     const [chosen, marked] = [col === active.key, Boolean(found?.keys?.[col])];
     if (middle < 0 || middle > boxWidth || !isNamed(col, active.key, layout.colStep)) continue;
     if (flat) {
-      write(context, label(shown.keys[col], cell - 4, chosen), left + middle, top - 11, {
+      drawText(context, label(shown.keys[col], cell - 4, chosen), left + middle, top - 11, {
         ...style(chosen, marked),
         align: "center",
       });
@@ -279,7 +290,7 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
     context.save();
     context.translate(left + middle, top - 8);
     context.rotate(-Math.PI / 4);
-    write(context, label(shown.keys[col], layout.colRoom, chosen), 0, 0, style(chosen, marked));
+    drawText(context, label(shown.keys[col], layout.colRoom, chosen), 0, 0, style(chosen, marked));
     context.restore();
   }
 }

@@ -1,20 +1,20 @@
-// Asking the function behind a view: in a notebook the kernel, in an exported page the replies
+// Requests to the function behind a view: in a notebook the kernel, in an exported page the replies
 // that the page carries.
 
-const PATIENCE_MS = 5000; // after this long without a reply the viewer is told
+const SLOW_MS = 5000; // after this long without a reply the viewer is told
 
 export const NO_ANSWER =
   "The notebook's kernel does not answer yet: it is busy, or not running. If it is not, run this view's cell again.";
 export const NEEDS_KERNEL = "This part needs the running notebook: run its cell, and try again.";
 
-/** One text for equal requests, whatever the order of their names. */
-export function canonical(value) {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+/** JSON with sorted names: equal requests have one text, whatever the order of their names. */
+export function canonicalJson(value) {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
   const names = Object.keys(value)
     .filter((name) => value[name] !== undefined)
     .sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`).join(",")}}`;
 }
 
 /** A reply with its bytes back in their places. */
@@ -26,89 +26,102 @@ export function joinBytes(value, buffers) {
 }
 
 /**
- * The door to the function behind a view's model.
- *
- * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one question
- * under way and one waiting, the newest: thirty fast clicks ask for the first and the last. Both
- * take an `onWait()`, called when a reply takes long; the reply still counts when it comes. Without
- * one, `latest` gives a sentence that says so to `onError`.
+ * @typedef {object} Model of anywidget: the traits, and messages to and from Python
+ * @property {(trait: string) => any} get
+ * @property {(trait: string, value: unknown) => void} set
+ * @property {() => void} save_changes
+ * @property {(content: unknown) => void} [send] absent in an exported page
+ * @property {(event: string, listener: (...values: any[]) => void) => void} on
+ * @property {(event: string, listener: (...values: any[]) => void) => void} off
+ * @property {any} [widget_manager]
  */
-export function openKernel(model) {
-  const waiting = new Map();
+
+/**
+ * Connect to the function behind a view's model.
+ *
+ * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one request
+ * under way and one waiting, the newest: thirty fast clicks ask for the first and the last. Both
+ * take an `onSlow()`, called when a reply takes long; the reply still counts when it comes. Without
+ * one, `latest` calls `onError` with a sentence that says so.
+ *
+ * @param {Pick<Model, "get" | "send" | "on" | "off">} model
+ */
+export function connectKernel(model) {
+  const pending = new Map();
   let [answers, carried] = [null, new Map()];
-  const mine = Math.random().toString(36).slice(2); // a model may be shown twice, each with its own
+  const session = Math.random().toString(36).slice(2); // a model may be shown twice, each with its own
   let count = 0;
 
-  function hear(content, buffers) {
-    const settle = waiting.get(content?.id);
+  function onMessage(content, buffers) {
+    const settle = pending.get(content?.id);
     if (!settle) return;
     forget(content.id);
     if (content.error === undefined) settle.resolve(joinBytes(content.reply, buffers));
     else settle.reject(new Error(content.error));
   }
-  model.on("msg:custom", hear);
+  model.on("msg:custom", onMessage);
 
   function forget(id) {
-    clearTimeout(waiting.get(id).silence);
-    waiting.delete(id);
+    clearTimeout(pending.get(id).timer);
+    pending.delete(id);
   }
 
   /** The reply that the page carries, if it does; a tour adds to them. */
   function carriedReply(request) {
-    const now = model.get("answers") ?? [];
-    if (now !== answers)
-      [answers, carried] = [now, new Map(now.map(([asked, reply]) => [canonical(asked), reply]))];
-    return carried.get(canonical(request));
+    const newest = model.get("answers") ?? [];
+    if (newest !== answers)
+      [answers, carried] = [newest, new Map(newest.map(([asked, reply]) => [canonicalJson(asked), reply]))];
+    return carried.get(canonicalJson(request));
   }
 
-  function ask(request, onWait = () => {}) {
+  function ask(request, onSlow = () => {}) {
     const known = carriedReply(request);
     if (known)
       return known.error === undefined ? Promise.resolve(known) : Promise.reject(new Error(known.error));
     if (!model.get("live") || !model.send) return Promise.reject(new Error(NEEDS_KERNEL));
     return new Promise((resolve, reject) => {
-      const id = `${mine}-${count++}`;
-      // A notebook opened again without its kernel takes questions, and nobody is there to answer.
-      const silence = setTimeout(onWait, PATIENCE_MS);
-      silence.unref?.(); // in Node a test need not wait for it
-      waiting.set(id, { resolve, reject, silence });
+      const id = `${session}-${count++}`;
+      // A notebook that is reopened without its kernel accepts messages, and never answers them.
+      const timer = setTimeout(onSlow, SLOW_MS);
+      timer.unref?.(); // in Node a test need not wait for it
+      pending.set(id, { resolve, reject, timer });
       try {
         model.send({ id, ask: request });
       } catch {
         forget(id);
-        reject(new Error(NEEDS_KERNEL)); // a notebook opened without its kernel has nobody to ask
+        reject(new Error(NEEDS_KERNEL)); // a notebook opened without its kernel
       }
     });
   }
 
-  let [busy, late, next] = [false, false, null]; // one question under way, one waiting
-  function latest(request, onReply, onError = () => {}, onWait = () => onError(new Error(NO_ANSWER))) {
-    next = { request, onReply, onError, onWait };
-    if (!busy) go();
-    else if (late) onWait();
+  let [busy, slow, next] = [false, false, null]; // one request under way, one waiting
+  function latest(request, onReply, onError = (_) => {}, onSlow = () => onError(new Error(NO_ANSWER))) {
+    next = { request, onReply, onError, onSlow };
+    if (!busy) sendNext();
+    else if (slow) onSlow();
   }
-  function go() {
-    const { request, onReply, onError, onWait } = next;
-    [busy, late, next] = [true, false, null];
-    const tellWait = () => {
-      late = true;
-      (next?.onWait ?? onWait)();
+  function sendNext() {
+    const { request, onReply, onError, onSlow } = next;
+    [busy, slow, next] = [true, false, null];
+    const onTimeout = () => {
+      slow = true;
+      (next?.onSlow ?? onSlow)();
     };
-    const done = (tell) => (value) => {
+    const settle = (callback) => (value) => {
       busy = false;
       if (next)
-        go(); // what was asked meanwhile is newer: this reply is no longer wanted
-      else tell(value);
+        sendNext(); // a newer request waits: this reply is no longer wanted
+      else callback(value);
     };
-    ask(request, tellWait).then(done(onReply), done(onError));
+    ask(request, onTimeout).then(settle(onReply), settle(onError));
   }
 
   return {
     ask,
     latest,
     close() {
-      model.off("msg:custom", hear);
-      Array.from(waiting.keys()).forEach(forget);
+      model.off("msg:custom", onMessage);
+      for (const id of Array.from(pending.keys())) forget(id);
       next = null;
     },
   };

@@ -1,16 +1,8 @@
-// A small matrix as a table of coloured numbers.
+// A table of coloured numbers: an accessible grid for a small matrix.
 
-import { colourOf, inkOn } from "./colour.js";
-import { element } from "./controls.js";
-import { visible } from "./text.js";
-
-/** A number as a table shows it, with a true minus sign and no minus zero. */
-export function shownNumber(value, digits) {
-  if (Number.isNaN(value)) return "NaN";
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-  const text = Math.abs(value).toFixed(digits);
-  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
-}
+import { colourOf, textColourOn } from "./colour.js";
+import { element, setText } from "./controls.js";
+import { formatNumber, visible } from "./text.js";
 
 /** A cell's colour, or null: "weight" runs from 0 to 1, "signed" from −limit to limit. */
 export function numberColour(value, { scale, limit = 1 }, theme) {
@@ -34,39 +26,46 @@ export function moveInTable({ row, col }, rows, cols, key) {
   return { row: inside(to[0], rows), col: inside(to[1], cols) };
 }
 
+/** @typedef {{row: number, col: number}} Cell */
+
 /**
  * An accessible grid of numbers: one cell in the Tab order, arrow keys move.
  *
  * `set(table, theme)` shows {values: [rows][cols], rowNames, colNames, digits, scale, limit,
  * masked: [rows][cols], chosen: {row, col}, marked: (row, col) → class}; what does not change is
- * kept. `onPoint(cell or null)` hears pointer and focus, `onChoose(cell)` click, Enter and Space.
+ * kept. `onPoint(cell or null)` is called for pointer and focus, `onChoose(cell)` for a click, Enter
+ * and Space.
+ *
+ * @param {Element} parent
+ * @param {object} options
+ * @param {string} options.label
+ * @param {(cell: Cell | null) => void} [options.onPoint]
+ * @param {(cell: Cell) => void} [options.onChoose]
  */
-export function numberTable(parent, { label, onPoint = () => {}, onChoose = () => {} }) {
+export function numberTable(parent, { label, onPoint = (_) => {}, onChoose = (_) => {} }) {
   const box = element(parent, "div", "vt-numbers");
   const table = element(box, "table", "", { role: "grid", "aria-label": label });
-  let [cells, size, at] = [[], "", { row: 0, col: 0 }];
+  /** @type {HTMLTableCellElement[][]} */
+  let cells = [];
+  let [names, at] = ["", { row: 0, col: 0 }];
 
-  const placeOf = (event) => {
-    const cell = event.target.closest?.("td");
-    return cell ? { row: Number(cell.dataset.row), col: Number(cell.dataset.col) } : null;
-  };
   const focusOn = (place) => {
     cells[at.row]?.[at.col]?.setAttribute("tabindex", "-1");
     at = place;
     cells[at.row]?.[at.col]?.setAttribute("tabindex", "0");
   };
-  table.addEventListener("pointerover", (event) => onPoint(placeOf(event)));
+  table.addEventListener("pointerover", (event) => onPoint(cellOf(event)));
   table.addEventListener("pointerleave", () => onPoint(null));
-  table.addEventListener("focusin", (event) => onPoint(placeOf(event)));
+  table.addEventListener("focusin", (event) => onPoint(cellOf(event)));
   table.addEventListener("focusout", () => onPoint(null));
   table.addEventListener("click", (event) => {
-    const place = placeOf(event);
+    const place = cellOf(event);
     if (!place) return;
     focusOn(place);
     onChoose(place);
   });
   table.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !placeOf(event)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !cellOf(event)) return;
     const to = moveInTable(at, cells.length, cells[0].length, event.key);
     if (to) {
       focusOn(to);
@@ -77,58 +76,65 @@ export function numberTable(parent, { label, onPoint = () => {}, onChoose = () =
     event.stopPropagation();
   });
 
-  function build(rowNames, colNames) {
-    table.replaceChildren();
-    const head = element(element(table, "thead"), "tr");
-    element(head, "th", "", { scope: "col" });
-    for (const name of colNames) name_(element(head, "th", "", { scope: "col" }), name);
-    const body = element(table, "tbody");
-    cells = rowNames.map((rowName, row) => {
-      const line = element(body, "tr");
-      name_(element(line, "th", "", { scope: "row" }), rowName);
-      return colNames.map((_, col) =>
-        element(line, "td", "", {
-          role: "gridcell",
-          tabindex: "-1",
-          "data-row": row,
-          "data-col": col,
-          "data-lm-suppress-shortcuts": "true",
-        }),
-      );
-    });
-    focusOn({ row: Math.min(at.row, rowNames.length - 1), col: Math.min(at.col, colNames.length - 1) });
-  }
-
   function set(shown, theme) {
-    const { values, rowNames, colNames, digits = 2, masked, chosen, marked } = shown;
+    const { rowNames, colNames } = shown;
     const wanted = JSON.stringify([rowNames, colNames]);
-    if (wanted !== size) {
-      size = wanted;
-      build(rowNames, colNames);
+    if (wanted !== names) {
+      names = wanted;
+      cells = buildTable(table, rowNames, colNames);
+      focusOn({ row: Math.min(at.row, rowNames.length - 1), col: Math.min(at.col, colNames.length - 1) });
     }
-    values.forEach((line, row) =>
+    shown.values.forEach((line, row) => {
       Array.from(line).forEach((value, col) => {
-        const cell = cells[row][col];
-        const text = shownNumber(value, digits);
-        if (cell.textContent !== text) cell.textContent = text;
-        const rgb = numberColour(value, shown, theme);
-        cell.style.backgroundColor = rgb ? `rgb(${rgb})` : "";
-        cell.style.color = rgb ? inkOn(rgb) : "";
-        const classes = [masked?.[row]?.[col] ? "vt-masked" : "", marked?.(row, col) ?? ""];
-        cell.className = classes.filter(Boolean).join(" ");
-        cell.setAttribute(
-          "aria-selected",
-          String(Boolean(chosen) && chosen.row === row && chosen.col === col),
-        );
-      }),
-    );
+        fillCell(cells[row][col], value, row, col, shown, theme);
+      });
+    });
   }
 
   return { node: box, set };
 }
 
-function name_(cell, name) {
-  const word = document.createElement("bdi");
-  word.textContent = visible(String(name));
-  cell.append(word);
+/** The cell under an event, or null. */
+function cellOf(event) {
+  const cell = event.target.closest?.("td");
+  return cell ? { row: Number(cell.dataset.row), col: Number(cell.dataset.col) } : null;
+}
+
+/** One focusable cell of a grid, in its `line`. */
+export function gridCell(line, row, col) {
+  return element(line, "td", "", {
+    role: "gridcell",
+    tabindex: "-1",
+    "data-row": row,
+    "data-col": col,
+    "data-lm-suppress-shortcuts": "true",
+  });
+}
+
+function buildTable(table, rowNames, colNames) {
+  table.replaceChildren();
+  const head = element(element(table, "thead"), "tr");
+  element(head, "th", "", { scope: "col" });
+  for (const name of colNames) appendName(element(head, "th", "", { scope: "col" }), name);
+  const body = element(table, "tbody");
+  return rowNames.map((rowName, row) => {
+    const line = element(body, "tr");
+    appendName(element(line, "th", "", { scope: "row" }), rowName);
+    return colNames.map((_, col) => gridCell(line, row, col));
+  });
+}
+
+function appendName(cell, name) {
+  element(cell, "bdi").textContent = visible(String(name));
+}
+
+function fillCell(cell, value, row, col, shown, theme) {
+  const { digits = 2, masked, chosen, marked } = shown;
+  setText(cell, formatNumber(value, digits));
+  const rgb = numberColour(value, shown, theme);
+  cell.style.backgroundColor = rgb ? `rgb(${rgb})` : "";
+  cell.style.color = rgb ? textColourOn(rgb) : "";
+  const classes = [masked?.[row]?.[col] ? "vt-masked" : "", marked?.(row, col) ?? ""];
+  cell.className = classes.filter(Boolean).join(" ");
+  cell.setAttribute("aria-selected", String(Boolean(chosen) && chosen.row === row && chosen.col === col));
 }

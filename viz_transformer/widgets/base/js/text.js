@@ -1,14 +1,21 @@
-// Tokens as text. They may hold anything: they reach the page through textContent and fillText
-// alone, and what has no shape of its own is given one.
+// Tokens and numbers as text. Tokens may hold anything: they reach the page through textContent and
+// fillText alone, and invisible characters are replaced by visible ones.
 
-/** A token as it is shown: no character invisible, none that would break the line. */
+/**
+ * A token as it is shown: no character invisible, none that would break the line.
+ *
+ * @param {string} token
+ */
 export function visible(token) {
   if (token === "") return "∅";
-  return token
-    .replace(/[\n\r\u2028\u2029]/g, "⏎")
-    .replace(/\t/g, "⇥")
-    .replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
-    .replace(/^ +$/, (spaces) => "␣".repeat(spaces.length));
+  return (
+    token
+      .replace(/[\n\r\u2028\u2029]/g, "⏎")
+      .replace(/\t/g, "⇥")
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is made visible
+      .replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
+      .replace(/^ +$/, (spaces) => "␣".repeat(spaces.length))
+  );
 }
 
 /** The longest beginning of `text` that `measure` finds no wider than `width`, with an ellipsis. */
@@ -18,22 +25,29 @@ export function elide(text, width, measure) {
   let [fits, tooLong] = [0, characters.length];
   while (tooLong - fits > 1) {
     const middle = (fits + tooLong) >> 1;
-    if (measure(characters.slice(0, middle).join("") + "…") <= width) fits = middle;
+    if (measure(`${characters.slice(0, middle).join("")}…`) <= width) fits = middle;
     else tooLong = middle;
   }
-  return characters.slice(0, fits).join("") + "…";
+  return `${characters.slice(0, fits).join("")}…`;
 }
 
-/** A weight to two decimals. */
-export function twoDecimals(weight) {
-  return weight.toFixed(2);
+/** A number with a fixed count of decimals, a true minus sign and no minus zero. */
+export function formatNumber(value, digits) {
+  return formatSigned(value, digits).replace("+", "");
 }
 
-/** A weight, or a change with its sign (`limit` is then not null), to two decimals. */
-export function shownWeight(value, limit) {
-  if (limit === null) return twoDecimals(value);
-  const text = twoDecimals(Math.abs(value));
-  return Number(text) === 0 ? text : `${value < 0 ? "−" : "+"}${text}`;
+/** A difference with its sign, `formatNumber` otherwise; a difference that rounds to 0 has no sign. */
+export function formatSigned(value, digits) {
+  if (Number.isNaN(value)) return "NaN";
+  const sign = value < 0 ? "−" : "+";
+  if (!Number.isFinite(value)) return `${sign}∞`;
+  const text = Math.abs(value).toFixed(digits);
+  return Number(text) === 0 ? text : `${sign}${text}`;
+}
+
+/** A weight to two decimals, or with its sign a difference of weights (`limit` is then not null). */
+export function formatWeight(value, limit = null) {
+  return limit === null ? value.toFixed(2) : formatSigned(value, 2);
 }
 
 /** A token in a sentence, isolated (U+2068 … U+2069): a right-to-left word leaves the rest in order. */

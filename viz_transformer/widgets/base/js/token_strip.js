@@ -1,4 +1,4 @@
-// A row of words to choose from.
+// A row of tokens to choose from, as a list box.
 
 import { element } from "./controls.js";
 import { visible } from "./text.js";
@@ -7,7 +7,7 @@ import { visible } from "./text.js";
  * Words as buttons, one of them in the Tab order; arrow keys move, Home and End go to the ends.
  *
  * `set(tokens, { chosen, marks })`: `chosen` is an index or null; `marks` gives a word a class of
- * its own by index, as in {2: "vt-changed"}. `onChoose(index)` hears the viewer.
+ * its own by index, as in {2: "vt-changed"}. `onChoose(index)` is called on a click, Enter and Space.
  */
 export function tokenStrip(parent, { label, onChoose }) {
   const node = element(parent, "div", "vt-strip", {
@@ -17,12 +17,14 @@ export function tokenStrip(parent, { label, onChoose }) {
   });
   let [shown, at] = ["", 0];
 
+  const words = () => /** @type {HTMLElement[]} */ (Array.from(node.children));
+
   function focusOn(index) {
     at = Math.min(node.children.length - 1, Math.max(0, index));
-    Array.from(node.children).forEach((child, i) => {
-      child.tabIndex = i === at ? 0 : -1;
+    words().forEach((word, i) => {
+      word.tabIndex = i === at ? 0 : -1;
     });
-    return node.children[at];
+    return words()[at];
   }
 
   node.addEventListener("keydown", (event) => {
@@ -35,7 +37,8 @@ export function tokenStrip(parent, { label, onChoose }) {
     event.stopPropagation();
   });
   node.addEventListener("click", (event) => {
-    const index = Array.from(node.children).indexOf(event.target.closest(".vt-token"));
+    const target = /** @type {Element} */ (event.target);
+    const index = words().indexOf(target.closest(".vt-token"));
     if (index < 0) return;
     focusOn(index);
     onChoose(index);
@@ -57,9 +60,9 @@ export function tokenStrip(parent, { label, onChoose }) {
       );
       focusOn(chosen ?? Math.min(at, tokens.length - 1));
     }
-    Array.from(node.children).forEach((child, index) => {
-      child.className = `vt-token ${marks[index] ?? ""}`;
-      child.setAttribute("aria-selected", String(index === chosen));
+    words().forEach((word, index) => {
+      word.className = `vt-token ${marks[index] ?? ""}`;
+      word.setAttribute("aria-selected", String(index === chosen));
     });
   }
 

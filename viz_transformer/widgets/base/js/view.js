@@ -1,19 +1,37 @@
-// What every view stands in: its root, its theme, one frame for whatever changes, its farewell.
+// The frame of every view: its root element, its theme, redraws on change, and its removal.
 
-import { measurer } from "./canvas.js";
-import { shareKeys } from "./cell_keys.js";
+import { textMeasurer } from "./canvas.js";
+import { forwardCellKeys } from "./cell_keys.js";
 import { isDark, readTheme, watchTheme } from "./colour.js";
 import { button, element, uniqueId } from "./controls.js";
 
 /**
- * Open a view inside `el`; give `close` back from render().
- *
- * Whatever changes (a trait of `traits`, the theme, the width) asks for a frame, and one call of
- * `draw({ theme, width })` draws it all. `root.dataset.vtDrawn` counts the frames drawn.
+ * @typedef {object} View
+ * @property {HTMLElement} root
+ * @property {() => void} redraw asks for a frame
+ * @property {(change: Record<string, unknown>) => void} set sets traits, and sends them to Python
+ * @property {(target: EventTarget, type: string, handler: (event: any) => void) => void} listen
+ * @property {() => void} close to be called by what render() returns
  */
-export function openView({ model, el, name, label, traits, draw }) {
+
+/**
+ * Create a view inside `el`; render() returns a function that calls `close`.
+ *
+ * A change (of a trait in `traits`, the theme, the width) asks for a frame, and one call of
+ * `draw({ theme, width })` draws everything. `root.dataset.vtDrawn` counts the frames drawn.
+ *
+ * @param {object} options
+ * @param {import("./kernel.js").Model} options.model
+ * @param {HTMLElement} options.el
+ * @param {string} options.name
+ * @param {string} options.label
+ * @param {string[]} options.traits
+ * @param {(frame: {theme: import("./colour.js").Theme, width: number}) => void} options.draw
+ * @returns {View}
+ */
+export function createView({ model, el, name, label, traits, draw }) {
   const root = element(el, "div", `vt vt-${name}`, { role: "group", "aria-label": label });
-  const stops = [shareKeys(root)];
+  const stops = [forwardCellKeys(root)];
   let [frame, theme, drawn, width, unsaved] = [null, null, 0, 0, false];
 
   function redraw() {
@@ -21,7 +39,7 @@ export function openView({ model, el, name, label, traits, draw }) {
       frame = null;
       if (unsaved) setTimeout(save);
       if (!width) return; // not on the page, or hidden: the observer asks again
-      theme ??= dress(root);
+      theme ??= pageTheme(root);
       draw({ theme, width });
       root.dataset.vtDrawn = String(++drawn);
     });
@@ -38,7 +56,7 @@ export function openView({ model, el, name, label, traits, draw }) {
     redraw();
   }
 
-  /** Tell Python what was chosen: after the frame that shows it, for the notebook answers with work of its own. */
+  /** Send to Python what was chosen: after the frame that shows it, since the notebook answers with work of its own. */
   function save() {
     if (unsaved) model.save_changes();
     unsaved = false;
@@ -54,11 +72,11 @@ export function openView({ model, el, name, label, traits, draw }) {
       redraw();
     }),
   );
-  // It tells the width, so that no frame need ask for it; a height follows from what is drawn.
+  // It reports the width, so that no frame has to measure it; the height follows from what is drawn.
   const observer = new ResizeObserver((sizes) => {
-    const now = sizes.at(-1).contentRect.width;
-    if (now === width) return;
-    width = now;
+    const newest = sizes.at(-1).contentRect.width;
+    if (newest === width) return;
+    width = newest;
     redraw();
   });
   observer.observe(root);
@@ -67,7 +85,7 @@ export function openView({ model, el, name, label, traits, draw }) {
   function close() {
     save();
     observer.disconnect();
-    stops.forEach((stop) => stop());
+    for (const stop of stops) stop();
     if (frame) cancelAnimationFrame(frame);
     root.remove();
   }
@@ -75,32 +93,32 @@ export function openView({ model, el, name, label, traits, draw }) {
   return { root, redraw, set, listen, close };
 }
 
-/** Read the colours and fonts of the page, once a theme. */
-function dress(root) {
+/** The colours and fonts of the page, and a function that measures text in them. */
+function pageTheme(root) {
   delete root.dataset.theme;
   root.dataset.theme = isDark(root) ? "dark" : "light"; // the style sheet's accents follow it
   const theme = readTheme(root);
   const measures = new Map();
   theme.measure = (text, size, bold) => {
     const font = `${bold ? 700 : 400} ${size}px ${theme.family}`;
-    if (!measures.has(font)) measures.set(font, measurer(font));
+    if (!measures.has(font)) measures.set(font, textMeasurer(font));
     return measures.get(font)(text);
   };
   return theme;
 }
 
-/** A button that tells what the view shows, and hides it again. */
+/** A button that shows and hides a description of the view. */
 function addAbout(root, model) {
   const place = element(root, "div", "vt-about");
   const id = uniqueId();
-  const asked = button(place, "What am I looking at?", () => {
+  const toggleAbout = button(place, "What am I looking at?", () => {
     const open = text.hidden;
     text.textContent = model.get("about") ?? "";
     text.hidden = !open;
-    asked.setAttribute("aria-expanded", String(open));
+    toggleAbout.setAttribute("aria-expanded", String(open));
   });
-  asked.setAttribute("aria-expanded", "false");
-  asked.setAttribute("aria-controls", id);
+  toggleAbout.setAttribute("aria-expanded", "false");
+  toggleAbout.setAttribute("aria-controls", id);
   const text = element(place, "p", "", { id });
   text.hidden = true;
 }

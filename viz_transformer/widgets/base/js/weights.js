@@ -1,4 +1,4 @@
-// Attention weights as they arrive from Python: bytes in, numbers out, and numbers to pixels.
+// Attention weights from bytes, and the cells beneath each pixel of a picture.
 
 let halves = null;
 
@@ -33,30 +33,6 @@ export function decodeWeights(bytes, dtype) {
   const weights = new Float32Array(bits.length);
   for (let i = 0; i < bits.length; i++) weights[i] = table[bits[i]];
   return weights;
-}
-
-/**
- * Paint one head's [rows, cols] weights, which start at `offset`, into a rectangle of `pixels`.
- *
- * Larger than the matrix, each cell becomes a block. Smaller, each pixel shows the strongest
- * weight beneath it, so that a thin line of attention is never averaged away.
- */
-export function paintMatrix(weights, offset, rows, cols, pixels, stride, left, top, width, height, ramp) {
-  const columns = spans(cols, width);
-  const lines = spans(rows, height);
-  for (let y = 0; y < height; y++) {
-    const out = (top + y) * stride + left;
-    for (let x = 0; x < width; x++) {
-      let strongest = 0;
-      for (let row = lines[2 * y]; row < lines[2 * y + 1]; row++) {
-        const start = offset + row * cols;
-        for (let col = columns[2 * x]; col < columns[2 * x + 1]; col++) {
-          if (weights[start + col] > strongest) strongest = weights[start + col];
-        }
-      }
-      pixels[out + x] = ramp[strongest >= 1 ? 255 : (strongest * 255 + 0.5) | 0];
-    }
-  }
 }
 
 /**

@@ -1,0 +1,87 @@
+"""Small Hugging Face models with random weights, and what a capture must leave unchanged in them."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+
+class _Transformers:
+    """The package `transformers`, imported when something of it is first used: it takes seconds."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("transformers"), name)
+
+
+hf = _Transformers()
+
+#: The vocabulary of the word-piece tokeniser.
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "well", "dog", "run"]
+#: What every configuration needs to fit it.
+SIZES = {"vocab_size": len(PIECES), "pad_token_id": 0}
+
+
+LLAMA_SIZES = {
+    "hidden_size": 32,
+    "intermediate_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 32,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+    **SIZES,
+}
+
+
+def llama() -> nn.Module:
+    return hf.LlamaForCausalLM(hf.LlamaConfig(**LLAMA_SIZES))
+
+
+def eager(model: nn.Module, **inputs) -> dict:
+    """Run a copy of the model whose attention was made eager by Hugging Face's own means."""
+    twin = copy.deepcopy(model).eval()
+    twin.set_attn_implementation("eager")
+    with torch.no_grad():
+        return twin(**inputs, output_attentions=True)
+
+
+def stacked(layers) -> np.ndarray:
+    return torch.cat(layers).float().numpy()  # [layer, head, query, key]
+
+
+def state(model: nn.Module) -> list:
+    """Everything of a model that a careless capture could change."""
+    return [
+        [
+            (name, module.training, sorted(vars(module)), *map(len, hooks(module)))
+            for name, module in model.named_modules()
+        ],
+        [vars(module.config) for module in model.modules() if hasattr(module, "config")],
+        getattr(getattr(model, "generation_config", None), "to_dict", dict)(),
+        {name: (value.data_ptr(), value.clone()) for name, value in model.state_dict().items()},
+        [(p.requires_grad, p.grad) for p in model.parameters()],
+    ]
+
+
+def hooks(module: nn.Module) -> list:
+    return [module._forward_hooks, module._forward_pre_hooks, module._backward_hooks]
+
+
+def same(before, after) -> bool:
+    if isinstance(before, torch.Tensor):
+        return torch.equal(before, after)
+    if isinstance(before, list | tuple):
+        return len(before) == len(after) and all(map(same, before, after))
+    if isinstance(before, dict):
+        return before.keys() == after.keys() and all(same(before[k], after[k]) for k in before)
+    return before == after
+
+
+def frozen(model: nn.Module) -> list:
+    return copy.deepcopy(state(model))

@@ -1,0 +1,78 @@
+"""Small models with random weights, and batches of ids for them."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from hypothesis import strategies as st
+from torch import nn
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.model import (
+    DecoderOnly,
+    EncoderOnly,
+    TracedDecoderOnly,
+    TracedEncoderOnly,
+    TracedTransformer,
+    Transformer,
+)
+
+PAD, VOCAB = 0, 11
+SIZES = {"vocab_size": VOCAB, "d_model": 16, "n_heads": 4, "d_ff": 24, "max_length": 12}
+TRACED = {
+    Transformer: TracedTransformer,
+    EncoderOnly: TracedEncoderOnly,
+    DecoderOnly: TracedDecoderOnly,
+}
+
+
+def small_config(**changes):
+    layers = {"n_encoder_layers": 2, "n_decoder_layers": 3, "dropout": 0.1}
+    return ModelConfig(**(SIZES | layers | changes))
+
+
+def family_config(family, **changes):
+    """A configuration of `EncoderOnly` or `DecoderOnly`."""
+    name = "encoder" if family is EncoderOnly else "decoder"
+    return ModelConfig(**(SIZES | {"family": name, f"n_{name}_layers": 2} | changes))
+
+
+def small_model(**changes):
+    torch.manual_seed(0)
+    return Transformer(small_config(**changes)).eval()
+
+
+def traced(model):
+    """The traced variant of a model of any family, through its checkpoint alone."""
+    twin = TRACED[type(model)](model.config).train(model.training)
+    twin.load_state_dict(model.state_dict())
+    return twin
+
+
+def randomise(module):
+    """Give every parameter a value of its own, so that no two can be mistaken for each other."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, mean=0.1, std=0.3)
+    return module
+
+
+def words(batch, length):
+    return torch.randint(1, VOCAB, (batch, length))
+
+
+def pad_right(ids, count):
+    return F.pad(ids, (0, count), value=PAD)
+
+
+@st.composite
+def batches(draw):
+    """Ids of a source and a target batch, padded anywhere: left, right, within, or all of it."""
+    generator = torch.Generator().manual_seed(draw(st.integers(0, 10_000)))
+    batch = draw(st.integers(1, 3))
+    source, target = (
+        torch.randint(1, VOCAB, (batch, draw(st.integers(1, 7))), generator=generator) for _ in range(2)
+    )
+    share = draw(st.sampled_from([0.0, 0.3, 1.0]))
+    for ids in (source, target):
+        ids[torch.rand(ids.shape, generator=generator) < share] = PAD
+    return source, target

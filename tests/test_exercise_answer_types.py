@@ -1,0 +1,300 @@
+"""What exercises ask for: the right answer passes, and whatever else is given is explained."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from viz_transformer.errors import UserError
+from viz_transformer.exercises import check, course, exercise, hint, progress, sandbox
+from viz_transformer.exercises.answer_types import (
+    Array,
+    Choice,
+    CustomCheck,
+    Exercise,
+    Function,
+    Mistake,
+    Number,
+)
+from viz_transformer.exercises.comparison import all_close
+from viz_transformer.exercises.feedback import Check
+
+NUMBER = Number(2.0, (Mistake(4.0, "That is its square."),), right="So it is.")
+ARRAY = Array(lambda: np.array([[1.0, 2], [3, 4]]), (Mistake([[1, 3], [2, 4]], "It is transposed."),))
+CHOICE = Choice("query", ("query", "key"), (Mistake("key", "The key is looked at."),))
+SCALED = Function(
+    lambda row: row / row.sum(),
+    lambda rng: (rng.random(3),),
+    (
+        Mistake(lambda row: row, "It is not scaled."),
+        Mistake(lambda row: row @ row.reshape(2, 2), "The shapes do not fit."),
+    ),
+)
+
+
+def told(wanted: Any, answer: Any) -> str:
+    return str(Exercise("x.1", "", wanted).check(answer))
+
+
+@pytest.mark.parametrize("answer", [2, 2.0, 2.01, np.float32(2), torch.tensor(2.0), [2], "…"])
+def test_a_number_may_come_in_any_form(answer: Any) -> None:
+    passed = Exercise("x.1", "", NUMBER).check(answer).passed
+    assert passed == (answer != "…")
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (4, "That is its square."),
+        (3, "3.0 is too large."),
+        (1, "1.0 is too small."),
+        ("2", "this is text"),
+        (True, "True or False"),
+        ([1, 2], "the shape (2,)"),
+        (float("nan"), "not a number"),
+        (None, "this is None"),
+        (int, "the class int"),
+        (itertools.count(), "of the type count"),
+        ((one for one in [2]), "a generator"),
+        (told, "did you mean to call it?"),
+        ({"a": 2}, "a dict"),
+    ],
+)
+def test_whatever_else_is_given_for_a_number_is_explained(answer: Any, message: str) -> None:
+    assert told(NUMBER, answer).startswith("Not yet.")
+    assert message in told(NUMBER, answer)
+
+
+@pytest.mark.parametrize(
+    "answer", [[[1, 2], [3, 4]], np.array([[1, 2], [3, 4.0]]), torch.tensor([[1, 2.0], [3, 4]])]
+)
+def test_an_array_may_be_a_list_or_a_tensor(answer: Any) -> None:
+    assert Exercise("x.1", "", ARRAY).check(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (torch.tensor([[1.0, 3], [2, 4]], requires_grad=True), "It is transposed."),
+        ([1, 2, 3, 4], "It has the shape (4,), and (2, 2) is asked for."),
+        ([[1, 2], [3, 5]], "3 of 4 values are right; the first that is not, 5, stands at [1, 1]."),
+        ([[1, 2], [3]], "equally long"),
+        ([["1", "2"], ["3", "4"]], "without quotation marks"),
+        ([[1, 2], [3, None]], "this holds None"),
+        ([[1, 2], [3, np.nan]], "NaN"),
+        ([[True, True], [True, True]], "not True and False"),
+    ],
+)
+def test_whatever_else_is_given_for_an_array_is_explained(answer: Any, message: str) -> None:
+    assert message in told(ARRAY, answer)
+
+
+def test_a_mask_is_of_truth_values() -> None:
+    mask = Array(np.array([True, False]))
+    assert Exercise("x.1", "", mask).check([True, False])
+    assert "Give True and False, not numbers." in told(mask, [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (" Query ", "Right."),
+        ("key", "The key is looked at."),
+        ("value", 'Answer with one of "query", "key".'),
+        (3, "of the type int"),
+    ],
+)
+def test_a_choice_is_one_of_its_options(answer: Any, message: str) -> None:
+    assert message in told(CHOICE, answer)
+
+
+def test_a_function_is_compared_on_draws() -> None:
+    assert Exercise("x.1", "", SCALED).check(lambda row: row / sum(row))
+
+
+def raises(row: Any) -> Any:
+    raise KeyError("row")
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda row: row, "It is not scaled."),
+        (lambda row: row @ row.reshape(2, 2), "The shapes do not fit."),
+        (lambda row: ..., "Not answered yet. The function still returns the three dots"),
+        (lambda row: None, "returned None: does it end with return?"),
+        (lambda row: row[:2], "has the shape (2,), and (3,) is asked for."),
+        (
+            lambda row: 2 * row,
+            "and [0.6721, 0.2847, 0.04323] is asked for.",
+        ),
+        (lambda row: row / row.sum() + [0, 0, 2e-4], "], and [0.6721, 0.2847, 0.04323] is asked"),
+        (lambda row: row > 0, "but holds True and False; numbers are asked for"),
+        (lambda row: iter(row), "of the type iterator"),
+        (lambda: 1, "raised TypeError"),
+        (raises, "raises(row=[0.637, 0.2698, 0.04097]) raised KeyError: 'row'"),
+        (3.0, "Give the function itself"),
+    ],
+)
+def test_whatever_else_a_function_does_is_explained(answer: Any, message: str) -> None:
+    assert message in told(SCALED, answer)
+
+
+TABLE = Function(
+    lambda table: (table.sum(), table.softmax(-1)),
+    lambda rng: (torch.from_numpy(rng.random((4, 4))),),
+)
+MASK = Function(lambda x: x > 0, lambda rng: (rng.normal(size=(3, 5)),))
+ONES = Function(lambda x: x * 0 + 1.0, lambda rng: (rng.normal(size=3),))
+WORD = Function(lambda number: "ab"[number], lambda rng: (int(rng.integers(2)),))
+
+
+def one_nan(table: torch.Tensor) -> torch.Tensor:
+    weights = table.softmax(-1)
+    weights[1, 2] = torch.nan
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("wanted", "answer", "message"),
+    [
+        (TABLE, lambda table: (table.sum(), table.softmax(0)), "[1] has the right shape, but the"),
+        (TABLE, lambda table: (table.sum(), one_nan(table)), "1 of 16 places, first at [1, 2]: th"),
+        (TABLE, lambda table: (table.sum(), one_nan(table)), "has NaN (“not a number”), and 0."),
+        (TABLE, lambda table: (table.sum(), table[0]), "[1] has the shape (4,), and (4, 4) is as"),
+        (TABLE, lambda table: (table.max(), table), "[0] is 0.9"),
+        (TABLE, lambda table: (table.sum() + 2e-3, table), "[0] is 8.122, and 8.12 is asked for."),
+        (TABLE, lambda table: (table.sum(),), "is a tuple of 1, and a tuple of 2 is asked for"),
+        (TABLE, lambda table: table, "is of the type Tensor, and a tuple of 2 is asked for"),
+        (MASK, lambda x: (x > 0).astype(int), "but holds numbers; True and False are asked for"),
+        (MASK, lambda x: x < 0, "in 15 of 15 places, first at [0, 0]: there it has False, and T"),
+        (ONES, lambda x: x * 0 + [1, 1.0003, 1], "first at [1]: there it has 1.0003, and 1 is a"),
+        (WORD, lambda number: "ba"[number], "is 'a', and 'b' is asked for."),
+        (WORD, lambda number: number, "is of the type int, and 'b' is asked for."),
+    ],
+)
+def test_a_difference_is_told_by_what_differs(wanted: Any, answer: Any, message: str) -> None:
+    found = told(wanted, answer)
+    assert message in found
+    assert not re.search(r" is (.+), and \1 is asked for", found)
+
+
+@pytest.mark.parametrize("axis", [0, 1, (0, 1)])
+@pytest.mark.parametrize("correction", [0, 1])
+def test_a_wrong_axis_of_layer_norm_is_known_with_std_as_with_var(axis: Any, correction: int) -> None:
+    def layer_norm(x: torch.Tensor) -> torch.Tensor:
+        spread = x.std(axis, keepdim=True, correction=correction)
+        return (x - x.mean(axis, keepdim=True)) / spread
+
+    assert "one word" in told(exercise("8.2").wanted, layer_norm).replace("for each", "for one")
+    assert "correction=0" in told(exercise("8.2").wanted, layer_norm) or not correction
+
+
+def test_a_function_that_changes_its_argument_changes_a_copy() -> None:
+    def in_place(row: np.ndarray) -> np.ndarray:
+        row /= row.sum()
+        return row
+
+    assert Exercise("x.1", "", SCALED).check(in_place)
+
+
+def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "LIMIT_S", 0.2)
+    turns = []
+
+    def endless(row: np.ndarray) -> None:
+        while True:
+            try:
+                turns.append(1)
+            except Exception:
+                turns.append(2)
+
+    assert "a loop that never stops" in told(SCALED, endless)
+    n_turns = len(turns)
+    time.sleep(0.1)
+    assert len(turns) == n_turns  # it does not go on behind our back
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "agree"),
+    [
+        ((1, [2.0, 3.0]), (1, np.array([2, 3])), True),
+        ({"a": 1}, {"a": 1.0}, True),
+        ({"a": 1}, {"b": 1.0}, False),
+        (["a", "b"], ("a", "b"), True),
+        (["a"], ["a", "b"], False),
+        ([True], [1], False),
+        (None, 0, False),
+        (ValueError("a"), ValueError("b"), True),
+        (ValueError("a"), KeyError("a"), False),
+    ],
+)
+def test_values_agree_by_what_they_hold(one: Any, other: Any, agree: bool) -> None:
+    assert all_close(one, other, 1e-6) == agree
+
+
+@pytest.fixture
+def small_course(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = (
+        Exercise("7.1", "A number", NUMBER, ("the first", "the second")),
+        Exercise("7.2", "Its own", CustomCheck(lambda given: Check(given == 3, "Three?"), 3)),
+    )
+    monkeypatch.setattr(course, "LESSONS", ("7",))
+    monkeypatch.setattr(course, "exercises_of", lambda lesson: small)
+    course._hints_given.clear()
+
+
+@pytest.mark.usefixtures("small_course")
+def test_an_exercise_is_checked_by_its_name_and_remembered() -> None:
+    assert str(progress(7)) == "○ 7.1 A number\n○ 7.2 Its own"
+    assert str(check("7.1", 2)) == "Right. So it is."
+    assert str(check("7.2", 4)) == "Not yet. Three?"
+    assert str(progress(7)) == "✓ 7.1 A number\n○ 7.2 Its own"
+    assert str(progress()) == "○ Lesson 7  1 of 2"
+    assert "✓ 7.1" in progress(7)._repr_html_()
+
+
+@pytest.mark.usefixtures("small_course")
+def test_what_is_not_answered_is_no_try() -> None:
+    found = check("7.1")
+    assert not found.answered
+    assert str(found).startswith("Not answered yet.")
+    assert course.kept.solved() == set()
+
+
+@pytest.mark.usefixtures("small_course")
+def test_hints_come_one_by_one() -> None:
+    assert [str(hint("7.1")) for _ in range(3)] == [
+        "Hint 1 of 2: the first",
+        "Hint 2 of 2: the second",
+        "Hint 2 of 2: the second",
+    ]
+    assert "no hint" in str(hint("7.2"))
+
+
+@pytest.mark.usefixtures("small_course")
+def test_grading_makes_a_wrong_answer_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(course.GRADING, "1")
+    assert check("7.1", 2)
+    with pytest.raises(AssertionError, match="Not yet"):
+        check("7.1", 3)
+    with pytest.raises(AssertionError, match="Not answered"):
+        check("7.1", ...)
+
+
+@pytest.mark.usefixtures("small_course")
+def test_an_unknown_exercise_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(UserError, match=r"no exercise '7.9'; this lesson has 7.1, 7.2"):
+        exercise("7.9")
+
+
+def test_an_unknown_lesson_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(UserError, match="there is no lesson '99'"):
+        exercise("99.1")

@@ -1,0 +1,257 @@
+"""Section 1, one line: an overflowing softmax, positions on the batch axis, additive scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_transformer.exercises.answer_types import Exercise, Function, Mistake
+
+# -- 1: softmax ------------------------------------------------------------------------------------
+
+
+def _softmax(scores: Tensor) -> Tensor:
+    exponentials = torch.exp(scores - scores.amax(-1, keepdim=True))  # [..., key]
+    return exponentials / exponentials.sum(-1, keepdim=True)
+
+
+def _overflows(scores: Tensor) -> Tensor:
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(-1, keepdim=True)
+
+
+def _one_largest_for_all(scores: Tensor) -> Tensor:
+    return _overflows(scores - scores.max())
+
+
+def _mean_taken_away(scores: Tensor) -> Tensor:
+    return _overflows(scores - scores.mean(-1, keepdim=True))
+
+
+def _clamped(scores: Tensor) -> Tensor:
+    return _overflows(scores.clamp(max=80.0))
+
+
+def _largest_of_the_columns(scores: Tensor) -> Tensor:
+    return _overflows(scores - scores.amax(0, keepdim=True))
+
+
+def _without_keepdim(scores: Tensor) -> Tensor:
+    exponentials = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return exponentials / exponentials.sum(-1)
+
+
+def _nan_painted_over(scores: Tensor) -> Tensor:
+    return _overflows(scores).nan_to_num()
+
+
+def _one_total_for_all(scores: Tensor) -> Tensor:
+    exponentials = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return exponentials / exponentials.sum()
+
+
+def _scores(rng: np.random.Generator) -> tuple[Tensor]:
+    rows = rng.normal(size=(int(rng.integers(2, 5)), int(rng.integers(2, 6))))
+    rows[0] += 1000.0 * rng.integers(0, 2)  # a row of large scores above rows of small ones
+    rows[-1, 0] += 1000.0 * rng.integers(0, 2)  # and one that stands out in its row
+    return (torch.from_numpy(rows).float(),)
+
+
+SOFTMAX = Function(
+    _softmax,
+    _scores,
+    (
+        Mistake(
+            _overflows,
+            "It still overflows: e^1000 is more than a float can hold, and infinity divided by "
+            "infinity is NaN. Which number may be taken away from all scores of a row without "
+            "changing one weight?",
+        ),
+        Mistake(
+            _one_largest_for_all,
+            "One largest score for the whole table: a row whose scores are 1000 below it becomes "
+            "0 divided by 0. Each row has a largest score of its own.",
+        ),
+        Mistake(
+            _mean_taken_away,
+            "You took the mean away. Of the scores 1000 and 0 that leaves 500, and e^500 "
+            "overflows too. Nothing above 0 should be left.",
+        ),
+        Mistake(
+            _clamped,
+            "Cut off at a limit, the scores 1000 and 999 become equal, and so do their weights. "
+            "Move the whole row instead of cutting its top off.",
+        ),
+        Mistake(
+            _largest_of_the_columns,
+            "You took the largest score of each column away. A score of 1000 in a row of small "
+            "ones then stays as large as it was. Which axis holds the scores of one row?",
+        ),
+        Mistake(
+            _without_keepdim,
+            "Nothing overflows now, but the sums of the rows lie down as a row: each column is "
+            "divided by another row's sum, or the shapes do not fit. keepdim=True keeps the axis.",
+        ),
+        Mistake(
+            _nan_painted_over,
+            "You replaced each NaN with 0, so the largest score of its row gets no weight at all. "
+            "Keep e^score from overflowing instead.",
+        ),
+        Mistake(
+            _one_total_for_all,
+            "All weights of the table together add up to 1. Each row is to add up to 1: over which "
+            "axis do you sum?",
+        ),
+    ),
+    right="Taking the same number from every score of a row changes no weight, and nothing above "
+    "e^0 = 1 is left. Every library does this.",
+)
+
+# -- 2: positions ----------------------------------------------------------------------------------
+
+
+def _add_positions(x: Tensor, table: Tensor) -> Tensor:
+    return x + table[: x.shape[1]]  # [batch, position, d_model] + [position, d_model]
+
+
+def _along_the_batch(x: Tensor, table: Tensor) -> Tensor:
+    return x + table[: len(x)].unsqueeze(1)
+
+
+def _length_on_the_batch_axis(x: Tensor, table: Tensor) -> Tensor:
+    return x + table[: x.shape[1]].unsqueeze(1)
+
+
+def _one_row_for_all(x: Tensor, table: Tensor) -> Tensor:
+    return x + table[x.shape[1]]
+
+
+def _whole_table(x: Tensor, table: Tensor) -> Tensor:
+    return x + table
+
+
+def _vectors_and_table(rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    batch, length = (int(size) for size in rng.integers(1, 6, size=2))
+    x = torch.from_numpy(rng.normal(size=(batch, length, 4))).float()
+    return x, torch.from_numpy(rng.normal(size=(12, 4))).float()
+
+
+POSITIONS = Function(
+    _add_positions,
+    _vectors_and_table,
+    (
+        Mistake(
+            _along_the_batch,
+            "Still along the batch: len(x) counts sentences, so every word of sentence 0 gets row "
+            "0 and every word of sentence 1 gets row 1. Which axis of x counts positions?",
+        ),
+        Mistake(
+            _length_on_the_batch_axis,
+            "You cut as many rows as there are positions, but unsqueeze(1) still lays them along "
+            "the batch axis. Compare the two shapes from the right.",
+        ),
+        Mistake(
+            _one_row_for_all,
+            "That is one row of the table, the same for every position. A slice takes several.",
+        ),
+        Mistake(
+            _whole_table,
+            "You add the whole table. It is as long as the longest sentence may be; cut it to the "
+            "length of these.",
+        ),
+    ),
+    right="The same sentence now gives the same vectors wherever it stands in its batch.",
+)
+
+# -- 3: additive scores ----------------------------------------------------------------------------
+
+
+def _additive(query: Tensor, key: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
+    pairs = (query @ w_q).unsqueeze(2) + (key @ w_k).unsqueeze(1)  # [batch, n_q, n_k, d_a]
+    return torch.tanh(pairs) @ v  # [batch, n_q, n_k]
+
+
+def _paired_off(query: Tensor, key: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
+    return torch.tanh((query @ w_q).unsqueeze(1) + (key @ w_k).unsqueeze(1)) @ v
+
+
+def _keys_first(query: Tensor, key: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
+    return torch.tanh((query @ w_q).unsqueeze(1) + (key @ w_k).unsqueeze(2)) @ v
+
+
+def _both_in_axis_two(query: Tensor, key: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
+    return torch.tanh((query @ w_q).unsqueeze(2) + (key @ w_k).unsqueeze(2)) @ v
+
+
+def _without_tanh(query: Tensor, key: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
+    return ((query @ w_q).unsqueeze(2) + (key @ w_k).unsqueeze(1)) @ v
+
+
+def _comparison(rng: np.random.Generator) -> tuple[Tensor, ...]:
+    n_queries, n_keys = (int(size) for size in rng.integers(2, 5, size=2))
+    shapes = (2, n_queries, 4), (2, n_keys, 4), (4, 3), (4, 3), (3,)
+    return tuple(torch.from_numpy(rng.normal(size=shape)).float() for shape in shapes)
+
+
+ADDITIVE = Function(
+    _additive,
+    _comparison,
+    (
+        Mistake(
+            _paired_off,
+            "Still paired off: query 0 meets key 0 alone, query 1 meets key 1. Queries and keys "
+            "got their new axis in the same place, so nothing is spread out against anything.",
+        ),
+        Mistake(
+            _both_in_axis_two,
+            "Both new axes moved, and both stand in the same place again. One of the two needs it "
+            "before its words, the other behind them.",
+        ),
+        Mistake(
+            _keys_first,
+            "Every pair is there now, but the rows are keys: this is [batch, key, query]. A row of "
+            "scores belongs to a query.",
+        ),
+        Mistake(
+            _without_tanh,
+            "The tanh is gone. Without it the score is a number for the query plus a number for "
+            "the key, and softmax drops the first: every query would look alike.",
+        ),
+    ),
+    right="n_q queries and n_k keys now give n_q × n_k scores, also where the two numbers are "
+    "equal and nothing would have complained.",
+)
+
+EXERCISES = (
+    Exercise(
+        "clinic.1",
+        "The softmax that overflows",
+        SOFTMAX,
+        (
+            "Print torch.exp(scores) for the scores of the symptom.",
+            "e^(s − m) / Σ e^(s − m) is the same for every m. Choose m so that the largest "
+            "exponent of the row is 0; keepdim=True keeps the axis.",
+        ),
+    ),
+    Exercise(
+        "clinic.2",
+        "Positions along the wrong axis",
+        POSITIONS,
+        (
+            "Read the shapes from the right: x is [batch, position, d_model]. What is len(x)?",
+            "A table cut to [position, d_model] needs no new axis: it is the same for all "
+            "sentences, and torch adds the missing axis in front.",
+        ),
+    ),
+    Exercise(
+        "clinic.3",
+        "One query, one key",
+        ADDITIVE,
+        (
+            "Write down the shapes of both sides of the + with n_q = 2 and n_k = 3. What shape "
+            "should their sum have?",
+            "Wanted is [batch, n_q, n_k, d_a]. So the queries come as [batch, n_q, 1, d_a]; and the keys?",
+        ),
+    ),
+)

@@ -1,0 +1,524 @@
+"""Section 3, modules: merging heads, deaf cross-attention, three faults in a block, shared layers."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from viz_transformer.exercises.answer_types import Exercise
+from viz_transformer.exercises.clinic.hidden_tests import (
+    HiddenTests,
+    Property,
+    WrongAnswer,
+    build_module,
+    is_close,
+    no_leak,
+    random_vectors,
+    runs,
+)
+from viz_transformer.exercises.instruments import who_learns
+
+# -- 9: merging heads ------------------------------------------------------------------------------
+
+
+def _self_attention(merge: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return causal self-attention that merges its heads [batch, head, position, d_head] so."""
+
+    def self_attention(x: Tensor, w_qkv: Tensor, n_heads: int) -> Tensor:
+        q, k, v = (
+            part.unflatten(-1, (n_heads, -1)).transpose(1, 2)  # [batch, head, position, d_head]
+            for part in (x @ w_qkv).chunk(3, dim=-1)
+        )
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        return merge(scores.masked_fill(future, -math.inf).softmax(-1) @ v)
+
+    return self_attention
+
+
+def _side_by_side(heads: Tensor) -> Tensor:
+    return heads.transpose(1, 2).flatten(2)
+
+
+def _reshaped(heads: Tensor) -> Tensor:
+    batch, n_heads, length, d_head = heads.shape
+    return heads.reshape(batch, length, n_heads * d_head)
+
+
+def _left_apart(heads: Tensor) -> Tensor:
+    return heads.transpose(1, 2)
+
+
+def _averaged(heads: Tensor) -> Tensor:
+    return heads.mean(1)
+
+
+def _shuffled(heads: Tensor) -> Tensor:
+    return heads.permute(0, 2, 3, 1).flatten(2)
+
+
+def _heads_have_their_shape(attention: Callable[..., Any]) -> bool:
+    output = attention(random_vectors(2, 5, 8), random_vectors(8, 24, seed=1), 4)
+    return isinstance(output, Tensor) and output.shape == (2, 5, 8)
+
+
+def _heads_hide_the_future(attention: Callable[..., Any]) -> bool:
+    return no_leak(lambda x: attention(x, random_vectors(8, 24, seed=1), 4), random_vectors(2, 5, 8))
+
+
+def _heads_stand_side_by_side(attention: Callable[..., Any]) -> bool:
+    x, w_qkv = random_vectors(2, 5, 8), random_vectors(8, 24, seed=1)
+    return is_close(attention(x, w_qkv, 4), _self_attention(_side_by_side)(x, w_qkv, 4))
+
+
+MERGED = HiddenTests(
+    (
+        Property(
+            "the output has the shape of the input",
+            _heads_have_their_shape,
+            "The heads are not merged: the output is to be [batch, position, d_model], the four "
+            "heads of a position behind each other in one vector.",
+        ),
+        Property(
+            "no leak from the future",
+            _heads_hide_the_future,
+            "The future still leaks, and the mask is right: look at how the heads are merged. "
+            "reshape takes the numbers as they lie in memory, and there a head's positions lie "
+            "behind each other, not a position's heads.",
+        ),
+        Property(
+            "each head has its own part",
+            _heads_stand_side_by_side,
+            "Each position has its own numbers now, in another order: the whole of head 0 first, "
+            "then the whole of head 1. So W_O can find them.",
+        ),
+    ),
+    _self_attention(_side_by_side),
+    (
+        WrongAnswer("no leak from the future", _self_attention(_reshaped)),
+        WrongAnswer("the output has the shape of the input", _self_attention(_left_apart)),
+        WrongAnswer(
+            "the output has the shape of the input",
+            _self_attention(_averaged),
+            "You take the mean of the heads. Their vectors are to stand behind each other: what "
+            "one head found must not be mixed with what another one found.",
+        ),
+        WrongAnswer("each head has its own part", _self_attention(_shuffled)),
+    ),
+    "transpose(1, 2) before the merge undoes the transpose(1, 2) of the split.",
+    lambda attention: attention(random_vectors(2, 5, 8), random_vectors(8, 24, seed=1), 4),
+)
+
+# -- 10: deaf cross-attention ----------------------------------------------------------------------
+
+
+class _CrossAttention(nn.Module):
+    """The right one; a wrong one says what else its queries, keys and values are made of."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.w_q, self.w_k = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.w_v, self.w_o = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.w_q(query), self.w_k(key), self.w_v(value)
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        q, k, v = self.project(query, key, value)
+        weights = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(-1)
+        return self.w_o(weights @ v)
+
+
+class _NothingAfterReturn(_CrossAttention):
+    def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        q, k, v = self.project(query, key, value)
+        return (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(-1) @ v
+
+
+class _Deaf(_NothingAfterReturn):
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.w_q(query), self.w_k(query), self.w_v(query)
+
+
+class _DeafToValues(_CrossAttention):
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.w_q(query), self.w_k(key), self.w_v(query)
+
+
+class _Swapped(_CrossAttention):
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.w_q(query), self.w_k(value), self.w_v(key)
+
+
+class _OneProjection(_CrossAttention):
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.w_q(query), self.w_k(key), self.w_k(value)
+
+
+_Q, _K, _V = (random_vectors(2, 4, 8, seed=seed) for seed in range(3))
+
+
+def _hears_keys(cross: Callable[[int], nn.Module]) -> bool:
+    module = build_module(cross, 8)
+    return not is_close(module(_Q, _K, _V), module(_Q, random_vectors(2, 4, 8, seed=3), _V))
+
+
+def _hears_values(cross: Callable[[int], nn.Module]) -> bool:
+    module = build_module(cross, 8)
+    return not is_close(module(_Q, _K, _V), module(_Q, _K, random_vectors(2, 4, 8, seed=3)))
+
+
+def _all_learn(cross: Callable[[int], nn.Module]) -> bool:
+    return not who_learns(build_module(cross, 8), _Q, _K, _V).silent
+
+
+def _order_of_keys_is_nothing(cross: Callable[[int], nn.Module]) -> bool:
+    module, order = build_module(cross, 8), torch.tensor([2, 0, 3, 1])
+    return is_close(module(_Q, _K[:, order], _V[:, order]), module(_Q, _K, _V))
+
+
+def _one_output_a_query(cross: Callable[[int], nn.Module]) -> bool:
+    output = build_module(cross, 8)(_Q[:, :3], _K, _V)
+    return isinstance(output, Tensor) and output.shape == (2, 3, 8)
+
+
+def _follows_the_formula(cross: Callable[[int], Any]) -> bool:
+    module = build_module(cross, 8)
+    q, k, v = module.w_q(_Q), module.w_k(_K), module.w_v(_V)
+    weights = (q @ k.transpose(-2, -1) / math.sqrt(8)).softmax(-1)
+    return is_close(module(_Q, _K, _V), module.w_o(weights @ v))
+
+
+DEAF = HiddenTests(
+    (
+        Property(
+            "other keys give another output",
+            _hears_keys,
+            "Still deaf: put other keys in, and the output stays the same. Read in forward which "
+            "of its three inputs each projection is given.",
+        ),
+        Property(
+            "other values give another output",
+            _hears_values,
+            "It hears the keys and not the values: the weights come from elsewhere, and what they "
+            "gather does not.",
+        ),
+        Property(
+            "every parameter takes part",
+            _all_learn,
+            "A parameter takes no part in the output and will never learn; who_learns names it. "
+            "Which line uses it, and is that line ever reached?",
+        ),
+        Property(
+            "the order of the keys is nothing",
+            _order_of_keys_is_nothing,
+            "Keys and values shuffled together change the output. A sum over keys has no order.",
+        ),
+        Property(
+            "one output for each query",
+            _one_output_a_query,
+            "Three queries look at four keys, and three vectors should come out.",
+        ),
+        Property(
+            "it follows the formula",
+            _follows_the_formula,
+            "Everything takes part, in the wrong place: the weights come from query and key, what "
+            "they gather from value, and W_O comes last.",
+        ),
+    ),
+    _CrossAttention,
+    (
+        WrongAnswer("other keys give another output", _Deaf),
+        WrongAnswer("other values give another output", _DeafToValues),
+        WrongAnswer("every parameter takes part", _NothingAfterReturn),
+        WrongAnswer(
+            "every parameter takes part",
+            _OneProjection,
+            "Keys and values go through the same projection, so w_v never learns. What a word is "
+            "found by and what it hands over are two different things.",
+        ),
+        WrongAnswer("it follows the formula", _Swapped),
+    ),
+    "The decoder asks, the encoder answers: query from the one, key and value from the other.",
+    lambda cross: build_module(cross, 8)(_Q, _K, _V),
+)
+
+# -- 11: three faults in one block -----------------------------------------------------------------
+
+
+class _Block(nn.Module):
+    """The right one; `batch_first` and `attend` are what the wrong ones change."""
+
+    batch_first = True
+
+    def __init__(self, d_model: int, n_heads: int, d_ff: int) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=self.batch_first)
+        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+
+    def attend(self, x: Tensor, may_not: Tensor | None, padding: Tensor | None) -> Any:
+        return self.attention(x, x, x, attn_mask=may_not, key_padding_mask=padding)[0]
+
+    def forward(self, x: Tensor, may_not: Tensor | None = None, padding: Tensor | None = None) -> Tensor:
+        x = self.norm_1(x + self.attend(x, may_not, padding))
+        return self.norm_2(x + self.feed_forward(x))
+
+
+class _WithTuple(_Block):
+    batch_first = False
+
+    def attend(self, x: Tensor, may_not: Tensor | None, padding: Tensor | None) -> Any:
+        return self.attention(x, x, x)
+
+
+class _SequenceFirst(_Block):
+    batch_first = False
+
+    def attend(self, x: Tensor, may_not: Tensor | None, padding: Tensor | None) -> Any:
+        return self.attention(x, x, x)[0]
+
+
+class _NoMasks(_SequenceFirst):
+    batch_first = True
+
+
+class _NoPadding(_Block):
+    def attend(self, x: Tensor, may_not: Tensor | None, padding: Tensor | None) -> Any:
+        return self.attention(x, x, x, attn_mask=may_not)[0]
+
+
+_Blocks = Callable[[int, int, int], nn.Module]
+
+
+def _block(block: _Blocks) -> nn.Module:
+    return build_module(block, 8, 2, 16)
+
+
+def _gives_a_tensor(block: _Blocks) -> bool:
+    module, x = _block(block), random_vectors(3, 4, 8)
+    return runs(module, x) and is_close(module(x) * 0, x * 0)
+
+
+def _sentences_are_apart(block: _Blocks) -> bool:
+    return no_leak(_block(block), random_vectors(3, 4, 8), between="sentences")
+
+
+def _causal_mask_is_heeded(block: _Blocks) -> bool:
+    module, future = _block(block), torch.ones(4, 4, dtype=torch.bool).triu(1)
+    return no_leak(lambda x: module(x, future), random_vectors(3, 4, 8))
+
+
+def _padding_is_heeded(block: _Blocks) -> bool:
+    module, x = _block(block), random_vectors(3, 4, 8)
+    longer = torch.cat([x, random_vectors(3, 2, 8, seed=1)], 1)  # two positions of padding behind
+    padding = torch.tensor([[False] * 4 + [True] * 2]).expand(3, 6)
+    return is_close(module(longer, None, padding)[:, :4], module(x))
+
+
+BLOCK = HiddenTests(
+    (
+        Property(
+            "a tensor as large as the input",
+            _gives_a_tensor,
+            "It still stops: nn.MultiheadAttention returns two things, the output and the weights, "
+            "and a pair cannot be added to a tensor. Only one of the two belongs into the sum.",
+        ),
+        Property(
+            "no leak between sentences",
+            _sentences_are_apart,
+            "It runs, and sentences look at each other: unless it is told otherwise, "
+            "nn.MultiheadAttention takes the first axis for positions and the second for the "
+            "batch.",
+        ),
+        Property(
+            "the causal mask is heeded",
+            _causal_mask_is_heeded,
+            "The block takes may_not and does nothing with it: the future leaks. Where does "
+            "nn.MultiheadAttention take who may not look at whom?",
+        ),
+        Property(
+            "padding changes nothing",
+            _padding_is_heeded,
+            "Two positions of padding behind a sentence change its words, although padding names "
+            "them. One argument of forward is not used yet.",
+        ),
+    ),
+    _Block,
+    (
+        WrongAnswer("a tensor as large as the input", _WithTuple),
+        WrongAnswer("no leak between sentences", _SequenceFirst),
+        WrongAnswer("the causal mask is heeded", _NoMasks),
+        WrongAnswer("padding changes nothing", _NoPadding),
+    ),
+    "Three faults, and only the first one raised an error. The others would have trained.",
+)
+
+# -- 12: layers that are one -----------------------------------------------------------------------
+
+
+class _Stack(nn.Module):
+    """The right one; the wrong ones make their layers, or go through them, otherwise."""
+
+    def __init__(self, make_layer: Callable[[], nn.Module], n_layers: int) -> None:
+        super().__init__()
+        self.layers = self.build(make_layer, n_layers)
+
+    def build(self, make_layer: Callable[[], nn.Module], n_layers: int) -> Any:
+        return nn.ModuleList([make_layer() for _ in range(n_layers)])
+
+    def forward(self, x: Tensor) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class _OneLayer(_Stack):
+    def build(self, make_layer: Callable[[], nn.Module], n_layers: int) -> Any:
+        return nn.ModuleList([make_layer()] * n_layers)
+
+
+class _OneLayerAndNothing(_OneLayer):
+    def forward(self, x: Tensor) -> None:
+        super().forward(x)
+
+
+class _Copies(_Stack):
+    def build(self, make_layer: Callable[[], nn.Module], n_layers: int) -> Any:
+        layer = make_layer()
+        return nn.ModuleList([copy.deepcopy(layer) for _ in range(n_layers)])
+
+
+class _PlainList(_Stack):
+    def build(self, make_layer: Callable[[], nn.Module], n_layers: int) -> Any:
+        return [make_layer() for _ in range(n_layers)]
+
+
+class _OnlyTheLast(_Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            y = layer(x)
+        return y
+
+
+def _stack(stack: Callable[..., nn.Module]) -> nn.Module:
+    return build_module(stack, lambda: nn.Linear(8, 8), 6)
+
+
+def _returns(stack: Callable[..., nn.Module]) -> bool:
+    return isinstance(_stack(stack)(random_vectors(2, 4, 8)), Tensor)
+
+
+def _linears(stack: Callable[..., nn.Module]) -> list[nn.Module]:
+    return [each for each in _stack(stack).modules() if isinstance(each, nn.Linear)]
+
+
+def _known_to_torch(stack: Callable[..., nn.Module]) -> bool:
+    return len(_linears(stack)) > 0
+
+
+def _six_of_them(stack: Callable[..., nn.Module]) -> bool:
+    return len(_linears(stack)) == 6
+
+
+def _all_different(stack: Callable[..., nn.Module]) -> bool:
+    return not who_learns(_stack(stack), random_vectors(2, 4, 8)).twins
+
+
+def _one_after_another(stack: Callable[..., nn.Module]) -> bool:
+    x = random_vectors(2, 4, 8)
+    found = _stack(stack)(x)
+    for layer in _linears(stack):
+        x = layer(x)
+    return is_close(found, x)
+
+
+LAYERS = HiddenTests(
+    (
+        Property(
+            "something comes back",
+            _returns,
+            "It still gives back None: forward goes through the layers and does not say what came "
+            "out. (That is not its only fault.)",
+        ),
+        Property(
+            "torch knows the layers",
+            _known_to_torch,
+            "A plain list hides the layers from torch: parameters() is empty, so nothing would be "
+            "trained or saved. nn.ModuleList is a list that torch looks into.",
+        ),
+        Property(
+            "six layers are six",
+            _six_of_them,
+            "Six places, and one layer stands in all of them: [layer] * 6 repeats the same object. "
+            "It has a sixth of the parameters.",
+        ),
+        Property(
+            "layers start different",
+            _all_different,
+            "Six layers now, and all of them begin with the same numbers: a copy copies the "
+            "weights too. Call make_layer once for each.",
+        ),
+        Property(
+            "one after another",
+            _one_after_another,
+            "Each layer is to read what the one before it wrote. Here some of them are computed "
+            "and forgotten.",
+        ),
+    ),
+    _Stack,
+    (
+        WrongAnswer("something comes back", _OneLayerAndNothing),
+        WrongAnswer("six layers are six", _OneLayer),
+        WrongAnswer("layers start different", _Copies),
+        WrongAnswer("torch knows the layers", _PlainList),
+        WrongAnswer("one after another", _OnlyTheLast),
+    ),
+    "A stack is only as deep as its layers are different.",
+)
+
+EXERCISES = (
+    Exercise(
+        "clinic.9",
+        "Heads merged crosswise",
+        MERGED,
+        (
+            "Trace the shapes: what are the axes before the merge, and which two of them must "
+            "stand next to each other to become d_model?",
+            "First [batch, position, head, d_head], by one transpose; then the last two axes become one.",
+        ),
+    ),
+    Exercise(
+        "clinic.10",
+        "Attention that does not listen",
+        DEAF,
+        (
+            "Two things are wrong: what the projections are given, and what is returned.",
+            "No line after return is ever reached.",
+        ),
+    ),
+    Exercise(
+        "clinic.11",
+        "Three faults in one block",
+        BLOCK,
+        (
+            "Mend the error first, then ask the leak meter, once between sentences and once "
+            "between positions.",
+            "output, weights = self.attention(…); batch_first=True; attn_mask= and key_padding_mask=.",
+        ),
+    ),
+    Exercise(
+        "clinic.12",
+        "Six layers that are one",
+        LAYERS,
+        (
+            "Count the parameters: one layer has 8 × 8 + 8 = 72.",
+            "make_layer() builds a new layer each time that it is called.",
+        ),
+    ),
+)

@@ -1,0 +1,53 @@
+"""Feedback on an answer: whether it is right, and why."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Check:
+    """Feedback on an answer.
+
+    Attributes:
+        passed: whether it is right.
+        message: what the answer shows, or what to look at.
+        answered: whether an answer was given at all.
+    """
+
+    passed: bool
+    message: str
+    answered: bool = True
+
+    def __bool__(self) -> bool:
+        """Return whether the answer is right."""
+        return self.passed
+
+    @property
+    def verdict(self) -> str:
+        """The result in two or three words."""
+        if not self.answered:
+            return "Not answered yet."
+        return "Right." if self.passed else "Not yet."
+
+    def __str__(self) -> str:
+        """Return verdict and message as text."""
+        return f"{self.verdict} {self.message}".strip()
+
+    def _repr_html_(self) -> str:
+        if not self.answered:
+            colour = "--jp-border-color1, #9e9e9e"
+        elif self.passed:
+            colour = "--jp-success-color1, #388e3c"
+        else:
+            colour = "--jp-warn-color1, #e65100"
+        return (
+            f'<div role="status" style="border-left: 4px solid var({colour}); padding: 4px 12px">'
+            f"<b>{self.verdict}</b> {html.escape(self.message)}</div>"
+        )
+
+
+def unanswered(what: str) -> Check:
+    """Return feedback where no answer was given; `what` says what to do."""
+    return Check(False, what, answered=False)

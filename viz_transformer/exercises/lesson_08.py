@@ -1,0 +1,435 @@
+"""Exercises of lesson 8, The block: LayerNorm, position-wise layers, residual sums, depth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake
+from viz_transformer.exercises.feedback import Check
+
+# -- 8.1 to 8.3: LayerNorm, and whether a layer works on each position alone -----------------------
+
+_NUMBERS = np.array([3.0, 9.0, 11.0, 17.0])
+_MEAN, _STD = 10.0, 5.0
+_EPS = 1e-5
+
+
+def _some_vectors(rng: np.random.Generator) -> tuple[Any]:
+    """Draw x [batch, position, d_model], of all sizes, far from 0 and unevenly spread."""
+    import torch
+
+    shape = (int(rng.integers(2, 5)), int(rng.integers(2, 6)), int(rng.integers(4, 9)))
+    x = rng.normal(rng.uniform(-3, 3), rng.uniform(0.5, 4), size=shape)
+    return (torch.tensor(x, dtype=torch.float32),)
+
+
+def _normalised(
+    x: Any,
+    axes: Any = -1,
+    *,
+    correction: int = 0,
+    power: float = 0.5,
+    centred: bool = True,
+    eps: float = _EPS,
+) -> Any:
+    mean = x.mean(axes, keepdim=True)
+    variance = x.var(axes, keepdim=True, correction=correction) + eps
+    return (x - mean if centred else x) / variance**power
+
+
+def _wrong_norm(**choices: Any) -> Callable[[Any], Any]:
+    return lambda x: _normalised(x, **choices)
+
+
+_WRONG_AXES: dict[Any, str] = {
+    0: "You took the mean over axis 0, the sentences: each word now depends on its neighbours in "
+    "the batch. Which axis holds the numbers of one word?",
+    1: "You took the mean over axis 1, the positions: each word now knows of all words in its "
+    "sentence, also of those to come. Which axis holds one word's numbers?",
+    (0, 1): "This is BatchNorm: one mean for each feature, over all words of all sentences. "
+    "LayerNorm has one mean for each word.",
+    (1, 2): "You took one mean for a whole sentence. LayerNorm has one for each word.",
+    (0, 1, 2): "You took one mean for everything; did you leave out the axis?",
+}
+
+
+#: Ways to take the spread: torch's correction, what is added to the variance, and what to say.
+_SPREADS = (
+    (0, _EPS, ""),
+    (0, 0.0, " The same goes for std."),
+    (1, _EPS, " (And std or var wants correction=0.)"),
+    (1, 0.0, " (And std wants correction=0.)"),
+)
+
+
+def _some_layer(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Draw a layer, which may let positions meet in one way or another, and vectors for it."""
+    import torch
+
+    size = int(rng.integers(3, 7))
+    w = torch.tensor(rng.normal(size=(4, 4)), dtype=torch.float32)
+
+    def with_neighbour(step: int) -> Callable[[Any], Any]:
+        def layer(x: Any) -> Any:
+            y = x.clone()
+            if step > 0:
+                y[:, 1:] = y[:, 1:] + x[:, :-1]
+            else:
+                y[:, :-1] = y[:, :-1] + x[:, 1:]
+            return y
+
+        return layer
+
+    layers: list[Callable[[Any], Any]] = [
+        lambda x: torch.relu(x @ w) @ w.T,
+        lambda x: torch.nn.functional.layer_norm(x, (4,)),
+        lambda x: (x @ x.transpose(1, 2)).softmax(-1) @ x,
+        lambda x: x.cumsum(1),
+        with_neighbour(1),
+        with_neighbour(-1),
+    ]
+    x = torch.tensor(rng.normal(size=(2, size, 4)) + 0.3, dtype=torch.float32)
+    return layers[int(rng.integers(len(layers)))], x
+
+
+def _others_moved(layer: Any, x: Any, position: int) -> bool:
+    """Whether any other position's output moves when one position is changed."""
+    import torch
+
+    changed = x.clone()
+    changed[:, position] = changed[:, position] + 1
+    others = torch.arange(x.shape[1]) != position
+    return not torch.allclose(layer(x)[:, others], layer(changed)[:, others], atol=1e-5)
+
+
+def _is_position_wise(layer: Any, x: Any) -> bool:
+    return not any(_others_moved(layer, x, position) for position in range(x.shape[1]))
+
+
+_LAYER_NORM_AND_POSITIONS = (
+    Exercise(
+        "8.1",
+        "One word by hand",
+        Array(
+            (_NUMBERS - _MEAN) / _STD,
+            (
+                Mistake(
+                    _NUMBERS - _MEAN,
+                    "You have taken the mean away, and they are around 0 now. Their spread is "
+                    "still 5: divide by it.",
+                ),
+                Mistake(
+                    (_NUMBERS - _MEAN) / _STD**2,
+                    "You divided by the variance, 25. The standard deviation is its root.",
+                ),
+                Mistake(
+                    (_NUMBERS - _MEAN) / np.sqrt(100 / 3),
+                    "You divided the sum of squares by 3, one less than there are numbers. "
+                    "LayerNorm divides by how many there are.",
+                ),
+                Mistake(
+                    _NUMBERS / _STD,
+                    "The spread is 1 now, but the mean is still 2. Take the mean away first.",
+                ),
+                Mistake(
+                    (_NUMBERS - 3) / 14,
+                    "These run from 0 to 1: you used the smallest and the largest number. "
+                    "LayerNorm uses the mean and the standard deviation.",
+                ),
+            ),
+            right="Their mean is 0 and their standard deviation is 1, whatever they were before.",
+        ),
+        (
+            "The mean is 10. Now take it away from each number.",
+            "The squares of what is left are 49, 1, 1, 49; their mean is the variance.",
+        ),
+    ),
+    Exercise(
+        "8.2",
+        "LayerNorm for a whole batch",
+        Function(
+            _normalised,
+            _some_vectors,
+            (
+                *(
+                    Mistake(_wrong_norm(axes=axes, correction=correction, eps=eps), message + also)
+                    for axes, message in _WRONG_AXES.items()
+                    for correction, eps, also in _SPREADS
+                    if eps or axes in (0, 1)  # of more numbers, no variance is that small
+                ),
+                Mistake(
+                    _wrong_norm(axes=-1, correction=1),
+                    "The axis is right, but the spread is a little too large: torch's std and var "
+                    "divide by one less than the count unless you give them correction=0.",
+                ),
+                Mistake(
+                    _wrong_norm(axes=-1, power=1.0),
+                    "The axis is right, but you divided by the variance. LayerNorm divides by its "
+                    "root, the standard deviation.",
+                ),
+                Mistake(
+                    _wrong_norm(axes=-1, centred=False),
+                    "You divided by the spread, but the mean is still there: take it away first.",
+                ),
+                Mistake(
+                    lambda x: (x - x.mean()) / x.std(-1, keepdim=True, correction=0),
+                    "The spread is that of each word, but you took one mean for everything; did "
+                    "you leave out the axis?",
+                ),
+                Mistake(
+                    lambda x: (x - x.mean(-1, keepdim=True)) / x.std(),
+                    "The mean is that of each word, but you took one spread for everything; did "
+                    "you leave out the axis?",
+                ),
+                Mistake(
+                    lambda x: (x - x.mean(-1, keepdim=True)) / x.norm(dim=-1, keepdim=True),
+                    "You divided by the length of the vector. Divide by the spread, which is "
+                    "measured from the mean.",
+                ),
+                Mistake(
+                    lambda x: x - x.mean(-1, keepdim=True),
+                    "The mean is gone, but the spread is still what it was: divide by it.",
+                ),
+            ),
+            right="The same numbers as torch.nn.functional.layer_norm gives.",
+        ),
+        (
+            "x.mean(-1, keepdim=True) has the shape [batch, position, 1]: one mean for each word.",
+            "x.std(-1, keepdim=True, correction=0) is the spread of each word's numbers.",
+        ),
+    ),
+    Exercise(
+        "8.3",
+        "An instrument: does a layer let words meet?",
+        Function(
+            _is_position_wise,
+            _some_layer,
+            (
+                Mistake(
+                    lambda layer, x: not _others_moved(layer, x, 0),
+                    "You change the first word only. A layer in which each word reads the one "
+                    "after it passes your test: nobody reads the first. Try every position.",
+                ),
+                Mistake(
+                    lambda layer, x: not _others_moved(layer, x, x.shape[1] - 1),
+                    "You change the last word only. A layer that reads from left to right passes "
+                    "your test: nobody stands behind the last. Try every position.",
+                ),
+                Mistake(
+                    lambda layer, x: True,
+                    "It says True of every layer. Is what you change a copy? With changed = x both "
+                    "names mean the same tensor; x.clone() makes a copy.",
+                ),
+                Mistake(
+                    lambda layer, x: False,
+                    "It says False of every layer. The output of the changed word itself may move; "
+                    "leave it out, and compare the others.",
+                ),
+                Mistake(
+                    lambda layer, x: not _is_position_wise(layer, x),
+                    "It is the wrong way round: True is for a layer in which no other word moves.",
+                ),
+            ),
+            right="A feed-forward network passes this test, and attention does not. In the clinic "
+            "such an instrument finds mistakes for you.",
+        ),
+        (
+            "For one position: copy x, change that position in the copy, run the layer on both, "
+            "and compare the outputs of all other positions with torch.allclose.",
+            "Do so for every position in range(x.shape[1]); return False as soon as another moves.",
+        ),
+    ),
+)
+
+# -- 8.4 and 8.5: a block of the paper, and three deep stacks known by their gradients -------------
+
+
+def _some_block(rng: np.random.Generator) -> tuple[Any, Any, Any, Any, Any]:
+    """Draw x and the parts of a block, both norms with a gain and a bias of their own."""
+    import torch
+    from torch import nn
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng.integers(2**31)))
+        norms = nn.LayerNorm(8), nn.LayerNorm(8)
+        for norm in norms:
+            nn.init.normal_(norm.weight, 1.0, 0.4)
+            nn.init.normal_(norm.bias, 0.0, 0.4)
+        feed_forward = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
+        attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        x = torch.randn(2, 5, 8)
+    return x, attention, norms[0], feed_forward, norms[1]
+
+
+def _post_norm_block(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    looked, _ = attention(x, x, x)
+    h = norm_1(x + looked)
+    return norm_2(h + feed_forward(h))
+
+
+def _added_tuple(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = norm_1(x + attention(x, x, x))
+    return norm_2(h + feed_forward(h))
+
+
+def _no_first_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = norm_1(attention(x, x, x)[0])
+    return norm_2(h + feed_forward(h))
+
+
+def _no_second_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    return norm_2(feed_forward(norm_1(x + attention(x, x, x)[0])))
+
+
+def _no_sum(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    return norm_2(feed_forward(norm_1(attention(x, x, x)[0])))
+
+
+def _pre_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = norm_1(x)
+    x = x + attention(h, h, h)[0]
+    return x + feed_forward(norm_2(x))
+
+
+def _old_x_added(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    return norm_2(x + feed_forward(norm_1(x + attention(x, x, x)[0])))
+
+
+def _old_x_read(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    return norm_2(norm_1(x + attention(x, x, x)[0]) + feed_forward(x))
+
+
+def _no_norm(x: Any, attention: Any, norm_1: Any, feed_forward: Any, norm_2: Any) -> Any:
+    h = x + attention(x, x, x)[0]
+    return h + feed_forward(h)
+
+
+_NAMES = ("post-norm", "pre-norm", "no sums")
+_RIGHT = ["pre-norm", "no sums", "post-norm"]
+_STACKS = (
+    (
+        ["post-norm", "no sums", "pre-norm"],
+        "B is right. A and C are the wrong way round: in which of the two does the gradient grow "
+        "towards the last layer? There it has faded on its way down.",
+    ),
+    (
+        ["pre-norm", "post-norm", "no sums"],
+        "A is right. In B not even a millionth of the gradient reaches the fourth layer. Can a "
+        "post-norm stack of six layers lose that much? Set the view to 6 layers and look.",
+    ),
+    (
+        ["no sums", "pre-norm", "post-norm"],
+        "C is right. Without sums nearly nothing comes down to the first layer. Is that so in A, "
+        "where the first layer has the largest gradient of all?",
+    ),
+)
+
+
+def _judge_stacks(answer: Any) -> Check:
+    if not isinstance(answer, list | tuple) or not all(isinstance(one, str) for one in answer):
+        return Check(False, f"Give a list of three names, in the order A, B, C, out of {_NAMES}.")
+    given = [one.strip().casefold() for one in answer]
+    if sorted(given) != sorted(_NAMES):
+        return Check(False, f"Use each of these names once: {', '.join(_NAMES)}.")
+    if given == _RIGHT:
+        return Check(
+            True,
+            "A flat line is a free road, a line that falls towards the first layer a norm on the "
+            "road, and a cliff no road at all.",
+        )
+    for wrong, message in _STACKS:
+        if given == wrong:
+            return Check(False, message)
+    return Check(
+        False,
+        "None of the three is in its place. Begin with the cliff: in which stack do the first "
+        "layers get no gradient at all?",
+    )
+
+
+_BLOCK_AND_DEPTH = (
+    Exercise(
+        "8.4",
+        "A block, mended",
+        Function(
+            _post_norm_block,
+            _some_block,
+            (
+                Mistake(
+                    _added_tuple,
+                    "A TypeError. Did you add all that attention(x, x, x) returns? It is a tuple "
+                    "of two, the output and the weights: take the output. (If not: attention wants "
+                    "three arguments, query, key and value.)",
+                ),
+                Mistake(
+                    _no_first_sum,
+                    "The sum around attention is missing: its output is to be added to x before norm_1.",
+                ),
+                Mistake(
+                    _no_second_sum,
+                    "The sum around the feed-forward network is missing: what it read is to be "
+                    "added to its output before norm_2.",
+                ),
+                Mistake(
+                    _no_sum,
+                    "Both sums are missing: nothing goes around the two parts.",
+                ),
+                Mistake(
+                    _pre_norm,
+                    "This is a pre-norm block: each norm stands before its part. In the paper's "
+                    "block each norm comes after the sum.",
+                ),
+                Mistake(
+                    _old_x_added,
+                    "The second sum adds the block's first x. What goes around the feed-forward "
+                    "network is what went into it.",
+                ),
+                Mistake(
+                    _old_x_read,
+                    "The feed-forward network reads the block's first x, so it never hears what "
+                    "attention found. It is to read what norm_1 gave.",
+                ),
+                Mistake(
+                    _no_norm,
+                    "The sums are right, but neither norm is used.",
+                ),
+                Mistake(
+                    lambda x, attention, norm_1, feed_forward, norm_2: _post_norm_block(
+                        x, attention, norm_2, feed_forward, norm_1
+                    ),
+                    "The two norms have changed places: norm_1 belongs to attention.",
+                ),
+            ),
+            right="Two sums and two norms: this is the encoder block of the paper.",
+        ),
+        (
+            "looked, weights = attention(x, x, x) takes the two things apart.",
+            "First h = norm_1(x + looked). The second half is built alike, from h.",
+        ),
+    ),
+    Exercise(
+        "8.5",
+        "Three stacks without names",
+        CustomCheck(
+            _judge_stacks,
+            _RIGHT,
+            (
+                *(Mistake(wrong, message) for wrong, message in _STACKS),
+                Mistake(
+                    ["post-norm", "pre-norm", "no sums"],
+                    "None of the three is in its place. Begin with the cliff: in which stack do "
+                    "the first layers get no gradient at all?",
+                ),
+            ),
+        ),
+        (
+            "Set the view above to 6 layers, and go through the three cases.",
+            "Look at the first and the last number of each row: falling, level or rising?",
+        ),
+    ),
+)
+
+EXERCISES = (*_LAYER_NORM_AND_POSITIONS, *_BLOCK_AND_DEPTH)

@@ -1,0 +1,535 @@
+"""Exercises of lesson 9, Encoder and decoder: cross-attention, parameter counts, wiring."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from viz_transformer.exercises.answer_types import Array, CustomCheck, Exercise, Function, Mistake, Number
+from viz_transformer.exercises.feedback import Check
+
+# -- 9.1 and 9.2: the shapes of cross-attention, and who asks whom in it ---------------------------
+
+_D_MODEL, _D_HEAD = 8, 4
+
+
+def _two_sentences(rng: np.random.Generator) -> tuple[Any, ...]:
+    """Draw the decoder's vectors x, the encoder's memory, and the matrices of one head."""
+    import torch
+
+    n_target, n_source = (int(n) for n in rng.integers(2, 6, size=2))
+    shapes = [(n_target, _D_MODEL), (n_source, _D_MODEL), *[(_D_MODEL, _D_HEAD)] * 3]
+    return tuple(torch.tensor(rng.normal(size=shape), dtype=torch.float32) for shape in shapes)
+
+
+def _attention(query: Any, key: Any, value: Any, scale: float = _D_HEAD**-0.5, axis: int = -1) -> Any:
+    return (query @ key.T * scale).softmax(axis) @ value
+
+
+def _cross_attention(x: Any, memory: Any, w_q: Any, w_k: Any, w_v: Any) -> Any:
+    return _attention(x @ w_q, memory @ w_k, memory @ w_v)
+
+
+def _looking(query: str, key: str, value: str, **rest: Any) -> Callable[..., Any]:
+    """An attention whose query, key and value come from ``"x"`` or ``"memory"``."""
+
+    def head(x: Any, memory: Any, w_q: Any, w_k: Any, w_v: Any) -> Any:
+        of = {"x": x, "memory": memory}
+        return _attention(of[query] @ w_q, of[key] @ w_k, of[value] @ w_v, **rest)
+
+    return head
+
+
+_CROSS_ATTENTION = (
+    Exercise(
+        "9.1",
+        "The keys of cross-attention",
+        Array(
+            [1, 4, 7, 16],
+            (
+                Mistake(
+                    [1, 4, 3, 16],
+                    "That is the shape of the queries: they come from the 3 written words. Where "
+                    "do the keys come from?",
+                ),
+                Mistake(
+                    [1, 7, 4, 16],
+                    "The right numbers, but positions and heads have changed places. The axes are "
+                    "[sentence, head, position, width of a head].",
+                ),
+                Mistake(
+                    [1, 4, 7, 64],
+                    "Each head would be as wide as the whole vector. The heads share its 64 "
+                    "numbers among them.",
+                ),
+                Mistake(
+                    [1, 7, 64],
+                    "That is the memory itself, before it is split into heads.",
+                ),
+                Mistake(
+                    [1, 4, 3, 7],
+                    "That is the shape of the weights: for each query, one for each key. The keys "
+                    "themselves are vectors.",
+                ),
+                Mistake(
+                    [4, 7, 16],
+                    "Nearly: the first axis counts the sentences, and it is there even if there is only one.",
+                ),
+            ),
+            right="One key for each word that was read, in each head.",
+        ),
+        (
+            "Set the view to these sizes as nearly as it goes, and read the box of cross-attention.",
+            "The keys come from the memory, which has 7 vectors of 64 numbers; 4 heads share these.",
+        ),
+    ),
+    Exercise(
+        "9.2",
+        "One head of cross-attention",
+        Function(
+            _cross_attention,
+            _two_sentences,
+            (
+                Mistake(
+                    _looking("memory", "x", "x"),
+                    "It is the wrong way round: here the source asks and the target answers. Who "
+                    "wants to know something, the encoder or the decoder?",
+                ),
+                Mistake(
+                    _looking("x", "x", "x"),
+                    "This is self-attention: the memory is not used, so the decoder never hears of "
+                    "the English sentence.",
+                ),
+                Mistake(
+                    _looking("memory", "memory", "memory"),
+                    "This is the encoder's self-attention: x is not used, so it does not matter "
+                    "what was written so far.",
+                ),
+                Mistake(
+                    _looking("x", "memory", "x"),
+                    "The keys are right, but the values come from x. A word that is looked at must "
+                    "also be the one that answers: values stand beside their keys.",
+                ),
+                Mistake(
+                    _looking("x", "x", "memory"),
+                    "The values are right, but the keys come from x: it looks at its own words and "
+                    "takes what English words offer.",
+                ),
+                Mistake(
+                    _looking("x", "x", "x", scale=1.0),
+                    "This is self-attention: the memory is not used. And the scores are not divided by √d_k.",
+                ),
+                Mistake(
+                    lambda x, memory, w_q, w_k, w_v: _cross_attention(x, memory, w_q, w_v, w_k),
+                    "Keys and values have changed places: w_k makes the keys, which are compared "
+                    "with the query, and w_v the values, which are mixed.",
+                ),
+                Mistake(
+                    lambda x, memory, w_q, w_k, w_v: _cross_attention(x, memory, w_k, w_q, w_v),
+                    "w_q and w_k have changed places: w_q belongs to x, and w_k to the memory.",
+                ),
+                Mistake(
+                    _looking("x", "memory", "memory", scale=1.0),
+                    "Everything comes from the right place, but the scores are not divided by √d_k.",
+                ),
+                Mistake(
+                    _looking("x", "memory", "memory", scale=_D_MODEL**-0.5),
+                    "Everything comes from the right place, but √d_k is the root of the width of a "
+                    "key in this head, not of the whole vector.",
+                ),
+                Mistake(
+                    _looking("x", "memory", "memory", axis=0),
+                    "Everything comes from the right place, but the softmax runs along the "
+                    "queries. Each query is to share out 1 among its keys.",
+                ),
+            ),
+            right="The query asks for the decoder; key and value answer for the encoder.",
+        ),
+        (
+            "Three products first: x @ w_q, and two with the memory.",
+            "Scores are query @ key.T, divided by the root of key.shape[-1]; then softmax(-1).",
+        ),
+    ),
+)
+
+# -- 9.3 and 9.4: how many parameters a layer has, and how many the whole model --------------------
+
+_LARGE_D_MODEL, _LARGE_D_FF = 512, 2048
+_EXACT = 1e-9
+
+
+def _feed_forward(d_model: int, d_ff: int, biases: bool = True) -> int:
+    return 2 * d_model * d_ff + (d_ff + d_model if biases else 0)
+
+
+def _encoder_layer(
+    *, matrices: int = 4, n_norms: int = 2, biases: bool = True, d_model: int = _LARGE_D_MODEL
+) -> int:
+    attention = matrices * d_model * d_model
+    return attention + _feed_forward(d_model, _LARGE_D_FF, biases) + n_norms * 2 * d_model
+
+
+def _count_parameters(
+    vocab_size: int,
+    d_model: int,
+    d_ff: int,
+    n_layers: int,
+    *,
+    n_attentions: int = 2,
+    n_norms: int = 3,
+    vocabularies: int = 1,
+    extra_norms: int = 0,
+    biases: bool = True,
+    in_encoder: int = 1,
+) -> int:
+    attention, norm = 4 * d_model * d_model, 2 * d_model
+    feed_forward = _feed_forward(d_model, d_ff, biases)
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = n_attentions * attention + feed_forward + n_norms * norm
+    return (
+        vocabularies * vocab_size * d_model
+        + n_layers * (in_encoder * encoder_layer + decoder_layer)
+        + extra_norms * norm
+    )
+
+
+def _counting(**choices: Any) -> Callable[[int, int, int, int], int]:
+    return partial(_count_parameters, **choices)
+
+
+def _sizes(rng: np.random.Generator) -> tuple[int, int, int, int]:
+    """Draw the sizes of a small model."""
+    d_model = int(rng.integers(2, 17)) * 4
+    return int(rng.integers(20, 200)), d_model, int(rng.integers(8, 200)), int(rng.integers(2, 7))
+
+
+_PARAMETER_COUNTS = (
+    Exercise(
+        "9.3",
+        "One encoder layer of the large model",
+        Number(
+            _encoder_layer(),
+            (
+                Mistake(
+                    _encoder_layer(matrices=3),
+                    "Attention has a fourth matrix: W_O, which joins the heads.",
+                ),
+                Mistake(
+                    _encoder_layer(matrices=32),
+                    "You counted all four matrices once for each head. The heads share them: each "
+                    "has 64 of the 512 columns.",
+                ),
+                Mistake(
+                    _encoder_layer(biases=False),
+                    "The biases of the feed-forward network are missing: one for each number that "
+                    "each of its two matrices makes.",
+                ),
+                Mistake(
+                    _encoder_layer(n_norms=0),
+                    "The two LayerNorms are missing: a gain and a bias for each of the 512 numbers.",
+                ),
+                Mistake(
+                    _encoder_layer(n_norms=1),
+                    "1,024 are missing. There are two LayerNorms, and each has a gain and a bias.",
+                ),
+                Mistake(
+                    _encoder_layer() + 4 * _LARGE_D_MODEL,
+                    "You gave attention biases. This model's attention has none.",
+                ),
+                Mistake(
+                    _encoder_layer(matrices=8, n_norms=3),
+                    "This is a decoder layer: it has a second attention and a third norm.",
+                ),
+                Mistake(
+                    _encoder_layer(matrices=1),
+                    "Attention has four matrices: for queries, keys, values, and to join the heads.",
+                ),
+            ),
+            tolerance=_EXACT,
+            right="1,048,576 in attention, 2,099,712 in the feed-forward network, 2,048 in the norms.",
+        ),
+        (
+            "Attention: four matrices of 512 × 512. Feed-forward: 512 × 2048, 2048 biases, "
+            "2048 × 512, 512 biases.",
+            "Each of the two norms has 512 gains and 512 biases.",
+        ),
+    ),
+    Exercise(
+        "9.4",
+        "The whole machine's numbers",
+        Function(
+            _count_parameters,
+            _sizes,
+            (
+                Mistake(
+                    _counting(n_attentions=1, n_norms=2),
+                    "Your decoder layer is an encoder layer: cross-attention and its norm are missing.",
+                ),
+                Mistake(
+                    _counting(n_norms=2),
+                    "Your decoder layer has both attentions, but there are three norms: one after each part.",
+                ),
+                Mistake(
+                    _counting(n_attentions=1),
+                    "Your decoder layer has three norms, but one attention only: it has two.",
+                ),
+                Mistake(
+                    _counting(vocabularies=2),
+                    "You counted the words' vectors twice. Source, target and output share one "
+                    "matrix in this model.",
+                ),
+                Mistake(
+                    _counting(vocabularies=3),
+                    "You counted the words' vectors three times. Source, target and output share "
+                    "one matrix in this model.",
+                ),
+                Mistake(
+                    _counting(vocabularies=0),
+                    "The words' vectors are missing: d_model numbers for each word.",
+                ),
+                Mistake(
+                    _counting(biases=0),
+                    "The biases of the feed-forward networks are missing.",
+                ),
+                Mistake(
+                    _counting(extra_norms=2),
+                    "There is one norm too many in each stack: a post-norm stack ends without a "
+                    "norm of its own.",
+                ),
+                Mistake(
+                    _counting(in_encoder=0),
+                    "The encoder is missing.",
+                ),
+            ),
+            tolerance=_EXACT,
+            right="count_parameters(35, 32, 64, 2) is 43,104, and count_parameters(35, 512, 2048, "
+            "6) is 44,119,552.",
+        ),
+        (
+            "Write attention, feed_forward and norm as three lines of their own, then both layers.",
+            "A decoder layer has two attentions, one feed-forward network and three norms. Try "
+            "your function with 35, 32, 64, 2 and compare each step with the table.",
+        ),
+    ),
+)
+
+# -- 9.5 and 9.6: arguments and ids that land where they belong ------------------------------------
+
+_WANTED: dict[str, Any] = {
+    "d_model": 256,
+    "nhead": 4,
+    "num_encoder_layers": 3,
+    "num_decoder_layers": 3,
+    "dim_feedforward": 1024,
+    "dropout": 0.2,
+    "batch_first": True,
+}
+_MEANINGS = {
+    "d_model": "the width of the vectors",
+    "nhead": "the number of heads",
+    "num_encoder_layers": "the number of encoder layers",
+    "num_decoder_layers": "the number of decoder layers",
+    "dim_feedforward": "the inner width of the feed-forward networks",
+    "dropout": "the dropout",
+    "batch_first": "whether the first axis counts the sentences",
+}
+
+
+def _without(name: str) -> dict[str, Any]:
+    return {each: value for each, value in _WANTED.items() if each != name}
+
+
+def _judge_arguments(answer: Any) -> Check:
+    from torch import nn
+
+    if not isinstance(answer, Mapping) or not answer:
+        return Check(False, 'Give a dict with names, such as {"d_model": 256, …}.')
+    known = inspect.signature(nn.Transformer).parameters
+    for name in answer:
+        if name not in known:
+            return Check(
+                False,
+                f"torch.nn.Transformer has no argument {name!r}. Its names are those that the cell "
+                "above printed, and batch_first.",
+            )
+    for name, wanted in _WANTED.items():
+        given = answer.get(name, known[name].default)
+        same_kind = isinstance(given, int | float) and isinstance(given, bool) == (wanted is True)
+        if not same_kind or given != wanted:
+            return Check(False, _wrong_argument(name, given, name in answer))
+    return Check(True, "By name, each number lands where it belongs, in whatever order.")
+
+
+def _wrong_argument(name: str, given: Any, was_given: bool) -> str:
+    if name == "batch_first":
+        return (
+            "batch_first is False, torch's default: the first axis would count positions, and "
+            "words of different sentences would look at each other. Our batches have the sentence "
+            "first."
+        )
+    if was_given:
+        return f"{name} is {_MEANINGS[name]}, and you set it to {given!r}: see what is asked for."
+    return f"{name} is left out, so {_MEANINGS[name]} is torch's own choice, {given!r}."
+
+
+_WRONG_ARGUMENTS = (
+    Mistake(
+        {**_WANTED, "num_encoder_layers": 1024, "dim_feedforward": 3},
+        "num_encoder_layers is the number of encoder layers, and you set it to 1024: see what is asked for.",
+    ),
+    Mistake(
+        _without("batch_first"),
+        "batch_first is False, torch's default: the first axis would count positions, and words "
+        "of different sentences would look at each other. Our batches have the sentence first.",
+    ),
+    Mistake(
+        _without("num_decoder_layers"),
+        "num_decoder_layers is left out, so the number of decoder layers is torch's own choice, 6.",
+    ),
+    Mistake(
+        _without("dim_feedforward"),
+        "dim_feedforward is left out, so the inner width of the feed-forward networks is torch's "
+        "own choice, 2048.",
+    ),
+    Mistake(
+        _without("dropout"),
+        "dropout is left out, so the dropout is torch's own choice, 0.1.",
+    ),
+    Mistake(
+        {**_without("nhead"), "n_heads": 4},
+        "torch.nn.Transformer has no argument 'n_heads'. Its names are those that the cell above "
+        "printed, and batch_first.",
+    ),
+    Mistake(
+        {**_WANTED, "nhead": 256},
+        "nhead is the number of heads, and you set it to 256: see what is asked for.",
+    ),
+)
+
+
+def _model_and_ids(rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    """Draw a tiny model and a batch of two padded sentences, source and target equally long."""
+    import torch
+
+    from viz_transformer.config import ModelConfig
+    from viz_transformer.training import make_model
+
+    config = ModelConfig(
+        vocab_size=12,
+        d_model=8,
+        n_heads=2,
+        n_encoder_layers=1,
+        n_decoder_layers=1,
+        d_ff=12,
+        max_length=8,
+    )
+    model = make_model(config, int(rng.integers(1000))).eval().requires_grad_(False)
+    source, target = (torch.tensor(rng.integers(3, 12, size=(2, 5))) for _ in range(2))
+    target[:, 0] = 1
+    source[1, 3:] = target[0, 4:] = 0  # <pad>
+    return model, source, target
+
+
+def _wired(model: Any, source_ids: Any, target_ids: Any) -> Any:
+    memory = model.encode(source_ids)
+    return model.decode(target_ids, memory, model.padding_mask(source_ids))
+
+
+def _source_as_target(model: Any, source_ids: Any, target_ids: Any) -> Any:
+    memory = model.encode(source_ids)
+    return model.decode(source_ids, memory, model.padding_mask(source_ids))
+
+
+def _target_mask(model: Any, source_ids: Any, target_ids: Any) -> Any:
+    memory = model.encode(source_ids)
+    return model.decode(target_ids, memory, model.padding_mask(target_ids))
+
+
+def _target_encoded(model: Any, source_ids: Any, target_ids: Any) -> Any:
+    memory = model.encode(target_ids)
+    return model.decode(target_ids, memory, model.padding_mask(target_ids))
+
+
+def _the_wrong_way_round(model: Any, source_ids: Any, target_ids: Any) -> Any:
+    memory = model.encode(target_ids)
+    return model.decode(source_ids, memory, model.padding_mask(target_ids))
+
+
+def _words_alone(model: Any, source_ids: Any, target_ids: Any) -> Any:
+    memory = model.embed_source(source_ids)
+    return model.decode(target_ids, memory, model.padding_mask(source_ids))
+
+
+def _padding_seen(model: Any, source_ids: Any, target_ids: Any) -> Any:
+    import torch
+
+    mask = model.padding_mask(source_ids)
+    return model.decode(target_ids, model.encode(source_ids), torch.ones_like(mask))
+
+
+_WIRING = (
+    Exercise(
+        "9.5",
+        "Arguments by name",
+        CustomCheck(
+            _judge_arguments,
+            _WANTED,
+            _WRONG_ARGUMENTS,
+        ),
+        (
+            "The names: d_model, nhead, num_encoder_layers, num_decoder_layers, dim_feedforward, "
+            "dropout, batch_first.",
+            "3 layers in each stack are two arguments. Sentence first is batch_first=True.",
+        ),
+    ),
+    Exercise(
+        "9.6",
+        "Which ids go where",
+        Function(
+            _wired,
+            _model_and_ids,
+            (
+                Mistake(
+                    _source_as_target,
+                    "The decoder reads source_ids: it is given the English sentence in place of "
+                    "the Spanish words written so far. It runs, and never reads Spanish.",
+                ),
+                Mistake(
+                    _target_mask,
+                    "The mask is made of target_ids. It says which words of the memory are real, "
+                    "and the memory comes from the source.",
+                ),
+                Mistake(
+                    _target_encoded,
+                    "The encoder reads target_ids, so the model is shown the very words that it is "
+                    "to write, those to come among them.",
+                ),
+                Mistake(
+                    _the_wrong_way_round,
+                    "Source and target have changed places: this translates Spanish to English.",
+                ),
+                Mistake(
+                    _words_alone,
+                    "The memory is what the encoder makes of the words, not their embeddings.",
+                ),
+                Mistake(
+                    _padding_seen,
+                    "Every position of the memory may be looked at, padding too. Which function of "
+                    "the model tells real words from padding?",
+                ),
+            ),
+            right="These three lines are the whole of an encoder–decoder seen from above.",
+        ),
+        (
+            "The encoder reads the source, once: model.encode.",
+            "The decoder is given three things: what was written, the memory, and which words of "
+            "the memory are real.",
+        ),
+    ),
+)
+
+EXERCISES = (*_CROSS_ATTENTION, *_PARAMETER_COUNTS, *_WIRING)

@@ -1,0 +1,65 @@
+"""A view's ES module and style sheet as inline elements of a page, which a policy can name by hash."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from viz_transformer.errors import UserError
+
+_DEFAULT = re.compile(r"^([ \t]*)export[ \t]+default[ \t]+", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*import\b(?!\s*[.(])", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Script:
+    """The text of an inline ``<script type="module">``, and the name that it registers under."""
+
+    name: str
+    text: str
+
+
+def inline_module(module: str) -> Script:
+    """Return a module as an inline script that leaves its view in ``globalThis.vtViews[name]``.
+
+    An inline module script has its own scope and may export, but nothing can import it. So its
+    default export becomes an assignment; the rest stays unchanged. The name is derived from the
+    text, so a view's script and its hash are the same in every page.
+
+    Raises:
+        UserError: if the module has no default export, or imports others, which would be fetched.
+    """
+    module = _escape_end_tags(module)
+    if imported := _IMPORT.search(module):
+        line = module[imported.start() :].lstrip().partition("\n")[0]
+        raise UserError(
+            f"a view whose module imports others cannot be exported, and this one says "
+            f"{line!r:.60}; join its parts into one module"
+        )
+    name = hashlib.sha256(module.encode()).hexdigest()[:16]
+    # The semicolon: a line before it may end without one.
+    target = f'\\1;(globalThis.vtViews ??= {{}})["{name}"] = '
+    text, n_found = _DEFAULT.subn(target, module)
+    if n_found != 1:
+        raise UserError(
+            f"a view's module must hold one 'export default', and this one holds {n_found}; write "
+            "export default { render }"
+        )
+    return Script(name, text)
+
+
+def inline_style(style: str) -> str:
+    """Return a style sheet as the text of a ``<style>`` element."""
+    return _normalise_lines(style).replace("</", "<\\/")
+
+
+def _escape_end_tags(script: str) -> str:
+    """Escape whatever would end a script's element; its strings keep their values."""
+    script = re.sub("</(?=script)", r"<\\/", _normalise_lines(script), flags=re.IGNORECASE)
+    return script.replace("<!--", "<\\!--")
+
+
+def _normalise_lines(text: str) -> str:
+    # As a browser reads the text of a page before it hashes it.
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")

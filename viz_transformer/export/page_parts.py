@@ -1,0 +1,154 @@
+"""The parts of an exported page: scripts, styles, and the state and place of each view."""
+
+from __future__ import annotations
+
+import base64
+import html
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import anywidget
+import ipywidgets
+
+from viz_transformer._files import text_beside
+from viz_transformer.errors import UserError
+from viz_transformer.export.inline_module import Script, inline_module, inline_style
+from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
+
+_NEEDS_KERNEL = "The controls that stood here need a running notebook."
+
+
+class Describe(Protocol):
+    """A function that returns what a page needs of a view besides its state."""
+
+    def __call__(self, model_id: str) -> tuple[str, list[list[Any]]]:
+        """Return a view's alternative text, and its answers ``[[request, reply], …]``."""
+
+
+class PageParts:
+    """The scripts, styles and views of one page; a view shown twice has one state.
+
+    Attributes:
+        scripts: of each view class once, by name.
+        styles: of the places, then of each view class once.
+        views: name of the script and state of each view.
+    """
+
+    def __init__(self, state_of: Callable[[str], State | None], describe: Describe) -> None:
+        """Start an empty page; both functions take a widget's model id."""
+        self.scripts: dict[str, Script] = {}
+        self.styles = [inline_style(text_beside(__file__, "places.css"))]
+        self.views: list[dict[str, Any]] = []
+        self._state_of = state_of
+        self._describe = describe
+        self._numbers: dict[str, int] = {}
+
+    def add(self, model_id: str, fallback: str = "") -> str:
+        """Add a widget; returns the HTML of the places that its views are drawn in.
+
+        Args:
+            model_id: of a view, or of a box that views stand in.
+            fallback: HTML for readers without JavaScript; each view's alternative text if empty.
+        """
+        places, left_out = [], False
+        for part in walk_widgets(model_id, self._state_of):
+            if part.kind == "view":
+                places.append(self._add_view(part.model_id, fallback))
+                fallback = fallback and " "  # one picture may represent the whole box
+            elif part.text:
+                places.append(f'<p class="vt-text">{html.escape(part.text)}</p>')
+            left_out |= part.kind == "control"
+        if left_out:
+            places.append(f'<p class="vt-note">{_NEEDS_KERNEL}</p>')
+        return "\n".join(places)
+
+    def _add_view(self, model_id: str, fallback: str) -> str:
+        number, alt = self._number(model_id)
+        fallback = fallback.strip() if fallback else f"<p>{html.escape(alt)}</p>"
+        return (
+            f'<section class="vt-view"><div data-view="{number}"></div>'
+            f"<noscript>{fallback}</noscript></section>"
+        )
+
+    def _number(self, model_id: str) -> tuple[int, str]:
+        """Add a view and those that its state refers to; returns its number and alternative text."""
+        alt, answers = self._describe(model_id)
+        if model_id in self._numbers:
+            return self._numbers[model_id], alt
+        number = self._numbers[model_id] = len(self.views)
+        state = self._state_of(model_id) or {}
+        script = inline_module(state["_esm"])
+        self.scripts.setdefault(script.name, script)
+        style = inline_style(state.get("_css") or "")
+        if style and style not in self.styles:
+            self.styles.append(style)
+        view: dict[str, Any] = {"script": script.name}
+        self.views.append(view)  # before its state, which may refer to further views
+        kept = {name: self._with_page_number(value) for name, value in own_state(state).items()}
+        if answers:
+            kept["answers"] = answers
+        view["state"] = encode(kept)
+        return number, alt
+
+    def _with_page_number(self, value: Any) -> Any:
+        """Return a trait's value; a reference to another view becomes its number in the page."""
+        if isinstance(value, str) and value.startswith(REFERENCE):
+            other = value.removeprefix(REFERENCE)
+            if "_esm" in (self._state_of(other) or {}):
+                return f"{REFERENCE}{self._number(other)[0]}"
+        return value
+
+
+def parts_of_live(widgets: LiveWidgets) -> PageParts:
+    """Return the still empty parts of a page for widgets of this kernel."""
+
+    def describe(model_id: str) -> tuple[str, list[list[Any]]]:
+        view = widgets[model_id]
+        return alt_text(view), collect_answers(view)
+
+    return PageParts(widgets.state_of, describe)
+
+
+def alt_text(view: ipywidgets.Widget) -> str:
+    """Return a view's alternative text; for a view without one, its Python representation."""
+    text = getattr(view, "alt_text", None)
+    return str(text() if callable(text) else view)
+
+
+def expected_bytes(widget: ipywidgets.Widget) -> int:
+    """Return roughly how many bytes a view's answers will take in a page."""
+    return widget.export_bytes() if callable(getattr(widget, "export_bytes", None)) else 0
+
+
+def collect_answers(view: ipywidgets.Widget) -> list[list[Any]]:
+    """Ask a view everything that it would ask its kernel: ``[[request, reply], …]``."""
+    if not callable(getattr(view, "questions", None)):
+        return []
+    return [[request, _reply(view, request)] for request in view.questions()]
+
+
+def _reply(view: ipywidgets.Widget, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return view.answer(request)
+    except UserError as error:  # as in the notebook, the view shows it
+        return {"error": str(error)}
+
+
+def own_state(state: State) -> State:
+    """Return the traits of the view's own class, without those that every widget has."""
+    inherited = anywidget.AnyWidget.class_traits(sync=True)
+    return {name: each for name, each in state.items() if name[0] != "_" and name not in inherited}
+
+
+def encode(value: Any) -> Any:
+    """Return a value in JSON's types, with bytes as base64: ``{"base64": "…"}``."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"base64": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, dict):
+        return {name: encode(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no such number, and a browser would reject the whole page
+    return value

@@ -1,0 +1,226 @@
+"""Tokens and their embeddings: ids in a batch, cosines, an untrained model's logits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.colour import signed_colormap
+from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.labels import label, label_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+_WORD, _READ, _WANTED = "#264cb3", "#c2410c", "#00695c"
+_SPECIAL, _PLAIN = "#f3e3c3", "#dbe9f5"
+
+
+def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes | None = None) -> Axes:
+    """Draw a batch of ids: a row for each sentence, in each cell the token and its id.
+
+    Args:
+        ids: [sentence, position].
+        tokens: all tokens, by id.
+        pad_id: cells with this id are hatched.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes, with a text in each cell.
+
+    Raises:
+        UserError: if the ids are no batch of these tokens.
+    """
+    batch = np.asarray(ids)
+    if batch.ndim != 2 or not batch.size or batch.dtype.kind not in "iu":
+        raise UserError(f"ids must be whole numbers [sentence, position], not {ids!r:.60}")
+    if batch.min() < 0 or batch.max() >= len(tokens):
+        raise UserError(f"ids go from 0 to {len(tokens) - 1}; these hold {batch.min()} to {batch.max()}")
+    n_rows, n_columns = batch.shape
+    if ax is None:
+        figure, ax = new_axes(0.9 + 1.05 * n_columns, 0.9 + 0.5 * n_rows)
+        padded = int((batch == pad_id).sum())
+        set_alt_text(
+            figure,
+            f"A batch of {n_rows} sentences of {n_columns} ids; {padded} of {batch.size} cells are padding.",
+        )
+    for row, column in np.ndindex(n_rows, n_columns):
+        token = tokens[int(batch[row, column])]
+        is_pad = batch[row, column] == pad_id
+        colour = "#fff" if is_pad else _SPECIAL if token.startswith("<") else _PLAIN
+        ax.add_patch(_cell(column, row, colour, hatched=is_pad))
+        text = f"{label(token)}\n{batch[row, column]}"
+        ink = "#565d6b" if is_pad else "#14171f"
+        ax.text(column, row, text, ha="center", va="center", color=ink, **label_style(9))
+    ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.5, -0.5))
+    ax.set_xticks(range(n_columns))
+    ax.set_yticks(range(n_rows))
+    ax.set(xlabel="position", ylabel="sentence")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def plot_nearest(word: str, names: Sequence[str], cosines: ArrayLike, ax: Axes | None = None) -> Axes:
+    """Draw the tokens nearest to a word as bars of their cosines, the nearest on top.
+
+    Args:
+        word: the word that they are near to, for the title.
+        names: the tokens.
+        cosines: [token], of each with the word.
+        ax: where to draw; a new figure if None.
+    """
+    values = np.asarray(cosines, dtype=float)
+    if ax is None:
+        figure, ax = new_axes(6.4, 0.9 + 0.3 * len(values))
+        told = ", ".join(f"{label(name)} {v:.2f}" for name, v in zip(names, values, strict=True))
+        set_alt_text(figure, f"The tokens whose vectors are nearest to {label(word)}: {told}.")
+    bars = ax.barh(range(len(values)), values, color=_WORD, height=0.66)
+    ax.bar_label(bars, [f"{value:.2f}" for value in values], padding=3, size=9)
+    ax.set_yticks(range(len(values)), [label(name) for name in names], **label_style(10))
+    ax.invert_yaxis()
+    ax.set(xlim=(0, 1), xlabel="cosine with its vector")
+    ax.set_title(f"nearest to “{label(word)}”", loc="left", weight="bold", size=11, parse_math=False)
+    _quiet(ax)
+    return ax
+
+
+def plot_likeness(matrix: ArrayLike, names: Sequence[str], title: str = "", ax: Axes | None = None) -> Axes:
+    """Draw the cosine of every vector with every other.
+
+    Args:
+        matrix: [vector, vector], -1 to 1.
+        names: of the vectors.
+        title: what is drawn.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes; their image holds the matrix.
+    """
+    table = np.asarray(matrix, dtype=float)
+    if table.shape != (len(names), len(names)):
+        raise UserError(f"matrix has shape {list(table.shape)}, and there are {len(names)} names")
+    if ax is None:
+        side = 2.4 + 0.34 * len(names)
+        figure, ax = new_axes(side + 0.9, side)
+        apart = table[~np.eye(len(table), dtype=bool)]
+        set_alt_text(
+            figure,
+            f"Heatmap of cosines between {len(names)} vectors; two different ones have from "
+            f"{apart.min():.2f} to {apart.max():.2f}. {title}",
+        )
+    image = ax.imshow(table, cmap=signed_colormap(), vmin=-1, vmax=1)
+    ax.set_xticks(range(len(names)), [label(name) for name in names], rotation=90, **label_style(9))
+    ax.set_yticks(range(len(names)), [label(name) for name in names], **label_style(9))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(title, loc="left", weight="bold", size=11)
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.set_label("cosine")
+    return ax
+
+
+def plot_start(
+    logits: ArrayLike,
+    tokens: Sequence[str],
+    *,
+    read: int,
+    wanted: int,
+    losses: Sequence[tuple[float, float]] = (),
+    here: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw the logits at one place of an untrained model, and its loss by the embeddings' size.
+
+    Args:
+        logits: [vocab], at the place.
+        tokens: all tokens, by id.
+        read: the id that was just read there.
+        wanted: the id that should be written.
+        losses: (standard deviation, loss) of several starts, in order.
+        here: the one of them that the logits belong to.
+
+    Returns:
+        The figure; the bars of its first axes hold the logits.
+    """
+    import matplotlib.pyplot as plt
+
+    values = np.asarray(logits, dtype=float)
+    if values.shape != (len(tokens),):
+        raise UserError(f"logits has shape {list(values.shape)}, and there are {len(tokens)} tokens")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", width_ratios=[1.7, 1])
+    plt.close(figure)  # a returned figure is shown once; left with pyplot, twice
+    _draw_logits(left, values, tokens, read, wanted)
+    _draw_initial_losses(right, losses, math.log(len(tokens)), f"ln {len(tokens)}", here)
+    for ax in (left, right):
+        _quiet(ax)
+    at = "" if here is None else f" Standard deviation {here[0]:.3g}: loss {here[1]:.1f}."
+    set_alt_text(
+        figure,
+        f"Bars of {len(tokens)} scores: {label(tokens[read])}, just read, {values[read]:.1f}; "
+        f"{label(tokens[wanted])}, which should be written, {values[wanted]:.1f}.{at}",
+    )
+    return figure
+
+
+def _draw_logits(
+    ax: Axes, logits: NDArray[np.float64], tokens: Sequence[str], read: int, wanted: int
+) -> None:
+    colours = ["#9aa3b2"] * len(logits)
+    colours[read], colours[wanted] = _READ, _WANTED
+    ax.bar(range(len(logits)), logits, color=colours)
+    ax.set_xticks(range(len(logits)), [label(token) for token in tokens], rotation=90, **label_style(8))
+    for place, colour, said in ((read, _READ, "just read"), (wanted, _WANTED, "should be written")):
+        told = f"{label(tokens[place])}, {said}: {logits[place]:.1f}".replace("-", "−")
+        ax.plot([], [], "s", color=colour, label=told)
+    ax.legend(frameon=False, fontsize=9)
+    ax.margins(x=0.01, y=0.12)
+    ax.set_title("score of each token as the next one", loc="left", weight="bold", size=10)
+
+
+def _draw_initial_losses(
+    ax: Axes,
+    losses: Sequence[tuple[float, float]],
+    uniform: float,
+    uniform_name: str,
+    here: tuple[float, float] | None,
+) -> None:
+    """Draw (standard deviation, loss) pairs, and the loss of a uniform distribution across them."""
+    stds, values = zip(*losses, strict=True) if losses else ((), ())
+    ax.plot(stds, values, "o-", color=_WORD, markersize=3)
+    ax.axhline(uniform, color="0.5", linewidth=0.9, linestyle="--")
+    ax.annotate(
+        f"{uniform_name} = {uniform:.2f}", (1, uniform), xycoords=("axes fraction", "data"),
+        xytext=(-2, 3), textcoords="offset points", ha="right", size=8, color="0.35",
+    )  # fmt: skip
+    if here is not None:
+        ax.plot(*here, "o", color=_READ, markersize=8)
+        ax.set_title(f"loss {here[1]:.1f}", loc="left", weight="bold", size=10, color=_READ)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_xlabel("standard deviation of the embeddings", size=9)
+    ax.set_ylabel("loss before training", size=9)
+
+
+def _cell(column: int, row: int, colour: str, *, hatched: bool) -> Rectangle:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(
+        (column - 0.47, row - 0.45), 0.94, 0.9, facecolor=colour, edgecolor="#c3c8d1",
+        hatch="///" if hatched else None, linewidth=0.8,
+    )  # fmt: skip
+
+
+def _quiet(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(length=2)

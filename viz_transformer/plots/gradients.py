@@ -1,0 +1,108 @@
+"""Gradient norms of a stack of layers, from the first to the last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.figures import new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: What is smaller or larger is drawn at the edge: the axis stays, so that pictures compare.
+LOWEST, HIGHEST = 1e-6, 1e3
+_STACKS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("decoder", {"color": "#264cb3", "marker": "o"}),
+    ("encoder", {"color": "#8a5a00", "marker": "s", "linestyle": (0, (5, 2))}),
+)
+
+
+def plot_gradients(
+    encoder: Sequence[float],
+    decoder: Sequence[float],
+    *,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the norm of each layer's gradient, on a logarithmic axis that never changes.
+
+    Args:
+        encoder: a norm for each layer, from the first; may be empty.
+        decoder: likewise.
+        title: what model it is.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes, with one line for each stack. What is beyond the axis, infinite or not a number
+        stands at its edge.
+
+    Raises:
+        UserError: if both are empty, or a norm is below 0.
+    """
+    stacks = {"decoder": np.asarray(decoder, float), "encoder": np.asarray(encoder, float)}
+    if not any(norms.size for norms in stacks.values()):
+        raise UserError("plot_gradients was given no layer; give a norm for each")
+    if any((norms < 0).any() for norms in stacks.values()):
+        raise UserError("a gradient's norm is never below 0; give norms, not gradients")
+    if ax is None:
+        figure, ax = new_axes(7.4, 4.2, close=True)
+        set_alt_text(figure, describe_gradients(encoder, decoder, title=title))
+    for name, style in _STACKS:
+        if stacks[name].size:
+            _draw_stack(ax, name, stacks[name], style)
+    ax.set_yscale("log")
+    ax.set_ylim(LOWEST / 3, HIGHEST * 5)
+    ax.locator_params(axis="x", integer=True)
+    n_layers = max(norms.size for norms in stacks.values())
+    ax.set_xlim(1 - 0.06 * n_layers, 1.06 * n_layers)
+    ax.grid(axis="y", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xlabel("layer, from the one that reads the words", color="0.35")
+    ax.set_ylabel("size of the layer's gradient", color="0.35")
+    ax.set_title(title, loc="left", weight="bold", size=11)
+    ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.14))
+    return ax
+
+
+def _draw_stack(ax: Axes, name: str, norms: NDArray[np.float64], style: dict[str, Any]) -> None:
+    """Draw the norms [layer] of a stack, the first and the last with their numbers."""
+    layers = np.arange(1, norms.size + 1)
+    shown = np.clip(np.nan_to_num(norms, nan=np.inf), LOWEST, HIGHEST)
+    ax.plot(layers, shown, markersize=4, label=name, **style)
+    for layer in {0, norms.size - 1}:
+        ax.annotate(
+            _told(norms[layer]),
+            (layers[layer], shown[layer]),
+            (-5 if layer == 0 and norms.size > 1 else 0, 7 if name == "decoder" else -14),
+            textcoords="offset points",
+            # Under the first point a long number would cross the axis.
+            ha="left" if layer == 0 and norms.size > 1 else "center",
+            size=9,
+            color=style["color"],
+        )
+
+
+def describe_gradients(encoder: Sequence[float], decoder: Sequence[float], *, title: str = "") -> str:
+    """Return the picture in words."""
+    said = [
+        f"{name}: {_told(norms[0])} in the first layer, {_told(norms[-1])} in the last"
+        for name, norms in (("decoder", decoder), ("encoder", encoder))
+        if len(norms)
+    ]
+    of = f" of {title}" if title else ""
+    return f"Line chart of the gradient by layer{of}. {'; '.join(said).capitalize()}."
+
+
+def _told(norm: float) -> str:
+    """A norm in few characters."""
+    if not np.isfinite(norm):
+        return "overflow"
+    if norm > HIGHEST:
+        return f"{norm:.0e}"
+    return f"{norm:.2g}" if norm >= LOWEST else f"below {LOWEST:.6f}"

@@ -1,0 +1,98 @@
+"""Small heatmaps of all the heads of a kind, in one image."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.analysis.combine import strongest
+from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.colour import weight_colormap
+from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.heads import weights_of
+from viz_transformer.plots.labels import label, label_style
+from viz_transformer.trace import KINDS, ForwardTrace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_NAMES = 16  # a small matrix has no room for the names of more tokens
+_MOST_CELLS = 96  # of a small matrix a side: a picture has no more pixels for it
+
+
+def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure:
+    """Draw all the heads of one kind, small: rows are layers, columns are heads.
+
+    A head of more than 96 tokens is drawn as 96 × 96 cells, each the strongest weight in it.
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The figure. The image on its first axes holds the weights of all heads beside each other,
+        NaN between them.
+
+    Raises:
+        UserError: if the trace has no such attention.
+    """
+    weights = weights_of(trace, kind)
+    n_layers, n_heads, n_queries, n_keys = weights.shape
+    named = max(n_queries, n_keys) <= _MOST_NAMES and n_heads <= 8
+    if ax is None:
+        side = 1.7 if named else max(0.55, min(1.4, 14 / n_heads))  # inches
+        size = (2.2 + side * n_heads, 1.6 + side * n_layers * n_queries / n_keys)
+        figure, ax = new_axes(*size, close=True)
+        set_alt_text(
+            figure,
+            f"{KINDS[kind].title}: {n_layers} layers of {n_heads} heads, each a small heatmap of "
+            f"{n_queries} queries and {n_keys} keys.",
+        )
+    small = np.stack([strongest(layer, _MOST_CELLS) for layer in weights])
+    sheet, rows, cols = _mosaic(small)
+    image = ax.imshow(sheet, cmap=weight_colormap(), vmin=0, vmax=1, interpolation="nearest")
+    ax.spines[:].set_visible(False)
+    height, width = small.shape[2:]
+    if named:
+        names = [label(token) for token in trace.key_tokens(kind)]
+        turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        ax.set_xticks(_every(cols, width), names * n_heads, **label_style(7), **turn)
+        names = [label(token) for token in trace.query_tokens(kind)]
+        ax.set_yticks(_every(rows, height), names * n_layers, **label_style(7))
+    else:
+        ax.set(xticks=[], yticks=[])
+    top, right = ax.secondary_xaxis("top"), ax.secondary_yaxis("right")
+    heads = [f"head {head}" if n_heads <= 8 or head == 0 else str(head) for head in range(n_heads)]
+    top.set_xticks(cols + (width - 1) / 2, heads, size=10)
+    right.set_yticks(rows + (height - 1) / 2, [f"layer {i}" for i in range(n_layers)], size=10)
+    for each in (ax, top, right):
+        each.tick_params(length=0)
+        each.spines[:].set_visible(False)
+    ax.set_title(KINDS[kind].title, loc="left", weight="bold")
+    bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.02, ticks=[0, 0.5, 1], format="%g")
+    bar.outline.set_visible(False)
+    bar.set_label("weight")
+    return cast("Figure", ax.figure)
+
+
+def _mosaic(
+    small: NDArray[np.float32],
+) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
+    """Lay matrices ``[layer, head, query, key]`` out; also where each row and column begins."""
+    n_layers, n_heads, height, width = small.shape
+    gap = max(1, round(max(height, width) / 14))
+    rows, cols = np.arange(n_layers) * (height + gap), np.arange(n_heads) * (width + gap)
+    sheet = np.full((rows[-1] + height, cols[-1] + width), np.nan, dtype=np.float32)
+    for layer, top in enumerate(rows):
+        for head, left in enumerate(cols):
+            sheet[top : top + height, left : left + width] = small[layer, head]
+    return sheet, rows, cols
+
+
+def _every(starts: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The places of `count` cells after each start."""
+    return (starts[:, None] + np.arange(count)).ravel()

@@ -1,0 +1,107 @@
+"""The split of vectors into heads: which numbers of which words each head gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.colour import ink_on
+from viz_transformer.plots.labels import label, label_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_WRITTEN = 16  # numbers in a row: more have no room for their names
+_MOST_LARGE = 8  # more have room for small names only
+_MOST_HEADS_LARGE = 4  # beside each other, before their titles touch
+
+
+def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: bool = True) -> Figure:
+    """Draw how the vectors of a sentence are cut into heads.
+
+    Every number is named by its word and its place, ``cat 3``, and has its word's colour. So a row
+    of a head that is of one colour belongs to one word.
+
+    Args:
+        words: the sentence, one name a word.
+        d_model: numbers in the vector of a word.
+        n_heads: heads; it must divide d_model.
+        transposed: True cuts each vector into `n_heads` pieces and gives each head one piece of
+            every word. False shows the mistake: ``x.reshape(n_heads, n_words, d_head)``, the same
+            numbers in the order in which they lie in memory.
+
+    Returns:
+        A figure; its first axes show the vectors ``[word, d_model]``, and each of the others a
+        head, ``[word, d_head]``. Each image holds the number of the word that a cell comes from.
+
+    Raises:
+        UserError: if there is no word, or n_heads does not divide d_model.
+    """
+    import matplotlib.pyplot as plt
+
+    if not words or n_heads < 1 or d_model < 1 or d_model % n_heads:
+        raise UserError(
+            f"{len(words)} words of {d_model} numbers cannot be cut into {n_heads} heads; give at "
+            "least one word, and an n_heads that divides d_model"
+        )
+    n_words, d_head = len(words), d_model // n_heads
+    x = np.arange(n_words * d_model).reshape(n_words, d_model)  # [word, d_model]
+    if transposed:
+        heads = x.reshape(n_words, n_heads, d_head).swapaxes(0, 1)  # [head, word, d_head]
+    else:
+        heads = x.reshape(n_heads, n_words, d_head)
+    names = [label(word) for word in words]
+    figure = plt.figure(figsize=(7.6, 1.5 + 0.56 * n_words), layout="constrained")
+    # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
+    plt.close(figure)
+    grid = figure.add_gridspec(2, n_heads)
+    whole = figure.add_subplot(grid[0, :])
+    _draw(whole, x, d_model, names)
+    whole.set_title(f"x [{n_words}, {d_model}]: a row for each word", loc="left", size=10)
+    whole.set_yticks(range(n_words), names, **label_style(10))
+    for head, numbers in enumerate(heads):
+        ax = figure.add_subplot(grid[1, head])
+        _draw(ax, numbers, d_model, names)
+        size = 10 if n_heads <= _MOST_HEADS_LARGE else 8
+        ax.set_title(f"head {head} [{n_words}, {d_head}]", loc="left", size=size)
+        ax.set_yticks([])
+    how = "reshape, then transpose" if transposed else "reshape alone"
+    figure.suptitle(f"Split by {how}", x=0.01, ha="left", weight="bold")
+    set_alt_text(figure, _in_words(heads // d_model, names, how))
+    return figure
+
+
+def _draw(ax: Axes, numbers: np.ndarray, d_model: int, names: Sequence[str]) -> None:
+    """Draw numbers ``[row, column]``, each told by its index in the whole table."""
+    import matplotlib as mpl
+
+    colours = mpl.colormaps["tab20"].resampled(20)
+    owners = numbers // d_model
+    image = ax.imshow(owners % 20, cmap=colours, vmin=0, vmax=19, aspect="auto", alpha=0.75)
+    image.set_array(owners % 20)
+    for edge in range(1, numbers.shape[0]):
+        ax.axhline(edge - 0.5, color="white", linewidth=1.5)
+    if d_model <= _MOST_WRITTEN:
+        for (row, col), number in np.ndenumerate(numbers):
+            owner, place = divmod(int(number), d_model)
+            colour = [0.75 * each + 0.25 for each in colours(owner % 20)[:3]]  # as drawn on white
+            style = label_style(10 if d_model <= _MOST_LARGE else 7.5)
+            ax.text(
+                col, row, f"{names[owner]} {place}", ha="center", va="center", color=ink_on(colour), **style
+            )
+    ax.set_xticks([])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+
+def _in_words(owners: np.ndarray, names: Sequence[str], how: str) -> str:
+    told = []
+    for head, rows in enumerate(owners):  # [word, d_head]
+        of = dict.fromkeys(names[owner] for owner in rows.ravel())
+        told.append(f"head {head} holds numbers of {', '.join(of)}")
+    return f"The vectors of {len(names)} words split by {how}: {'; '.join(told)}."

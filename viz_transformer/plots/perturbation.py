@@ -1,0 +1,89 @@
+"""Perturbation of one word's vector: how far each word's output moves, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from viz_transformer.errors import UserError
+from viz_transformer.plots.alt_text import set_alt_text
+from viz_transformer.plots.colour import ink_on, weight_colormap
+from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.labels import label, label_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A change of this share of a vector's length has the darkest colour.
+_MOST = 2.0
+#: What float32 rounding may move a vector by, as a share of its length.
+UNMOVED = 1e-5
+
+
+def plot_spread(
+    words: Sequence[str],
+    changed: int,
+    spread: Mapping[str, ArrayLike],
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw, for each part of a block, how far each word's output moved.
+
+    Args:
+        words: the words, one for each row.
+        changed: place of the word whose vector was changed.
+        spread: the parts, one for each column, with the change of each word's output [word], as a
+            share of its length.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes; its image holds the changes [word, part].
+
+    Raises:
+        UserError: if a part has not one change for each word, or there is no such word.
+    """
+    if not spread:
+        raise UserError("plot_spread was given no part; give {'name': changes, …}")
+    table = [np.asarray(changes, float) for changes in spread.values()]
+    if any(column.shape != (len(words),) for column in table) or not 0 <= changed < len(words):
+        raise UserError(
+            f"there are {len(words)} words, changed={changed} and changes of the shapes "
+            f"{[list(column.shape) for column in table]}; give one change for each word"
+        )
+    moved = np.stack(table, axis=1)  # [word, part]
+    if ax is None:
+        figure, ax = new_axes(2.2 + 1.45 * len(table), 1.1 + 0.48 * len(words), close=True)
+        set_alt_text(figure, describe_spread(words, changed, spread))
+    colours = weight_colormap()
+    ax.imshow(moved, cmap=colours, vmin=0, vmax=_MOST, aspect="auto")
+    for (row, column), share in np.ndenumerate(moved):
+        text = f"{share:.2f}" if share >= UNMOVED else "0"
+        ink = ink_on(colours(float(min(share / _MOST, 1.0)))[:3])
+        ax.text(column, row, text, ha="center", va="center", size=11, color=ink)
+    ax.set_xticks(range(len(table)), list(spread), size=10)
+    names = [label(word) + (" ✎" if place == changed else "") for place, word in enumerate(words)]
+    ax.set_yticks(range(len(words)), names, **label_style(11))
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_xlabel(
+        "how far each word's output moved, as a share of its length; ✎: the word that was changed",
+        color="0.35",
+        size=9,
+        loc="left",
+    )
+    return ax
+
+
+def describe_spread(words: Sequence[str], changed: int, spread: Mapping[str, ArrayLike]) -> str:
+    """Return the picture in words."""
+    told = []
+    for name, changes in spread.items():
+        moved = np.flatnonzero(np.asarray(changes, float) >= UNMOVED)
+        others = [place for place in moved if place != changed]
+        reach = f"{len(others)} of {len(words) - 1} other words" if others else "no other word"
+        told.append(f"{name}: {reach} moved")
+    return f"Table of what changes where “{label(words[changed])}” is changed. {'; '.join(told)}."

@@ -1,0 +1,46 @@
+"""Provenance of a recipe's files: ``made_by.json``, which says how they were made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from viz_transformer._files import written_whole
+
+#: Stands beside the files that it describes.
+MADE_BY = "made_by.json"
+
+
+def provenance(settings: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+    """Return the text of a ``made_by.json``.
+
+    Args:
+        settings: what the files were made from: the command, the training, numbers of pairs.
+        results: what came of it, such as the last loss and the files' SHA-256.
+    """
+    return json.dumps({**settings, "torch": torch.__version__, **results}, indent=2) + "\n"
+
+
+def write_provenance(folder: Path, settings: Mapping[str, Any], results: Mapping[str, Any]) -> None:
+    """Write ``made_by.json`` into a folder.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    with written_whole(folder / MADE_BY) as part:
+        part.write_text(provenance(settings, results), encoding="utf-8")
+
+
+def python_command(recipe: str, folder: Path) -> str:
+    """Return the shell command that runs a function of `recipes` with a folder."""
+    return f"python -c \"from viz_transformer.recipes import {recipe}; {recipe}('{folder.name}')\""
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of some bytes, in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()

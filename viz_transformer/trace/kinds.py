@@ -1,0 +1,53 @@
+"""The three kinds of attention: an encoder's, a decoder's, and cross-attention between the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viz_transformer.errors import UserError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of attention.
+
+    Attributes:
+        name: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        label: what text calls it.
+        query: which tokens its queries run along, ``"source"`` or ``"target"``.
+        key: which tokens its keys run along.
+        field: the attribute of a trace that holds its weights.
+    """
+
+    name: str
+    label: str
+    query: str
+    key: str
+    field: str
+
+    @property
+    def title(self) -> str:
+        """The label as it begins a sentence."""
+        return self.label.capitalize()
+
+
+#: Every kind by its name, in the order in which they are listed everywhere.
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("encoder", "encoder self-attention", "source", "source", "encoder_attention"),
+        Kind("decoder", "decoder self-attention", "target", "target", "decoder_attention"),
+        Kind("cross", "cross-attention", "target", "source", "cross_attention"),
+    )
+}
+
+
+def find_kind(name: str) -> Kind:
+    """Return the kind of that name.
+
+    Raises:
+        UserError: if there is none.
+    """
+    if name not in list(KINDS):  # a list, so that any object may be asked for
+        raise UserError(f"unknown attention kind {name!r}; choose one of {list(KINDS)}")
+    return KINDS[name]

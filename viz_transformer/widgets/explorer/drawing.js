@@ -1,0 +1,119 @@
+// The drawing of one frame: a snapshot, as it is laid out, on the canvases and in the page.
+
+import { element, setText } from "../base/js/controls.js";
+import { drawHeadGrid, paintPlaceholder, paintThumbnails } from "../base/js/head_grid.js";
+import { drawMatrix, paintCells } from "../base/js/heatmap.js";
+import { drawColumns } from "./token_columns.js";
+
+/**
+ * @typedef {object} Frame what is drawn with
+ * @property {import("../base/js/colour.js").Theme} theme
+ * @property {import("./caches.js").Memo} memo
+ *
+ * @typedef {import("./snapshot.js").Snapshot} Snapshot
+ * @typedef {import("./layout.js").Layout} Layout
+ * @typedef {import("./parts.js").Parts} Parts
+ */
+
+/**
+ * Draw a frame.
+ *
+ * @param {Parts} parts
+ * @param {Snapshot} snapshot
+ * @param {Layout} layout
+ * @param {Frame} frame
+ */
+export function drawFrame(parts, snapshot, layout, frame) {
+  placeParts(parts, snapshot, layout, frame);
+  drawOverview(parts.overview, snapshot, layout, frame);
+  if (layout.matrix) drawHeatmap(parts.heatmap, snapshot, layout, frame);
+  drawTokens(parts.tokens, snapshot, layout, frame);
+  drawScale(parts.heatmap.scale, snapshot, frame);
+}
+
+/** Give the parts their places and sizes. */
+function placeParts(
+  { root, overview, heatmap, tokens },
+  { linked },
+  { room, heads, matrix, columns },
+  { theme },
+) {
+  root.style.fontSize = `${14 * theme.scale}px`;
+  root.dataset.layout = room.name;
+  root.toggleAttribute("data-linked", Boolean(linked));
+  for (const line of [overview.label, overview.legend]) line.style.width = `${heads.width * theme.scale}px`;
+  heatmap.canvas.hidden = !matrix;
+  heatmap.zooms.hidden = !matrix || matrix.whole >= 32;
+  tokens.scroller.style.maxHeight = `${(room.height + 4) * theme.scale}px`;
+  tokens.scrolled.style.height = `${columns.height * theme.scale}px`;
+}
+
+function drawOverview({ canvas }, snapshot, { heads }, { theme, memo }) {
+  const { chosen, shown, linked, sections, state, chosenOf, overviewOf } = snapshot;
+  const { pitch, width, height } = heads;
+  const thumbnails = memo("thumbnails", [sections, pitch, width], () =>
+    paintThumbnails(overviewOf, heads, theme),
+  );
+  const others = sections.filter(({ kind }) => linked && kind !== chosen.kind);
+  const marks = {
+    chosen: { kind: chosen.kind, layer: chosen.layer, head: chosen.head },
+    shown: shown.heads,
+    hovered: state.hoveredHead,
+    others: others.map(({ kind }) => chosenOf(kind)),
+  };
+  // The pointer mostly moves over other parts: what it does not change is not drawn again.
+  memo("overview", [thumbnails, height, JSON.stringify(marks)], () => {
+    drawHeadGrid(canvas, heads, thumbnails, marks, theme);
+  });
+}
+
+function drawHeatmap({ canvas, cells: offscreen }, snapshot, { matrix }, { theme, memo }) {
+  const { shown, active, pinned, entry, options, found, overviewOf, problem } = snapshot;
+  const { threshold: least } = options;
+  const { cell, x, y, boxWidth, boxHeight } = matrix;
+  const cells = memo("cells", [shown.name, cell, x, y, boxWidth, boxHeight, least], () => {
+    if (shown.weights) return paintCells(shown, matrix, least, theme, offscreen);
+    const [layer, head] = shown.heads[0];
+    const index = layer * entry.heads + head;
+    return paintPlaceholder(overviewOf(entry.kind), index, entry.signed, shown.limit, theme);
+  });
+  const marks = {
+    active,
+    pinned,
+    least,
+    found: { queries: found[0], keys: found[1] },
+    waiting: problem ? "not here" : "loading…",
+  };
+  drawMatrix(canvas, matrix, cells, shown, marks, theme);
+}
+
+function drawTokens({ canvas, titles }, snapshot, { columns, top, paths }, { theme, memo }) {
+  const { shown, links, names, active, pinned, linked, found, placesFor } = snapshot;
+  const texts = linked ? linked.columns.map((one) => one.title) : ["query", "key"];
+  memo("titles", [texts.join(), columns.xs.join(), columns.column], () => {
+    titles.style.width = `${columns.width * theme.scale}px`;
+    titles.style.gridTemplateColumns = texts.map(() => `${columns.column * theme.scale}px`).join(" ");
+    titles.replaceChildren();
+    for (const text of texts) element(titles, "span").textContent = text;
+  });
+  const marks = {
+    names,
+    links,
+    paths,
+    found,
+    limit: shown.limit,
+    active: placesFor(active),
+    pinned: placesFor(pinned),
+  };
+  drawColumns(canvas, columns, top, marks, theme);
+}
+
+/** The scale of colours under the heatmap. */
+function drawScale({ low, bar, high }, { shown: { limit } }, { theme, memo }) {
+  memo("scale", [limit], () => {
+    setText(low, limit === null ? "weight 0" : `less −${limit.toFixed(2)}`);
+    setText(high, limit === null ? "1" : `+${limit.toFixed(2)} more`);
+    const stops = limit === null ? theme.stops : theme.signedStops;
+    bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+  });
+}

@@ -1,0 +1,75 @@
+// The parts of the explorer's page: canvases, lines of text and the table, empty as yet.
+
+import { ariaGrid } from "../base/js/aria_grid.js";
+import { element, focusableCanvas } from "../base/js/controls.js";
+import { offscreenCanvas } from "../base/js/heatmap.js";
+import { addDataTable } from "./data_table.js";
+import { addReadout } from "./readout.js";
+
+/** @typedef {ReturnType<typeof addParts>} Parts */
+
+/**
+ * Add the parts to a view's root.
+ *
+ * @param {HTMLElement} root
+ */
+export function addParts(root) {
+  const panel = element(root, "div", "vt-panel");
+  const overview = element(root, "div", "vt-heads");
+  const title = element(root, "div", "vt-title", { role: "heading", "aria-level": "3" });
+  const heatmap = element(root, "div", "vt-head");
+  const tokens = element(root, "div", "vt-words");
+  return {
+    root,
+    bar: /** @type {HTMLElement} */ (root.querySelector(".vt-about")),
+    panel,
+    title,
+    overview: addOverview(overview),
+    heatmap: addHeatmap(heatmap),
+    tokens: addTokens(tokens),
+    table: addDataTable(root),
+  };
+}
+
+function addOverview(parent) {
+  const canvas = focusableCanvas(
+    parent,
+    "All heads: arrow keys choose layer and head, Space selects several",
+  );
+  return {
+    canvas,
+    label: element(parent, "div", "vt-label"),
+    legend: element(parent, "div", "vt-label"),
+    announce: ariaGrid(canvas),
+  };
+}
+
+function addHeatmap(parent) {
+  const canvas = focusableCanvas(
+    parent,
+    "Weights of the chosen head: arrow keys choose query and key, plus and minus zoom",
+  );
+  const line = element(parent, "div", "vt-scale");
+  const scale = {
+    low: element(line, "span"),
+    bar: element(line, "span", "vt-bar"),
+    high: element(line, "span"),
+  };
+  return {
+    canvas,
+    cells: offscreenCanvas(),
+    scale,
+    zooms: element(line, "span", "vt-zooms", { role: "group", "aria-label": "Zoom" }),
+    notes: element(parent, "div", "vt-notes"),
+    readout: addReadout(parent),
+    announce: ariaGrid(canvas),
+  };
+}
+
+function addTokens(parent) {
+  const titles = element(parent, "div", "vt-columns", { "aria-hidden": "true" });
+  const scroller = element(parent, "div", "vt-scroll");
+  const scrolled = element(scroller, "div", "vt-scrolled"); // as high as all tokens; the canvas stays in view
+  const canvas = focusableCanvas(scrolled, "Words and who looks at whom: arrow keys choose query and key");
+  return { titles, scroller, scrolled, canvas, announce: ariaGrid(canvas) };
+}
