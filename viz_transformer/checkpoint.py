@@ -1,4 +1,4 @@
-"""Checkpoints: a folder of safetensors and JSON, nothing pickled, written whole or not at all."""
+"""Checkpoints: folders of safetensors and JSON, nothing pickled, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Checkpoint:
         """
         folder = Path(folder)
         part = folder.with_name(folder.name + ".part")
-        old = _before(folder)
+        old = _backup(folder)
         texts = {
             CONFIG: self.model.config.to_json() + "\n",
             VOCABULARY: self.vocabulary.to_json() + "\n",
@@ -82,9 +82,9 @@ class Checkpoint:
             UserError: if its parts do not fit each other.
         """
         folder = Path(folder)
-        before = _before(folder)
-        if before.is_dir() and not folder.exists():
-            folder = before  # a save was cut short between its two last steps
+        backup = _backup(folder)
+        if backup.is_dir() and not folder.exists():
+            folder = backup  # a save was cut short between its two last steps
         if not folder.is_dir():
             raise FileError(
                 f"no checkpoint folder at {str(folder)!r}; check the path, or train one with "
@@ -104,8 +104,8 @@ class Checkpoint:
         return cls(model.eval(), vocabulary)
 
 
-def _before(folder: Path) -> Path:
-    """Return where the checkpoint before stands while a new one takes its place."""
+def _backup(folder: Path) -> Path:
+    """Return where the earlier checkpoint is kept while a new one replaces it."""
     return folder.with_name(folder.name + ".old")
 
 

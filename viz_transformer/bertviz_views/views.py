@@ -1,4 +1,4 @@
-"""The two views, and what they return."""
+"""bertviz's head view and model view of a trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from viz_transformer._files import atomic_write
 from viz_transformer.bertviz_views import page
 from viz_transformer.bertviz_views.drawings import Drawing, drawings_of
-from viz_transformer.bertviz_views.package import read_script
+from viz_transformer.bertviz_views.scripts import read_script
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace
 

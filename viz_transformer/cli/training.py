@@ -139,7 +139,7 @@ def _train_bundled(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from viz_transformer.recipes import TRAINING, TRAINING_TRACE, train_english_spanish
-    from viz_transformer.training.progress import with_bar
+    from viz_transformer.training.progress_bar import with_bar
 
     steps = TRAINING.n_steps if options.steps is None else options.steps
     training = replace(TRAINING, n_steps=steps, seed=options.seed)
@@ -154,9 +154,9 @@ def _train_bundled(options: argparse.Namespace) -> int:
 
 def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
     from viz_transformer.recipes import files
-    from viz_transformer.training.memory import keep_freed_memory
-    from viz_transformer.training.parallel import joined, process_number
-    from viz_transformer.training.progress import with_bar
+    from viz_transformer.training.allocator import keep_freed_memory
+    from viz_transformer.training.distributed import process_group, rank
+    from viz_transformer.training.progress_bar import with_bar
 
     keep_freed_memory()
     parts = _split(options, pairs)
@@ -174,8 +174,8 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
             words=options.words or None,
             languages=(_language(options.source, "source"), _language(options.target, "target")),
         )
-    with joined(options.device) as device:
-        is_first = process_number() == 0
+    with process_group(options.device) as device:
+        is_first = rank() == 0
         result = files.train_files(
             parts.train,
             parts.validation,

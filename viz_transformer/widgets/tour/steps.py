@@ -19,10 +19,10 @@ _FIELDS = {"caption", "state"}
 
 
 def plain_steps(given: Any) -> list[Step]:
-    """Return steps as a list of ``{"caption", "state"}``, whatever kind of sequence was given.
+    """Return any sequence of steps as a list of ``{"caption", "state"}``.
 
     Raises:
-        UserError: if they are not of this form; it names the step, counted from 1 as the view does.
+        UserError: if they are not of this form; the message names the step, counted from 1.
     """
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
         raise UserError(
