@@ -55,11 +55,11 @@ bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
 	$(BIN)/python -m tools.ensure chromium
 	$(BIN)/python -m benchmarks
 
-picture: $(VENV)/.ready-test ## take the README's picture anew
+picture: $(VENV)/.ready-test ## take the README's picture again
 	$(BIN)/python -m tools.ensure chromium
 	$(BIN)/python -m tools.picture
 
-lock: ## write constraints.txt anew, from the newest versions that work together
+lock: ## write constraints.txt from the newest versions that work together
 	rm -rf build/lock
 	$(find_python); "$$python" -m venv build/lock
 	build/lock/bin/python -m pip install "$(LOCK_WITH)" -e ".[lab,test,bench,dev]"

@@ -107,6 +107,7 @@ def test_a_wheel_carries_every_module_and_every_static_file(wheel: Path) -> None
     package = ROOT / "viz_transformer"
     files = [path for path in package.rglob("*") if path.suffix in {".py", ".js", ".css"}]
     assert {path.relative_to(ROOT).as_posix() for path in files} <= inside
+    assert "viz_transformer/py.typed" in inside, "type checkers read the package's types only with it"
 
 
 def notebook(**cell: object) -> dict[str, object]:

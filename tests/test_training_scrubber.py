@@ -147,17 +147,17 @@ def test_of_a_large_training_one_sentence_goes_and_the_others_are_asked_for(
     assert view.questions() == [{"sentence": 0}, {"sentence": 2}]
     whole = sum(payload.sentence_bytes((view.trace,), each) for each in (0, 2))
     assert view.export_bytes() == whole * 4 // 3
-    assert view.answer({"sentence": 2}) == payload.pack_sentence((view.trace,), 2)
+    assert view.answer({"sentence": 2}) == payload.sentence_payload((view.trace,), 2)
     for wrong in (3, -1, None, "0"):
         with pytest.raises(vt.UserError, match="choose 0 to 2"):
             view.answer({"sentence": wrong})
 
 
 def test_too_much_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    monkeypatch.setattr(payload, "MOST_SENTENCE_BYTES", 10_000)
+    monkeypatch.setattr(payload, "MAX_SENTENCE_BYTES", 10_000)
     with pytest.raises(vt.UserError, match=r"takes 0 MB, and a view holds up to 0; record fewer"):
         watch_training(make_training(**LARGE))
-    monkeypatch.setattr(payload, "MOST_SENTENCE_BYTES", 10**9)
+    monkeypatch.setattr(payload, "MAX_SENTENCE_BYTES", 10**9)
     monkeypatch.setattr(payload, "WHOLE_BYTES", 1000)
     view = watch_training(make_training())
     with pytest.raises(vt.UserError, match="MB"):

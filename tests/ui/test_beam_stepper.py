@@ -13,11 +13,11 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, errors_of, next_frames
+from tests.support.ui_jupyterlab import LabPage, next_frames, open_exported
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
-from viz_transformer.widgets.beam_stepper.payload import texts_of
+from viz_transformer.widgets.beam_stepper.payload import candidate_texts
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
 SENTENCE = "cow love"
@@ -39,11 +39,7 @@ def drawn(root: Locator) -> Locator:
 
 def open_page(page: Page, path: Path) -> Locator:
     """Open an exported page and return its beam stepper, drawn."""
-    errors = errors_of(page)
-    page.goto(path.as_uri())
-    root = drawn(page.locator(".vt-beam-stepper"))
-    assert errors == []
-    return root
+    return drawn(open_exported(page, path, ".vt-beam-stepper"))
 
 
 def slide(root: Locator, name: str, value: float) -> None:
@@ -58,7 +54,7 @@ def number(text: str) -> float:
 
 def check_step(root: Locator, search: DecodeTrace, step: int) -> None:
     """The tree and the table hold the candidates of the step, in words and numbers."""
-    candidates, texts = search.steps[step].candidates, texts_of(search)[step]
+    candidates, texts = search.steps[step].candidates, candidate_texts(search)[step]
     expect(root.locator(".vt-leaf:visible")).to_have_count(
         sum(len(each.candidates) for each in search.steps[: step + 1])
     )

@@ -315,7 +315,7 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
 SLOW = """
 import pathlib, time
 import viz_transformer as vt
-from viz_transformer.labs.head_lab import _answer
+from viz_transformer.labs.head_lab import ablate
 from viz_transformer.widgets.head_lab.view import HeadLab
 
 go, slow, asked = pathlib.Path("go"), False, []
@@ -325,7 +325,7 @@ def answer(request):
     asked.append(request)
     while slow and not go.exists():
         time.sleep(0.02)
-    return _answer(translator, request)
+    return ablate(translator, request)
 
 translator = vt.load_translator()
 late = HeadLab(answer, "the cat sleeps")

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.hand_made_trainings import STEPS, hostile_training, make_training
-from tests.support.ui_jupyterlab import LabPage, LabServer, errors_of, next_frames
+from tests.support.ui_jupyterlab import LabPage, LabServer, next_frames, open_exported
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, LOOKS, SMALL
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
@@ -39,11 +39,7 @@ def drawn(root: Locator) -> Locator:
 
 
 def open_page(page: Page, path: Path) -> Locator:
-    errors = errors_of(page)
-    page.goto(path.as_uri())
-    root = drawn(page.locator(".vt-training-scrubber"))
-    assert errors == []
-    return root
+    return drawn(open_exported(page, path, ".vt-training-scrubber"))
 
 
 def slider(root: Locator) -> Locator:

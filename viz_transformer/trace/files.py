@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.errors import FileError
 
 Trace = TypeVar("Trace")
@@ -31,7 +31,7 @@ def save_trace(
     """
     # ASCII JSON as bytes: numpy's own string arrays would drop trailing NULs of a token.
     text = json.dumps({"format": _format(kind), **plain}).encode("ascii")
-    with written_whole(path) as part, part.open("wb") as file:
+    with atomic_write(path) as part, part.open("wb") as file:
         everything: dict[str, Any] = {**arrays, name: np.frombuffer(text, dtype=np.uint8)}
         np.savez_compressed(file, **everything)
     return Path(path)
