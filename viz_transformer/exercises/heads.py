@@ -1,4 +1,4 @@
-"""Check of a head that a learner has found: does it attend where it should?"""
+"""Check of a head that a learner has found, by where it attends."""
 
 from __future__ import annotations
 
