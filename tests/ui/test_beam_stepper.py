@@ -13,7 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, errors_of, next_frames
+from tests.support.ui_jupyterlab import LabPage
+from tests.support.ui_pages import drawn, open_drawn
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
@@ -30,20 +31,8 @@ def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory
     return export_html(view, tmp_path_factory.mktemp("beam") / "page.html", title="Beam search")
 
 
-def drawn(root: Locator) -> Locator:
-    """Wait until the view shows what is asked of it, and return it."""
-    next_frames(root)
-    expect(root).to_have_attribute("data-stale", "false")
-    return root
-
-
 def open_page(page: Page, path: Path) -> Locator:
-    """Open an exported page and return its beam stepper, drawn."""
-    errors = errors_of(page)
-    page.goto(path.as_uri())
-    root = drawn(page.locator(".vt-beam-stepper"))
-    assert errors == []
-    return root
+    return open_drawn(page, path, ".vt-beam-stepper")
 
 
 def slide(root: Locator, name: str, value: float) -> None:
