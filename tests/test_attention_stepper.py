@@ -18,8 +18,9 @@ from tests.support.hand_made_traces import HOSTILE
 from tests.support.javascript import module_url
 from tools.ensure import find_node
 from viz_transformer.labs import attention_steps
-from viz_transformer.trace import AttentionSteps, work_through
-from viz_transformer.widgets.attention_stepper.view import AttentionStepper, pack
+from viz_transformer.trace import AttentionSteps, compute_head
+from viz_transformer.widgets.attention_stepper.payload import layer_payload
+from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 from viz_transformer.widgets.base.traits import SelectionError
 
 ROOT = Path(__file__).parents[1]
@@ -96,7 +97,7 @@ def test_the_page_asks_and_then_sets_all_three(view: AttentionStepper) -> None:
     """As the page does: one question, and one message with the answer's place."""
     asked = {"text": "the dog runs", "kind": "cross", "layer": 0}
     reply = view.answer(asked)
-    assert reply == pack(view._ask(**asked), "the dog runs")
+    assert reply == layer_payload(view._fetch(**asked), "the dog runs")
     assert view.text == TEXT  # an answer changes nothing
     view.set_state({**asked, "query": 1})
     assert (view.text, view.kind, view.layer, view.query) == ("the dog runs", "cross", 0, 1)
@@ -115,12 +116,12 @@ def test_a_page_carries_the_other_layers(view: AttentionStepper) -> None:
 
 def test_what_is_sent_is_what_python_has() -> None:
     steps = barred_steps()
-    sent = pack(steps, "words")
+    sent = layer_payload(steps, "words")
     for name in ("x", "memory", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o"):
         array = getattr(steps, name)
         assert np.array_equal(np.frombuffer(sent[name], "<f4").reshape(array.shape), array)
     assert np.array_equal(np.frombuffer(sent["mask"], np.uint8).reshape(3, 4) == 1, steps.mask)
-    plain = pack(random_steps(4, 4, kind="encoder", bias=False))
+    plain = layer_payload(random_steps(4, 4, kind="encoder", bias=False))
     assert [plain[name] for name in ("memory", "b_q", "b_o", "mask", "reads")] == [None] * 5
 
 
@@ -155,7 +156,7 @@ def test_only_layers_are_shown() -> None:
 
 SCRIPT = """
 import {{ readFileSync }} from "node:fs";
-const {{ unpackSteps, workThrough }} = await import("{attention_math}");
+const {{ unpackSteps, computeHead }} = await import("{attention_math}");
 const {{ data, chosen }} = JSON.parse(readFileSync(0, "utf-8"));
 const bytes = (value) => {{
   const text = atob(value.base64);
@@ -164,7 +165,7 @@ const bytes = (value) => {{
 const layer = unpackSteps(Object.fromEntries(Object.entries(data).map(
   ([name, value]) => [name, value?.base64 === undefined ? value : bytes(value)])));
 console.log(JSON.stringify(chosen.map((each) => {{
-  const worked = workThrough(layer, each);
+  const worked = computeHead(layer, each);
   const plain = (value) => (Number.isFinite(value) ? value : String(value));
   return Object.fromEntries([
     "x", "q", "k", "v", "scores", "scaled", "masked", "exponentials", "weights", "output",
@@ -178,7 +179,7 @@ def in_javascript(steps: AttentionSteps, chosen: list[dict[str, Any]]) -> list[d
     """What the page computes of a layer, from the bytes that it is sent."""
     data = {
         name: {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
-        for name, value in pack(steps).items()
+        for name, value in layer_payload(steps).items()
     }
     script = SCRIPT.format(attention_math=module_url("widgets/attention_stepper/attention_math.js"))
     done = subprocess.run(
@@ -206,7 +207,7 @@ def test_javascript_computes_what_numpy_does(translator, case: str) -> None:
     ]
     own = None if case in ("hand", "plain") else translator.trace(TEXT).attention(case)[1]
     for each, theirs in zip(chosen, in_javascript(steps, chosen), strict=True):
-        ours = work_through(steps, **each)
+        ours = compute_head(steps, **each)
         for name, values in theirs.items():
             array = getattr(ours, name)
             assert (values is None) == (array is None), name

@@ -15,7 +15,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.labs import attention_steps, thinking_machines
 from viz_transformer.model import DecoderOnly, TracedTransformer, attend
 from viz_transformer.model.attention_hooks import watched
-from viz_transformer.trace import AttentionSteps, code_lines, work_through
+from viz_transformer.trace import AttentionSteps, code_lines, compute_head
 
 TEXT = "the black cat does not sleep because it is tired"
 
@@ -38,7 +38,7 @@ def softmax_steps(scores: list[float], **changes: Any) -> AttentionSteps:
 
 
 def test_softmax_of_the_published_example() -> None:
-    worked = work_through(softmax_steps([-3, 2, -1, 0]), 0, 0)
+    worked = compute_head(softmax_steps([-3, 2, -1, 0]), 0, 0)
     truth = [0.0056533, 0.83902451, 0.04177257, 0.11354962]
     assert np.allclose(worked.weights, truth, atol=1e-8)
 
@@ -47,7 +47,7 @@ def test_softmax_of_the_published_example() -> None:
 def test_it_equals_attend(scale: bool, mask: bool, temperature: float) -> None:
     steps = barred_steps()
     for head, query in itertools.product(range(2), range(3)):
-        worked = work_through(steps, head, query, scale=scale, mask=mask, temperature=temperature)
+        worked = compute_head(steps, head, query, scale=scale, mask=mask, temperature=temperature)
         q, k, v = (torch.tensor(each).float() for each in (worked.q[None], worked.k, worked.v))
         # attend divides by √3 itself, so that is put into the query where it is not wanted.
         q = q / temperature * (1 if scale else 3**0.5)
@@ -70,7 +70,7 @@ def test_it_equals_torch_multi_head_attention() -> None:
         memory = torch.tensor(steps.memory)[None]
         output, weights = theirs(torch.tensor(steps.x)[None], memory, memory, average_attn_weights=False)
     for head, query in itertools.product(range(2), range(3)):
-        worked = work_through(steps, head, query)
+        worked = compute_head(steps, head, query)
         assert np.allclose(worked.weights, weights[0, head, query], atol=1e-6)
         assert np.allclose(worked.result, output[0, query], atol=1e-5)
 
@@ -82,7 +82,7 @@ def test_weights_equal_the_models_own(translator, layers) -> None:
         assert steps.query_tokens == trace.query_tokens(kind)
         assert steps.key_tokens == trace.key_tokens(kind)
         for head, query in itertools.product(range(4), range(theirs.shape[1])):
-            worked = work_through(steps, head, query)
+            worked = compute_head(steps, head, query)
             assert np.allclose(worked.weights, theirs[head, query], atol=1e-5)
 
 
@@ -95,7 +95,7 @@ def test_the_result_is_what_the_layer_gives(translator, layers) -> None:
     handle.remove()
     steps = layers["cross", 1]
     for query in range(len(steps.query_tokens)):
-        result = work_through(steps, 2, query).result
+        result = compute_head(steps, 2, query).result
         assert np.allclose(result, given["out"][0, query].numpy(), atol=1e-5)
 
 
@@ -114,24 +114,24 @@ def test_the_switches_do_what_the_interventions_do(
     target = translator.translate(TEXT).tokens
     trace = translator.trace(TEXT, target, vt.Interventions(**changes))
     for head, query in itertools.product(range(4), range(len(layers[kind, 0].query_tokens))):
-        worked = work_through(layers[kind, 0], head, query, **switch)
+        worked = compute_head(layers[kind, 0], head, query, **switch)
         assert np.allclose(worked.weights, trace.attention(kind)[0, head, query], atol=1e-5)
 
 
 def test_a_query_that_may_look_at_nothing_gets_zeros() -> None:
     steps = barred_steps()
-    worked = work_through(steps, 0, 1)
+    worked = compute_head(steps, 0, 1)
     assert not worked.weights.any()
     assert not worked.output.any()
     assert np.isneginf(worked.masked).all()
     assert np.allclose(worked.result, steps.b_o)
-    assert work_through(steps, 0, 0).weights[3] == 0
-    assert work_through(steps, 0, 1, mask=False).weights.sum() == pytest.approx(1)
+    assert compute_head(steps, 0, 0).weights[3] == 0
+    assert compute_head(steps, 0, 1, mask=False).weights.sum() == pytest.approx(1)
 
 
 def test_large_scores_do_not_overflow() -> None:
-    worked = work_through(softmax_steps([5000, 4999, -5000]), 0, 0)
-    assert np.allclose(worked.weights, work_through(softmax_steps([1, 0, -9999]), 0, 0).weights)
+    worked = compute_head(softmax_steps([5000, 4999, -5000]), 0, 0)
+    assert np.allclose(worked.weights, compute_head(softmax_steps([1, 0, -9999]), 0, 0).weights)
 
 
 def run_lines(steps: AttentionSteps, head: int, query: int, **switches: Any) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def test_the_lines_shown_make_the_numbers_shown(layers, switches: dict) -> None:
     ]
     for steps in cases:
         for head, query in itertools.product(range(steps.n_heads), range(len(steps.query_tokens))):
-            worked = work_through(steps, head, query, **switches)
+            worked = compute_head(steps, head, query, **switches)
             made = run_lines(steps, head, query, **switches)
             for name in steps.steps[1:]:
                 ours = getattr(worked, name)
@@ -197,7 +197,7 @@ def test_the_lines_shown_make_the_numbers_shown(layers, switches: dict) -> None:
 def test_thinking_machines_by_hand() -> None:
     steps = thinking_machines().steps
     assert steps.steps == ("x", "q", "k", "v", "scores", "scaled", "weights", "output")
-    worked = work_through(steps, 0, 0)
+    worked = compute_head(steps, 0, 0)
     assert worked.q.tolist() == [2.5, 1, 2]
     assert worked.k.tolist() == [[0, 2, 0], [1, -2, 2]]
     assert worked.v.tolist() == [[0.5, 1, 2], [2, -2, 0]]
@@ -205,7 +205,7 @@ def test_thinking_machines_by_hand() -> None:
     assert np.allclose(worked.scaled, [2 / 3**0.5, 4.5 / 3**0.5])
     share = 1 / (1 + np.exp(-2.5 / 3**0.5))
     assert np.allclose(worked.weights, [1 - share, share])
-    assert work_through(steps, 0, 1).q.tolist() == [-2, 1, 1]
+    assert compute_head(steps, 0, 1).q.tolist() == [-2, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_bad_choices_are_refused() -> None:
         ({"head": 0, "query": 0, "temperature": 0}, "temperature=0"),
     ):
         with pytest.raises(vt.UserError, match=message):
-            work_through(steps, **choice)
+            compute_head(steps, **choice)
 
 
 def test_a_layer_is_a_copy_that_cannot_change() -> None:
@@ -308,4 +308,4 @@ def test_unscaled_models_and_interventions(translator) -> None:
         attention_steps(translator, TEXT, kind="encoder", layer=0, interventions=cut)
     changed = attention_steps(translator, TEXT, kind="cross", layer=0, interventions=cut)
     same = attention_steps(translator, TEXT, kind="cross", layer=0)
-    assert not np.allclose(changed.looked_at, same.looked_at)
+    assert not np.allclose(changed.key_vectors, same.key_vectors)

@@ -20,7 +20,7 @@ from viz_transformer.decoding import beam_search
 from viz_transformer.model import DecoderOnly
 from viz_transformer.plots import plot_beam, plot_distribution
 from viz_transformer.trace import DecodeTrace, Hypothesis
-from viz_transformer.widgets.beam_stepper.payload import in_words, texts_of
+from viz_transformer.widgets.beam_stepper.payload import candidate_texts, describe_search
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
 SENTENCE = "cow love"
@@ -104,7 +104,7 @@ def test_the_weights_sent_are_the_searches(view: BeamStepper, translator: vt.Tra
 
 def test_texts_follow_the_places_of_the_beam(view: BeamStepper) -> None:
     search = view.search
-    texts = texts_of(search)
+    texts = candidate_texts(search)
     for hypothesis in search.hypotheses:
         last = len(hypothesis.path) - 1
         assert texts[last][hypothesis.path[last]] == (*hypothesis.tokens, "<eos>")
@@ -124,12 +124,12 @@ def test_where_greedy_and_beam_part_is_said(view: BeamStepper, translator: vt.Tr
 def test_parting_at_the_end_is_told_by_the_end_of_the_shorter_text(
     view: BeamStepper,
 ) -> None:
-    found = view._found()
+    found = view._result()
     best = found.search.hypotheses[0]
     shorter = Hypothesis(ids=best.ids[:1], tokens=best.tokens[:1], log_prob=-1, score=-0.9)
-    said = in_words(type(found)(found.search, shorter))
+    said = describe_search(type(found)(found.search, shorter))
     assert "part at step 2: greedy search writes “\u2068<eos>\u2069”, and this text" in said
-    assert in_words(type(found)(found.search)).startswith("Beam search found")
+    assert describe_search(type(found)(found.search)).startswith("Beam search found")
 
 
 def test_what_sampling_leaves_is_what_the_filters_leave(view: BeamStepper) -> None:
@@ -198,7 +198,7 @@ def test_equal_requests_are_asked_once(translator: vt.Translator) -> None:
     assert len(asked) == 1
     for width in range(1, 30):
         view.answer(request(beam_width=width % 12 + 1))
-    assert len(view._known) <= 9
+    assert len(view._cache) <= 9
 
 
 def test_errors_reach_who_asked(view: BeamStepper) -> None:

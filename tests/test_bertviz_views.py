@@ -23,12 +23,12 @@ from tests.support.hand_made_traces import (
     make_trace,
     uneven_trace,
 )
-from viz_transformer.bertviz_views import BertvizView, head_view, model_view, package
+from viz_transformer.bertviz_views import BertvizView, head_view, model_view, scripts
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.trace import ForwardTrace
 
 BOTH = pytest.mark.parametrize("view", [head_view, model_view])
-VENDOR = Path(package.__file__).parent / "vendor"
+VENDOR = Path(scripts.__file__).parent / "vendor"
 
 
 def data(shown: BertvizView) -> list[dict]:
@@ -197,18 +197,18 @@ def test_a_large_page_is_announced_before_it_is_built(view) -> None:
 
 @BOTH
 def test_without_bertviz_it_says_what_to_install(view, monkeypatch: pytest.MonkeyPatch) -> None:
-    package.read_script.cache_clear()
-    monkeypatch.setattr(package, "find_spec", lambda name: None)
+    scripts.read_script.cache_clear()
+    monkeypatch.setattr(scripts, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=re.escape('pip install "viz-transformer[bertviz]"')):
         view(make_trace())
 
 
 @BOTH
 def test_another_layout_of_bertviz_is_named(view, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    package.read_script.cache_clear()
+    scripts.read_script.cache_clear()
     spec = importlib.util.spec_from_loader("bertviz", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr(package, "find_spec", lambda name: spec)
+    monkeypatch.setattr(scripts, "find_spec", lambda name: spec)
     with pytest.raises(UserError, match=r'pip install "bertviz==1\.4\.1"'):
         view(make_trace())
 

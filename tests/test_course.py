@@ -26,18 +26,22 @@ MISTAKES = [
 ASKS = re.compile(r"\bvt\.predict(ion|_number|_choice|_row)\(")
 #: Run after a cell that asks for a prediction: whatever is guessed, the answer is then shown.
 GUESS = """
-from viz_transformer.labs.guesses import ChoiceGuess, NumberGuess, RowGuess
-from viz_transformer.labs.prediction import Prediction
+from viz_transformer.labs.predictions import (
+    ChoicePrediction,
+    KeyPrediction,
+    NumberPrediction,
+    RowPrediction,
+)
 
 asked = Out[max(Out)]  # a lesson may use the name _ for its own
-if isinstance(asked, NumberGuess):
+if isinstance(asked, NumberPrediction):
     asked.guess = 1
-elif isinstance(asked, ChoiceGuess):
+elif isinstance(asked, ChoicePrediction):
     asked.guess = asked.options[0]
-elif isinstance(asked, RowGuess):
+elif isinstance(asked, RowPrediction):
     asked.guess = [1] * len(asked.labels)
 else:
-    assert isinstance(asked, Prediction), f"a prediction must be its cell's last line: {asked!r}"
+    assert isinstance(asked, KeyPrediction), f"a prediction must be its cell's last line: {asked!r}"
     asked.choice = 0
 assert asked.score is not None
 """

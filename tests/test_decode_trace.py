@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 import torch
 
 from tests.support.tiny_decoder import EOS, VOCABULARY, tiny_model
+from tests.support.without_torch import printed_without_torch
 from viz_transformer.decoding import beam_search
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import TracedTransformer
@@ -59,13 +58,9 @@ def test_a_saved_search_is_the_same_again(found: DecodeTrace, tmp_path: Path) ->
 
 def test_it_replays_without_torch(found: DecodeTrace, tmp_path: Path) -> None:
     path = found.save(tmp_path / "search.npz")
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from viz_transformer.trace import DecodeTrace\n"
-        f"print(DecodeTrace.load({str(path)!r}).hypotheses[0].tokens)"
+    assert printed_without_torch(f"trace.DecodeTrace.load({str(path)!r}).hypotheses[0].tokens") == repr(
+        found.hypotheses[0].tokens
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.strip() == repr(found.hypotheses[0].tokens), done.stderr
 
 
 def test_what_is_no_saved_search_is_refused(found: DecodeTrace, tmp_path: Path) -> None:

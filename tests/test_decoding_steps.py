@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from viz_transformer.config import ModelConfig
+from viz_transformer.decoding.constraints import make_constraints
 from viz_transformer.decoding.fused import FusedSteps, can_fuse
-from viz_transformer.decoding.steps import CachedSteps, open_steps
+from viz_transformer.decoding.steps import CachedSteps, Steps, open_steps
 from viz_transformer.model import DecoderOnly, TracedDecoderOnly, TracedTransformer, Transformer
 from viz_transformer.training import make_model
 from viz_transformer.vocabulary import Vocabulary
@@ -31,6 +32,13 @@ def config(**changes) -> ModelConfig:
     return ModelConfig(vocab_size=len(VOCABULARY), **sizes, **layers, **changes)
 
 
+def opened(model, sources: list[list[int]], attention: bool = False) -> tuple[Steps, torch.Tensor]:
+    """The steps of the one batch, and what they read first."""
+    constraints = make_constraints(model, sources, VOCABULARY, 0, 50, ())
+    [(_, steps, ids)] = open_steps(model, sources, constraints, None, attention)
+    return steps, ids
+
+
 def walk(steps, ids: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
     """Logits [row, step, vocab] of the texts [row, step], the rows in another order each time."""
     logits = [steps.step(ids)]
@@ -43,7 +51,7 @@ def walk(steps, ids: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
 @torch.no_grad()
 def test_the_fused_steps_equal_a_whole_pass(changes: dict) -> None:
     model = make_model(config(**changes), seed=0).eval()
-    steps, ids = open_steps(model, SOURCES, VOCABULARY, max_positions=60)
+    steps, ids = opened(model, SOURCES)
     assert isinstance(steps, FusedSteps)
     texts = torch.randint(3, 12, (3, 45))  # longer than the room there is at first
     found = walk(steps, ids, texts)
@@ -58,7 +66,7 @@ def test_a_decoder_alone_reads_its_beginning_at_once(changes: dict) -> None:
     model = DecoderOnly(config(**changes)).eval()
     prompts = [[3, 4, 5, 6], [7, 8, 9, 10]]
     texts = torch.randint(3, 12, (2, 40))
-    steps, ids = open_steps(model, prompts, VOCABULARY, max_positions=60)
+    steps, ids = opened(model, prompts)
     found = walk(steps, ids, texts)
     whole = model(torch.cat([torch.tensor(prompts), texts], dim=1))[:, 3:]
     torch.testing.assert_close(found, whole, atol=1e-5, rtol=1e-5)
@@ -71,9 +79,10 @@ def test_both_ways_go_on_with_the_rows_that_are_selected(alone: bool) -> None:
     model = (DecoderOnly(config()) if alone else Transformer(config())).eval()
     sources = [[3, 4, 5], [6, 7, 8], [5, 4, 3]] if alone else SOURCES
     logits = []
+    cache = model.decoder_inputs(sources, VOCABULARY.sos_id, VOCABULARY.pad_id).cache
     for steps in (
-        open_steps(model, sources, VOCABULARY, 60)[0],
-        CachedSteps(model, sources, VOCABULARY, None, attention=False),
+        opened(model, sources)[0],
+        CachedSteps(model, cache, None, record_attention=False),
     ):
         first = torch.tensor(sources) if alone else torch.full((3,), VOCABULARY.sos_id)
         found = [steps.step(first)]
@@ -94,28 +103,28 @@ def test_attention_by_steps_is_that_of_a_whole_pass(alone: bool) -> None:
     traced = (TracedDecoderOnly if alone else TracedTransformer)(config()).eval()
     traced.load_state_dict(model.state_dict())
     source = [3, 4, 5, 2]
-    steps, ids = open_steps(model, [source], VOCABULARY, 20, attention=True)
+    steps, ids = opened(model, [source], attention=True)
     text = torch.tensor([6, 7, 8])
-    looks = []
+    attended = []
     steps.step(ids)
-    looks.append(steps.looks)
+    attended.append(steps.attention)
     for column in text[:, None]:
         steps.step(column)
-        looks.append(steps.looks)
+        attended.append(steps.attention)
     before = source if alone else [VOCABULARY.sos_id]
     target = torch.tensor([[*before, *text]])
     whole = traced(target) if alone else traced(torch.tensor([source]), target)
     decoder = torch.cat(whole.decoder_attention)  # [layer, head, query, key]
-    for index, (look, cross) in enumerate(looks):
+    for index, (own, cross) in enumerate(attended):
         query = len(before) - 1 + index
-        torch.testing.assert_close(look[0], decoder[:, :, query, : query + 1])
+        torch.testing.assert_close(own[0], decoder[:, :, query, : query + 1])
         if not alone:
             torch.testing.assert_close(cross[0], torch.cat(whole.cross_attention)[:, :, index])
     if alone:
-        torch.testing.assert_close(steps.prompt_looks[0], decoder[:, :, :3, :4])
+        torch.testing.assert_close(steps.prompt_attention[0], decoder[:, :, :3, :4])
 
 
 def test_additive_scores_go_the_long_way() -> None:
     model = Transformer(config(scoring="additive")).eval()
     assert not can_fuse(model)
-    assert isinstance(open_steps(model, SOURCES, VOCABULARY, 20)[0], CachedSteps)
+    assert isinstance(opened(model, SOURCES)[0], CachedSteps)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import viz_transformer as vt
-from viz_transformer.labs import Prediction, TranslationLab
+from viz_transformer.labs import TranslationLab
+from viz_transformer.labs.predictions import KeyPrediction
 from viz_transformer.trace import ForwardTrace
 
 
@@ -93,7 +94,7 @@ TRACE = ForwardTrace(
 )
 
 
-def asked() -> Prediction:
+def asked() -> KeyPrediction:
     return vt.prediction(
         TRACE, "Where?", kind="cross", layer=0, head=0, query="gato", afterwards="So <there>."
     )

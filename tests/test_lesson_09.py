@@ -14,7 +14,7 @@ from tests.support.small_models import torch_forward
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.exercises import exercise
-from viz_transformer.labs.model_summary import machine_lab, machine_of
+from viz_transformer.labs.model_summary import model_summary_lab, summary_of
 from viz_transformer.model.attention_hooks import watched
 from viz_transformer.model.conversion import to_torch_transformer
 from viz_transformer.plots.model_summary import n_learned, shares
@@ -28,7 +28,7 @@ SENTENCE = "the black cat does not sleep"
 
 
 def base(**changes: int):
-    return machine_of(**machine_lab().values | changes)
+    return summary_of(**model_summary_lab().values | changes)
 
 
 @torch.no_grad()

@@ -19,7 +19,7 @@ from viz_transformer.analysis import (
     label_heads,
     weights_between,
 )
-from viz_transformer.bertviz_views import package
+from viz_transformer.bertviz_views import scripts
 from viz_transformer.corpus import english_spanish
 from viz_transformer.exercises import exercise
 from viz_transformer.recipes.coreference import (
@@ -220,8 +220,8 @@ class TestOtherTools:
         monkeypatch.setitem(sys.modules, "transformers", None)
         exec(LESSON["tiny-bert"], {"vt": vt, "TIRED": TIRED, "torch": torch})
         assert "pip install transformers" in capsys.readouterr().out
-        monkeypatch.setattr(package, "find_spec", lambda name: None)
-        package.read_script.cache_clear()
+        monkeypatch.setattr(scripts, "find_spec", lambda name: None)
+        scripts.read_script.cache_clear()
         names = {"vt": vt, "tired": vt.load_translator().trace(TIRED)}
         exec(LESSON["bertviz"], names)
         assert isinstance(names["drawn"], str)

@@ -84,10 +84,8 @@ def states() -> st.SearchStrategy[MaskState]:
 
 def run_node(code: str, value: Any) -> Any:
     """Run JavaScript that reads JSON as `input` and returns JSON; the view's parts are there."""
-    prelude = "".join(
-        f"Object.assign(globalThis, await import({json.dumps(module_url(name))}));"
-        for name in ("widgets/mask_lab/mask_rules.js", "widgets/mask_lab/mask_code.js")
-    )
+    parts = [module_url(f"widgets/mask_lab/{name}.js") for name in ("composition", "presets", "mask_code")]
+    prelude = "".join(f"Object.assign(globalThis, await import({json.dumps(url)}));" for url in parts)
     whole = (
         f"{prelude} const read = await process.stdin.toArray();"
         f"const input = JSON.parse(Buffer.concat(read)); console.log(JSON.stringify({code}));"
@@ -136,17 +134,17 @@ def test_a_right_mask_is_that_of_the_model(state: MaskState) -> None:
 def test_the_page_composes_what_python_composes() -> None:
     every = every_state()
     code = """input.states.map((state) => {
-        const {may, queriesOf, keysOf, written, queries, keys, sentences, allowed} =
+        const {may, queryTokens, keyTokens, written, queries, keys, sentences, allowed} =
             composeMask(input.words, state);
         const places = Array.from({length: sentences}, (_, b) => Array.from({length: queries},
             (_, q) => Array.from({length: keys}, (_, k) => allowed(b, q, k))));
-        return {may, queriesOf, keysOf, written, places};
+        return {may, queryTokens, keyTokens, written, places};
     })"""
     shown = run_node(code, {"words": WORDS, "states": [state.request() for state in every]})
     for state, page in zip(every, shown, strict=True):
         batch = compose(WORDS, state)
         assert page["may"] == batch.mask[:, 0].tolist(), state
-        assert (page["queriesOf"], page["keysOf"]) == (batch.queries, batch.keys)
+        assert (page["queryTokens"], page["keyTokens"]) == (batch.queries, batch.keys)
         assert page["written"] == batch.written
         assert page["places"] == batch.allowed.tolist(), state
 
@@ -162,7 +160,7 @@ def test_the_code_shown_makes_the_mask_shown(library: str, polarity: str) -> Non
     }
     code = """input.states.map((state) => {
         const composed = composeMask(input.words, state);
-        return {lines: maskCode(composed, ...input.given), ids: composed.idsOf};
+        return {lines: maskCode(composed, ...input.given), ids: composed.padded};
     })"""
     for state, shown in zip(every, run_node(code, asked), strict=True):
         names = {"torch": torch, "pad_id": 0}

@@ -9,9 +9,9 @@ import torch
 
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.errors import UserError
-from viz_transformer.labs.model_summary import SIZES, machine_lab, machine_of
+from viz_transformer.labs.model_summary import SIZES, model_summary_lab, summary_of
 from viz_transformer.model import TracedTransformer
-from viz_transformer.model.model_summary import machine_parts
+from viz_transformer.model.model_summary import model_parts
 from viz_transformer.plots.model_summary import n_learned, plot_machine, shares
 
 SMALL = ModelConfig(vocab_size=35, d_model=16, n_heads=2, n_encoder_layers=3, n_decoder_layers=2, d_ff=24)
@@ -28,13 +28,13 @@ CONFIGS = {
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_the_parts_learn_what_the_model_learns(config: ModelConfig) -> None:
-    parts = machine_parts(config, 6, 4)
+    parts = model_parts(config, 6, 4)
     assert n_learned(parts) == count_parameters(config)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_the_shapes_are_those_of_a_real_run(config: ModelConfig) -> None:
-    parts = machine_parts(config, 6, 4, batch=3)
+    parts = model_parts(config, 6, 4, batch=3)
     output = TracedTransformer(config).eval()(torch.full((3, 6), 5), torch.full((3, 4), 5))
     seen = {f"{part.stack} {part.name}": part.shapes for part in parts}
     assert seen["encoder self-attention"]["weights"] == output.encoder_attention[0].shape
@@ -49,7 +49,7 @@ def test_the_shapes_are_those_of_a_real_run(config: ModelConfig) -> None:
 
 
 def test_each_stack_repeats_its_own_layers() -> None:
-    times = {(part.stack, part.times) for part in machine_parts(SMALL, 6, 4) if part.in_layer}
+    times = {(part.stack, part.times) for part in model_parts(SMALL, 6, 4) if part.in_layer}
     assert times == {("encoder", 3), ("decoder", 2)}
 
 
@@ -64,11 +64,11 @@ def test_each_stack_repeats_its_own_layers() -> None:
 )
 def test_what_is_no_machine_is_refused(given: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        machine_parts(**{"config": SMALL, "n_source": 6, "n_target": 4} | given)
+        model_parts(**{"config": SMALL, "n_source": 6, "n_target": 4} | given)
 
 
 def test_the_picture_holds_every_shape_and_count() -> None:
-    parts = machine_parts(SMALL, 6, 4)
+    parts = model_parts(SMALL, 6, 4)
     figure = plot_machine(parts, title="small")
     drawn = " ".join(text.get_text() for ax in figure.axes for text in ax.texts)
     for part in parts:
@@ -82,7 +82,7 @@ def test_the_picture_holds_every_shape_and_count() -> None:
 
 
 def test_the_shares_are_of_the_whole_and_none_is_left_out() -> None:
-    found = shares(machine_parts(SMALL, 6, 4))
+    found = shares(model_parts(SMALL, 6, 4))
     assert sum(found.values()) == pytest.approx(1)
     layer = 4 * (16 * 16 + 16)
     assert found["attention"] == pytest.approx((3 + 2 * 2) * layer / count_parameters(SMALL))
@@ -91,11 +91,11 @@ def test_the_shares_are_of_the_whole_and_none_is_left_out() -> None:
 
 def test_a_picture_needs_both_stacks() -> None:
     with pytest.raises(UserError, match="give the parts of both"):
-        plot_machine([part for part in machine_parts(SMALL, 6, 4) if part.stack == "encoder"])
+        plot_machine([part for part in model_parts(SMALL, 6, 4) if part.stack == "encoder"])
 
 
 def test_the_lab_opens_with_the_paper_s_sizes_and_moves() -> None:
-    lab = machine_lab(n_layers=2)
+    lab = model_summary_lab(n_layers=2)
     assert "numbers: " in lab.alt_text()
     before = lab.alt_text()
     lab.choose(d_model=32, n_heads=4, d_ff=64, n_layers=2)
@@ -106,6 +106,6 @@ def test_the_lab_opens_with_the_paper_s_sizes_and_moves() -> None:
 def test_every_choice_of_the_lab_is_a_model() -> None:
     assert all(width % heads == 0 for width in SIZES["d_model"] for heads in SIZES["n_heads"])
     for name, values in SIZES.items():
-        sizes = machine_lab().values
+        sizes = model_summary_lab().values
         for value in (values[0], values[-1]):
-            assert n_learned(machine_of(**sizes | {name: value})) > 0
+            assert n_learned(summary_of(**sizes | {name: value})) > 0

@@ -130,7 +130,7 @@ def test_the_page_and_the_figures_share_one_colour_scale() -> None:
     for theme in STOPS:
         ramp = node(
             "widgets/base/js/colour.js",
-            f"JSON.stringify(Array.from(part.rampOf(part.STOPS.{theme})))",
+            f"JSON.stringify(Array.from(part.colourRamp(part.STOPS.{theme})))",
         )
         rgb = np.array(ramp, dtype=np.uint32).view(np.uint8).reshape(256, 4)[:, :3]
         twin = weight_colormap(theme)(np.linspace(0, 1, 256))[:, :3] * 255

@@ -198,8 +198,9 @@ def computed_in_js(lab: PositionLab, encoding: str, shift: int) -> dict:
         for name, value in lab.data.items()
     }
     script = f"""
-        import {{ unpackPositions, shiftResult }} from "{module_url("widgets/position_lab/view.js")}";
-        import {{ scoresByPlace }} from "{module_url("widgets/position_lab/encodings.js")}";
+        import {{ unpackPositions }} from "{module_url("widgets/position_lab/view.js")}";
+        import {{ shiftResult }} from "{module_url("widgets/position_lab/shift.js")}";
+        import {{ scoresByPosition }} from "{module_url("widgets/position_lab/encodings.js")}";
         import {{ revive }} from "{module_url("export/page.js")}";
         let text = "";
         for await (const part of process.stdin) text += part;
@@ -208,7 +209,7 @@ def computed_in_js(lab: PositionLab, encoding: str, shift: int) -> dict:
         const {{ here, moved, rows }} = shiftResult("{encoding}", table, head, {shift});
         const list = (matrix) => Array.from(matrix.values);
         console.log(JSON.stringify({{ table: list(table), here: list(here), moved: list(moved),
-            by_place: list(scoresByPlace("{encoding}", table, head)), rows }}));
+            by_place: list(scoresByPosition("{encoding}", table, head)), rows }}));
     """
     done = subprocess.run(
         [find_node(), "--input-type=module", "-e", script],

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import viz_transformer as vt
-from viz_transformer.labs.guesses import Guess
+from viz_transformer.labs import Prediction
 from viz_transformer.widgets.box_keys import BoxKeys
 
 
@@ -20,7 +20,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
 
 
-def words(guess: Guess) -> str:
+def words(guess: Prediction) -> str:
     return " ".join(child.value for child in guess.children if isinstance(child, ipywidgets.HTML))
 
 
@@ -145,7 +145,7 @@ def test_a_guess_is_there_again_when_the_lesson_is_reopened() -> None:
     assert vt.predict_row("where?", ["a", "b", "c"], [0, 1, 0], name="9.p2").guess is None
 
 
-def press_enter(asked: Guess, text: str) -> None:
+def press_enter(asked: Prediction, text: str) -> None:
     """What the page sends when Enter is pressed in the number's field."""
     keys = next(child for child in asked.children if isinstance(child, BoxKeys))
     keys._handle_custom_msg({"entered": text}, [])

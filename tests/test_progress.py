@@ -18,18 +18,18 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_is_solved_stays_solved() -> None:
     for passed in (False, False, True, False):
-        progress.remember_try("3.1", passed)
-    progress.remember_try("3.2", False)
+        progress.record_attempt("3.1", passed)
+    progress.record_attempt("3.2", False)
     assert progress.solved() == {"3.1"}
     kept = json.loads(Path(progress.FILE).read_text(encoding="utf-8"))
     assert kept["exercises"]["3.1"] == {"solved": True, "tries": 3}
 
 
 def test_a_guess_is_kept_as_it_was_first_made() -> None:
-    assert progress.guess_of("3.p1") is None
-    progress.remember_guess("3.p1", "cat")
-    progress.remember_guess("3.p1", "dog")
-    assert progress.guess_of("3.p1") == "cat"
+    assert progress.prediction_of("3.p1") is None
+    progress.record_prediction("3.p1", "cat")
+    progress.record_prediction("3.p1", "dog")
+    assert progress.prediction_of("3.p1") == "cat"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_guess_is_kept_as_it_was_first_made() -> None:
 )
 def test_a_file_that_cannot_be_read_is_set_aside_and_not_written_over(text: str) -> None:
     Path(progress.FILE).write_text(text, encoding="utf-8")
-    progress.remember_try("3.1", True)
+    progress.record_attempt("3.1", True)
     assert progress.solved() == {"3.1"}
     (aside,) = Path().glob("progress.unreadable-*.json")
     assert aside.read_text(encoding="utf-8") == text
@@ -50,7 +50,7 @@ def test_where_nothing_can_be_written_it_is_remembered_in_the_kernel(
         raise PermissionError("read only")
 
     monkeypatch.setattr(Path, "replace", refuse)
-    progress.remember_try("3.1", True)
-    progress.remember_try("3.2", True)
+    progress.record_attempt("3.1", True)
+    progress.record_attempt("3.2", True)
     assert progress.solved() == {"3.1", "3.2"}
     assert list(Path().iterdir()) == []

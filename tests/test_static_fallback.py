@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from viz_transformer.widgets.base import static_fallback as module
-from viz_transformer.widgets.base.static_fallback import WithStill, picture, still
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin, figure_to_png, render_static
 from viz_transformer.widgets.base.view import View
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -36,7 +36,7 @@ class Bars(View):
         return figure
 
 
-class Box(WithStill, ipywidgets.VBox):
+class Box(StaticFallbackMixin, ipywidgets.VBox):
     """A box as the labs make them."""
 
 
@@ -79,7 +79,7 @@ def test_the_picture_is_the_figure(shown: list[dict]) -> None:
     figure.set_dpi(100)
     figure.canvas.draw()
     drawn = np.asarray(figure.canvas.buffer_rgba())[..., :3].astype(int)
-    data, *_ = picture(figure)
+    data, *_ = figure_to_png(figure)
     kept = np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
     assert np.abs(kept - drawn).max() <= 24
     assert np.median(np.abs(kept - drawn)) <= 2
@@ -107,14 +107,14 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_view(shown: list[dict]) -> No
 
 def test_no_figure_is_left_for_the_notebook_to_show_again() -> None:
     before = plt.get_fignums()
-    still(Bars())
+    render_static(Bars())
     assert plt.get_fignums() == before
 
 
 def test_a_picture_keeps_small() -> None:
     noise = Figure(figsize=(12, 12))
     noise.add_axes((0, 0, 1, 1)).imshow(np.random.default_rng(0).random((600, 600)))
-    data, width, height = picture(noise)
+    data, width, height = figure_to_png(noise)
     assert len(data) <= module._MOST_BYTES
     assert width == height < 1200
 
@@ -130,7 +130,7 @@ def test_a_terminal_shows_one_line() -> None:
 
 
 def test_a_still_holds_nothing_to_fetch_or_run() -> None:
-    text, _ = still(Bars())
+    text, _ = render_static(Bars())
     assert not re.search(r"https?:|<script|<link|@import|url\(| on\w+=", text)
 
 

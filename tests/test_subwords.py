@@ -34,7 +34,7 @@ from viz_transformer.labs import (
 from viz_transformer.training import make_model
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import SPECIAL_TOKENS, Subwords, Vocabulary
-from viz_transformer.vocabulary.pieces import normalised
+from viz_transformer.vocabulary.bpe import normalised
 from viz_transformer.widgets.mask_lab.view import MaskLab
 
 

@@ -17,7 +17,7 @@ from tests.support.ui_views import EVERY_VIEW
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.tour import Tour, tour
-from viz_transformer.widgets.tour.states import chosen_names, looking_at, state_of
+from viz_transformer.widgets.tour.states import get_state, state_traits, temporary_state
 
 STEPS = [
     {"caption": "one", "state": {"layer": 1, "head": 2, "query": 1}},
@@ -67,7 +67,7 @@ def test_remembering_takes_the_state_and_goes_there(view: View) -> None:
     assert [each["caption"] for each in shown.steps] == ["first", "between", "last"]
     assert shown.step == 1
     assert shown.steps[2]["state"]["threshold"] == 0.25
-    assert set(shown.steps[0]["state"]) == set(chosen_names(view))
+    assert set(shown.steps[0]["state"]) == set(state_traits(view))
     assert "Step 2 of 3: between" in shown.alt_text()
     assert repr(shown) == "Tour(AttentionExplorer, step=1, steps=3)"
 
@@ -142,19 +142,19 @@ def test_a_step_that_does_not_fit_is_refused_before_anything_changes(
 ) -> None:
     heard: list[str] = []
     view.observe(lambda change: heard.append(change["name"]))
-    before = state_of(view)
+    before = get_state(view)
     with pytest.raises(UserError, match=re.escape(message)) as caught:
         vt.tour(view, [STEPS[0], step])
     assert "\n" not in str(caught.value)
-    assert (state_of(view), heard) == (before, [])
+    assert (get_state(view), heard) == (before, [])
 
     shown = vt.tour(view, STEPS[:1])
-    before = state_of(view)
+    before = get_state(view)
     heard.clear()
     with pytest.raises(traitlets.TraitError):
         shown.steps = [STEPS[0], step]
     assert shown.steps == STEPS[:1]
-    assert (state_of(view), heard) == (before, [])
+    assert (get_state(view), heard) == (before, [])
 
 
 @pytest.mark.parametrize(
@@ -174,11 +174,11 @@ def test_a_step_that_does_not_fit_is_refused_before_anything_changes(
 )
 def test_a_file_that_is_no_tour_is_refused(view: View, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "tour.json").write_text(text)
-    before = state_of(view)
+    before = get_state(view)
     with pytest.raises(UserError, match=re.escape(message)) as caught:
         vt.tour(view, tmp_path / "tour.json")
     assert "\n" not in str(caught.value)
-    assert state_of(view) == before
+    assert get_state(view) == before
 
 
 def test_files_that_cannot_be_read_or_written_are_told(view: View, tmp_path: Path) -> None:
@@ -215,13 +215,13 @@ def test_what_the_page_does_is_not_done_again(view: View) -> None:
 
 def test_looking_leaves_the_view_as_it_was_even_if_the_block_fails() -> None:
     view = EVERY_VIEW["stepper"]()
-    before, data, steps = state_of(view), view.data, view.steps
+    before, data, steps = get_state(view), view.data, view.steps
     state = {"kind": "encoder", "layer": 1, "query": 0}
-    with looking_at(view, state):
+    with temporary_state(view, state):
         assert view.steps.kind == "encoder"
-    with pytest.raises(RuntimeError, match="stop"), looking_at(view, state):
+    with pytest.raises(RuntimeError, match="stop"), temporary_state(view, state):
         raise RuntimeError("stop")
-    assert state_of(view) == before
+    assert get_state(view) == before
     assert view.data == data
     assert view.steps.kind == steps.kind
     assert view.steps.layer == steps.layer

@@ -17,18 +17,12 @@ from torch import nn
 import viz_transformer as vt
 from tests.support.huggingface_models import eager as eager_llama
 from tests.support.huggingface_models import frozen, llama, same, stacked, state
+from viz_transformer import model as models
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
-from viz_transformer.model import (
-    DecoderOnly,
-    EncoderOnly,
-    TracedDecoderOnly,
-    TracedEncoderOnly,
-    TracedTransformer,
-    Transformer,
-)
+from viz_transformer.model import EncoderOnly, TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
-from viz_transformer.tracing.calls import attention_weights
+from viz_transformer.tracing.attention_calls import attention_weights
 
 SIZES = {"vocab_size": 11, "d_model": 16, "n_heads": 4, "d_ff": 24, "max_length": 9}
 LAYERS = {"n_encoder_layers": 2, "n_decoder_layers": 3}
@@ -63,8 +57,8 @@ def test_our_transformer(traced, scoring) -> None:
 @pytest.mark.parametrize(
     ("family", "kind", "plain", "traced"),
     [
-        ("encoder", "encoder", EncoderOnly, TracedEncoderOnly),
-        ("decoder", "decoder", DecoderOnly, TracedDecoderOnly),
+        ("encoder", "encoder", EncoderOnly, models.TracedEncoderOnly),
+        ("decoder", "decoder", models.DecoderOnly, models.TracedDecoderOnly),
     ],
 )
 @pytest.mark.parametrize("n_tokens", [1, 4])
@@ -441,7 +435,7 @@ def test_one_token_on_a_named_side_is_enough() -> None:
     [
         "import viz_transformer as vt",
         "import viz_transformer as vt, viz_transformer.tracing",
-        "import viz_transformer.tracing.calls, viz_transformer as vt",
+        "import viz_transformer.tracing.attention_calls, viz_transformer as vt",
         "import viz_transformer as vt; vt.capture; import viz_transformer.tracing",
         "import viz_transformer as vt; from viz_transformer.tracing import capture as c",
     ],

@@ -15,7 +15,7 @@ from viz_transformer.analysis import (
 )
 from viz_transformer.export import export_html
 from viz_transformer.plots.training import nearest_moment, plot_training, strip_moments
-from viz_transformer.widgets.base.static_fallback import still
+from viz_transformer.widgets.base.static_fallback import render_static
 from viz_transformer.widgets.training_scrubber import payload
 from viz_transformer.widgets.training_scrubber.view import TrainingScrubber, watch_training
 
@@ -147,17 +147,17 @@ def test_of_a_large_training_one_sentence_goes_and_the_others_are_asked_for(
     assert view.questions() == [{"sentence": 0}, {"sentence": 2}]
     whole = sum(payload.sentence_bytes((view.trace,), each) for each in (0, 2))
     assert view.export_bytes() == whole * 4 // 3
-    assert view.answer({"sentence": 2}) == payload.pack_sentence((view.trace,), 2)
+    assert view.answer({"sentence": 2}) == payload.sentence_payload((view.trace,), 2)
     for wrong in (3, -1, None, "0"):
         with pytest.raises(vt.UserError, match="choose 0 to 2"):
             view.answer({"sentence": wrong})
 
 
 def test_too_much_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    monkeypatch.setattr(payload, "MOST_SENTENCE_BYTES", 10_000)
+    monkeypatch.setattr(payload, "MAX_SENTENCE_BYTES", 10_000)
     with pytest.raises(vt.UserError, match=r"takes 0 MB, and a view holds up to 0; record fewer"):
         watch_training(make_training(**LARGE))
-    monkeypatch.setattr(payload, "MOST_SENTENCE_BYTES", 10**9)
+    monkeypatch.setattr(payload, "MAX_SENTENCE_BYTES", 10**9)
     monkeypatch.setattr(payload, "WHOLE_BYTES", 1000)
     view = watch_training(make_training())
     with pytest.raises(vt.UserError, match="MB"):
@@ -254,7 +254,7 @@ def test_which_moments_stand_in_the_strip() -> None:
 
 def test_hostile_texts_make_a_view_a_picture_and_a_still(tmp_path) -> None:
     view = watch_training(hostile_training(), hostile_training(), sentence=1, moment=2)
-    told, _ = still(view)
+    told, _ = render_static(view)
     assert "<script" not in told
     view.sentence = 0
     view.figure().savefig(tmp_path / "hostile.png", dpi=40)

@@ -13,7 +13,7 @@ from viz_transformer.errors import FileError
 def bundled(name: str) -> Path:
     """Return the path of a file or folder of the package, such as ``data/en-es``.
 
-    In a clone it lies beside the package, in a wheel inside it.
+    In a clone it is beside the package, in a wheel inside it.
 
     Raises:
         FileError: if the installation lacks it.
@@ -29,7 +29,7 @@ def bundled(name: str) -> Path:
 
 
 def text_beside(module: str, name: str) -> str:
-    """Return the text of a file that stands beside a Python module, given its ``__file__``."""
+    """Return the text of a file beside a Python module, given the module's ``__file__``."""
     return Path(module).with_name(name).read_text(encoding="utf-8")
 
 
@@ -52,10 +52,10 @@ def make_folder(path: str | os.PathLike[str], advice: str = "choose another") ->
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a path to write to, which takes the place of `path` once all is written.
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path to write to, which replaces `path` once everything is written.
 
-    If writing fails, whatever was at `path` stays and nothing else is left behind.
+    If writing fails, the file at `path` is unchanged and no temporary file is left.
 
     Raises:
         FileError: if the file cannot be written.

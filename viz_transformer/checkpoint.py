@@ -1,4 +1,4 @@
-"""Checkpoints: a folder of safetensors and JSON, nothing pickled, written whole or not at all."""
+"""Checkpoints: folders of safetensors and JSON, nothing pickled, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import Transformer
@@ -39,7 +39,7 @@ class Checkpoint:
         """
         folder = Path(folder)
         part = folder.with_name(folder.name + ".part")
-        old = _before(folder)
+        old = _backup(folder)
         texts = {
             CONFIG: self.model.config.to_json() + "\n",
             VOCABULARY: self.vocabulary.to_json() + "\n",
@@ -69,7 +69,7 @@ class Checkpoint:
             FileError: if they cannot be written; those that were there stay.
         """
         path = Path(folder) / WEIGHTS
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             part.write_bytes(save(self.model.state_dict()))
         return path
 
@@ -82,9 +82,9 @@ class Checkpoint:
             UserError: if its parts do not fit each other.
         """
         folder = Path(folder)
-        before = _before(folder)
-        if before.is_dir() and not folder.exists():
-            folder = before  # a save was cut short between its two last steps
+        backup = _backup(folder)
+        if backup.is_dir() and not folder.exists():
+            folder = backup  # a save was cut short between its two last steps
         if not folder.is_dir():
             raise FileError(
                 f"no checkpoint folder at {str(folder)!r}; check the path, or train one with "
@@ -104,8 +104,8 @@ class Checkpoint:
         return cls(model.eval(), vocabulary)
 
 
-def _before(folder: Path) -> Path:
-    """Return where the checkpoint before stands while a new one takes its place."""
+def _backup(folder: Path) -> Path:
+    """Return where the earlier checkpoint is kept while a new one replaces it."""
     return folder.with_name(folder.name + ".old")
 
 

@@ -1,19 +1,19 @@
-"""Errors meant for the person at the keyboard.
+"""Errors for the user.
 
-One line each: the value that was given, what was expected, and how to mend it. The command line
-shows that line and exits with 2; a lesson shows it in place of a traceback. Any other exception
-is a bug of ours and keeps its traceback.
+Each is one line: the value that was given, what was expected, and how to fix it. The command line
+shows that line and exits with 2; a lesson shows it in place of a traceback. Any other exception is
+a bug of ours and keeps its traceback.
 """
 
 from __future__ import annotations
 
 
 class UserError(ValueError):
-    """Something that was given cannot be used, and the message says how to mend it."""
+    """An input that cannot be used; the message says how to fix it."""
 
 
 class FileError(UserError, OSError):
-    """A file or folder cannot be read or written."""
+    """A file or folder that cannot be read or written."""
 
     def __str__(self) -> str:
         """Return the message alone; OSError would put an errno before it."""

@@ -1,4 +1,4 @@
-"""What a learner has done, kept in ``progress.json`` beside the lessons; it goes nowhere else."""
+"""A learner's progress, kept in ``progress.json`` beside the lessons and sent nowhere."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import math
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.errors import FileError
 
-#: In the folder that a lesson runs in, which is where the lesson stands.
+#: In the working directory of a lesson's kernel, which is the lesson's folder.
 FILE = "progress.json"
 
-#: Where the folder cannot be written to, it is remembered as long as the kernel lives.
+#: The progress if the folder cannot be written to; it then lasts as long as the kernel.
 _unwritten: dict[str, dict[str, Any]] = {}
 
 
-def remember_try(exercise: str, passed: bool) -> None:
-    """Count a try at an exercise; once solved, it stays solved."""
-    all_kept = _read()
-    entry = all_kept["exercises"].setdefault(exercise, {"solved": False, "tries": 0})
+def record_attempt(exercise: str, passed: bool) -> None:
+    """Count an attempt at an exercise; once solved, it stays solved."""
+    everything = _read()
+    entry = everything["exercises"].setdefault(exercise, {"solved": False, "tries": 0})
     if not entry["solved"]:
         entry["tries"] += 1
         entry["solved"] = passed
-        _write(all_kept)
+        _write(everything)
 
 
-def remember_guess(prediction: str, guess: Any) -> None:
-    """Keep what was predicted; a second guess changes nothing."""
-    all_kept = _read()
-    if prediction not in all_kept["predictions"]:
-        all_kept["predictions"][prediction] = guess
-        _write(all_kept)
+def record_prediction(prediction: str, guess: Any) -> None:
+    """Keep a prediction; a second one changes nothing."""
+    everything = _read()
+    if prediction not in everything["predictions"]:
+        everything["predictions"][prediction] = guess
+        _write(everything)
 
 
 def solved() -> set[str]:
@@ -40,8 +40,8 @@ def solved() -> set[str]:
     return {name for name, entry in _read()["exercises"].items() if entry["solved"]}
 
 
-def guess_of(prediction: str) -> Any:
-    """Return what was predicted, or None."""
+def prediction_of(prediction: str) -> Any:
+    """Return a prediction, or None if none was made."""
     return _read()["predictions"].get(prediction)
 
 
@@ -59,16 +59,16 @@ def _read() -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         pass
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        # Not ours, or damaged: it is set aside, not written over.
-        aside = path.with_name(f"progress.unreadable-{math.floor(path.stat().st_mtime)}.json")
-        if not aside.exists():
-            path.replace(aside)
+        # Another program's file, or damaged: moved aside rather than overwritten.
+        backup = path.with_name(f"progress.unreadable-{math.floor(path.stat().st_mtime)}.json")
+        if not backup.exists():
+            path.replace(backup)
     return {"exercises": {}, "predictions": {}}
 
 
-def _write(all_kept: dict[str, dict[str, Any]]) -> None:
+def _write(everything: dict[str, dict[str, Any]]) -> None:
     try:
-        with written_whole(FILE) as part:
-            part.write_text(json.dumps(all_kept, indent=1) + "\n", encoding="utf-8")
+        with atomic_write(FILE) as part:
+            part.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
     except FileError:
-        _unwritten.update(all_kept)
+        _unwritten.update(everything)

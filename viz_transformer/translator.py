@@ -1,4 +1,4 @@
-"""Text in; a translation, or the trace of how it came about, out."""
+"""The translator: text in; translations, traces and searches out."""
 
 from __future__ import annotations
 
@@ -190,8 +190,8 @@ class Translator:
             encoder_attention=_stack(output.encoder_attention),
             decoder_attention=_stack(output.decoder_attention),
             cross_attention=_stack(output.cross_attention),
-            source_positions=output.source_positions.cpu().numpy(),
-            target_positions=output.target_positions.cpu().numpy(),
+            source_positions=_array(output.source_positions),
+            target_positions=_array(output.target_positions),
         )
 
     @torch.no_grad()
@@ -236,6 +236,7 @@ class Translator:
         source, read, written = self._teacher_forced(text, target, interventions)
         output = self._read(source, read, interventions)
         # In float64, a word that is all but certain still shows how certain: -1e-9 and not 0.
+        assert output.logits is not None  # an encoder alone has none
         log_probs = output.logits[0].cpu().double().log_softmax(-1)  # [position, vocab]
         return log_probs.gather(1, torch.tensor(written)[:, None])[:, 0].numpy()  # [position]
 
@@ -276,9 +277,13 @@ class Translator:
             )
 
 
-def _stack(layers: Sequence[torch.Tensor]) -> np.ndarray:
+def _stack(layers: tuple[torch.Tensor, ...] | None) -> np.ndarray | None:
     """Turn one sentence's layers, each [1, head, query, key], into [layer, head, query, key]."""
-    return torch.cat(tuple(layers)).cpu().numpy()
+    return None if layers is None else _array(torch.cat(layers))
+
+
+def _array(tensor: torch.Tensor | None) -> np.ndarray | None:
+    return None if tensor is None else tensor.cpu().numpy()
 
 
 def load_translator(folder: str | os.PathLike[str] | None = None) -> Translator:

@@ -4,21 +4,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  beamRows,
-  beamTexts,
-  carriedInWords,
-  fateInWords,
-  headInWords,
-  keysOf,
-  looksOf,
+  candidateRows,
+  candidateTexts,
+  describeCarried,
+  describeCandidate,
+  describeHead,
+  attentionKeys,
+  attentionOf,
   moveInTree,
-  nats,
+  formatNats,
   parentOf,
   searchRequest,
-  settingsInWords,
-  shownIn,
+  describeSettings,
+  shownCandidate,
 } from "../../viz_transformer/widgets/beam_stepper/candidates.js";
-import { beginningsOf, nodeNumber } from "../../viz_transformer/widgets/beam_stepper/tree.js";
+import { prefixesOf, nodeNumber } from "../../viz_transformer/widgets/beam_stepper/tree.js";
 
 const one = (parent, token, status, log_prob = -1) => ({
   parent,
@@ -39,7 +39,7 @@ const STEPS = [
 const REPLY = { steps: STEPS, end: "<eos>", hypotheses: [{ tokens: ["la", "vaca"], path: [1, 0, 0] }] };
 
 test("texts are followed from parent to child through the places of the beam", () => {
-  const texts = beamTexts(STEPS).map((step) => step.map((text) => text.join(" ")));
+  const texts = candidateTexts(STEPS).map((step) => step.map((text) => text.join(" ")));
   assert.deepEqual(texts, [
     ["el", "la", "un", "<pad>"],
     ["la vaca", "el <eos>", "la gata", "el gato"],
@@ -51,9 +51,9 @@ test("texts are followed from parent to child through the places of the beam", (
 });
 
 test("a column shows the beam first, then what ended or fell, then what was forbidden", () => {
-  assert.deepEqual(beamRows(STEPS[0]), [0, 1, 2, 3]);
-  assert.deepEqual(beamRows(STEPS[1]), [0, 2, 1, 3]);
-  assert.deepEqual(beamRows([one(0, "a", "forbidden"), one(0, "b", "kept")]), [1, 0]);
+  assert.deepEqual(candidateRows(STEPS[0]), [0, 1, 2, 3]);
+  assert.deepEqual(candidateRows(STEPS[1]), [0, 2, 1, 3]);
+  assert.deepEqual(candidateRows([one(0, "a", "forbidden"), one(0, "b", "kept")]), [1, 0]);
 });
 
 test("arrow keys lead along the branches", () => {
@@ -70,32 +70,32 @@ test("arrow keys lead along the branches", () => {
 });
 
 test("what is shown of a step is the chosen candidate, else the best text's own", () => {
-  assert.equal(shownIn(REPLY, 1, 3), 3);
-  assert.equal(shownIn(REPLY, 0, null), 1);
-  assert.equal(shownIn(REPLY, 2, 7), 0); // chosen in a wider beam
-  assert.equal(shownIn({ ...REPLY, hypotheses: [{ path: [] }] }, 1, null), 0);
+  assert.equal(shownCandidate(REPLY, 1, 3), 3);
+  assert.equal(shownCandidate(REPLY, 0, null), 1);
+  assert.equal(shownCandidate(REPLY, 2, 7), 0); // chosen in a wider beam
+  assert.equal(shownCandidate({ ...REPLY, hypotheses: [{ path: [] }] }, 1, null), 0);
 });
 
 test("greedy search's beginnings are found in the tree, its end included", () => {
-  const found = beginningsOf(beamTexts(STEPS), ["la", "vaca"], "<eos>").map((step) => [...step]);
+  const found = prefixesOf(candidateTexts(STEPS), ["la", "vaca"], "<eos>").map((step) => [...step]);
   assert.deepEqual(found, [[1], [0], [0]]);
   assert.deepEqual(
-    beginningsOf(beamTexts(STEPS), ["el", "gato"], "<eos>").map((step) => [...step]),
+    prefixesOf(candidateTexts(STEPS), ["el", "gato"], "<eos>").map((step) => [...step]),
     [[0], [3], []],
   );
-  assert.deepEqual([...beginningsOf(beamTexts(STEPS), ["el"], "<eos>")[1]], [1]);
+  assert.deepEqual([...prefixesOf(candidateTexts(STEPS), ["el"], "<eos>")[1]], [1]);
 });
 
 test("numbers have a true minus, and −∞ where there is none", () => {
-  assert.equal(nats(-1.23456), "−1.235");
-  assert.equal(nats(-0.0001), "0.000");
-  assert.equal(nats(null), "−∞");
+  assert.equal(formatNats(-1.23456), "−1.235");
+  assert.equal(formatNats(-0.0001), "0.000");
+  assert.equal(formatNats(null), "−∞");
   assert.equal(nodeNumber(one(0, "a", "kept", -2)), "−2.00");
   assert.equal(nodeNumber(one(0, "a", "finished", -2)), "−1.00"); // its score
 });
 
 test("a candidate is told with its text, its fate and why", () => {
-  const told = fateInWords(
+  const told = describeCandidate(
     { ...one(0, "<b>", "pruned"), reason: "0.31 nats behind 'el gato', the last that is kept" },
     ["el", "<b>"],
   );
@@ -130,15 +130,15 @@ function looking(kind) {
 
 test("a hypothesis' weights come out of the bytes, by step, head and their mean", () => {
   const reply = looking("cross");
-  assert.deepEqual([...looksOf(reply, 0, 0, 0, 0)], [1, 0]);
-  assert.deepEqual([...looksOf(reply, 0, 0, 0, null)], [0.75, 0.25]);
-  assert.deepEqual([...looksOf(reply, 1, 1, 0, 0)], [0.75, 0.25]);
-  assert.deepEqual([...looksOf(reply, 1, 1, 0, null)], [0.625, 0.375]);
-  assert.equal(looksOf({ attention: null }, 0, 0, 0, null), null);
-  assert.deepEqual(keysOf(reply, ["el", "gato"]), ["the", "cat"]);
-  assert.deepEqual(keysOf(looking("decoder"), ["el", "gato"]), ["<sos>", "el"]);
-  assert.equal(headInWords({ layer: 1, head: null }, { heads: 4 }), "the mean of the 4 heads of layer 1");
-  assert.equal(headInWords({ layer: 0, head: 2 }, { heads: 4 }), "head 2 of layer 0");
+  assert.deepEqual([...attentionOf(reply, 0, 0, 0, 0)], [1, 0]);
+  assert.deepEqual([...attentionOf(reply, 0, 0, 0, null)], [0.75, 0.25]);
+  assert.deepEqual([...attentionOf(reply, 1, 1, 0, 0)], [0.75, 0.25]);
+  assert.deepEqual([...attentionOf(reply, 1, 1, 0, null)], [0.625, 0.375]);
+  assert.equal(attentionOf({ attention: null }, 0, 0, 0, null), null);
+  assert.deepEqual(attentionKeys(reply, ["el", "gato"]), ["the", "cat"]);
+  assert.deepEqual(attentionKeys(looking("decoder"), ["el", "gato"]), ["<sos>", "el"]);
+  assert.equal(describeHead({ layer: 1, head: null }, { heads: 4 }), "the mean of the 4 heads of layer 1");
+  assert.equal(describeHead({ layer: 0, head: 2 }, { heads: 4 }), "head 2 of layer 0");
 });
 
 test("a request holds what its method needs and nothing else", () => {
@@ -164,17 +164,17 @@ test("a request holds what its method needs and nothing else", () => {
     seed: 3,
   });
   assert.equal(asked({ checkpoints: ["early"], checkpoint: "early" }).checkpoint, "early");
-  assert.equal(settingsInWords(asked({})), "beam width 4, length penalty 0.6");
+  assert.equal(describeSettings(asked({})), "beam width 4, length penalty 0.6");
   assert.equal(
-    settingsInWords(asked({ method: "sample", top_k: 3 })),
+    describeSettings(asked({ method: "sample", top_k: 3 })),
     "temperature 1, top-k 3, top-p all, seed 3",
   );
   assert.equal(
-    carriedInWords([asked({}), asked({}), asked({ beam_width: 1 })]),
+    describeCarried([asked({}), asked({}), asked({ beam_width: 1 })]),
     "Without it, this page knows: length penalty 0.6 with beam width 1, 4.",
   );
   assert.equal(
-    carriedInWords([
+    describeCarried([
       asked({ length_penalty: 0 }),
       asked({ checkpoints: ["<b>"], checkpoint: "<b>" }),
       asked({ method: "sample" }),

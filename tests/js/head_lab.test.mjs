@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellInWords, headOf, linesOf } from "../../viz_transformer/widgets/head_lab/view.js";
+import { cellInWords, headOf, rowsOf } from "../../viz_transformer/widgets/head_lab/head_weights.js";
 import { headState } from "../../viz_transformer/widgets/head_lab/head_switches.js";
 import {
   changesInWords,
@@ -39,7 +39,8 @@ test("a factor is set, changed and taken away, in Python's order, and the old li
   assert.deepEqual(withFactor(more, GENDER, 0.5).find((each) => each.layer === 1).factor, 0.5);
   assert.deepEqual(withFactor(one, GENDER, 1), []);
   // What only rides along with a place is no part of a factor.
-  assert.deepEqual(withFactor([], { ...GENDER, rank: 1 }, 0), one);
+  const ranked = { ...GENDER, rank: 1 };
+  assert.deepEqual(withFactor([], ranked, 0), one);
 });
 
 test("changes are told in words, the first three of them", () => {
@@ -94,7 +95,7 @@ function reply(...weights) {
 test("a head's weights come out of the bytes, [query, key]", () => {
   const found = headOf(reply(1, 0, 0, 1, 0.5, 0.5, 0.25, 0.75), { kind: "cross", layer: 0, head: 1 });
   assert.deepEqual(
-    linesOf(found).map((line) => [...line]),
+    rowsOf(found).map((line) => [...line]),
     [
       [0.5, 0.5],
       [0.25, 0.75],

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as rules from "../../viz_transformer/widgets/mask_lab/mask_rules.js";
+import * as rules from "../../viz_transformer/widgets/mask_lab/composition.js";
 import { maskCode } from "../../viz_transformer/widgets/mask_lab/mask_code.js";
 import * as meter from "../../viz_transformer/widgets/mask_lab/leak_meter.js";
+import { firstLook, presetOf, PRESETS } from "../../viz_transformer/widgets/mask_lab/presets.js";
 import { rowVerdict } from "../../viz_transformer/widgets/mask_lab/library_table.js";
 import {
   shapeBoxes,
@@ -55,7 +56,7 @@ test("padding and look-ahead are joined by and", () => {
 
 test("left padding leaves rows that may look at nothing", () => {
   const left = compose({ side: "left" });
-  assert.deepEqual(left.queriesOf[1], ["<pad>", "<sos>", "yo"]);
+  assert.deepEqual(left.queryTokens[1], ["<pad>", "<sos>", "yo"]);
   assert.equal(bits(left.may[1]), "000 010 011");
   assert.deepEqual(rules.emptyRows(left, 1), [0]);
   assert.deepEqual(rules.emptyRows(left, 0), []);
@@ -77,8 +78,8 @@ test("a look-ahead mask read as padding rules whole sentences of a batch as long
 
 test("the source as target stands where it is written", () => {
   const copied = compose({ mistake: "source_as_target" });
-  assert.deepEqual(copied.keysOf[1], ["i", "<eos>", "<pad>", "<pad>", "<pad>"]);
-  assert.deepEqual(copied.written, copied.keysOf);
+  assert.deepEqual(copied.keyTokens[1], ["i", "<eos>", "<pad>", "<pad>", "<pad>"]);
+  assert.deepEqual(copied.written, copied.keyTokens);
   assert.ok(!copied.allowed(0, 2, 2) && copied.allowed(0, 2, 1));
 });
 
@@ -96,7 +97,7 @@ test("a painted cell wins, and is forgotten when it is painted back", () => {
 
 test("a cell is told in words", () => {
   const plain = (text) => text.replace(/[\u2068\u2069]/g, "");
-  const told = (changes, ...cell) => plain(rules.describeMaskCell(compose(changes), ...cell));
+  const told = (changes, b, q, k) => plain(rules.describeMaskCell(compose(changes), b, q, k));
   assert.equal(told({}, 0, 1, 2), "“el” (query) may not look at “gato” (key): it comes later.");
   assert.equal(told({}, 0, 2, 1), "“gato” (query) may look at “el” (key).");
   assert.equal(
@@ -123,15 +124,15 @@ test("each convention writes a cell its own way", () => {
 });
 
 test("every preset is recognised, and has something to look at", () => {
-  for (const preset of rules.PRESETS) {
+  for (const preset of PRESETS) {
     const state = { ...STATE, ...preset.state };
-    assert.equal(rules.presetOf(state), preset);
+    assert.equal(presetOf(state), preset);
     const composed = rules.composeMask(WORDS, state);
-    const look = rules.firstLook(preset, composed);
+    const look = firstLook(preset, composed);
     assert.ok(look.sentence < composed.sentences && look.query < composed.queries);
     assert.ok(look.key < composed.keys && look.edited < composed.keys);
   }
-  assert.equal(rules.presetOf({ ...STATE, padding: false }), undefined);
+  assert.equal(presetOf({ ...STATE, padding: false }), undefined);
 });
 
 test("code says what is joined", () => {

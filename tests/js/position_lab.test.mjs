@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as math from "../../viz_transformer/widgets/position_lab/encodings.js";
+import * as encodings from "../../viz_transformer/widgets/position_lab/encodings.js";
+import * as matrix from "../../viz_transformer/widgets/position_lab/matrix.js";
 import * as words from "../../viz_transformer/widgets/position_lab/narration.js";
 import {
   offsetAt,
@@ -15,9 +16,9 @@ import {
   wavesLayout,
 } from "../../viz_transformer/widgets/position_lab/charts.js";
 import { exchanged, shuffled } from "../../viz_transformer/widgets/position_lab/shuffle.js";
-import { shiftResult } from "../../viz_transformer/widgets/position_lab/view.js";
+import { sentenceScores, shiftResult } from "../../viz_transformer/widgets/position_lab/shift.js";
 
-const table = math.sinusoids(40, 8);
+const table = encodings.sinusoids(40, 8);
 const near = (a, b, within = 1e-12) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 
 /** Numbers that look random and are the same each time. */
@@ -26,7 +27,7 @@ function numbers(rows, cols, seed) {
     { length: rows * cols },
     (_, i) => Math.sin(12.9898 * (i + 1) + 78.233 * seed) * 2,
   );
-  return math.matrixOf(values, rows, cols);
+  return matrix.matrixOf(values, rows, cols);
 }
 
 function someHead(count, width) {
@@ -36,7 +37,7 @@ function someHead(count, width) {
     numbers(count, width, 3),
   ];
   const transposed = ({ values, rows, cols }) =>
-    math.matrixOf(
+    matrix.matrixOf(
       Float64Array.from(
         { length: values.length },
         (_, i) => values[(i % rows) * cols + Math.floor(i / rows)],
@@ -46,56 +47,58 @@ function someHead(count, width) {
     );
   return {
     words: sentence,
-    mixing: math.scaled(
-      math.rowProducts(transposed(queryWeight), transposed(keyWeight)),
+    mixing: matrix.scaled(
+      matrix.dotProducts(transposed(queryWeight), transposed(keyWeight)),
       1 / Math.sqrt(width),
     ),
-    queries: math.rowProducts(sentence, queryWeight),
-    keys: math.rowProducts(sentence, keyWeight),
+    queries: matrix.dotProducts(sentence, queryWeight),
+    keys: matrix.dotProducts(sentence, keyWeight),
   };
 }
 
 test("sines and cosines stand in turn, each pair slower than the one before", () => {
   near(table.values[7 * 8 + 2], Math.sin(7 / 10));
   near(table.values[7 * 8 + 3], Math.cos(7 / 10));
-  near(math.wavelengthOf(0, 512), 2 * Math.PI);
-  near(math.wavelengthOf(10, 64), 2 * Math.PI * 10000 ** (20 / 64), 1e-9);
-  assert.equal(words.tokens(math.wavelengthOf(31, 64)), "47,117");
+  near(encodings.wavelength(0, 512), 2 * Math.PI);
+  near(encodings.wavelength(10, 64), 2 * Math.PI * 10000 ** (20 / 64), 1e-9);
+  assert.equal(words.tokens(encodings.wavelength(31, 64)), "47,117");
 });
 
 test("likeness depends on the offset alone for sinusoids and rotary, not for other tables", () => {
   const head = someHead(5, 8);
-  for (const [encoding, which] of [
-    ["sinusoidal", table],
-    ["rotary", table],
+  for (const { encoding, which } of [
+    { encoding: "sinusoidal", which: table },
+    { encoding: "rotary", which: table },
   ]) {
-    const [low, high] = math.rangeAt(math.scoresByPlace(encoding, which, head), 3);
+    const [low, high] = encodings.rangeAt(encodings.scoresByPosition(encoding, which, head), 3);
     near(low, high, 1e-9);
   }
-  const [low, high] = math.rangeAt(math.scoresByPlace("learned", numbers(40, 8, 4), head), 3);
+  const [low, high] = encodings.rangeAt(encodings.scoresByPosition("learned", numbers(40, 8, 4), head), 3);
   assert.ok(high - low > 1);
-  assert.equal(math.rangeAt(math.scoresByPlace("none", table, head), 40), null);
+  assert.equal(encodings.rangeAt(encodings.scoresByPosition("none", table, head), 40), null);
 });
 
 test("look-alikes are near in the pair's own plane", () => {
-  const alike = math.lookAlikes(table, 7, 0);
+  const alike = encodings.lookAlikes(table, 7, 0);
   assert.deepEqual(alike, [1, 13, 26, 32]);
-  assert.deepEqual(math.confusions(table, 7)[0], 4);
-  assert.equal(math.nearestRow(math.sinusoids(40, 64), 7).row, 6);
-  assert.equal(math.lookAlikes(math.matrixOf(new Float64Array(20), 5, 4), 2, 1).length, 4);
+  assert.deepEqual(encodings.confusions(table, 7)[0], 4);
+  assert.equal(encodings.nearestRow(encodings.sinusoids(40, 64), 7).row, 6);
+  assert.equal(encodings.lookAlikes(matrix.matrixOf(new Float64Array(20), 5, 4), 2, 1).length, 4);
 });
 
 test("the parts of a score sum to the score", () => {
   const head = someHead(5, 8);
-  const { whole, parts } = math.sentenceScores("sinusoidal", table, head, 4);
-  const places = math.rowsOf(table, 4, 5);
-  const sum = math.matrixOf(
+  const { whole, parts } = sentenceScores("sinusoidal", table, head, 4);
+  const places = matrix.rowsOf(table, 4, 5);
+  const sum = matrix.matrixOf(
     head.words.values.map((value, i) => value + places.values[i]),
     5,
     8,
   );
-  const wanted = math.rowProducts(sum, math.rowProducts(sum, head.mixing));
-  whole.values.forEach((value, i) => near(value, wanted.values[i], 1e-9));
+  const wanted = matrix.dotProducts(sum, matrix.dotProducts(sum, head.mixing));
+  whole.values.forEach((value, i) => {
+    near(value, wanted.values[i], 1e-9);
+  });
   assert.deepEqual(
     parts.map(([name]) => name),
     ["word · word", "word · position", "position · word", "position · position"],
@@ -119,14 +122,14 @@ test("a shift changes sums, and not rotary scores, nor PE · PE", () => {
 });
 
 test("turning keeps the length of a vector", () => {
-  const turned = math.turnRows(numbers(6, 8, 5), (row) => 3 * row);
+  const turned = encodings.rotateRows(numbers(6, 8, 5), (row) => 3 * row);
   const length = (matrix, row) => Math.hypot(...matrix.values.subarray(row * 8, row * 8 + 8));
   for (let row = 0; row < 6; row++) near(length(turned, row), length(numbers(6, 8, 5), row), 1e-9);
 });
 
 test("neighbours' cosine is a mean over its rows", () => {
-  near(math.neighbourCosine(math.matrixOf(Float64Array.from([1, 0, 2, 0, 0, 3]), 3, 2), 0, 3), 0.5);
-  assert.equal(math.neighbourCosine(table, 5, 6), null);
+  near(encodings.neighbourCosine(matrix.matrixOf(Float64Array.from([1, 0, 2, 0, 0, 3]), 3, 2), 0, 3), 0.5);
+  assert.equal(encodings.neighbourCosine(table, 5, 6), null);
 });
 
 test("every cell of the table answers to the pointer, and nothing beside it", () => {
@@ -165,13 +168,13 @@ test("the curves answer with the nearest position and offset", () => {
 });
 
 test("the readout names position, dimension, value and wavelength", () => {
-  const waves = math.sinusoids(64, 64);
+  const waves = encodings.sinusoids(64, 64);
   assert.equal(
     words.cellSentence("sinusoidal", waves, 7, 12),
     `position 7, dimension 12: ${Math.sin(7 / 10000 ** (12 / 64)).toFixed(2)}, one turn every 35.3 tokens`,
   );
   assert.equal(
-    words.cellSentence("learned", math.matrixOf(Float64Array.from([-0.5, 0]), 1, 2), 0, 0),
+    words.cellSentence("learned", matrix.matrixOf(Float64Array.from([-0.5, 0]), 1, 2), 0, 0),
     "position 0, dimension 0: −0.50",
   );
   assert.equal(
@@ -181,14 +184,14 @@ test("the readout names position, dimension, value and wavelength", () => {
 });
 
 test("a pair's sentence says why it cannot tell positions apart", () => {
-  const waves = math.sinusoids(64, 64);
+  const waves = encodings.sinusoids(64, 64);
   const told = (pair) =>
     words.pairSentence(
       "sinusoidal",
       waves,
       { pair, position: 7 },
-      math.lookAlikes(waves, 7, pair),
-      math.nearestRow(waves, 7),
+      encodings.lookAlikes(waves, 7, pair),
+      encodings.nearestRow(waves, 7),
     );
   assert.match(
     told(0),
@@ -198,7 +201,7 @@ test("a pair's sentence says why it cannot tell positions apart", () => {
   assert.match(told(12), /and 8 more: the hand moves too little from word to word/);
   assert.match(told(31), /all positions look alike: so slow a hand has hardly moved/);
   assert.match(told(0), /All 32 pairs together tell it from every other: the nearest, 6, is 1\.47 away\./);
-  const zeros = math.matrixOf(new Float64Array(64), 8, 8);
+  const zeros = matrix.matrixOf(new Float64Array(64), 8, 8);
   assert.match(
     words.pairSentence("none", zeros, { pair: 0, position: 0 }, [1], null),
     /neither this pair nor all 4 together/,
@@ -208,8 +211,8 @@ test("a pair's sentence says why it cannot tell positions apart", () => {
 test("the sentence on offsets bears out what the lines do", () => {
   const head = someHead(5, 8);
   const told = (encoding, which, position, offset) => {
-    const scores = math.scoresByPlace(encoding, which, head);
-    return words.offsetSentence(encoding, scores, { position, offset }, math.rangeAt(scores, offset));
+    const scores = encodings.scoresByPosition(encoding, which, head);
+    return words.offsetSentence(encoding, scores, { position, offset }, encodings.rangeAt(scores, offset));
   };
   assert.match(
     told("sinusoidal", table, 7, 3),
@@ -218,7 +221,7 @@ test("the sentence on offsets bears out what the lines do", () => {
   assert.match(told("learned", numbers(40, 8, 4), 7, -3), /position 4 \(offset −3\).*the place counts/);
   assert.match(told("sinusoidal", table, 7, -9), /^The table has no position −2/);
   assert.match(told("rotary", table, 7, 3), /^One query at position 7 · one key at 10/);
-  assert.match(told("none", math.matrixOf(new Float64Array(320), 40, 8), 7, 3), /All are 0/);
+  assert.match(told("none", matrix.matrixOf(new Float64Array(320), 40, 8), 7, 3), /All are 0/);
 });
 
 test("the shuffle's sentence follows the model's answer", () => {

@@ -3,15 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  chosenState,
-  differing,
-  placeInTour,
-  stepOnKey,
-  withChange,
-  withoutStep,
-  withStep,
-} from "../../viz_transformer/widgets/tour/steps.js";
+import * as tour from "../../viz_transformer/widgets/tour/steps.js";
 import { pageManager } from "../../viz_transformer/export/page.js";
 import { connectKernel } from "../../viz_transformer/widgets/base/js/kernel.js";
 
@@ -19,26 +11,26 @@ const steps = (...captions) => captions.map((caption) => ({ caption, state: {} }
 const captions = (list) => list.map(({ caption }) => caption).join("");
 
 test("keys lead to steps that there are", () => {
-  assert.equal(stepOnKey("ArrowRight", 0, 3), 1);
-  assert.equal(stepOnKey("PageDown", 2, 3), 2);
-  assert.equal(stepOnKey("ArrowLeft", 0, 3), 0);
-  assert.equal(stepOnKey("PageUp", 2, 3), 1);
-  assert.equal(stepOnKey("Home", 2, 3), 0);
-  assert.equal(stepOnKey("End", 0, 3), 2);
-  assert.equal(stepOnKey("End", 0, 0), 0);
-  assert.equal(stepOnKey("a", 0, 3), null);
-  assert.equal(stepOnKey("constructor", 0, 3), null);
+  assert.equal(tour.stepOnKey("ArrowRight", 0, 3), 1);
+  assert.equal(tour.stepOnKey("PageDown", 2, 3), 2);
+  assert.equal(tour.stepOnKey("ArrowLeft", 0, 3), 0);
+  assert.equal(tour.stepOnKey("PageUp", 2, 3), 1);
+  assert.equal(tour.stepOnKey("Home", 2, 3), 0);
+  assert.equal(tour.stepOnKey("End", 0, 3), 2);
+  assert.equal(tour.stepOnKey("End", 0, 0), 0);
+  assert.equal(tour.stepOnKey("a", 0, 3), null);
+  assert.equal(tour.stepOnKey("constructor", 0, 3), null);
 });
 
 test("thirty keys lead thirty steps on", () => {
   let step = 0;
-  for (let press = 0; press < 30; press++) step = stepOnKey("ArrowRight", step, 31);
+  for (let press = 0; press < 30; press++) step = tour.stepOnKey("ArrowRight", step, 31);
   assert.equal(step, 30);
 });
 
 test("a state is remembered as it was, whatever is chosen later", () => {
   const traits = { layer: 1, key: null, selected: [[0, 1]] };
-  const state = chosenState(["layer", "key", "selected", "none"], (name) => traits[name]);
+  const state = tour.chosenState(["layer", "key", "selected", "none"], (name) => traits[name]);
   traits.selected[0][1] = 5;
   assert.deepEqual(state, { layer: 1, key: null, selected: [[0, 1]] });
 });
@@ -46,35 +38,35 @@ test("a state is remembered as it was, whatever is chosen later", () => {
 test("only what differs is set, and never the tour's own list", () => {
   const state = { head: 2, layer: 1, selected: [[0, 1]] };
   const traits = { layer: 1, head: 0, selected: [[0, 2]] };
-  const changes = differing(["layer", "head", "selected"], state, (name) => traits[name]);
+  const changes = tour.differing(["layer", "head", "selected"], state, (name) => traits[name]);
   assert.deepEqual(changes, [
     ["head", 2],
     ["selected", [[0, 1]]],
   ]);
   assert.notEqual(changes[1][1], state.selected);
   assert.deepEqual(
-    differing(["layer"], {}, () => 3),
+    tour.differing(["layer"], {}, () => 3),
     [],
   );
 });
 
 test("steps are put in after the one on show, changed and taken out", () => {
-  const put = withStep(steps("a", "b"), 0, { caption: "n", state: {} });
+  const put = tour.withStep(steps("a", "b"), 0, { caption: "n", state: {} });
   assert.deepEqual([captions(put.steps), put.step], ["anb", 1]);
-  assert.deepEqual(withStep([], 0, { caption: "n", state: {} }).step, 0);
+  assert.deepEqual(tour.withStep([], 0, { caption: "n", state: {} }).step, 0);
   const before = steps("a", "b");
-  assert.equal(captions(withChange(before, 1, { caption: "c" })), "ac");
+  assert.equal(captions(tour.withChange(before, 1, { caption: "c" })), "ac");
   assert.equal(captions(before), "ab");
   assert.deepEqual(
-    [captions(withoutStep(steps("a", "b"), 1).steps), withoutStep(steps("a", "b"), 1).step],
+    [captions(tour.withoutStep(steps("a", "b"), 1).steps), tour.withoutStep(steps("a", "b"), 1).step],
     ["a", 0],
   );
-  assert.deepEqual(withoutStep(steps("a"), 0), { steps: [], step: 0 });
+  assert.deepEqual(tour.withoutStep(steps("a"), 0), { steps: [], step: 0 });
 });
 
 test("the place in a tour is said as people count", () => {
-  assert.equal(placeInTour(0, 3), "step 1 of 3");
-  assert.equal(placeInTour(0, 0), "no step yet");
+  assert.equal(tour.placeInTour(0, 3), "step 1 of 3");
+  assert.equal(tour.placeInTour(0, 0), "no step yet");
 });
 
 test("a page's views are found by number, each once, and share their state", async () => {
@@ -82,8 +74,8 @@ test("a page's views are found by number, each once, and share their state", asy
     { script: "x", state: { view: "IPY_MODEL_1" } },
     { script: "y", state: { n: 1 } },
   ]);
-  const tour = await manager.get_model("0");
-  const view = await tour.widget_manager.get_model(tour.get("view").replace("IPY_MODEL_", ""));
+  const first = await manager.get_model("0");
+  const view = await first.widget_manager.get_model(first.get("view").replace("IPY_MODEL_", ""));
   view.set("n", 2);
   assert.equal((await manager.get_model("1")).get("n"), 2);
   await assert.rejects(manager.get_model("2"), /not on this page/);

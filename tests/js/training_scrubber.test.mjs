@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fitHeads, paceOf } from "../../viz_transformer/widgets/training_scrubber/view.js";
+import { momentDuration } from "../../viz_transformer/widgets/training_scrubber/timeline.js";
+import { fitHeads } from "../../viz_transformer/widgets/training_scrubber/view.js";
 import {
   curveAxes,
-  curveInWords,
+  describeCurves,
   evenTicks,
   isCrowded,
   logTicks,
@@ -15,18 +16,18 @@ import {
 } from "../../viz_transformer/widgets/training_scrubber/loss_curve.js";
 import {
   compareWords,
-  entropyInWords,
-  factsOf,
+  describeEntropy,
+  describeMoment,
   headAtMoment,
-  nearestTo,
-  numbersIn,
+  nearestIndex,
+  typedArrayOf,
   overviewAtMoment,
   readKind,
   readRun,
-  shownLoss,
-  strongestInWords,
+  formatLoss,
+  describeStrongest,
 } from "../../viz_transformer/widgets/training_scrubber/runs.js";
-import { openSheets } from "../../viz_transformer/widgets/training_scrubber/run_panel.js";
+import { canvasCache } from "../../viz_transformer/widgets/training_scrubber/canvas_cache.js";
 
 /** A DataView of numbers that starts at an odd offset, as the bytes of a message may. */
 function bytesOf(Type, values) {
@@ -80,7 +81,7 @@ const RUN = readRun({
 });
 
 test("bytes become the numbers that they were, wherever they start", () => {
-  assert.deepEqual(Array.from(numbersIn(bytesOf(Float64Array, [1.5, -2]), Float64Array)), [1.5, -2]);
+  assert.deepEqual(Array.from(typedArrayOf(bytesOf(Float64Array, [1.5, -2]), Float64Array)), [1.5, -2]);
   assert.deepEqual(Array.from(RUN.losses), [4, 2, 0.5, 0.125]);
 });
 
@@ -99,21 +100,24 @@ test("a head at a moment is that head's weights, and the overview has them all",
 });
 
 test("the other run is shown at the moment of the nearest step", () => {
-  assert.equal(nearestTo([0, 10, 40], 24), 1);
-  assert.equal(nearestTo([0, 10, 40], 26), 2);
-  assert.equal(nearestTo([0, 10, 40], 25), 1); // of two alike the earlier
-  assert.equal(nearestTo([0, 10, 40], 900), 2);
+  assert.equal(nearestIndex([0, 10, 40], 24), 1);
+  assert.equal(nearestIndex([0, 10, 40], 26), 2);
+  assert.equal(nearestIndex([0, 10, 40], 25), 1); // of two alike the earlier
+  assert.equal(nearestIndex([0, 10, 40], 900), 2);
 });
 
 test("a moment is told by its step and its losses, and says which record it has", () => {
-  assert.equal(factsOf(RUN, 1, 0), "Step 10 of 40 · training loss 2.00 · this sentence’s 1.00 nats a token");
   assert.equal(
-    factsOf(RUN, 0, 1),
+    describeMoment(RUN, 1, 0),
+    "Step 10 of 40 · training loss 2.00 · this sentence’s 1.00 nats a token",
+  );
+  assert.equal(
+    describeMoment(RUN, 0, 1),
     "Step 0 of 40 · training loss 4.00 (at step 1) · this sentence’s 2.50 nats a token",
   );
   const bare = { ...RUN, losses: new Float32Array(), steps: new Float64Array() };
-  assert.equal(factsOf(bare, 2, 1), "Step 40 of 40 · this sentence’s 0.06 nats a token");
-  assert.deepEqual([0, 0.25, 0.004, 12.345, NaN].map(shownLoss), [
+  assert.equal(describeMoment(bare, 2, 1), "Step 40 of 40 · this sentence’s 0.06 nats a token");
+  assert.deepEqual([0, 0.25, 0.004, 12.345, NaN].map(formatLoss), [
     "0.00",
     "0.25",
     "0.004",
@@ -125,30 +129,30 @@ test("a moment is told by its step and its losses, and says which record it has"
 test("words that have no partner are marked on both sides, and the verdict says how many", () => {
   const compared = compareWords("el gato  el", "el gato negro duerme");
   assert.deepEqual(
-    compared.said.map((word) => word.differs),
+    compared.translation.map((word) => word.differs),
     [false, false, true],
   );
   assert.deepEqual(
-    compared.wanted.map((word) => word.differs),
+    compared.reference.map((word) => word.differs),
     [false, false, true, true],
   );
   assert.equal(compared.verdict, "✗ not yet: 2 words differ");
   assert.equal(compareWords("a b", "a").verdict, "✗ not yet: 1 word differs");
   assert.equal(compareWords(" a b\n", "a b").verdict, "✓ right");
-  assert.deepEqual([compareWords("", "a").said, compareWords("", "a").right], [[], false]);
+  assert.deepEqual([compareWords("", "a").translation, compareWords("", "a").right], [[], false]);
 });
 
 test("entropy is told beside how it began", () => {
   const entry = readKind(SENT); // [moment, layer, head]: 1, 0.75; 0.5, NaN
   assert.equal(
-    entropyInWords(entry, [0, 30], 1, 0, 0),
+    describeEntropy(entry, [0, 30], 1, 0, 0),
     "Entropy 1.00 of the most there can be at step 0, 0.50 now.",
   );
-  assert.match(entropyInWords(entry, [0, 30], 0, 0, 1), /^Entropy 0\.75 of the most there can be: 1 looks/);
-  assert.match(entropyInWords(entry, [0, 30], 1, 0, 1), /no entropy/);
+  assert.match(describeEntropy(entry, [0, 30], 0, 0, 1), /^Entropy 0\.75 of the most there can be: 1 looks/);
+  assert.match(describeEntropy(entry, [0, 30], 1, 0, 1), /no entropy/);
   assert.equal(
-    strongestInWords(entry, headAtMoment(entry, 0, 0, 1), (text) => `<${text}>`),
-    "Strongest weight: <gato> to <the>, 1.00.",
+    describeStrongest(entry, headAtMoment(entry, 0, 0, 1)),
+    "Strongest weight: “\u2068gato\u2069” to “\u2068the\u2069”, 1.00.",
   );
 });
 
@@ -188,13 +192,16 @@ test("a click on the curve goes to the nearest moment", () => {
   assert.equal(momentAt(axes, RUN.moments, axes.x(9)), 1);
   assert.equal(momentAt(axes, RUN.moments, 0), 0);
   assert.equal(momentAt(axes, RUN.moments, 599), 2);
-  assert.match(curveInWords([RUN], [1]), /from 4\.00 to 0\.13 nats a token; 2\.00 at step 10\.$/);
+  assert.match(describeCurves([RUN], [1]), /from 4\.00 to 0\.13 nats a token; 2\.00 at step 10\.$/);
 });
 
 test("pictures are kept, and the oldest forgotten when there are too many", () => {
-  const sheets = openSheets(300);
+  const sheets = canvasCache(300);
   let made = 0;
-  const make = () => (made++, { width: 10, height: 10 });
+  const make = () => {
+    made++;
+    return { width: 10, height: 10 };
+  };
   for (const name of ["a", "b", "c", "a"]) sheets.get(name, make);
   assert.deepEqual([made, sheets.count], [3, 3]);
   sheets.get("d", make); // "b" was used longest ago
@@ -205,7 +212,7 @@ test("pictures are kept, and the oldest forgotten when there are too many", () =
   assert.equal(made, 5);
   sheets.clear();
   assert.equal(sheets.count, 0);
-  const large = openSheets(10); // the one on the screen is kept, whatever its size
+  const large = canvasCache(10); // the one on the screen is kept, whatever its size
   large.get("a", make);
   assert.equal(large.count, 1);
 });
@@ -227,7 +234,7 @@ test("another kind keeps each side's head as far as it has one", () => {
 });
 
 test("a training is played in some seconds, however many moments it has", () => {
-  assert.equal(paceOf(3), 700);
-  assert.equal(paceOf(28), 250);
-  assert.equal(paceOf(500), 120);
+  assert.equal(momentDuration(3), 700);
+  assert.equal(momentDuration(28), 250);
+  assert.equal(momentDuration(500), 120);
 });

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tests.support.hand_made_traces import HOSTILE, softmax
-from viz_transformer.trace import ForwardTrace, Moment, TrainingTrace
+from viz_transformer.trace import ForwardTrace, Snapshot, TrainingTrace
 
 PAIRS = (
     ("the black cat sleeps", "el gato negro duerme"),
@@ -37,7 +37,7 @@ def make_training(
         sources=tuple(source for source, _ in pairs),
         references=tuple(target for _, target in pairs),
         moments=tuple(
-            Moment(
+            Snapshot(
                 step=step,
                 translations=tuple(_learned(target, share) for _, target in pairs),
                 losses=tuple(3.0 - 2.9 * share + 0.01 * i for i in range(len(pairs))),

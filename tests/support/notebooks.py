@@ -14,7 +14,7 @@ import viz_transformer as vt
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.javascript import module_path
 from viz_transformer.widgets.base.bundle import join
-from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.view import View
 import traitlets
 from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ class Square(View):
         return figure
 
 
-class Box(WithStill, ipywidgets.VBox):
+class Box(StaticFallbackMixin, ipywidgets.VBox):
     \"\"\"A box as the labs make them.\"\"\"
 
 

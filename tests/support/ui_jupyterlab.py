@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import nbformat
-from playwright.sync_api import BrowserContext, Locator, Page, Route, WebSocketRoute
+from playwright.sync_api import BrowserContext, Locator, Page, Route, WebSocketRoute, expect
 
 from viz_transformer.cli import lab_environment
 
@@ -161,6 +161,16 @@ def errors_of(page: Page) -> list[str]:
 def next_frames(root: Locator) -> None:
     """Wait two frames: what was just clicked has then asked for what it needs, and is drawn."""
     root.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def open_exported(page: Page, path: Path, selector: str) -> Locator:
+    """Open an exported page from disk and return the view in it, drawn without an error."""
+    errors = errors_of(page)
+    page.goto(path.as_uri())
+    root = page.locator(selector).first
+    expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+    assert errors == []
+    return root
 
 
 def guard(context: BrowserContext) -> list[str]:

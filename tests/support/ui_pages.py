@@ -29,15 +29,6 @@ def drawn(root: Locator, attribute: str = "data-stale") -> Locator:
     return root
 
 
-def open_drawn(page: Page, path: Path, view: str, attribute: str = "data-stale") -> Locator:
-    """Open a page from disk and return its view, such as ``".vt-head-lab"``, drawn."""
-    errors = errors_of(page)
-    page.goto(path.as_uri())
-    root = drawn(page.locator(view), attribute)
-    assert errors == []
-    return root
-
-
 def settled(root: Locator) -> None:
     """Wait until two frames have passed, so that all that was asked for is drawn."""
     next_frames(root)

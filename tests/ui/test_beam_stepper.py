@@ -13,12 +13,12 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage
-from tests.support.ui_pages import drawn, open_drawn
+from tests.support.ui_jupyterlab import LabPage, open_exported
+from tests.support.ui_pages import drawn
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
-from viz_transformer.widgets.beam_stepper.payload import texts_of
+from viz_transformer.widgets.beam_stepper.payload import candidate_texts
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
 SENTENCE = "cow love"
@@ -32,7 +32,8 @@ def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory
 
 
 def open_page(page: Page, path: Path) -> Locator:
-    return open_drawn(page, path, ".vt-beam-stepper")
+    """Open an exported page and return its beam stepper, drawn."""
+    return drawn(open_exported(page, path, ".vt-beam-stepper"))
 
 
 def slide(root: Locator, name: str, value: float) -> None:
@@ -47,7 +48,7 @@ def number(text: str) -> float:
 
 def check_step(root: Locator, search: DecodeTrace, step: int) -> None:
     """The tree and the table hold the candidates of the step, in words and numbers."""
-    candidates, texts = search.steps[step].candidates, texts_of(search)[step]
+    candidates, texts = search.steps[step].candidates, candidate_texts(search)[step]
     expect(root.locator(".vt-leaf:visible")).to_have_count(
         sum(len(each.candidates) for each in search.steps[: step + 1])
     )

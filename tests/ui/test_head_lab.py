@@ -13,8 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE, hostile_trace
-from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer
-from tests.support.ui_pages import drawn, open_drawn
+from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, open_exported
+from tests.support.ui_pages import drawn
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.model import HeadChange, Interventions
@@ -33,7 +33,7 @@ def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory
 
 
 def open_page(page: Page, path: Path) -> Locator:
-    return open_drawn(page, path, ".vt-head-lab")
+    return drawn(open_exported(page, path, ".vt-head-lab"))
 
 
 def head_button(root: Locator, kind: str, layer: int, head: int) -> Locator:
@@ -304,7 +304,7 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
 SLOW = """
 import pathlib, time
 import viz_transformer as vt
-from viz_transformer.labs.head_lab import _answer
+from viz_transformer.labs.head_lab import ablate
 from viz_transformer.widgets.head_lab.view import HeadLab
 
 go, slow, asked = pathlib.Path("go"), False, []
@@ -314,7 +314,7 @@ def answer(request):
     asked.append(request)
     while slow and not go.exists():
         time.sleep(0.02)
-    return _answer(translator, request)
+    return ablate(translator, request)
 
 translator = vt.load_translator()
 late = HeadLab(answer, "the cat sleeps")

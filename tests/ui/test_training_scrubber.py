@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support import ui_pages
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.hand_made_trainings import STEPS, hostile_training, make_training
-from tests.support.ui_jupyterlab import LabPage, LabServer
+from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, LOOKS, SMALL
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
@@ -37,7 +37,7 @@ def drawn(root: Locator) -> Locator:
 
 
 def open_page(page: Page, path: Path) -> Locator:
-    return ui_pages.open_drawn(page, path, ".vt-training-scrubber", "data-waiting")
+    return drawn(open_exported(page, path, ".vt-training-scrubber"))
 
 
 def slider(root: Locator) -> Locator:

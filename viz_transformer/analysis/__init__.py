@@ -1,10 +1,10 @@
-"""Questions to a trace, answered with numpy.
+"""Analysis of traces, with numpy only.
 
-`lookup` finds a word's weights, `measures` puts a number on a head (how broad, how far), `labels`
-gives a head a name where the evidence for it is strong, `confidence` says how surely a head looks
-and `effects` whether the model needs it, `flow` follows attention through the layers, `alignment`
-holds a head to the gold links between words, and `comparison` sets two traces side by side. All
-read ``[layer, head, query, key]`` and need nothing of the model.
+`indexing` finds a word's weights, `measures` puts a number on a head (how broad, how far),
+`head_labels` names a head where the evidence for the name is strong, `confidence` says how
+confident a head is and `effects` whether the model needs it, `rollout` follows attention through
+the layers, `alignment` compares a head with the gold links between words, and `comparison` compares
+two traces. All read ``[layer, head, query, key]`` and need nothing of the model.
 
 A number describes attention, and attention is not an explanation: a model may look at a word
 without using it, and use what it has gathered elsewhere (Jain & Wallace 2019).
@@ -23,9 +23,9 @@ from viz_transformer.analysis.effects import (
     effects_in_words,
     head_effects,
 )
+from viz_transformer.analysis.head_labels import HeadLabel, label_heads
 from viz_transformer.analysis.indexing import weights_between, word_index
 from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.labels import HeadLabel, label_heads
 from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
 from viz_transformer.analysis.measures import (
     entropy_bits,

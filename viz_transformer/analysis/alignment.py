@@ -1,4 +1,4 @@
-"""Which word translates which: a cross-attention head held to gold links.
+"""Word alignment: the links of a cross-attention head, compared with gold links.
 
 A link is a pair (target index, source index) of words that translate each other; both count the
 positions of the trace, where a decoder's query *i* is the word that it writes.
@@ -11,10 +11,9 @@ from operator import index
 
 import numpy as np
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import Float64
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, attention_of
 
 Link = tuple[int, int]
 

@@ -1,4 +1,4 @@
-"""How far two traces agree: before and after an intervention, two seeds, two models."""
+"""Agreement of two traces: before and after an intervention, two seeds, two models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import (
     Float64,
     as_weights,
@@ -16,7 +15,7 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, attention_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +24,7 @@ class Agreement:
 
     Attributes:
         similarity: ``[layer, head]``, 1 − Jensen–Shannon distance, mean over the rows: 1 where the
-            weights are equal, 0 where the two look at different keys altogether.
+            weights are equal, 0 where the two attend to entirely different keys.
         same_argmax: ``[layer, head]``, share of rows whose largest weight lies on the same key.
     """
 

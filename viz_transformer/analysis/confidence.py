@@ -1,4 +1,4 @@
-"""How surely a head looks, and whether that order is the order of what the heads are worth."""
+"""The confidence of heads, and rank correlation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import ArrayLike
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import (
     Float64,
     as_weights,
@@ -16,15 +15,14 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace, attention_of
 
 
 def head_confidence(trace: ForwardTrace, kind: str, *, leave_out: Collection[str] = ("<eos>",)) -> Float64:
-    """Return how surely each head looks: the mean of its rows' largest weights, ``[layer, head]``.
+    """Return the confidence of each head: the mean of its rows' largest weights, ``[layer, head]``.
 
-    1 is a head whose every query looks at one key alone. It is what one would go by who had
-    nothing but the picture of a head: does it look as if it knew what it wants? It says nothing
-    of what the model does with what the head has gathered.
+    1 is a head whose every query attends to one key alone. It is what the picture of a head
+    suggests. It says nothing about what the model does with what the head has gathered.
 
     A query with one key has no choice (the first of a decoder) and does not count, nor does a
     query that may attend to nothing. A head with no other query is NaN.
@@ -32,9 +30,9 @@ def head_confidence(trace: ForwardTrace, kind: str, *, leave_out: Collection[str
     Args:
         trace: the trace.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
-        leave_out: tokens that stand for no word. What is looked at there is left out of the
-            maximum, and what is asked from there of the mean: many heads look at the end of the
-            sentence where they have nothing to do.
+        leave_out: tokens that stand for no word. Their keys are left out of the maximum, and
+            their queries of the mean: many heads attend to the end of the sentence where they
+            have nothing to do.
 
     Raises:
         UserError: if the trace lacks the kind, or holds no attention weights there.
@@ -44,7 +42,7 @@ def head_confidence(trace: ForwardTrace, kind: str, *, leave_out: Collection[str
     """
     weights = as_weights(attention_of(trace, kind))  # [layer, head, query, key]
     counted_keys = np.array([token not in leave_out for token in trace.key_tokens(kind)])
-    # A query is asked by the word that was read there. The one that writes <eos> has read a word.
+    # A query belongs to the word that was read there. The one that writes <eos> has read a word.
     read = trace.source_tokens if KINDS[kind].query == "source" else trace.target_tokens
     counted_queries = np.array([token not in leave_out for token in read])
     largest = np.where(counted_keys, weights, 0.0).max(axis=-1)  # [layer, head, query]

@@ -1,8 +1,8 @@
-"""How alike vectors are: the cosine of the angle between them."""
+"""Cosine similarity: how alike the directions of vectors are."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,8 @@ from viz_transformer.analysis.positions import as_table
 from viz_transformer.errors import UserError
 
 
-class Neighbour(NamedTuple):
+@dataclass(frozen=True)
+class Neighbour:
     """A row of a table that is like another.
 
     Attributes:
@@ -46,20 +47,19 @@ def cosines(vectors: ArrayLike) -> NDArray[np.float64]:
 
 
 def nearest(vectors: ArrayLike, index: int, n: int = 8) -> tuple[Neighbour, ...]:
-    """Return the vectors that point most nearly where one of them points, the nearest first.
+    """Return the vectors whose direction is nearest to that of one of them, the nearest first.
 
     Args:
         vectors: [vector, width].
-        index: of the one, from 0; it is not among those returned.
+        index: which one, from 0; it is not among those returned.
         n: how many.
 
     Raises:
         UserError: as `cosines`, or if there is no such vector.
     """
-    likeness = cosines(vectors)
-    if not 0 <= index < len(likeness):
-        raise UserError(f"index={index}, but there are {len(likeness)}; choose 0 and up")
-    order = (-likeness[index]).argsort(kind="stable")
-    return tuple(Neighbour(int(other), float(likeness[index, other])) for other in order if other != index)[
-        :n
-    ]
+    similarity = cosines(vectors)  # [vector, vector]
+    if not 0 <= index < len(similarity):
+        raise UserError(f"index={index}, but there are {len(similarity)}; choose 0 and up")
+    order = (-similarity[index]).argsort(kind="stable")
+    others = [int(other) for other in order if other != index]
+    return tuple(Neighbour(other, float(similarity[index, other])) for other in others[:n])

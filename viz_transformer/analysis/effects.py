@@ -1,4 +1,4 @@
-"""What each head is worth, measured, beside what its attention would have let one expect."""
+"""The measured effect of each head on the loss, beside the confidence of its attention."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer.analysis.confidence import head_confidence, rank_correlation
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, attention_of
 
-#: A change of the loss below this, in nats per token, is told as "less than" it.
+#: A change of the loss below this, in nats per token, is reported as "less than" it.
 NEGLIGIBLE = 0.001
 
 
 @dataclass(frozen=True)
 class HeadEffect:
-    """One head: how surely it looks, and what happened without it.
+    """One head: its confidence, and what happened without it.
 
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
@@ -47,11 +46,11 @@ class HeadEffect:
 
 
 def head_effects(trace: ForwardTrace, loss_changes: Mapping[str, ArrayLike]) -> tuple[HeadEffect, ...]:
-    """Set every head's measured effect beside its confidence; the largest effect first.
+    """Return every head's measured effect beside its confidence, the largest effect first.
 
-    To switch a head off shows what the model loses without it. That is no perfect measure (two
-    heads that do the same work can stand in for each other), but it asks the model; the
-    attention weights alone do not.
+    Switching a head off shows what the model loses without it. The measure is not perfect (two
+    heads that do the same work can replace each other), but unlike the attention weights alone it
+    depends on what the model does with the head.
 
     Args:
         trace: the whole model's trace of the sentence.
@@ -90,7 +89,7 @@ def head_effects(trace: ForwardTrace, loss_changes: Mapping[str, ArrayLike]) -> 
 def effect_correlation(effects: Sequence[HeadEffect]) -> float:
     """Return the rank correlation of the heads' confidence with the size of their effect.
 
-    1 if the surest heads are those that matter most, all the way down; NaN if there is no order.
+    1 if the order of confidence is the order of effect; NaN if there is no order.
     """
     known = [effect for effect in effects if not np.isnan(effect.confidence)]
     return rank_correlation(
@@ -99,7 +98,7 @@ def effect_correlation(effects: Sequence[HeadEffect]) -> float:
 
 
 def effects_in_words(effects: Sequence[HeadEffect]) -> str:
-    """Say how far the heads' attention foretold their effects, in a few sentences of numbers."""
+    """Describe in a few sentences how well the heads' attention predicted their effects."""
     most = min(effects, key=lambda effect: effect.rank)
     surest = min(effects, key=lambda effect: effect.confidence_rank)
     n_heads = len(effects)

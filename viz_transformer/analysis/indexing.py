@@ -1,26 +1,11 @@
-"""Finding weights in a trace: of a kind, and between two words."""
+"""The weights between two words of a trace."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import FloatArray, ForwardTrace
-
-
-def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
-    """Return the weights of a kind, float32 ``[layer, head, query, key]``, which must be there.
-
-    Raises:
-        UserError: if the trace lacks the kind, or the kind is unknown.
-    """
-    weights = trace.attention(kind)  # [layer, head, query, key]
-    if weights is None:
-        raise UserError(
-            f"this trace holds no {kind} attention; it holds {list(trace.kinds)}, so choose one "
-            "of these or trace a model that has it"
-        )
-    return weights
+from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
 
 
 def word_index(tokens: Sequence[str], word: int | str) -> int:

@@ -1,22 +1,21 @@
-"""Which cells a mask must have closed, as far as the weights tell."""
+"""The mask of a trace, inferred from its weights."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.indexing import attention_of
-from viz_transformer.trace import FloatArray, ForwardTrace
+from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
 
 
 def masked_cells(trace: ForwardTrace, kind: str) -> NDArray[np.bool_]:
     """Return the cells that no head of any layer gives any weight, bool ``[query, key]``.
 
-    A trace does not carry the model's mask; this is inferred from it. Softmax leaves every open
-    cell more than 0, so a cell that is exactly 0 in *every* head was closed: the future of a
-    decoder, the columns of padding, the rows of a query that may look at nothing. A 0 in one head
-    alone is not: a weight can be too small for float32. In a trace of one head, or of a few that
-    are very sure, that can still happen in all of them at once.
+    A trace does not carry the model's mask; this is inferred from it. Softmax gives every
+    allowed cell more than 0, so a cell that is exactly 0 in *every* head was masked: the future of
+    a decoder, the columns of padding, the rows of a query that may attend to nothing. A 0 in one
+    head alone proves nothing: a weight can be too small for float32. In a trace of one head, or of
+    a few very confident ones, that can still happen in all of them at once.
 
     Args:
         trace: the trace.

@@ -1,4 +1,4 @@
-"""What a training did to the heads: how broadly each looked at each moment, and which sharpened."""
+"""The entropy of heads over a training, and the head that sharpened most."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import (
     Float64,
     attending,
@@ -15,13 +14,13 @@ from viz_transformer.analysis.measures import (
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import Moment, TrainingTrace
+from viz_transformer.trace import Snapshot, TrainingTrace, attention_of
 
 
 def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) -> Float64:
     """Return `head_entropy_share` at every moment, ``[moment, layer, head]``.
 
-    1 is a head that looks everywhere alike, as before training; 0 one that picks a single key.
+    1 is a head that spreads evenly, as before training; 0 one that picks a single key.
 
     Args:
         trace: the training.
@@ -37,13 +36,7 @@ def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) 
 def most_sharpened(trace: TrainingTrace, sentence: int, kind: str) -> tuple[int, int]:
     """Return the layer and head whose entropy fell most from the first moment to the last.
 
-    Args:
-        trace: the training.
-        sentence: index of the sentence.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
-
-    Raises:
-        UserError: if there is no such sentence or attention.
+    Arguments and errors are those of `entropy_share_over_training`.
     """
     first, last = _shares(trace, (trace.moments[0], trace.moments[-1]), sentence, kind)
     fall = np.nan_to_num(first - last, nan=-np.inf)  # [layer, head]
@@ -51,7 +44,7 @@ def most_sharpened(trace: TrainingTrace, sentence: int, kind: str) -> tuple[int,
     return int(layer), int(head)
 
 
-def _shares(trace: TrainingTrace, moments: Sequence[Moment], sentence: int, kind: str) -> Float64:
+def _shares(trace: TrainingTrace, moments: Sequence[Snapshot], sentence: int, kind: str) -> Float64:
     if not 0 <= sentence < len(trace.sources):
         raise UserError(
             f"sentence={sentence}, but the training was watched on {len(trace.sources)}; "

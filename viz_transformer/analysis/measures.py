@@ -1,4 +1,4 @@
-"""One number per row, and per head: how broadly it looks, how far, and how much arrives.
+"""Measures of attention per row and per head: entropy, distance, and norm-weighted attention.
 
 Each measure comes twice: on weights ``[..., query, key]`` it gives one number per row, and on a
 trace its mean over a head's rows, ``[layer, head]``. A row of zeros, a query that may attend to
@@ -12,9 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, attention_of
 
 Float64 = NDArray[np.float64]
 
@@ -43,7 +42,7 @@ def as_weights(weights: ArrayLike) -> Float64:
     return array
 
 
-def reachable_keys(weights: Float64, kind: str) -> NDArray[np.int64]:
+def reachable_keys(weights: NDArray[np.floating], kind: str) -> NDArray[np.int64]:
     """Return how many keys each query may attend to, int ``[query]``.
 
     A decoder's query reaches itself and the past, unless some weight lies on the future: then the
@@ -75,13 +74,13 @@ def mean_over(values: Float64, rows: NDArray[np.bool_]) -> Float64:
 
 def attending(weights: Float64) -> NDArray[np.bool_]:
     """Return which queries attend to anything, bool ``[..., query]``."""
-    return weights.any(axis=-1)
+    return np.asarray(weights.any(axis=-1))
 
 
 def entropy_bits(weights: ArrayLike) -> Float64:
-    """Return how broadly each query looks: H = −Σ w log₂ w, in bits.
+    """Return the entropy of each query's attention: H = −Σ w log₂ w, in bits.
 
-    0 for a query that looks at one key alone, log₂ n for one that spreads evenly over n keys; 2^H
+    0 for a query that attends to one key alone, log₂ n for one that spreads evenly over n keys; 2^H
     reads as "about so many keys". A row is first scaled to sum to exactly 1; a row of zeros has 0.
 
     Args:
@@ -102,7 +101,7 @@ def entropy_bits(weights: ArrayLike) -> Float64:
 
 
 def mean_distance(weights: ArrayLike) -> Float64:
-    """Return how far away each query looks: Σ w |query − key|, in positions.
+    """Return the mean distance of each query's attention: Σ w |query − key|, in positions.
 
     Args:
         weights: self-attention, ``[..., position, position]``.
@@ -180,7 +179,7 @@ def _by_head(trace: ForwardTrace, kind: str, measure: Callable[[Float64], Float6
 def norm_weighted(weights: ArrayLike, value_norms: ArrayLike) -> Float64:
     """Return the length of what each key really adds: ‖α v‖ = α ‖v‖.
 
-    A large weight on a short value moves little: that is how a head can look at ``<eos>`` or a
+    A large weight on a short value moves little: that is how a head can attend to ``<eos>`` or a
     full stop and do nothing. A trace holds no values, so their lengths are given here.
 
     Args:

@@ -1,6 +1,6 @@
-"""Numbers about positional encodings: wavelengths, look-alikes, and scores under a shift.
+"""Properties of positional encodings: wavelengths, look-alikes, and scores under a shift.
 
-Numpy only: the tables come from whoever has them, a trace, a checkpoint or a formula.
+Numpy only: a table may come from a trace, a checkpoint or a formula.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Rollout: which input words a position's vector is made of, after several layers.
+"""Attention rollout: which input words a position's vector is made of, after several layers.
 
 One layer's weights say which *vectors* a position gathered, and those are mixtures themselves. In
 rollout each layer is a matrix that mixes positions, half by attention and half by the residual
-road around it, and the layers' matrices are multiplied. It knows nothing of values, norms or the
-feed-forward network: a rough map of the roads, not of what travels on them.
+connection around it, and the layers' matrices are multiplied. Values, norms and the feed-forward
+network are ignored, so it is a rough map of where information can flow, not of what flows.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.analysis.measures import Float64, as_weights
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import ForwardTrace, attention_of
 
 
 class OutputRollout(NamedTuple):
@@ -40,9 +39,9 @@ def rollout(trace: ForwardTrace, kind: str, residual: float = 0.5) -> Float64:
 
     Args:
         trace: the trace.
-        kind: ``"encoder"`` or ``"decoder"``. In an encoder–decoder the decoder's road to the
-            source is left out; `output_rollout` has both.
-        residual: share of the road around attention, from 0 (attention alone) up to but not 1.
+        kind: ``"encoder"`` or ``"decoder"``. In an encoder–decoder the decoder's
+            cross-attention is left out; `output_rollout` has both.
+        residual: share of the residual connection, from 0 (attention alone) up to but not 1.
 
     Returns:
         float64 ``[layer, position, input position]``; each row sums to 1. The last layer is the

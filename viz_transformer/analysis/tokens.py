@@ -1,11 +1,11 @@
-"""What kind of token stands where: marks of the model's own among the words."""
+"""Special tokens, recognised by their spelling."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-#: Marks of a sequence's start, end, filling and seams, as tokenizers write them. ``<unk>`` and
+#: Tokens for a sequence's start, end, padding and separators, as tokenizers write them. ``<unk>`` and
 #: ``<mask>`` are not among them: each stands for a word.
 _MARKS = frozenset(
     f"{left}{name}{right}"
@@ -17,9 +17,9 @@ _BARRED = re.compile(r"<[|\uff5c][\w\u2581 ]+[|\uff5c]>")
 
 
 def special_tokens(tokens: Sequence[str]) -> list[bool]:
-    """Return which tokens are marks of the model's own rather than text, one bool a token.
+    """Return which tokens are special rather than text, one bool a token.
 
-    They are known by their spelling alone: ``<sos> <eos> <pad> [CLS] [SEP] <s> </s>
+    They are recognised by their spelling alone: ``<sos> <eos> <pad> [CLS] [SEP] <s> </s>
     <|endoftext|>`` and their like. ``<unk>``, ``[MASK]`` and all other words in brackets are text.
     """
     return [token.lower() in _MARKS or _BARRED.fullmatch(token) is not None for token in tokens]

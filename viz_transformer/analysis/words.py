@@ -1,4 +1,4 @@
-"""Weights between words rather than tokens: pieces merged, marks of the model left out."""
+"""Weights between words rather than tokens: pieces merged, special tokens left out."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def between_words(weights: FloatArray, queries: WordAxis, keys: WordAxis) -> Flo
 
     Source: Clark et al. 2019, "What Does BERT Look At?", section 4.1.
     """
-    return _averaging(queries) @ weights @ _summing(keys).T
+    merged = _averaging(queries) @ weights @ _summing(keys).T  # [query word, key word]
+    return np.asarray(merged, dtype=np.float32)
 
 
 def query_words(trace: ForwardTrace, kind: str) -> Words:

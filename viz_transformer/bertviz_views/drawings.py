@@ -1,4 +1,4 @@
-"""What bertviz is asked to draw: which kinds together, and the weights as bytes."""
+"""The drawings that bertviz makes: which kinds together, and the weights as bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace, attention_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Drawing:
     @property
     def lengths(self) -> dict[str, tuple[int, int]]:
         """How many queries and keys each kind has."""
-        return {kind: self.trace.attention(kind).shape[2:] for kind in self.kinds}
+        return {kind: attention_of(self.trace, kind).shape[2:] for kind in self.kinds}
 
     @property
     def n_bytes(self) -> int:
@@ -54,7 +54,7 @@ class Drawing:
 
     def _kind(self, kind: str) -> dict[str, Any]:
         # [layer, head, query, key], in the order chosen
-        weights = self.trace.attention(kind)[list(self.layers)][:, list(self.heads)]
+        weights = attention_of(self.trace, kind)[list(self.layers)][:, list(self.heads)]
         return {
             "name": kind,
             "left": self.trace.query_tokens(kind),
@@ -77,7 +77,7 @@ def drawings_of(
         UserError: if the trace has no such kind, or no kind has such a layer or head.
     """
     kinds = _kinds(trace, kind)
-    sizes = {each: trace.attention(each).shape[:2] for each in kinds}
+    sizes = {each: attention_of(trace, each).shape[:2] for each in kinds}
     layers = _whole_numbers("layers", layers, max(n_layers for n_layers, _ in sizes.values()))
     heads = _whole_numbers("heads", heads, max(n_heads for _, n_heads in sizes.values()))
     apart = [

@@ -1,4 +1,4 @@
-"""The page that bertviz draws in: its libraries, the data as data, then the drawing."""
+"""The HTML page that bertviz draws in: its libraries, the data, the scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.bertviz_views.drawings import Drawing
-from viz_transformer.bertviz_views.package import bertviz_version
+from viz_transformer.bertviz_views.scripts import bertviz_version
 from viz_transformer.trace import KINDS
 
 _HERE = Path(__file__).parent
@@ -65,7 +65,7 @@ def build(view: str, title: str, drawings: Sequence[Drawing], script: str, displ
         script: bertviz's own.
         display_mode: "light", "dark", or None for what the browser prefers.
     """
-    own = _static("keep.js"), script, _static("draw.js")
+    own = _static("require_stub.js"), script, _static("draw.js")
     scripts = [*_libraries(), *map(_escaped, own)]
     allowed = {"script-src": [source_hash(each) for each in scripts], "style-src": ["'unsafe-inline'"]}
     text = _PAGE.format(

@@ -1,4 +1,4 @@
-"""The two views, and what they return."""
+"""bertviz's head view and model view of a trace."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.bertviz_views import page
 from viz_transformer.bertviz_views.drawings import Drawing, drawings_of
-from viz_transformer.bertviz_views.package import read_script
+from viz_transformer.bertviz_views.scripts import read_script
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace
 
@@ -49,7 +49,7 @@ class BertvizView:
         Raises:
             FileError: if the file cannot be written.
         """
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             part.write_text(self.html, encoding="ascii", newline="\n")
         return Path(path)
 

@@ -1,4 +1,4 @@
-"""The command line: thin calls into the package, loaded only when a command needs them."""
+"""The command line: thin calls into the package, imported only when a command needs them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from viz_transformer.cli.site import add_site
 from viz_transformer.cli.training import add_training
 from viz_transformer.errors import UserError
 
-#: Flags of JupyterLab that say who may reach it.
+#: JupyterLab's flags for its address, its token and running as root.
 _ACCESS = re.compile(r"--(\w+\.)?(ip|sock|token|password|hashed_password|allow[-_]root)(=.*)?")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0, or 2 with one line on standard error if input cannot be used."""
-    parser = _parser()
+    parser = _make_parser()
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command != "lab":
         parser.error(f"unrecognised arguments: {' '.join(rest)}")
@@ -35,10 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"viz-transformer: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130  # as a shell tells of Ctrl-C
+        return 130  # the exit status of Ctrl-C in a shell
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="viz-transformer",
         description="See which head of a Transformer attends where, offline.",
@@ -128,19 +128,20 @@ def _lab(options: argparse.Namespace) -> int:
     if sys.platform == "win32":  # exec would start a second process there and end this one
         try:
             return subprocess.run(command, check=False, env=lab_environment()).returncode
-        except KeyboardInterrupt:  # Ctrl-C is how one leaves JupyterLab
+        except KeyboardInterrupt:  # Ctrl-C is the usual way to stop JupyterLab
             return 0
-    # This process becomes JupyterLab, so that a signal sent to it is one sent to JupyterLab.
+    # This process becomes JupyterLab, so that signals sent to it reach JupyterLab.
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(command[0], command, lab_environment())
 
 
 def _flags_for_root(given: Sequence[str]) -> list[str]:
-    """Return what lets root, the only user in most containers, open JupyterLab; and say so.
+    """Return the flags with which root, the only user in most containers, can open JupyterLab.
 
-    By itself JupyterLab refuses to run as root. For this machine only, and with its token, it may.
-    Where a flag already says who may reach it, nothing is added and JupyterLab decides.
+    JupyterLab refuses to run as root by default. With these flags it does, reachable from this
+    machine only and with its token, and a message says so. If the user gave such flags, none are
+    added.
     """
     is_root = getattr(os, "geteuid", lambda: -1)() == 0  # Windows has no such function
     if not is_root or any(_ACCESS.fullmatch(flag) for flag in given):
@@ -154,11 +155,11 @@ def _flags_for_root(given: Sequence[str]) -> list[str]:
 
 
 def lab_environment() -> dict[str, str]:
-    """Return the environment in which JupyterLab takes our defaults; a user's own settings win.
+    """Return the environment that gives JupyterLab our defaults; a user's own settings win.
 
-    It then asks the internet for nothing, neither news nor updates nor extensions, and saves the
-    views with a notebook, so that a lesson that is opened again shows them before it is run. Its
-    kernels explain a name that is not there, as where cells are run out of order.
+    It then fetches nothing, neither news nor updates nor extensions, and saves the views with a
+    notebook, so that a reopened lesson shows them before it is run. Its kernels explain a
+    `NameError`, as when cells are run out of order.
     """
     ours = Path(__file__).parents[1] / "jupyter"
     others = os.environ.get("JUPYTER_CONFIG_PATH")

@@ -1,4 +1,4 @@
-"""Assignments for nbgrader: a lesson with its solutions, in the folder that a course is made in."""
+"""The command `lessons assignment`: lessons with their solutions, for an nbgrader course."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import make_folder, written_whole
+from viz_transformer._files import atomic_write, make_folder
 from viz_transformer.cli.course import Lesson, course, exercise_cell, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
 
-#: Beside the package in a clone; a wheel, which students install too, goes without.
+#: Beside the package in a clone; a wheel, which students also install, does not contain them.
 SOLUTIONS = Path(__file__).parents[2] / "teaching" / "solutions"
 
 #: A wrong answer is an error where it is graded, and only there: nbgrader hides this from students.
@@ -64,11 +64,11 @@ def write_course(folder: Path, notebooks: Mapping[Lesson, dict[str, Any]]) -> li
     """Write lessons into a course's folder, and a configuration if it has none.
 
     Returns:
-        The files that were written; those that are there already and the same are left.
+        The files that were written; existing equal files are left.
 
     Raises:
-        FileError: if one is there with another content, or the folder cannot be written. Nothing
-            has been written then in the first case.
+        FileError: if a file exists with other content, in which case nothing is written, or if the
+            folder cannot be written.
     """
     texts = {
         folder / "source" / lesson.path.stem / lesson.path.name: _text(notebook)
@@ -84,7 +84,7 @@ def write_course(folder: Path, notebooks: Mapping[Lesson, dict[str, Any]]) -> li
     written = [path for path in texts if not path.exists()]
     for path in written:
         make_folder(path.parent, "give another one")
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             part.write_text(texts[path], encoding="utf-8")
     return written
 
@@ -92,12 +92,11 @@ def write_course(folder: Path, notebooks: Mapping[Lesson, dict[str, Any]]) -> li
 def with_solutions(lesson: Lesson, solutions: Path) -> dict[str, Any]:
     """Return a lesson as nbgrader's instructor version: solved, and strict where it is graded.
 
-    An answer cell keeps what students shall see, and gets the solution after it, between the marks
-    that nbgrader cuts at.
+    An answer cell keeps its text for students, followed by the solution between nbgrader's markers.
 
     Raises:
-        FileError: if there are no solutions here.
-        UserError: if those of an exercise are missing.
+        FileError: if the solutions are not installed.
+        UserError: if an exercise has no solution.
     """
     solved = read_solutions(lesson, solutions)
     notebook = copy.deepcopy(read_notebook(lesson.path))
@@ -123,7 +122,7 @@ def read_solutions(lesson: Lesson, solutions: Path) -> dict[str, str]:
     """Return the solved answer cells of a lesson, by exercise.
 
     Raises:
-        FileError: if there are none here.
+        FileError: if they are not installed.
     """
     path = _solutions_file(lesson, solutions)
     try:

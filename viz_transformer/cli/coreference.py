@@ -1,4 +1,4 @@
-"""The command that runs the coreference study."""
+"""The command `coreference`, which runs the coreference study."""
 
 from __future__ import annotations
 

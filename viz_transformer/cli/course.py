@@ -1,4 +1,4 @@
-"""The course's notebooks as they came: which there are, and what they are called by."""
+"""The course's notebooks as shipped: list, lookup by number, and reading."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _EXERCISE_CELL = re.compile(r"(answer|check)-(\w+)-(\d+)")
 
 @dataclass(frozen=True)
 class Lesson:
-    """One of the course's notebooks, as it came.
+    """One of the course's notebooks, as shipped.
 
     Attributes:
-        key: what it is asked for by: ``"7"`` or ``"clinic"``.
+        key: its name on the command line: ``"7"`` or ``"clinic"``.
         path: the notebook's file.
     """
 
@@ -67,16 +67,16 @@ def find_lesson(name: str) -> Lesson:
 
 
 def exercise_cell(cell_id: str) -> tuple[str, str] | None:
-    """Return what an exercise's cell is, ``"answer"`` or ``"check"``, and the exercise's name.
+    """Return the kind of an exercise's cell, ``"answer"`` or ``"check"``, and the exercise's name.
 
-    The id tells it: ``check-3-1`` is the check of exercise ``3.1``. None for any other cell.
+    Both come from the id: ``check-3-1`` is the check of exercise ``3.1``. None for other cells.
     """
     found = _EXERCISE_CELL.fullmatch(cell_id)
     return (found[1], f"{found[2]}.{found[3]}") if found else None
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
-    """Return a notebook file as its JSON has it.
+    """Return the JSON of a notebook file.
 
     Raises:
         FileError: if it cannot be read.

@@ -1,7 +1,7 @@
-"""The lessons in a student's folder: copied there, listed, and put back as they came.
+"""The command `lessons`: copying, listing and resetting the lessons in a student's folder.
 
-Nothing here overwrites what a student wrote: a lesson is copied where there is none, and before one
-is put back the student's own is kept beside it.
+A student's work is never overwritten: a lesson is only copied where it is missing, and before a
+reset the student's version is kept beside it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import make_folder, written_whole
+from viz_transformer._files import atomic_write, make_folder
 from viz_transformer.cli.assignment import add_assignment
 from viz_transformer.cli.course import Lesson, course, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
@@ -66,7 +66,7 @@ def _reset(options: argparse.Namespace) -> int:
 
 
 def copy_lessons(folder: Path) -> Path:
-    """Copy the lessons that `folder` does not have yet; what a student has done there stays.
+    """Copy the lessons that `folder` does not have yet; a student's work stays.
 
     Raises:
         FileError: if the folder cannot be written.
@@ -75,13 +75,13 @@ def copy_lessons(folder: Path) -> Path:
     for lesson in course():
         copy = folder / lesson.path.name
         if not copy.exists():
-            with written_whole(copy) as part:
+            with atomic_write(copy) as part:
                 shutil.copyfile(lesson.path, part)
     return folder
 
 
 def state_of(lesson: Lesson, folder: Path) -> str:
-    """Tell whether a folder's lesson is ``"as it came"``, ``"changed"``, ``"missing"`` or damaged.
+    """Return whether a folder's lesson is ``"as it came"``, ``"changed"``, ``"missing"`` or damaged.
 
     Running a lesson does not change it; its cells' texts do.
     """
@@ -96,12 +96,12 @@ def state_of(lesson: Lesson, folder: Path) -> str:
 
 
 def reset_lesson(lesson: Lesson, folder: Path) -> Path | None:
-    """Put a fresh lesson into a folder; returns where the student's own is kept, if there was one.
+    """Put a fresh lesson into a folder; returns where the student's version is kept, if any.
 
-    Its name tells the day: ``07_masks.mine-2026-11-21.ipynb``, and with ``-2`` for the second.
+    Its name contains the date: ``07_masks.mine-2026-11-21.ipynb``, and with ``-2`` for the second.
 
     Raises:
-        FileError: if a file cannot be read or written; the student's own is there then as it was.
+        FileError: if a file cannot be read or written; the student's version is then unchanged.
     """
     path, kept = folder / lesson.path.name, None
     try:
@@ -114,13 +114,13 @@ def reset_lesson(lesson: Lesson, folder: Path) -> Path | None:
         return None
     if content is not None:
         kept = _keep(path, content)
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         shutil.copyfile(lesson.path, part)
     return kept
 
 
 def _keep(path: Path, content: bytes) -> Path:
-    """Write what a file held under a name beside it that was not taken; returns that path."""
+    """Write a file's content under an unused name beside it; returns that path."""
     for number in itertools.count(1):
         again = "" if number == 1 else f"-{number}"
         copy = path.with_name(f"{path.stem}.mine-{date.today().isoformat()}{again}.ipynb")
@@ -135,7 +135,7 @@ def _keep(path: Path, content: bytes) -> Path:
                 f"{error.strerror or error}"
             ) from error
         return copy
-    raise AssertionError("numbers do not end")
+    raise AssertionError("unreachable")
 
 
 def _existing(folder: Path) -> Path:
@@ -148,6 +148,6 @@ def _existing(folder: Path) -> Path:
 
 
 def _texts(path: Path) -> list[tuple[str, str]]:
-    """The kind and the text of each cell that holds any."""
+    """Return the type and the text of each cell that is not empty."""
     cells = ((cell["cell_type"], "".join(cell["source"])) for cell in read_notebook(path)["cells"])
     return [(kind, text) for kind, text in cells if text.strip()]

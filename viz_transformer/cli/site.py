@@ -1,4 +1,4 @@
-"""The command that writes the lessons as a static site."""
+"""The command `site`, which writes the lessons as a static site."""
 
 from __future__ import annotations
 

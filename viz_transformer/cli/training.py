@@ -139,7 +139,7 @@ def _train_bundled(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from viz_transformer.recipes import TRAINING, TRAINING_TRACE, train_english_spanish
-    from viz_transformer.training.progress import with_bar
+    from viz_transformer.training.progress_bar import with_bar
 
     steps = TRAINING.n_steps if options.steps is None else options.steps
     training = replace(TRAINING, n_steps=steps, seed=options.seed)
@@ -154,9 +154,9 @@ def _train_bundled(options: argparse.Namespace) -> int:
 
 def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
     from viz_transformer.recipes import files
-    from viz_transformer.training.memory import keep_freed_memory
-    from viz_transformer.training.parallel import joined, process_number
-    from viz_transformer.training.progress import with_bar
+    from viz_transformer.training.allocator import keep_freed_memory
+    from viz_transformer.training.distributed import process_group, rank
+    from viz_transformer.training.progress_bar import with_bar
 
     keep_freed_memory()
     parts = _split(options, pairs)
@@ -174,8 +174,8 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
             words=options.words or None,
             languages=(_language(options.source, "source"), _language(options.target, "target")),
         )
-    with joined(options.device) as device:
-        is_first = process_number() == 0
+    with process_group(options.device) as device:
+        is_first = rank() == 0
         result = files.train_files(
             parts.train,
             parts.validation,
@@ -272,7 +272,7 @@ def _evaluate_bundled(options: argparse.Namespace, translator: Translator) -> in
 
 
 def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: list[TextPair]) -> int:
-    from viz_transformer._files import written_whole
+    from viz_transformer._files import atomic_write
     from viz_transformer.corpus.links import read_links
     from viz_transformer.recipes.alignment_eval import evaluate_alignment
     from viz_transformer.recipes.evaluation import evaluate
@@ -284,7 +284,7 @@ def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: 
     if options.links:
         _print_alignment(evaluate_alignment(translator, pairs, read_links(options.links)))
     if options.output:
-        with written_whole(options.output) as part:
+        with atomic_write(options.output) as part:
             part.write_text("".join(f"{one}\n" for one in result.translations), encoding="utf-8")
         print(f"wrote {options.output}")
     return 0

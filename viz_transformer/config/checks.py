@@ -1,4 +1,4 @@
-"""What both configurations share: the JSON round trip, and checks that say what would do."""
+"""Shared parts of the configurations: the JSON round trip, and checks of values."""
 
 from __future__ import annotations
 

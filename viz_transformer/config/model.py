@@ -1,4 +1,4 @@
-"""The sizes and choices of a model."""
+"""The configuration of a model: its sizes and choices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Scoring = Literal["scaled_dot", "dot", "additive"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 Pooler = Literal["none", "tanh", "relu"]
 
-#: The choices that only some families have: the value that means "no", and those families.
+#: The options that only some families have: the value that means "no", and those families.
 _FOR_FAMILIES: dict[str, tuple[object, tuple[Family, ...]]] = {
     "target_vocab_size": (None, ("encoder-decoder",)),
     "start_id": (None, ("encoder-decoder",)),
@@ -175,6 +175,11 @@ class ModelConfig(JsonConfig):
     def d_head(self) -> int:
         """Width of one head, d_model / n_heads."""
         return self.d_model // self.n_heads
+
+    @property
+    def padding_id(self) -> int:
+        """The id that counts as padding: `pad_id`, or -1, which no token has, where it is None."""
+        return -1 if self.pad_id is None else self.pad_id
 
     @property
     def output_vocab_size(self) -> int:

@@ -1,6 +1,6 @@
-"""How many numbers a model learns, from its sizes alone: nothing is built.
+"""Parameter counts from a model's sizes alone, without building it.
 
-The terms follow the model's parts one by one, so the functions read as a bill.
+The terms follow the model's parts one by one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The published sizes, by name: what `ModelConfig.preset` gives.
+"""Published model sizes by name, for `ModelConfig.preset`.
 
 Only what differs from the defaults of `ModelConfig` is written down here.
 

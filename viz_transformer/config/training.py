@@ -1,4 +1,4 @@
-"""How a model is trained."""
+"""The configuration of a training run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TrainConfig(JsonConfig):
             ``"constant"``; see `training.learning_rate`.
         label_smoothing: probability mass spread over the other tokens, 0 up to but not 1.
         piece_dropout: probability of leaving out a merge while the training sentences are cut into
-            pieces of words, drawn anew every epoch (BPE-dropout, Provilkov et al. 2020).
+            pieces of words, drawn again every epoch (BPE-dropout, Provilkov et al. 2020).
         weight_decay: every step shrinks the matrices, embeddings among them, by this share
             of themselves times the learning rate (AdamW, Loshchilov and Hutter 2019).
         max_grad_norm: the gradient's norm is clipped to this.

@@ -115,7 +115,7 @@ def with_piece_dropout(vocabulary: Tokeniser, piece_dropout: float, rng: Random)
             f"piece_dropout={piece_dropout:g} needs pieces of words, and this vocabulary holds "
             "whole ones; give 0, or learn pieces"
         )
-    return vocabulary.loosened(piece_dropout, rng)
+    return vocabulary.with_dropout(piece_dropout, rng)
 
 
 def _encoded(pair: SentencePair | TextPair, vocabulary: Tokeniser) -> _Ids:

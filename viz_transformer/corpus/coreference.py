@@ -1,8 +1,8 @@
-"""Sentences in which one word decides what *it* means.
+"""Coreference sentences, in which one adjective decides what *it* refers to.
 
 *the animal did not cross the street because it was too tired*: the animal. With *wide* in place of
 *tired*: the street. 12 animals × 11 places × 3 verbs × 10 adjectives make 3,960 sentences, all of
-the same length, so that each part of the sentence always stands at the same place.
+the same length, so that each part of the sentence is always at the same position.
 
 The split is a fixed rule over the lists below: whole combinations of an animal and a place, *animal
 + street* among them, are kept out of training, each word of which training has seen elsewhere.
@@ -45,9 +45,9 @@ PLACES = (
     "beach",
 )
 VERBS = ("cross", "enter", "follow")
-#: What can be too much of an animal, and of no place.
+#: Adjectives that apply to animals and to no place.
 ANIMAL_ADJECTIVES = ("tired", "hungry", "scared", "sick", "lazy")
-#: What can be too much of a place, and of no animal.
+#: Adjectives that apply to places and to no animal.
 PLACE_ADJECTIVES = ("wide", "narrow", "steep", "winding", "crowded")
 #: One combination of animal and place in so many is held out.
 HELD_OUT_MODULUS = 6
@@ -58,10 +58,10 @@ class PronounSentence:
     """One sentence of the set.
 
     Attributes:
-        animal: who did not cross.
-        verb: what it did not do.
-        place: where.
-        adjective: why; it alone decides which of the two *it* means.
+        animal: the subject.
+        verb: what it did not do, such as ``"cross"``.
+        place: the object.
+        adjective: the reason; it alone decides which of the two *it* refers to.
     """
 
     animal: str
@@ -93,7 +93,7 @@ class PronounSentence:
 
 @dataclass(frozen=True)
 class PronounSentences:
-    """The training part and the held-out part, which have no animal + place in common."""
+    """The training and held-out sentences, which share no pair of animal and place."""
 
     train: tuple[PronounSentence, ...]
     held_out: tuple[PronounSentence, ...]

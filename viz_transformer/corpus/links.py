@@ -27,7 +27,7 @@ class GoldLinks:
 
 
 def read_links(path: str | os.PathLike[str]) -> list[GoldLinks]:
-    """Read a file with the links of one sentence per line, plain or ``.gz``: ``0-0 1p2 2-1``, source word first.
+    """Read the links of one sentence per line: ``0-0 1p2 2-1``, source word first; plain or ``.gz``.
 
     ``-`` marks a sure link and ``p`` a possible one. Words are separated by spaces and counted from
     0. A sentence without links is an empty line.

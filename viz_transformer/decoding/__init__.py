@@ -2,15 +2,15 @@
 
 `greedy` takes the most probable word each time, `beam_search` follows several beginnings at once,
 and `sample` draws. All work on a batch, read each word once through a key/value cache, and never
-write ``<pad>`` or ``<sos>``; they differ in `beam`, `greedy` and `sampling` alone. `rules` says
-what may be written, `steps` and `fused` how a model is asked, `record` what is remembered.
+write ``<pad>`` or ``<sos>``; they differ in `beam`, `greedy` and `sampling` alone. `constraints` says
+what may be written, `steps` and `fused` run the model, and `recorder` keeps the search for a trace.
 """
 
 from viz_transformer.decoding.beam import beam_search
-from viz_transformer.decoding.generated import from_generate
+from viz_transformer.decoding.constraints import default_max_length
 from viz_transformer.decoding.greedy import greedy
-from viz_transformer.decoding.lengths import LengthNorm, length_norm, power_norm
-from viz_transformer.decoding.rules import default_max_length
+from viz_transformer.decoding.huggingface import from_generate
+from viz_transformer.decoding.length_penalty import LengthNorm, length_norm, power_norm
 from viz_transformer.decoding.sampling import kept_probabilities, sample
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Beam search: several beginnings followed at once, for a whole batch of sentences."""
+"""Beam search over a batch of sentences."""
 
 from __future__ import annotations
 
@@ -8,19 +8,25 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from viz_transformer.decoding.lengths import LengthNorm, length_norm
-from viz_transformer.decoding.record import Ranked, Recorder
-from viz_transformer.decoding.rules import Model, Rules, Words, is_whole, make_rules
-from viz_transformer.decoding.steps import Steps, batches, evaluating, open_steps
+from viz_transformer.decoding.constraints import (
+    Constraints,
+    Words,
+    is_whole,
+    make_constraints,
+    named_source,
+)
+from viz_transformer.decoding.length_penalty import LengthNorm, length_norm
+from viz_transformer.decoding.recorder import Ranked, Recorder
+from viz_transformer.decoding.steps import Steps, evaluating, open_steps
 from viz_transformer.errors import UserError
-from viz_transformer.model import DecoderOnly
+from viz_transformer.model.autoregressive import AutoregressiveModel
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.trace import DecodeTrace, Hypothesis
 
 
 @torch.inference_mode()
 def beam_search(
-    model: Model,
+    model: AutoregressiveModel,
     sources: Sequence[Sequence[int]],
     vocabulary: Words,
     *,
@@ -79,23 +85,20 @@ def beam_search(
             )
     if not isinstance(length_penalty, int | float) or not 0 <= length_penalty < float("inf"):
         raise UserError(f"length_penalty={length_penalty!r} must be a number of at least 0")
-    rules = make_rules(model, sources, vocabulary, min_length, max_length, prefix)
+    constraints = make_constraints(model, sources, vocabulary, min_length, max_length, prefix)
     settings = _Settings(
         beam_width, lambda length: norm(length, length_penalty), early_stop, n_best or beam_width
     )
-    traces: list[DecodeTrace | None] = [None] * len(sources)
+    traces: dict[int, DecodeTrace] = {}
     with evaluating(model):
-        for numbers in batches(model, sources):
-            chosen = [sources[number] for number in numbers]
-            room = len(chosen[0]) + rules.longest + 1
-            opened = open_steps(model, chosen, vocabulary, room, interventions, attention)
-            recorder = Recorder(rules, beam_width, settings.norm) if steps or attention else None
-            alone = isinstance(model, DecoderOnly)
-            search = _Search(*opened, rules, numbers, settings, recorder, alone)
+        for numbers, decoder_steps, ids in open_steps(model, sources, constraints, interventions, attention):
+            recorder = Recorder(constraints, beam_width, settings.norm) if steps or attention else None
+            search = _Search(decoder_steps, ids, constraints, numbers, settings, recorder)
             search.run()
             for place, number in enumerate(numbers):
-                traces[number] = search.trace(place, sources[number])
-    return traces
+                tokens = named_source(model, vocabulary, sources[number])
+                traces[number] = search.trace(place, *tokens)
+    return [traces[number] for number in range(len(sources))]
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class _Settings:
 
 @dataclass(frozen=True)
 class _End:
-    """A finished hypothesis: where it ended, and what it is worth."""
+    """A finished hypothesis: where it ended, and what its score is."""
 
     step: int
     parent: int
@@ -123,11 +126,10 @@ class _Search:
 
     steps: Steps
     ids: Tensor
-    rules: Rules
+    constraints: Constraints
     numbers: list[int]
     settings: _Settings
     recorder: Recorder | None
-    alone: bool  # a decoder alone: a source is the beginning of its text
     active: list[int] = field(default_factory=list)  # places in `numbers` still searched
     history: list[tuple[dict[int, int], Tensor, Tensor, Tensor]] = field(default_factory=list)
 
@@ -137,7 +139,7 @@ class _Search:
         self.rows = {place: place for place in self.active}  # place → row of the tensors
         self.finished: list[list[_End]] = [[] for _ in self.numbers]
         totals = torch.zeros(len(self.numbers), 1)  # [sentence, hypothesis]
-        for step in range(self.rules.longest + 1):
+        for step in range(self.constraints.longest + 1):
             logits = self.steps.step(self.ids)  # [row, vocab]
             totals = self._advance(logits, totals, step)
             if not self.active:
@@ -145,14 +147,13 @@ class _Search:
 
     def _advance(self, logits: Tensor, totals: Tensor, step: int) -> Tensor:
         """Write one more word everywhere; return the log-probabilities [sentence, hypothesis]."""
-        width, end = self.settings.beam_width, self.rules.words.eos_id
+        width, end = self.settings.beam_width, self.constraints.words.eos_id
         n_sentences, n_live = totals.shape
         total = logits.logsumexp(-1, keepdim=True)  # [row, 1]
         if self.recorder:
-            looks = getattr(self.steps, "looks", None)
-            self.recorder.saw(logits - total, totals, self.active, looks)
+            self.recorder.on_logits(logits - total, totals, self.active, self.steps.attention)
         sentences = [self.numbers[place] for place in self.active for _ in range(n_live)]
-        logits = self.rules.bar(logits, step, sentences)
+        logits = self.constraints.forbid(logits, step, sentences)
         values, ids = ranked(logits, min(2 * width, logits.shape[1]))  # [row, candidate]
         each = ids.shape[1]
         sums = totals.reshape(-1, 1) + (values - total)  # [row, candidate]
@@ -177,7 +178,7 @@ class _Search:
             self._finish(sums, parents, ends, step)
         self.history.append((self.rows, kept_parents, kept_tokens, kept))
         if self.recorder:
-            self.recorder.came_to(Ranked(sums, parents, tokens, kept, kept_sums))
+            self.recorder.on_ranked(Ranked(sums, parents, tokens, kept, kept_sums))
 
         rows = kept_parents + n_live * torch.arange(n_sentences)[:, None]  # [sentence, hypothesis]
         going = None
@@ -200,7 +201,7 @@ class _Search:
         changed = set()
         for row, rank in ending:
             log_prob = sums[row, rank].item()
-            found = _End(step, parents[row, rank].item(), rank, log_prob, log_prob / norm)
+            found = _End(step, int(parents[row, rank]), rank, log_prob, log_prob / norm)
             self.finished[self.active[row]].append(found)
             changed.add(self.active[row])
         for place in changed:  # the sort is stable: of equal scores the one that ended first
@@ -217,7 +218,7 @@ class _Search:
             alive = best[row] > -float("inf")
             if alive and len(finished) == settings.beam_width:
                 # No score gets better than the log-probability of now over the norm to come.
-                longest = self.rules.max_lengths[self.numbers[place]] + 1
+                longest = self.constraints.max_lengths[self.numbers[place]] + 1
                 norm = max(settings.norm(step + 2), settings.norm(longest))
                 alive = not settings.early_stop and best[row] / norm > finished[-1].score
             if alive:
@@ -226,17 +227,19 @@ class _Search:
             return None
         return torch.tensor(going, dtype=torch.long)
 
-    def trace(self, place: int, source: Sequence[int]) -> DecodeTrace:
-        """Return what became of one sentence."""
-        tokens = self.rules.words.tokens
+    def trace(
+        self, place: int, source_tokens: tuple[str, ...], prompt_tokens: tuple[str, ...]
+    ) -> DecodeTrace:
+        """Return the search over one sentence."""
+        tokens = self.constraints.words.tokens
         hypotheses = []
         for end in self.finished[place][: self.settings.n_best]:
             ids, path, parent = [], [end.rank], end.parent
             for where, parents, words, ranks in reversed(self.history[: end.step]):
                 row = where[place]
-                ids.append(words[row, parent].item())
-                path.append(ranks[row, parent].item())
-                parent = parents[row, parent].item()
+                ids.append(int(words[row, parent]))
+                path.append(int(ranks[row, parent]))
+                parent = int(parents[row, parent])
             ids.reverse()
             hypotheses.append(
                 Hypothesis(
@@ -248,15 +251,14 @@ class _Search:
                 )
             )
         steps = self.recorder.steps(place, self.numbers[place]) if self.recorder else ()
-        named = tuple(tokens[i] for i in source)
-        before = getattr(self.steps, "prompt_looks", None)
+        of_prompt = self.steps.prompt_attention
         return DecodeTrace(
-            source_tokens=() if self.alone else named,
+            source_tokens=source_tokens,
             hypotheses=tuple(hypotheses),
             steps=steps,
-            prompt_tokens=named if self.alone else (tokens[self.rules.words.sos_id],),
-            end_token=tokens[self.rules.words.eos_id],
-            prompt_attention=None if before is None else before[place].numpy(),
+            prompt_tokens=prompt_tokens,
+            end_token=tokens[self.constraints.words.eos_id],
+            prompt_attention=None if of_prompt is None else of_prompt[place].numpy(),
         )
 
 

@@ -1,10 +1,10 @@
-"""The decoder's step with nothing in its way: for speed.
+"""Fused decoding steps: the decoder's arithmetic written out, for speed.
 
-`CachedSteps` walks through the model's own layers. Here the same sums are written out for one
-reason: a step of a small model takes less time than the calls around it. The three projections of
-self-attention are one multiplication, keys and values of all layers stand in one block of memory
-that is written in place, and all hypotheses of a sentence share its cross-attention keys: they
-are queries side by side. A test holds both ways equal.
+`CachedSteps` calls the model's own layers. In a small model those calls take longer than the
+arithmetic inside them, so it is written out here. The three projections of self-attention are one
+multiplication, keys and values of all layers stand in one block of memory that is written in place,
+and all hypotheses of a sentence share its cross-attention keys: they are queries side by side. A
+test holds both ways equal.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from viz_transformer.decoding.rules import Model
-from viz_transformer.model import DecoderOnly
-from viz_transformer.model.positional import RotaryPositions, embedding_scale
+from viz_transformer.model.autoregressive import AutoregressiveModel
+from viz_transformer.model.cache import DecoderCache
+from viz_transformer.model.layers import DecoderLayer, EncoderLayer
+from viz_transformer.model.positional import RotaryPositions
 
 _FIRST_ROOM = 32  # positions that there is room for at first; it doubles when they are full
 
@@ -49,7 +50,7 @@ class _Layer(NamedTuple):
     feed_forward_norm: _Norm
 
 
-def can_fuse(model: Model) -> bool:
+def can_fuse(model: AutoregressiveModel) -> bool:
     """Whether torch's fused attention computes this model's scores."""
     return model.config.scoring in ("scaled_dot", "dot")
 
@@ -59,59 +60,52 @@ class FusedSteps:
 
     Args:
         model: in evaluation mode.
-        memory: the encoder's output [sentence, source, d_model]; None for a decoder alone.
-        source_mask: bool [sentence, 1, 1, source], True = no padding; None for a decoder alone.
+        cache: from the model's `decoder_inputs`.
         max_positions: how many target positions will be read at most.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        memory: Tensor | None,
-        source_mask: Tensor | None,
-        max_positions: int,
-    ) -> None:
-        self._model, self._config = model, model.config
-        alone = isinstance(model, DecoderOnly)
-        self._embedding = model.embedding.words if alone else model._target_embedding
-        self._positions = model.embedding.positions if alone else model.target_positions
-        self._scale = embedding_scale(model.config)
+    attention = None  # torch's fused attention never shows its weights
+    prompt_attention = None
+
+    def __init__(self, model: AutoregressiveModel, cache: DecoderCache, max_positions: int) -> None:
+        config = model.config
+        self._model, self._device = model, model.target_words.weight.device
         self._layers = [_read_layer(layer) for layer in model.decoder.layers]
-        self._pre_norm = model.config.norm == "pre"
-        self._sdpa_scale = 1.0 if model.config.scoring == "dot" else None  # None: 1/√d_head
-        self._heads = model.config.n_heads
-        self._d_head = model.config.d_model // model.config.n_heads
+        self._pre_norm = config.norm == "pre"
+        self._sdpa_scale = 1.0 if config.scoring == "dot" else None  # None: 1/√d_head
+        self._heads, self._d_head = config.n_heads, config.d_head
         self._max_positions = max_positions
-        self._memory: Tensor | None = None  # [2 · layer, sentence, head, source, d_head]
-        self._mask = source_mask
-        if memory is not None:
-            layers = model.decoder.layers
-            both = [each for layer in layers for each in layer.cross_attention.keys_values(memory)]
-            self._memory = torch.stack(both)
-        if source_mask is not None and source_mask.all():
+        sources = [each for layer in cache.layers if layer.source is not None for each in layer.source]
+        #: Keys and values of the sources, [2 · layer, sentence, head, source, d_head].
+        self._memory = torch.stack(sources) if sources else None
+        self._mask = cache.source_mask
+        if self._mask is not None and self._mask.all():
             self._mask = None  # nothing to hide: one addition less
         last = model.decoder.norm
         self._last_norm = _read_norm(last) if isinstance(last, nn.LayerNorm) else None
-        self._past: Tensor | None = None  # [2 · layer, row, head, room, d_head]
+        #: Keys and values of the target, [2 · layer, row, head, room, d_head].
+        shape = (2 * len(self._layers), 0, self._heads, 0, self._d_head)
+        self._past = model.target_words.weight.new_empty(shape)
         self._length = 0
 
     def step(self, ids: Tensor) -> Tensor:
         """Read the next ids [row], or at the start [row, position]; return logits [row, vocab]."""
-        ids = ids.to(self._embedding.weight.device)
+        ids = ids.to(self._device)
         if ids.ndim == 1:
             ids = ids[:, None]  # [row, 1]
         n_rows, n_new = ids.shape
         start, end = self._length, self._length + n_new
         self._make_room(n_rows, end)
-        x = self._embed(ids, start)  # [row, position, d_model]
+        x = self._model.embed_unchecked(ids, start)  # [row, position, d_model]
         pre = self._pre_norm
         for index, layer in enumerate(self._layers):
             h = F.layer_norm(x, *layer.norm) if pre else x
             x = x + self._self_attend(h, layer, index, start, end)
             x = x if pre else F.layer_norm(x, *layer.norm)
-            if layer.cross is not None:
+            if layer.cross is not None and self._memory is not None:
+                keys, values = self._memory[2 * index], self._memory[2 * index + 1]
                 h = F.layer_norm(x, *layer.cross.norm) if pre else x
-                x = x + self._cross_attend(h, layer.cross, index)
+                x = x + self._cross_attend(h, layer.cross, keys, values)
                 x = x if pre else F.layer_norm(x, *layer.cross.norm)
             h = F.layer_norm(x, *layer.feed_forward_norm) if pre else x
             x = x + F.linear(layer.activation(F.linear(h, *layer.first)), *layer.second)
@@ -137,18 +131,13 @@ class FusedSteps:
         if len(moved):  # most hypotheses stay where they are, and only the others are copied
             past[:, moved, :, :length] = past[:, rows[moved], :, :length]
 
-    def _embed(self, ids: Tensor, start: int) -> Tensor:
-        x = F.embedding(ids, self._embedding.weight) * self._scale
-        x = x + self._positions(ids.shape[1], start)  # [row, position, d_model]
-        return self._model.embedding.norm(x) if isinstance(self._model, DecoderOnly) else x
-
     def _make_room(self, n_rows: int, end: int) -> None:
-        if self._past is not None and end <= self._past.shape[3]:
+        if end <= self._past.shape[3]:
             return
         room = min(max(_FIRST_ROOM, 2 * end), max(self._max_positions, end))
-        shape = (2 * len(self._layers), n_rows, self._config.n_heads, room, self._d_head)
-        grown = self._embedding.weight.new_empty(shape)
-        if self._past is not None:
+        shape = (2 * len(self._layers), n_rows, self._heads, room, self._d_head)
+        grown = self._past.new_empty(shape)
+        if self._length:
             grown[:, :, :, : self._length] = self._past[:, :, :, : self._length]
         self._past = grown
 
@@ -171,8 +160,7 @@ class FusedSteps:
         h = heads.transpose(1, 2).reshape(n_rows, n_new, -1)  # [row, position, d_model]
         return F.linear(h, *layer.output)
 
-    def _cross_attend(self, h: Tensor, cross: _Cross, index: int) -> Tensor:
-        keys, values = self._memory[2 * index], self._memory[2 * index + 1]
+    def _cross_attend(self, h: Tensor, cross: _Cross, keys: Tensor, values: Tensor) -> Tensor:
         # The hypotheses of a sentence are queries side by side, and share its keys.
         query = F.linear(h, *cross.query).view(len(keys), -1, self._heads, self._d_head)
         heads = F.scaled_dot_product_attention(
@@ -181,19 +169,20 @@ class FusedSteps:
         return F.linear(heads.transpose(1, 2).reshape(h.shape), *cross.output)
 
 
-def _read_layer(layer: nn.Module) -> _Layer:
-    own, cross, network = layer.self_attention, None, layer.feed_forward
+def _read_layer(layer: EncoderLayer | DecoderLayer) -> _Layer:
+    own, network = layer.self_attention, layer.feed_forward
     projections = (own.w_q, own.w_k, own.w_v)
     weight = torch.cat([each.weight for each in projections])  # [3 · d_model, d_model]
-    biased = own.w_q.bias is not None
-    if hasattr(layer, "cross_attention"):
+    biases: list[Tensor] = [each.bias for each in projections if each.bias is not None]
+    cross = None
+    if isinstance(layer, DecoderLayer):
         cross = _Cross(
             _read_linear(layer.cross_attention.w_q),
             _read_linear(layer.cross_attention.w_o),
             _read_norm(layer.cross_attention_residual.norm),
         )
     return _Layer(
-        qkv=(weight, torch.cat([each.bias for each in projections]) if biased else None),
+        qkv=(weight, torch.cat(biases) if biases else None),
         output=_read_linear(own.w_o),
         rotary=own.rotary,
         norm=_read_norm(layer.self_attention_residual.norm),

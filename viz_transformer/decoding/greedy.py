@@ -1,4 +1,4 @@
-"""Greedy search: the most probable word, each time."""
+"""Greedy search: the most probable word at each step."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from viz_transformer.decoding.rules import Model, Rules, Words, make_rules
-from viz_transformer.decoding.steps import Steps, batches, evaluating, open_steps
+from viz_transformer.decoding.constraints import Constraints, Words, make_constraints
+from viz_transformer.decoding.steps import Steps, evaluating, open_steps
+from viz_transformer.model.autoregressive import AutoregressiveModel
 from viz_transformer.model.interventions import Interventions
 
 
 @torch.inference_mode()
 def greedy(
-    model: Model,
+    model: AutoregressiveModel,
     sources: Sequence[Sequence[int]],
     vocabulary: Words,
     *,
@@ -41,26 +42,23 @@ def greedy(
         UserError: if there is no source or one without a word, a length is out of range, a prefix
             is of other words, or the interventions do not fit the model.
     """
-    rules = make_rules(model, sources, vocabulary, min_length, max_length, prefix)
+    constraints = make_constraints(model, sources, vocabulary, min_length, max_length, prefix)
     texts: list[list[int]] = [[] for _ in sources]
     with evaluating(model):
-        for numbers in batches(model, sources):
-            chosen = [sources[number] for number in numbers]
-            room = len(chosen[0]) + rules.longest + 1
-            steps, ids = open_steps(model, chosen, vocabulary, room, interventions)
-            for number, text in zip(numbers, _write(steps, ids, rules, numbers), strict=True):
+        for numbers, steps, ids in open_steps(model, sources, constraints, interventions):
+            for number, text in zip(numbers, _write(steps, ids, constraints, numbers), strict=True):
                 texts[number] = text
     return texts
 
 
-def _write(steps: Steps, ids: Tensor, rules: Rules, numbers: list[int]) -> list[list[int]]:
+def _write(steps: Steps, ids: Tensor, constraints: Constraints, numbers: list[int]) -> list[list[int]]:
     finished = torch.zeros(len(numbers), dtype=torch.bool)
     written: list[Tensor] = []
     while not finished.all():  # at its maximum a text can but end
-        logits = rules.bar(steps.step(ids), len(written), numbers)  # [sentence, vocab]
+        logits = constraints.forbid(steps.step(ids), len(written), numbers)  # [sentence, vocab]
         ids = logits.argmax(-1)  # [sentence]
-        finished |= ids == rules.words.eos_id
+        finished |= ids == constraints.words.eos_id
         written.append(ids)
-    end = rules.words.eos_id
+    end = constraints.words.eos_id
     rows = torch.stack(written, 1).tolist()  # [sentence, step]
     return [row[: row.index(end)] if end in row else row for row in rows]

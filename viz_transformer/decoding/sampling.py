@@ -1,16 +1,23 @@
-"""Sampling: a word drawn from the distribution each time, or from what is left of it."""
+"""Sampling: words drawn from the distribution, or from its top k or top p."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import torch
 from torch import Tensor
 
-from viz_transformer.decoding.rules import Model, Rules, Words, is_whole, make_rules
-from viz_transformer.decoding.steps import Steps, batches, evaluating, open_steps
+from viz_transformer.decoding.constraints import (
+    Constraints,
+    Words,
+    is_whole,
+    make_constraints,
+    named_source,
+)
+from viz_transformer.decoding.steps import Steps, evaluating, open_steps
 from viz_transformer.errors import UserError
-from viz_transformer.model import DecoderOnly
+from viz_transformer.model.autoregressive import AutoregressiveModel
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace, Hypothesis, Probable
 
@@ -19,7 +26,7 @@ _N_SHOWN = 12  # how much of each distribution's top is kept
 
 @torch.inference_mode()
 def sample(
-    model: Model,
+    model: AutoregressiveModel,
     sources: Sequence[Sequence[int]],
     vocabulary: Words,
     *,
@@ -64,25 +71,22 @@ def sample(
     Source: Fan et al. 2018, section 5 (top-k); Holtzman et al. 2020, section 3.1 (top-p).
     """
     _check(temperature, top_k, top_p)
-    seeds = [seed] * len(sources) if is_whole(seed) else list(seed)
+    seeds = list(seed) if isinstance(seed, Sequence) else [seed] * len(sources)
     if len(seeds) != len(sources) or not all(is_whole(each) and each >= 0 for each in seeds):
         raise UserError(
             f"seed={seed!r:.40} must be a whole number of at least 0, or one for each of the "
             f"{len(sources)} sentences"
         )
-    rules = make_rules(model, sources, vocabulary, min_length, max_length, prefix)
-    traces: list[DecodeTrace | None] = [None] * len(sources)
-    alone = isinstance(model, DecoderOnly)
+    constraints = make_constraints(model, sources, vocabulary, min_length, max_length, prefix)
+    traces: dict[int, DecodeTrace] = {}
     with evaluating(model):
-        for numbers in batches(model, sources):
-            chosen = [sources[number] for number in numbers]
-            room = len(chosen[0]) + rules.longest + 1
-            steps, ids = open_steps(model, chosen, vocabulary, room, interventions)
-            draws = _Draws(rules, numbers, temperature, top_k, top_p, seeds, alone)
+        for numbers, steps, ids in open_steps(model, sources, constraints, interventions):
+            draws = _Draws(constraints, numbers, temperature, top_k, top_p, seeds)
             draws.run(steps, ids)
             for place, number in enumerate(numbers):
-                traces[number] = draws.trace(place, sources[number])
-    return traces
+                tokens = named_source(model, vocabulary, sources[number])
+                traces[number] = draws.trace(place, *tokens)
+    return [traces[number] for number in range(len(sources))]
 
 
 def kept_probabilities(
@@ -114,16 +118,14 @@ class _Draws:
 
     def __init__(
         self,
-        rules: Rules,
+        constraints: Constraints,
         numbers: list[int],
         temperature: float,
         top_k: int | None,
         top_p: float | None,
         seeds: list[int],
-        alone: bool,
     ) -> None:
-        self._alone = alone
-        self._rules, self._numbers = rules, numbers
+        self._constraints, self._numbers = constraints, numbers
         self._filter = (temperature, top_k, top_p)
         self._generators = [torch.Generator().manual_seed(seeds[number]) for number in numbers]
         self._ids: list[list[int]] = [[] for _ in numbers]
@@ -133,15 +135,15 @@ class _Draws:
 
     def run(self, steps: Steps, ids: Tensor) -> None:
         """Draw until every text has ended."""
-        end = self._rules.words.eos_id
+        end = self._constraints.words.eos_id
         ended = [False] * len(self._numbers)
-        for step in range(self._rules.longest + 1):
+        for step in range(self._constraints.longest + 1):
             logits = steps.step(ids)  # [sentence, vocab]
             log_probs = logits.log_softmax(-1)
-            barred = self._rules.bar(logits.clone(), step, self._numbers)
-            shares = kept_probabilities(barred, *self._filter)
+            allowed = self._constraints.forbid(logits.clone(), step, self._numbers)
+            shares = kept_probabilities(allowed, *self._filter)
             drawn = [
-                torch.multinomial(share, 1, generator=generator).item()
+                int(torch.multinomial(share, 1, generator=generator))
                 for share, generator in zip(shares, self._generators, strict=True)
             ]
             for place, token in enumerate(drawn):
@@ -153,14 +155,14 @@ class _Draws:
             ids = torch.tensor(drawn)
 
     def _note(self, place: int, step: int, drawn: int, log_probs: Tensor, shares: Tensor) -> None:
-        words, before = self._rules.words, self._log_probs[place]
+        words, before = self._constraints.words, self._log_probs[place]
         shown = log_probs.topk(min(_N_SHOWN, len(log_probs))).indices.tolist()
         if drawn not in shown:
             shown.append(drawn)
         candidates = []
         for token in shown:
             log_prob, share = log_probs[token].item(), shares[token].item()
-            why = self._rules.why_barred(token, step, self._numbers[place])
+            why = self._constraints.why_forbidden(token, step, self._numbers[place])
             if token == drawn:
                 status = "finished" if token == words.eos_id else "kept"
                 reason = "drawn"
@@ -191,9 +193,11 @@ class _Draws:
         names = [f"top_k={top_k}"] if top_k is not None else []
         return " and ".join([*names, f"top_p={top_p}"] if top_p is not None else names) or "rounding"
 
-    def trace(self, place: int, source: Sequence[int]) -> DecodeTrace:
+    def trace(
+        self, place: int, source_tokens: tuple[str, ...], prompt_tokens: tuple[str, ...]
+    ) -> DecodeTrace:
         """Return one text and how it was drawn."""
-        tokens, ids = self._rules.words.tokens, tuple(self._ids[place][:-1])  # without <eos>
+        tokens, ids = self._constraints.words.tokens, tuple(self._ids[place][:-1])  # without <eos>
         hypothesis = Hypothesis(
             ids=ids,
             tokens=tuple(tokens[i] for i in ids),
@@ -201,25 +205,26 @@ class _Draws:
             score=self._log_probs[place],
             path=tuple(self._paths[place]),
         )
-        named = tuple(tokens[i] for i in source)
         return DecodeTrace(
-            source_tokens=() if self._alone else named,
+            source_tokens=source_tokens,
             hypotheses=(hypothesis,),
             steps=tuple(self._steps[place]),
-            prompt_tokens=named if self._alone else (tokens[self._rules.words.sos_id],),
-            end_token=tokens[self._rules.words.eos_id],
+            prompt_tokens=prompt_tokens,
+            end_token=tokens[self._constraints.words.eos_id],
         )
 
 
 def _check(temperature: object, top_k: object, top_p: object) -> None:
-    number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
-    if not number or not 0 < temperature < float("inf"):
+    if not _is_number(temperature) or not 0 < temperature < float("inf"):
         raise UserError(
             f"temperature={temperature!r} must be a number above 0; for the most probable word "
             "each time, use greedy"
         )
     if top_k is not None and (not is_whole(top_k) or top_k < 1):
         raise UserError(f"top_k={top_k!r} must be a whole number of at least 1, or None for all")
-    number = isinstance(top_p, int | float) and not isinstance(top_p, bool)
-    if top_p is not None and (not number or not 0 < top_p <= 1):
+    if top_p is not None and (not _is_number(top_p) or not 0 < top_p <= 1):
         raise UserError(f"top_p={top_p!r} must be above 0 and at most 1, or None for all")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

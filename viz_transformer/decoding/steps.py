@@ -1,4 +1,4 @@
-"""A batch of texts read and continued step by step, whichever way suits."""
+"""Decoding steps: a batch of texts continued word by word, through the model's layers or fused."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Protocol
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
+from viz_transformer.decoding.constraints import Constraints
 from viz_transformer.decoding.fused import FusedSteps, can_fuse
-from viz_transformer.decoding.rules import Model, Words
-from viz_transformer.model import DecoderOnly
 from viz_transformer.model.attention import attend, attend_fused
+from viz_transformer.model.autoregressive import AutoregressiveModel
+from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.interventions import Interventions
 
-#: What each row looked at: ``[row, layer, head, target]``, and ``[row, layer, head, source]``.
-Looks = tuple[Tensor, Tensor | None]
+#: What each row attended to: ``[row, layer, head, target]``, and ``[row, layer, head, source]``.
+StepAttention = tuple[Tensor, Tensor | None]
 
 
 class Steps(Protocol):
@@ -27,6 +28,17 @@ class Steps(Protocol):
     with them are small sums and many questions, each of which a graphics card would wait for.
     """
 
+    @property
+    def attention(self) -> StepAttention | None:
+        """What each row's newest word attended to, where that is recorded."""
+
+    @property
+    def prompt_attention(self) -> Tensor | None:
+        """The self-attention of all but the last word of a prompt, where that is recorded.
+
+        Its axes are ``[row, layer, head, query, key]``; a prompt of one word has none.
+        """
+
     def step(self, ids: Tensor) -> Tensor:
         """Read the next ids [row], or at the start [row, position]; return logits [row, vocab]."""
 
@@ -35,52 +47,45 @@ class Steps(Protocol):
 
 
 class CachedSteps:
-    """Steps through the model's own layers: with interventions, and every head's weights.
-
-    Attributes:
-        looks: what each row's newest word looked at, if that is wanted, else None.
-        prompt_looks: what the words before the last of the prompt looked at in the text,
-            ``[row, layer, head, query, key]``, if that is wanted and there are such.
-    """
+    """Steps through the model's own layers: with interventions, and every head's weights."""
 
     def __init__(
         self,
-        model: Model,
-        sources: Sequence[Sequence[int]],
-        words: Words,
+        model: AutoregressiveModel,
+        cache: DecoderCache,
         interventions: Interventions | None,
-        attention: bool,
+        record_attention: bool,
     ) -> None:
-        self._model, self._interventions = model, interventions
-        self._device = next(model.parameters()).device
-        self._attention = attend if attention else attend_fused
-        self.looks: Looks | None = None
-        self.prompt_looks: Tensor | None = None
-        if isinstance(model, DecoderOnly):
-            self._cache = model.start_decoding(len(sources))
-        else:
-            ids = padded(sources, words.pad_id, self._device)
-            memory = model.encode(ids, interventions)
-            self._cache = model.start_decoding(memory, model.padding_mask(ids, interventions))
+        self._model, self._cache, self._interventions = model, cache, interventions
+        self._device = model.target_words.weight.device
+        self._attend = attend if record_attention else attend_fused
+        self.attention: StepAttention | None = None
+        self.prompt_attention: Tensor | None = None
 
     def step(self, ids: Tensor) -> Tensor:
-        """Read the next ids; a beginning of several is read one by one."""
-        before: list[Tensor] = []
-        for column in ids.T if ids.ndim == 2 else [ids]:
-            if self.looks is not None and ids.ndim == 2:
-                before.append(self.looks[0])
-            output = self._model.attended_step(
-                column.to(self._device), self._cache, self._interventions, self._attention
-            )
-            self._cache = output.cache
-            if self._attention is attend:
-                cross = output.cross_attention
-                cross = None if cross is None else _stacked(cross)
-                self.looks = _stacked(output.decoder_attention), cross
-        if before:
+        """Read the next ids; the words of a prompt are read one by one."""
+        *prompt, last = ids.T if ids.ndim == 2 else [ids]
+        of_prompt: list[Tensor] = []
+        for column in prompt:
+            self._read(column)
+            if self.attention is not None:
+                of_prompt.append(self.attention[0])
+        logits = self._read(last)
+        if of_prompt:
             n_keys = ids.shape[1]
-            rows = [F.pad(look, (0, n_keys - look.shape[-1])) for look in before]
-            self.prompt_looks = torch.stack(rows, dim=3)  # [row, layer, head, query, key]
+            rows = [F.pad(weights, (0, n_keys - weights.shape[-1])) for weights in of_prompt]
+            self.prompt_attention = torch.stack(rows, dim=3)  # [row, layer, head, query, key]
+        return logits
+
+    def _read(self, ids: Tensor) -> Tensor:
+        """Read one more word in every row; return logits [row, vocab]."""
+        output = self._model.attended_step(
+            ids.to(self._device), self._cache, self._interventions, self._attend
+        )
+        self._cache = output.cache
+        own = _stacked(output.decoder_attention)
+        if own is not None:
+            self.attention = own, _stacked(output.cross_attention)
         return output.logits.cpu()
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
@@ -88,59 +93,50 @@ class CachedSteps:
         self._cache = self._cache.select(rows)
 
 
-def _stacked(layers: tuple[Tensor, ...]) -> Tensor:
-    looks = torch.cat(layers, dim=2).transpose(1, 2)  # [row, head, layer, key] -> [row, layer, …]
-    return looks.cpu()
+def _stacked(layers: tuple[Tensor | None, ...] | None) -> Tensor | None:
+    """Return the layers' weights [row, head, 1, key] as [row, layer, head, key], if there are any."""
+    weights = [layer for layer in layers or () if layer is not None]
+    return torch.cat(weights, dim=2).transpose(1, 2).cpu() if weights else None
 
 
 def open_steps(
-    model: Model,
+    model: AutoregressiveModel,
     sources: Sequence[Sequence[int]],
-    words: Words,
-    max_positions: int,
+    constraints: Constraints,
     interventions: Interventions | None = None,
-    attention: bool = False,
-) -> tuple[Steps, Tensor]:
-    """Begin to decode; return the steps and the ids that their first step reads.
+    record_attention: bool = False,
+) -> Iterator[tuple[list[int], Steps, Tensor]]:
+    """Begin to decode, one batch after the other.
 
     Args:
         model: in evaluation mode.
-        sources: ids of each sentence; of a decoder alone, beginnings of one length.
-        words: the vocabulary.
-        max_positions: how many target positions will be read at most.
+        sources: ids of each sentence.
+        constraints: the vocabulary, and how long a text may be.
         interventions: what to change in the model.
-        attention: whether the weights of every head are wanted.
+        record_attention: whether the weights of every head are wanted.
+
+    Yields:
+        The numbers of a batch's sentences, their steps, and the ids that the first step reads.
     """
-    alone = isinstance(model, DecoderOnly)
-    device = next(model.parameters()).device
-    first = (
-        torch.tensor([list(source) for source in sources])  # [sentence, position]
-        if alone
-        else torch.full((len(sources),), words.sos_id)  # [sentence]
-    )
-    if interventions is not None or attention or not can_fuse(model):
-        return CachedSteps(model, sources, words, interventions, attention), first
-    if alone:
-        # Checked here, once: the fused steps take what they are given.
-        model.embed(first.to(device))
-        return FusedSteps(model, None, None, max_positions), first
-    ids = padded(sources, words.pad_id, device)
-    memory, mask = model.encode(ids), model.padding_mask(ids)
-    return FusedSteps(model, memory, mask, max_positions), first
+    words = constraints.words
+    for numbers in _batches(model, sources):
+        chosen = [sources[number] for number in numbers]
+        first_ids, cache = model.decoder_inputs(chosen, words.sos_id, words.pad_id, interventions)
+        steps: Steps
+        if interventions is not None or record_attention or not can_fuse(model):
+            steps = CachedSteps(model, cache, interventions, record_attention)
+        else:
+            max_positions = len(chosen[0]) + constraints.longest + 1
+            steps = FusedSteps(model, cache, max_positions)
+        yield numbers, steps, first_ids
 
 
-def padded(sources: Sequence[Sequence[int]], pad_id: int, device: torch.device) -> Tensor:
-    """Return ids [sentence, position], the shorter sentences padded on the right."""
-    rows = [torch.tensor(list(source), dtype=torch.long, device=device) for source in sources]
-    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
-
-
-def batches(model: Model, sources: Sequence[Sequence[int]]) -> list[list[int]]:
+def _batches(model: AutoregressiveModel, sources: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the numbers of the sentences that are decoded together.
 
-    A decoder alone continues beginnings of one length at a time, so that none needs padding.
+    A model that continues its sources reads those of one length together, so that none needs padding.
     """
-    if not isinstance(model, DecoderOnly):
+    if not model.continues_source:
         return [list(range(len(sources)))]
     by_length: dict[int, list[int]] = {}
     for number, source in enumerate(sources):
@@ -149,7 +145,7 @@ def batches(model: Model, sources: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 @contextmanager
-def evaluating(model: Model) -> Iterator[None]:
+def evaluating(model: nn.Module) -> Iterator[None]:
     """Evaluate the model without dropout, and put its mode back."""
     was_training = model.training
     model.eval()

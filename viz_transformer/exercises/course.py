@@ -73,7 +73,7 @@ def check(name: str, answer: Any = ...) -> Check:
     """
     found = exercise(name).check(answer)
     if found.answered:
-        kept.remember_try(name, found.passed)
+        kept.record_attempt(name, found.passed)
     if os.environ.get(GRADING) and not found.passed:
         raise AssertionError(str(found))
     return found

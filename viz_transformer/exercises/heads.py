@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.analysis import weights_between, word_index
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.exercises.feedback import Check
-from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace, attention_of
 
 
 @dataclass(frozen=True)

@@ -419,13 +419,7 @@ def _model_and_ids(rng: np.random.Generator) -> tuple[Any, Any, Any]:
     from viz_transformer.training import make_model
 
     config = ModelConfig(
-        vocab_size=12,
-        d_model=8,
-        n_heads=2,
-        n_encoder_layers=1,
-        n_decoder_layers=1,
-        d_ff=12,
-        max_length=8,
+        vocab_size=12, d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=12, max_length=8
     )
     model = make_model(config, int(rng.integers(1000))).eval().requires_grad_(False)
     source, target = (torch.tensor(rng.integers(3, 12, size=(2, 5))) for _ in range(2))
@@ -439,24 +433,15 @@ def _wired(model: Any, source_ids: Any, target_ids: Any) -> Any:
     return model.decode(target_ids, memory, model.padding_mask(source_ids))
 
 
-def _source_as_target(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    memory = model.encode(source_ids)
-    return model.decode(source_ids, memory, model.padding_mask(source_ids))
+def _miswired(encoded: str, decoded: str, masked: str) -> Callable[..., Any]:
+    """A wiring that encodes, decodes and masks the ids of ``"source"`` or of ``"target"``."""
 
+    def wire(model: Any, source_ids: Any, target_ids: Any) -> Any:
+        ids = {"source": source_ids, "target": target_ids}
+        memory = model.encode(ids[encoded])
+        return model.decode(ids[decoded], memory, model.padding_mask(ids[masked]))
 
-def _target_mask(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    memory = model.encode(source_ids)
-    return model.decode(target_ids, memory, model.padding_mask(target_ids))
-
-
-def _target_encoded(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    memory = model.encode(target_ids)
-    return model.decode(target_ids, memory, model.padding_mask(target_ids))
-
-
-def _the_wrong_way_round(model: Any, source_ids: Any, target_ids: Any) -> Any:
-    memory = model.encode(target_ids)
-    return model.decode(source_ids, memory, model.padding_mask(target_ids))
+    return wire
 
 
 def _words_alone(model: Any, source_ids: Any, target_ids: Any) -> Any:
@@ -494,22 +479,22 @@ _WIRING = (
             _model_and_ids,
             (
                 Mistake(
-                    _source_as_target,
+                    _miswired("source", "source", "source"),
                     "The decoder reads source_ids: it is given the English sentence in place of "
                     "the Spanish words written so far. It runs, and never reads Spanish.",
                 ),
                 Mistake(
-                    _target_mask,
+                    _miswired("source", "target", "target"),
                     "The mask is made of target_ids. It says which words of the memory are real, "
                     "and the memory comes from the source.",
                 ),
                 Mistake(
-                    _target_encoded,
+                    _miswired("target", "target", "target"),
                     "The encoder reads target_ids, so the model is shown the very words that it is "
                     "to write, those to come among them.",
                 ),
                 Mistake(
-                    _the_wrong_way_round,
+                    _miswired("target", "source", "target"),
                     "Source and target have changed places: this translates Spanish to English.",
                 ),
                 Mistake(

@@ -10,6 +10,7 @@ import numpy as np
 from viz_transformer.exercises.answer_types import Choice, CustomCheck, Exercise, Function, Mistake, Number
 from viz_transformer.exercises.feedback import Check
 from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.trace import KINDS
 from viz_transformer.translator import Translator, load_translator
 
 _COW = "the cow did not cross the street because it was too tired"
@@ -49,7 +50,7 @@ def _head_of_gender(answer: Any) -> Check:
             True,
             "Without it tired cannot ask who is meant, and the ending falls back to masculine.",
         )
-    if given[0] not in ("encoder", "decoder", "cross") or given[1] not in (0, 1):
+    if given[0] not in list(KINDS) or given[1] not in (0, 1):
         return Check(False, _NO_SUCH)
     return Check(False, _WRONG_HEADS.get(given, _IDLE))
 

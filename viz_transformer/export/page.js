@@ -1,8 +1,12 @@
-// An exported page: each view gets its state from a small model in Jupyter's stead.
+// The script of an exported page: a model and a widget manager for its views, without Jupyter.
 //
-// The views' own scripts ran before this one, and left what they are in globalThis.vtViews.
+// The views' own scripts ran before this one, and registered themselves in globalThis.vtViews.
 
-/** What a view's render() asks of its model, with nothing behind it but the page. */
+/**
+ * The anywidget model of one view, with its state in the page alone.
+ * @param {Record<string, any>} state the view's traits
+ * @param {any} [manager] the page's widget manager
+ */
 export function pageModel(state, manager = null) {
   const listeners = new Map();
   return {
@@ -24,7 +28,10 @@ export function pageModel(state, manager = null) {
   };
 }
 
-/** The views of a page by their numbers, as a notebook's widget manager gives them by their ids. */
+/**
+ * The widget manager of a page, whose model ids are the views' numbers.
+ * @param {{ script: string, state: Record<string, any> }[]} views
+ */
 export function pageManager(views) {
   const models = new Map();
   const scripts = new Map();
@@ -54,7 +61,11 @@ async function renderInto(script, model, el) {
   return view.render({ model, el });
 }
 
-/** State as it was before export: {"base64": "…"} is bytes again. */
+/**
+ * State as it was before the export: {"base64": "…"} becomes bytes again.
+ * @param {any} value
+ * @returns {any}
+ */
 export function revive(value) {
   if (Array.isArray(value)) return value.map(revive);
   if (value === null || typeof value !== "object") return value;
@@ -67,7 +78,7 @@ export function revive(value) {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revive(item)]));
 }
 
-/** Draw one view into every place that shows it: they share its state, as in a notebook. */
+/** Draw one view into all its places, which share its state as in a notebook. */
 async function openPlaces(manager, number, script, places) {
   try {
     const model = await manager.get_model(String(number));
@@ -77,7 +88,7 @@ async function openPlaces(manager, number, script, places) {
       place.classList.add("vt-failed");
       place.textContent = `This page could not draw its views (${error}); try a current browser.`;
     }
-    throw error; // for whoever looks into the console
+    throw error; // shown in the console
   }
 }
 

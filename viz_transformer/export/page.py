@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from viz_transformer._files import text_beside, written_whole
+from viz_transformer._files import atomic_write, text_beside
 from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import inline_style
@@ -86,7 +86,7 @@ def write_page(path: str | os.PathLike[str], text: str, *, max_megabytes: float)
     """
     content = text.encode("utf-8", errors="xmlcharrefreplace")
     check_size(path, len(content), max_megabytes)
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_bytes(content)
     return Path(path)
 

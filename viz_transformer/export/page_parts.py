@@ -14,7 +14,7 @@ import ipywidgets
 from viz_transformer._files import text_beside
 from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import Script, inline_module, inline_style
-from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, contents
+from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
 _NEEDS_KERNEL = "The controls that stood here need a running notebook."
 
@@ -52,7 +52,7 @@ class PageParts:
             fallback: HTML for readers without JavaScript; each view's alternative text if empty.
         """
         places, left_out = [], False
-        for part in contents(model_id, self._state_of):
+        for part in walk_widgets(model_id, self._state_of):
             if part.kind == "view":
                 places.append(self._add_view(part.model_id, fallback))
                 fallback = fallback and " "  # one picture may represent the whole box

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from viz_transformer._files import make_folder, text_beside, written_whole
+from viz_transformer._files import atomic_write, make_folder, text_beside
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.notebook import notebook_html
@@ -107,7 +107,7 @@ def write_site(
                 navigation=_navigation(pages, number),
             )
             progress(written)
-    with written_whole(target / INDEX) as part:
+    with atomic_write(target / INDEX) as part:
         part.write_text(_index(pages, title), encoding="utf-8")
     return target / INDEX
 

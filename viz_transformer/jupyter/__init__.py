@@ -1,1 +1,1 @@
-"""What `viz-transformer lab` gives to JupyterLab and its kernels."""
+"""Settings and start-up code of `viz-transformer lab` for JupyterLab and its kernels."""

@@ -1,6 +1,6 @@
-"""Run by a kernel of `viz-transformer lab` before its first cell (Python's PYTHONSTARTUP)."""
+"""Start-up script of a kernel of `viz-transformer lab` (Python's PYTHONSTARTUP)."""
 
-from viz_transformer.jupyter.names import explain_names
+from viz_transformer.jupyter.name_errors import explain_name_errors
 
-explain_names()
-del explain_names  # a learner's own names begin with an empty page
+explain_name_errors()
+del explain_name_errors  # the learner starts with an empty namespace

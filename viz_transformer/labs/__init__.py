@@ -1,4 +1,4 @@
-"""Labs: a live model joined to a view. The only room where the two meet."""
+"""Views joined to a live model: the only place where the two meet."""
 
 from viz_transformer.experiments.scoring import compare_scorings
 from viz_transformer.labs.attention_stepper import (
@@ -10,8 +10,13 @@ from viz_transformer.labs.beam_stepper import beam_stepper
 from viz_transformer.labs.head_lab import head_lab, interventions_of
 from viz_transformer.labs.mask_lab import MaskTester, mask_lab
 from viz_transformer.labs.position_lab import position_lab
-from viz_transformer.labs.predict import predict_choice, predict_number, predict_row
-from viz_transformer.labs.prediction import Prediction, prediction
+from viz_transformer.labs.predictions import (
+    Prediction,
+    predict_choice,
+    predict_number,
+    predict_row,
+    prediction,
+)
 from viz_transformer.labs.softmax_lab import softmax_lab
 from viz_transformer.labs.trace_switch import TraceSwitch, trace_switch
 from viz_transformer.labs.translation_lab import TranslationLab, translation_lab

@@ -1,6 +1,10 @@
-"""Attention worked through: a layer of a live translator, or two words by hand."""
+"""The attention stepper of a live translator's layer, or of two words small enough to compute by hand."""
 
 from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
 
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
@@ -19,7 +23,7 @@ def attention_steps(
     layer: int = 0,
     interventions: Interventions | None = None,
 ) -> AttentionSteps:
-    """Return what one attention layer reads while a translator works on a sentence.
+    """Return the inputs and weight matrices of one attention layer for one sentence.
 
     Args:
         translator: the translator, whose scores must be dot products of unturned vectors.
@@ -40,7 +44,7 @@ def attention_steps(
         )
     with watched(translator.traced_model, kind, layer) as watch:
         trace = translator.trace(text, interventions=interventions)
-    return _steps(trace, watch.inputs, kind, layer)
+    return _steps_from(trace, watch.inputs, kind, layer)
 
 
 def attention_stepper(
@@ -53,7 +57,7 @@ def attention_stepper(
     query: int | str | None = None,
     interventions: Interventions | None = None,
 ) -> AttentionStepper:
-    """Return a view that works one head of a translator through, number by number.
+    """Return a view that computes one head of a translator step by step, number by number.
 
     Args:
         translator: the translator.
@@ -61,7 +65,7 @@ def attention_stepper(
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: index of the layer, from 0.
         head: index of the head, from 0.
-        query: the word that looks (for a decoder, the word being written), or its position; None
+        query: the query token (for a decoder, the word being written), or its position; None
             takes the second, or the only one.
         interventions: what to switch off or replace in the whole model, for every sentence. The
             view's own switches change the head that it shows, and that alone.
@@ -100,7 +104,7 @@ def attention_stepper(
 
 
 def thinking_machines() -> AttentionStepper:
-    """Return the smallest attention there is to look at: two words, 4 numbers each, 3 a head.
+    """Return the smallest useful example: two words, d_model = 4, one head with d_head = 3.
 
     Every number is small and round, so that each step can be done by hand: no positions, no mask,
     no biases, and one head whose outputs are not joined with others.
@@ -109,16 +113,16 @@ def thinking_machines() -> AttentionStepper:
         kind="encoder",
         query_tokens=("thinking", "machines"),
         key_tokens=("thinking", "machines"),
-        x=[[1, -1, 1, 1], [0, 2, 1, 0]],
-        w_q=[[[1, 0, 1], [-1, 0, 0], [0, 1, 1], [0.5, 0, 0]]],
-        w_k=[[[0, 1, 1], [0, -1, 1], [1, 0, 0], [-1, 0, 0]]],
-        w_v=[[[0, 0, 1], [0.5, -1, 0], [1, 0, 0], [0, 0, 1]]],
+        x=np.array([[1, -1, 1, 1], [0, 2, 1, 0]], np.float32),
+        w_q=np.array([[[1, 0, 1], [-1, 0, 0], [0, 1, 1], [0.5, 0, 0]]], np.float32),
+        w_k=np.array([[[0, 1, 1], [0, -1, 1], [1, 0, 0], [-1, 0, 0]]], np.float32),
+        w_v=np.array([[[0, 0, 1], [0.5, -1, 0], [1, 0, 0], [0, 0, 1]]], np.float32),
     )
     return AttentionStepper(steps, text="thinking machines")
 
 
-def _steps(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int) -> AttentionSteps:
-    arrays = {
+def _steps_from(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int) -> AttentionSteps:
+    arrays: dict[str, Any] = {
         name: None if value is None else value.numpy()
         for name, value in inputs._asdict().items()
         if name not in ("query_input", "key_input", "scale")

@@ -1,4 +1,4 @@
-"""A live translator's search, stepped through."""
+"""The beam stepper of a live translator."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from viz_transformer.errors import UserError
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
-#: No sentence that the bundled translator learned: greedy search and a beam find different texts.
-_SENTENCE = "cow love"
+#: A text outside the bundled translator's language: greedy and beam search find different translations.
+DEFAULT_SENTENCE = "cow love"
 
 
 def beam_stepper(
     translator: Translator | Mapping[str, Translator],
-    text: str = _SENTENCE,
+    text: str = DEFAULT_SENTENCE,
     beam_width: int = 4,
     length_penalty: float = 0.6,
 ) -> BeamStepper:
-    """Return a view in which a translation is searched for, step by step.
+    """Return a view of the search for a translation, step by step.
 
     Args:
         translator: the translator, or several by name: checkpoints of a training, say, to choose
             from in the view. They stay as they are.
         text: the first sentence.
-        beam_width: hypotheses followed, at least 1.
+        beam_width: hypotheses kept at each step, at least 1.
         length_penalty: 0 favours short texts; larger values favour longer ones.
 
     Raises:
@@ -39,25 +39,24 @@ def beam_stepper(
         )
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
-        return _answer(named[request.get("checkpoint", "")], request)
+        return _search(named[request.get("checkpoint", "")], request)
 
-    settings = {"beam_width": beam_width, "length_penalty": length_penalty}
-    first = {
-        name: _answer(each, {"text": text, "method": "beam", **settings}) for name, each in named.items()
-    }
+    request = {"text": text, "method": "beam", "beam_width": beam_width, "length_penalty": length_penalty}
+    first = {name: _search(each, request) for name, each in named.items()}
     searches, greedy = ({name: each[part] for name, each in first.items()} for part in ("search", "greedy"))
-    alone = "" in named
+    single = "" in named
     return BeamStepper(
-        searches[""] if alone else searches,
+        searches[""] if single else searches,
         answer=answer,
-        greedy=greedy[""] if alone else greedy,
+        greedy=greedy[""] if single else greedy,
         sentence=text,
-        **settings,
+        beam_width=beam_width,
+        length_penalty=length_penalty,
     )
 
 
-def _answer(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """Do what `BeamStepper` asks of its function."""
+def _search(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the search that a `BeamStepper` requests, and the greedy one beside it."""
     text = request["text"]
     if request["method"] == "sample":
         filters = {name: request[name] for name in ("temperature", "top_k", "top_p", "seed")}

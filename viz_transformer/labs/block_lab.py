@@ -1,14 +1,15 @@
-"""A block taken apart: change one word, and see which part of the block tells the others."""
+"""The block lab: how far a change of one word spreads through each part of an encoder block."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from viz_transformer.model.layers import EncoderLayer
 from viz_transformer.plots.perturbation import plot_spread
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
@@ -28,11 +29,11 @@ def block_lab(
     *,
     layer: int = 0,
 ) -> FigureLab:
-    """Return a view in which one word is changed, and each part of a block shows whom it tells.
+    """Return a view of which outputs of each part of a block move when one word changes.
 
     Args:
-        translator: whose encoder; by default the bundled one.
-        sentence: the words, of which one is chosen.
+        translator: the translator with the encoder; by default the bundled one.
+        sentence: the words, one of which is changed.
         layer: index of the encoder layer, from 0.
 
     Raises:
@@ -56,20 +57,20 @@ def block_spread(
     """Return how far each word's output moves in each part of a block when one vector changes.
 
     Args:
-        translator: whose encoder.
+        translator: the translator with the encoder.
         sentence: the words.
-        changed: place of the word whose vector x becomes -x.
+        changed: index of the word whose vector x becomes -x.
         layer: index of the encoder layer, from 0.
 
     Returns:
-        For each part |output after - output before| / |output before| of every word, [word]. The
-        last part is no part of a block: LayerNorm over the wrong axis, that of the words.
+        For each part, |output after - output before| / |output before| of every word, [word]. The
+        last is not a part of a block: LayerNorm over the wrong axis, that of the words.
 
     Raises:
         UserError: if the sentence cannot be read.
     """
     model = translator.model
-    block = model.encoder.layers[layer]
+    block = cast(EncoderLayer, model.encoder.layers[layer])
     ids = torch.tensor([translator.vocabulary.source_ids(sentence)])
     x = model.embed_source(ids)  # [1, word, d_model]
     other = x.clone()
@@ -78,7 +79,7 @@ def block_spread(
         "self-attention": lambda x: block.self_attention(x, x)[0],
         "LayerNorm": block.self_attention_residual.norm,
         "feed-forward": block.feed_forward,
-        "norm over words": _over_the_words,
+        "norm over words": _norm_over_words,
     }
     moved = {}
     for name, part in parts.items():
@@ -87,7 +88,7 @@ def block_spread(
     return moved
 
 
-def _over_the_words(x: Tensor) -> Tensor:
+def _norm_over_words(x: Tensor) -> Tensor:
     """Normalise each feature over the words of a sentence, not each word over its features."""
     x = x - x.mean(dim=1, keepdim=True)  # [batch, word, d_model]
     return x / (x.var(dim=1, keepdim=True, correction=0) + 1e-5).sqrt()

@@ -1,4 +1,4 @@
-"""Heads of a live translator switched off and scaled, and what that does to its translation."""
+"""The head lab of a live translator: heads switched off or scaled, and the effect on its output."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.model import HeadChange, Interventions
-from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.head_lab.view import HeadLab
 
-#: Gender at a distance: *cow*, *la vaca*, decides the ending of *cansada* nine words later.
-_SENTENCE = "the cow did not cross the street because it was too tired"
+#: Gender agreement at a distance: *cow*, *la vaca*, decides the ending of *cansada* nine words later.
+DEFAULT_SENTENCE = "the cow did not cross the street because it was too tired"
 
 
-def head_lab(translator: Translator, text: str = _SENTENCE) -> HeadLab:
+def head_lab(translator: Translator, text: str = DEFAULT_SENTENCE) -> HeadLab:
     """Return a view in which heads of a translator are switched off and scaled.
 
-    The head chosen first is the one that changes the loss most when it is switched off.
+    The head that changes the loss most when it is switched off is chosen first.
 
     Args:
         translator: the translator; it stays as it is.
@@ -27,18 +26,18 @@ def head_lab(translator: Translator, text: str = _SENTENCE) -> HeadLab:
     Raises:
         UserError: if the sentence cannot be translated.
     """
-    return HeadLab(lambda request: _answer(translator, request), text)
+    return HeadLab(lambda request: ablate(translator, request), text)
 
 
 def interventions_of(lab: HeadLab) -> Interventions:
-    """Return what the viewer has changed, to give to ``translator.translate`` and its like."""
+    """Return the viewer's changes as `Interventions`, for ``translator.translate`` and the like."""
     return _interventions(lab.factors)
 
 
-def _answer(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """Do what `HeadLab` asks of its function."""
+def ablate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
+    """Return what the translator does under the changes that a `HeadLab` requests."""
     sentence = request["sentence"]
-    # Always judged by the words that the unchanged model writes, so that numbers can be compared.
+    # Always the log-probabilities of the unchanged model's words, so that they can be compared.
     target = translator.translate(sentence).tokens
     if "each" in request:
         trace = translator.trace(sentence, target)
@@ -46,8 +45,9 @@ def _answer(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
             "trace": trace,
             "log_probs": translator.log_probs(sentence, target),
             "each": {
-                kind: _each_head(translator, sentence, target, trace, kind, request["each"])
+                kind: _log_probs_by_head(translator, sentence, target, kind, weights.shape, request["each"])
                 for kind in trace.kinds
+                if (weights := trace.attention(kind)) is not None
             },
         }
     changes = _interventions(request["changes"])
@@ -58,16 +58,16 @@ def _answer(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _each_head(
+def _log_probs_by_head(
     translator: Translator,
     sentence: str,
     target: tuple[str, ...],
-    trace: ForwardTrace,
     kind: str,
+    shape: tuple[int, ...],
     factor: float,
 ) -> np.ndarray:
-    """Return the log-probabilities under each head's change alone, [layer, head, position]."""
-    n_layers, n_heads = trace.attention(kind).shape[:2]
+    """Return the log-probabilities with one head at a time changed, [layer, head, position]."""
+    n_layers, n_heads, *_ = shape
     return np.array(
         [
             [
@@ -83,5 +83,5 @@ def _each_head(
     )
 
 
-def _interventions(factors: list[dict[str, Any]]) -> Interventions | None:
+def _interventions(factors: list[dict[str, Any]]) -> Interventions:
     return Interventions(heads=[HeadChange(**factor) for factor in factors])

@@ -1,16 +1,15 @@
-"""Masks put to the test: what each library makes of one, and what leaks through it in a model."""
+"""The mask lab of a live translator: what leaks through a mask, and what each library makes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from viz_transformer.errors import UserError
-from viz_transformer.labs.mask_libraries import EAGER, LIBRARIES, Heads, ask_library
+from viz_transformer.labs.mask_libraries import EAGER, LIBRARIES, HeadInputs, float32_bytes, run_library
 from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.threads import threads_for
@@ -52,7 +51,7 @@ def mask_lab(translator: Translator | None = None, sentences: Sequence[str] = SE
 
 
 class MaskTester:
-    """A live model and the libraries, asked about one mask after another.
+    """The effect of a mask, measured in a live model and in the libraries.
 
     Args:
         translator: the model.
@@ -65,14 +64,14 @@ class MaskTester:
         self.words = words
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return what a mask does.
+        """Return the effect of a mask.
 
-        Asked for ``"leaks"``, the reply holds ``changes``, float32 [batch, edited, query]: by how
-        much at most a logit of a query's output changes (in the encoder: a number of its vector),
-        if one key is replaced by another word; ``longer``, the same [batch, query] if two padding
-        tokens are added; and ``replacements``, the other word for each key.
+        For ``"leaks"`` the reply holds ``changes``, float32 [batch, edited, query]: the largest change
+        of a logit of a query's output (in the encoder: of a number of its vector) when one key is
+        replaced by another word; ``longer``, the same [batch, query] when two padding tokens are
+        added; and ``replacements``, the other word for each key.
 
-        Asked for ``"libraries"`` or ``"eager"``, it holds for each library the ``weights``
+        For ``"libraries"`` or ``"eager"`` it holds for each library the ``weights``
         [batch, query, key] and the ``output`` [batch, query, feature] that it gives for the same
         queries, keys and values: those of the model's first head.
 
@@ -87,10 +86,10 @@ class MaskTester:
             if asked == "leaks":
                 return self._leaks(state, batch)
             if asked in ("libraries", "eager"):
-                heads = self._first_head(state, batch)
+                head = self._first_head(state, batch)
                 mask = torch.from_numpy(batch.mask)
-                named = LIBRARIES if asked == "libraries" else EAGER
-                return {"libraries": [ask_library(each, heads, mask) for each in named]}
+                libraries = LIBRARIES if asked == "libraries" else EAGER
+                return {"libraries": [run_library(each, head, mask) for each in libraries]}
         raise UserError(f"{asked!r} is not 'leaks', 'libraries' or 'eager'")
 
     def _leaks(self, state: MaskState, batch: MaskedBatch) -> dict[str, Any]:
@@ -99,8 +98,8 @@ class MaskTester:
         n_sentences, n_keys = edited.shape
         english = state.kind != "decoder" or state.mistake == "source_as_target"
         others = self._replacements(edited, "source" if english else "target")
-        # Row 0 of each sentence is as it is; in row 1 + j its key j is another word. All of it is
-        # one batch, so that equal numbers come out equal to the last bit.
+        # Row 0 of each sentence is unchanged; in row 1 + j its key j is another word. All rows go
+        # through in one batch, so that equal numbers come out equal to the last bit.
         rows = edited[:, None].repeat(1, 1 + n_keys, 1)  # [batch, row, key]
         places = torch.arange(n_keys)
         rows[:, places + 1, places] = others
@@ -109,22 +108,24 @@ class MaskTester:
         def repeated(x: Tensor) -> Tensor:
             return x.repeat_interleave(1 + n_keys, 0)
 
-        given = {"sources": repeated(sources), "targets": repeated(targets)}
-        given["targets" if state.kind == "decoder" else "sources"] = rows
         masks = self._masks(state, batch, sources, targets)
-        masks = {kind: repeated(mask) for kind, mask in masks.items()}
-        outputs = self._outputs(state.kind, **given, masks=masks)
+        outputs = self._outputs(
+            state.kind,
+            sources=repeated(sources) if state.kind == "decoder" else rows,
+            targets=rows if state.kind == "decoder" else repeated(targets),
+            masks={kind: repeated(mask) for kind, mask in masks.items()},
+        )
         outputs = outputs.unflatten(0, (n_sentences, 1 + n_keys))  # [batch, row, query, feature]
         changes = (outputs[:, 1:] - outputs[:, :1]).abs().amax(-1)  # [batch, edited, query]
         return {
             "shape": list(changes.shape),
-            "changes": _bytes(changes),
+            "changes": float32_bytes(changes),
             "replacements": [list(self.vocabulary.tokens_of(row)) for row in others.tolist()],
             **self._longer(state, outputs[:, 0]),
         }
 
     def _longer(self, state: MaskState, before: Tensor) -> dict[str, Any]:
-        """The change that two more padding tokens make."""
+        """Return the change that two more padding tokens make."""
         try:
             batch = compose(self.words, state, _EXTRA)
         except UserError as error:
@@ -133,10 +134,10 @@ class MaskTester:
         masks = self._masks(state, batch, sources, targets)
         after = self._outputs(state.kind, sources, targets, masks)
         same = slice(_EXTRA, None) if state.side == "left" else slice(-_EXTRA)
-        return {"longer": _bytes((after[:, same] - before).abs().amax(-1)), "refused": ""}
+        return {"longer": float32_bytes((after[:, same] - before).abs().amax(-1)), "refused": ""}
 
-    def _right_masks(self, sources: Tensor, targets: Tensor) -> dict[str, Tensor]:
-        """Return for each kind of attention the mask that belongs there."""
+    def _correct_masks(self, sources: Tensor, targets: Tensor) -> dict[str, Tensor]:
+        """Return the correct mask of each kind of attention."""
         source_mask = padding_mask(sources, self.vocabulary.pad_id)  # [batch, 1, 1, source]
         target_mask = padding_mask(targets, self.vocabulary.pad_id)  # [batch, 1, 1, target]
         return {
@@ -148,9 +149,9 @@ class MaskTester:
     def _masks(
         self, state: MaskState, batch: MaskedBatch, sources: Tensor, targets: Tensor
     ) -> dict[str, Tensor]:
-        """Return the mask on screen where it belongs, and the right ones elsewhere."""
-        right = self._right_masks(sources, targets)
-        return {**right, state.kind: torch.from_numpy(batch.mask)}
+        """Return the composed mask for its kind of attention, and the correct ones for the others."""
+        correct = self._correct_masks(sources, targets)
+        return {**correct, state.kind: torch.from_numpy(batch.mask)}
 
     def _outputs(
         self,
@@ -160,7 +161,7 @@ class MaskTester:
         masks: dict[str, Tensor],
         attention: Callable = attend_fused,
     ) -> Tensor:
-        """Run the model with the masks given: logits, or the encoder's vectors."""
+        """Run the model with these masks; return logits, or for the encoder its vectors."""
         model = self.model
         memory, _ = model.encoder(model.embed_source(sources), masks["encoder"], attention)
         if kind == "encoder":
@@ -169,29 +170,29 @@ class MaskTester:
         x, _, _ = model.decoder(x, masks["decoder"], memory, masks["cross"], attention)
         return model.logits(x)  # [batch, target, vocab]
 
-    def _first_head(self, state: MaskState, batch: MaskedBatch) -> Heads:
-        """Return queries, keys and values of head 0 in the first layer, all masks being right."""
-        seen: list[Heads] = []
+    def _first_head(self, state: MaskState, batch: MaskedBatch) -> HeadInputs:
+        """Return queries, keys and values of head 0 in the first layer, under correct masks."""
+        seen: list[HeadInputs] = []
 
         def attention(query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Any:
-            seen.append(Heads(query[:, :1], key[:, :1], value[:, :1]))  # [batch, 1, …, d_head]
+            seen.append(HeadInputs(query[:, :1], key[:, :1], value[:, :1]))  # [batch, 1, …, d_head]
             return attend_fused(query, key, value, *rest)
 
         sources, targets = self._ids(batch.sources), self._ids(batch.targets)
-        masks = self._right_masks(sources, targets)
+        masks = self._correct_masks(sources, targets)
         self._outputs(state.kind, sources, targets, masks, attention)
         n_encoder = len(self.model.encoder.layers)
         return seen[{"encoder": 0, "decoder": n_encoder, "cross": n_encoder + 1}[state.kind]]
 
     def _replacements(self, ids: Tensor, side: Side) -> Tensor:
-        """Return for each id the word of that side whose embedding is most like its own."""
+        """Return for each id another word of that side, the nearest by cosine similarity."""
         known = torch.tensor(self.vocabulary.ids_of(self.vocabulary.words(side)))
         own = side == "target" and self.model.config.has_target_embedding
         embedding = self.model.target_embedding if own else self.model.source_embedding
-        directions = torch.nn.functional.normalize(embedding.weight, dim=-1)
-        likeness = directions[ids] @ directions[known].T  # [batch, key, known]
-        likeness[ids[..., None] == known] = -1  # another word than itself
-        return known[likeness.argmax(-1)]
+        unit = torch.nn.functional.normalize(embedding.weight, dim=-1)
+        similarity = unit[ids] @ unit[known].T  # [batch, key, known]
+        similarity[ids[..., None] == known] = -1  # another word than itself
+        return known[similarity.argmax(-1)]
 
     def _ids(self, batch: Sequence[Sequence[str]]) -> Tensor:
         """Return ids [batch, position]."""
@@ -202,7 +203,3 @@ class MaskTester:
                 f"most {longest} with this model; give shorter sentences"
             )
         return torch.tensor([self.vocabulary.ids_of(tokens) for tokens in batch])
-
-
-def _bytes(x: Tensor) -> bytes:
-    return x.numpy().astype(np.dtype("<f4")).tobytes()

@@ -1,4 +1,4 @@
-"""One attention in five libraries: the same queries, keys, values and mask, each asked live."""
+"""One attention head computed by five libraries from the same queries, keys, values and mask."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend
 from viz_transformer.model.masks import to_torch_mask
 
-_SHOWN = 4  # numbers of each output that are sent; the rest follows the same rule
+_N_FEATURES = 4  # numbers of each output that are sent; the rest follow the same rule
 
 
-class Heads(NamedTuple):
+class HeadInputs(NamedTuple):
     """Queries, keys and values of one head, each [batch, 1, position, d_head]."""
 
     query: Tensor
@@ -29,84 +29,85 @@ class Library(NamedTuple):
     """A way to compute attention.
 
     Attributes:
-        name: how it is called.
-        short: the same in a word.
-        takes: how it wants a mask that says True for "may attend".
-        compute: from heads and mask [batch, 1, query, key] to the output [batch, 1, query, d_head]
-            and the weights [batch, 1, query, key].
+        name: its full name.
+        short: its name in a narrow column.
+        takes: how a mask in which True means "may attend" is given to it.
+        compute: from a head's inputs and a mask [batch, 1, query, key] to the output
+            [batch, 1, query, d_head] and the weights [batch, 1, query, key].
     """
 
     name: str
     short: str
     takes: str
-    compute: Callable[[Heads, Tensor], tuple[Tensor, Tensor]]
+    compute: Callable[[HeadInputs, Tensor], tuple[Tensor, Tensor]]
 
 
-def ask_library(library: Library, heads: Heads, mask: Tensor) -> dict[str, Any]:
+def run_library(library: Library, head: HeadInputs, mask: Tensor) -> dict[str, Any]:
     """Return a library's weights and output as bytes, or the error that it raised."""
     named = {"name": library.name, "short": library.short, "takes": library.takes}
     reply: dict[str, Any] = {**named, "error": ""}
     try:
-        output, weights = library.compute(heads, mask)
+        output, weights = library.compute(head, mask)
     except (UserError, RuntimeError, ImportError) as error:
         return {**reply, "error": str(error)}
-    output = output[:, 0, :, :_SHOWN]  # [batch, query, feature]
+    output = output[:, 0, :, :_N_FEATURES]  # [batch, query, feature]
     return {
         **reply,
-        "weights": _bytes(weights[:, 0]),
-        "output": _bytes(output),
+        "weights": float32_bytes(weights[:, 0]),
+        "output": float32_bytes(output),
         "shapes": [list(weights[:, 0].shape), list(output.shape)],
     }
 
 
-def fused(heads: Heads, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Call torch's function; it returns no weights, so they are read off with unit vectors."""
-    n_keys = heads.key.shape[-2]
-    units = torch.eye(n_keys).expand(*heads.key.shape[:-2], n_keys, n_keys)
+def torch_sdpa(head: HeadInputs, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Call torch's function. It returns no weights; unit vectors as values make them its output."""
+    n_keys = head.key.shape[-2]
+    units = torch.eye(n_keys).expand(*head.key.shape[:-2], n_keys, n_keys)
     return (
-        F.scaled_dot_product_attention(*heads, attn_mask=mask),
-        F.scaled_dot_product_attention(heads.query, heads.key, units, attn_mask=mask),
+        F.scaled_dot_product_attention(*head, attn_mask=mask),
+        F.scaled_dot_product_attention(head.query, head.key, units, attn_mask=mask),
     )
 
 
-def module(heads: Heads, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Call torch's module with identity matrices, so that it sees the vectors as they are."""
-    width = heads.query.shape[-1]
+def torch_multihead(head: HeadInputs, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Call torch's module with identity projections, so that it uses the vectors as they are."""
+    width = head.query.shape[-1]
     attention = nn.MultiheadAttention(width, 1, bias=False, batch_first=True).eval()
     attention.in_proj_weight.copy_(torch.eye(width).repeat(3, 1))
     attention.out_proj.weight.copy_(torch.eye(width))
-    output, weights = attention(*(each[:, 0] for each in heads), attn_mask=to_torch_mask(mask[:, 0]))
+    output, weights = attention(*(each[:, 0] for each in head), attn_mask=to_torch_mask(mask[:, 0]))
     return output[:, None], weights[:, None]
 
 
-def naive(heads: Heads, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute the formula as it is printed: −inf where nothing may be looked at, then softmax."""
-    scores = heads.query @ heads.key.transpose(-1, -2) / heads.query.shape[-1] ** 0.5
+def masked_softmax(head: HeadInputs, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute the printed formula: scores of −inf where the mask is False, then softmax."""
+    scores = head.query @ head.key.transpose(-1, -2) / head.query.shape[-1] ** 0.5
     weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)  # [batch, 1, query, key]
-    return weights @ heads.value, weights
+    return weights @ head.value, weights
 
 
-def eager(heads: Heads, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Call the "eager" attention of Hugging Face's models with the mask that they make."""
+def huggingface_eager(head: HeadInputs, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Call the "eager" attention of Hugging Face's models with the additive mask that they build."""
     try:
         from transformers.models.bart.modeling_bart import eager_attention_forward
     except ImportError as error:
         raise ImportError("transformers is not installed here") from error
-    lowest = torch.finfo(heads.query.dtype).min
+    lowest = torch.finfo(head.query.dtype).min
     added = torch.zeros(mask.shape).masked_fill(~mask, lowest)  # [batch, 1, query, key]
-    output, weights = eager_attention_forward(nn.Module().eval(), *heads, added)
+    output, weights = eager_attention_forward(nn.Module().eval(), *head, added)
     return output.transpose(1, 2), weights  # theirs is [batch, query, head, d_head]
 
 
 #: The libraries, in the order shown. Hugging Face's stands apart: its import takes seconds.
 LIBRARIES = (
-    Library("viz_transformer.attend", "attend", "mask", lambda heads, mask: attend(*heads, mask)),
-    Library("F.scaled_dot_product_attention", "F.sdpa", "attn_mask=mask", fused),
-    Library("nn.MultiheadAttention", "nn.MHA", "attn_mask=~mask", module),
-    Library("softmax by hand, with −inf", "by hand", "scores.masked_fill(~mask, −inf)", naive),
+    Library("viz_transformer.attend", "attend", "mask", lambda head, mask: attend(*head, mask)),
+    Library("F.scaled_dot_product_attention", "F.sdpa", "attn_mask=mask", torch_sdpa),
+    Library("nn.MultiheadAttention", "nn.MHA", "attn_mask=~mask", torch_multihead),
+    Library("softmax by hand, with −inf", "by hand", "scores.masked_fill(~mask, −inf)", masked_softmax),
 )
-EAGER = (Library("Hugging Face, eager", "HF eager", "scores + finfo.min where ~mask", eager),)
+EAGER = (Library("Hugging Face, eager", "HF eager", "scores + finfo.min where ~mask", huggingface_eager),)
 
 
-def _bytes(x: Tensor) -> bytes:
+def float32_bytes(x: Tensor) -> bytes:
+    """Return an array as little-endian float32 in C order."""
     return x.numpy().astype(np.dtype("<f4")).tobytes()

@@ -1,18 +1,18 @@
-"""The whole machine in any size: its shapes, and how many numbers it learns."""
+"""A summary of an encoder–decoder of any size: the shapes of its parts and their parameters."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.model.model_summary import Part, machine_parts
+from viz_transformer.model.model_summary import Part, model_parts
 from viz_transformer.plots.model_summary import plot_machine
 from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: What can be chosen, in this order. Every number of heads divides every width.
+#: The values of each control. Every number of heads divides every d_model.
 SIZES: dict[str, list[int]] = {
     "n_source": [1, 2, 4, 6, 10, 20, 100],
     "n_target": [1, 2, 4, 6, 10, 20, 100],
@@ -38,8 +38,8 @@ _ABOUT = (
 )
 
 
-def machine_lab(**start: int) -> FigureLab:
-    """Return a view of an encoder–decoder without attention biases, in sizes that the viewer moves.
+def model_summary_lab(**start: int) -> FigureLab:
+    """Return a view of an encoder–decoder without attention biases, with controls for its sizes.
 
     Args:
         start: the first value of a control of `SIZES`, by name; by default the paper's base model
@@ -55,7 +55,7 @@ def machine_lab(**start: int) -> FigureLab:
     return figure_lab(_draw, SIZES, start=first | start, labels=_LABELS, about=_ABOUT)
 
 
-def machine_of(
+def summary_of(
     *,
     n_source: int,
     n_target: int,
@@ -65,7 +65,7 @@ def machine_of(
     n_layers: int,
     vocab_size: int,
 ) -> tuple[Part, ...]:
-    """Return the parts of the model that the controls of a machine lab describe.
+    """Return the parts of the model of these sizes.
 
     Raises:
         UserError: if a size is out of range.
@@ -79,8 +79,8 @@ def machine_of(
         d_ff=d_ff,
         bias=False,
     )
-    return machine_parts(config, n_source, n_target)
+    return model_parts(config, n_source, n_target)
 
 
 def _draw(**sizes: int) -> Figure:
-    return plot_machine(machine_of(**sizes))
+    return plot_machine(summary_of(**sizes))

@@ -1,4 +1,4 @@
-"""Positional encodings, with a live encoder to shuffle words in."""
+"""The position lab of a live translator, whose words can be reordered."""
 
 from __future__ import annotations
 
@@ -45,30 +45,30 @@ def position_lab(
     n_positions, d_model = table.shape
     n_words = min(12, n_positions)
     head = ProbeHead(*(part.double().numpy() for part in random_head(n_words, d_model)))
-    shuffled = _Shuffled(translator, words)
-    shuffled({"order": list(range(len(words))), "positions_on": True})  # or say now why not
+    reordering = _Reordering(translator, words)
+    reordering({"order": list(range(len(words))), "positions_on": True})  # raises now if it cannot
     return PositionLab(
         sinusoidal_encoding(n_positions, d_model).numpy(),
         table,
         head,
         trained=trained,
         words=words,
-        orders=_some_orders(len(words)),
-        answer=shuffled,
+        orders=_example_orders(len(words)),
+        answer=reordering,
         live_encoding=translator.config.positional,
         encoding=encoding,
     )
 
 
 def _bundled_table() -> tuple[np.ndarray, int]:
-    """Return the learned table, and how many of its first positions any sentence reached."""
+    """Return the learned table, and how many of its first positions were trained."""
     tables = load_file(bundled("data/positions/learned.safetensors"))
     moved = (tables["table"] != tables["start"]).any(axis=1)  # [position]
     return tables["table"], int(moved.sum())
 
 
-def _some_orders(n_words: int) -> list[list[int]]:
-    """Two words swapped, all reversed, and two shuffles: what an exported page can answer."""
+def _example_orders(n_words: int) -> list[list[int]]:
+    """Return two words swapped, all reversed, and two shuffles: the orders of an exported page."""
     written = list(range(n_words))
     swapped = [*written]
     if n_words > 2:
@@ -82,14 +82,14 @@ def _some_orders(n_words: int) -> list[list[int]]:
     return orders
 
 
-class _Shuffled:
-    """Answers how far each word's output vector moves when the words change places."""
+class _Reordering:
+    """How far each word's output vector moves when the words are read in another order."""
 
     def __init__(self, translator: Translator, words: Sequence[str]) -> None:
         self._translator, self._words = translator, list(words)
 
     def __call__(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return how far the words moved, in the order of the written sentence.
+        """Return how far each word moved, in the order of the original sentence.
 
         `moved` is |output in the new order − output as written| / |output as written|.
         """
@@ -98,7 +98,7 @@ class _Shuffled:
         written, new = " ".join(self._words), " ".join(self._words[index] for index in order)
         before = self._vectors(written, changes)  # [word, d_model]
         after = np.empty_like(before)
-        # Each word's vector, wherever the word now stands, back at the place where it stood.
+        # Each word's new vector, back at the word's original index.
         after[order] = self._vectors(new, changes)
         moved = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
         language = self._translator.vocabulary.languages[1]

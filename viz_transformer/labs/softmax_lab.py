@@ -1,4 +1,4 @@
-"""Scores that are set by hand, and what a softmax makes of them."""
+"""The softmax lab: scores set by sliders, and the softmax of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: What a score can be set to, and all of them multiplied by.
+#: The values of a score, and of the factor that multiplies all of them.
 SCORES = tuple(float(score) for score in np.arange(-5, 5.5, 0.5))
 TIMES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
@@ -26,12 +26,12 @@ def softmax_lab(
     times: float = 1.0,
     slopes: bool = False,
 ) -> FigureLab:
-    """Return a view with a slider for each score, and one that multiplies them all.
+    """Return a view with a slider for each score, and one for a factor that multiplies them all.
 
     Args:
-        scores: at first; each from -5 to 5 in halves.
-        labels: the keys' names; else their places.
-        times: what all scores are multiplied by at first: 0, 0.25, 0.5, 1, 2, 4, 8 or 16.
+        scores: the first scores; each from -5 to 5 in halves.
+        labels: the keys' names; else their indices.
+        times: the first factor: 0, 0.25, 0.5, 1, 2, 4, 8 or 16.
         slopes: show how much each weight moves with its own score.
 
     Raises:

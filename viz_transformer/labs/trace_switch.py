@@ -1,20 +1,21 @@
-"""Several traces in one explorer, to flip between."""
+"""One explorer with a button for each of several traces."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import ipywidgets
 import traitlets
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.explorer import explore
 
 
-class TraceSwitch(WithStill, ipywidgets.VBox):
-    """One explorer and several traces: a button for each, and the selection stays.
+class TraceSwitch(StaticFallbackMixin, ipywidgets.VBox):
+    """One explorer and a button for each of several traces; switching keeps the selection.
 
     Attributes:
         shown: the label of the trace shown. Set it to switch.
@@ -24,7 +25,7 @@ class TraceSwitch(WithStill, ipywidgets.VBox):
     shown = traitlets.Unicode(help="label of the trace that is shown")
 
     def __init__(self, traces: Mapping[str, ForwardTrace], kind: str | None = None) -> None:
-        """Show the first trace; `labs.trace_switch` says what it takes."""
+        """Show the first trace; see `trace_switch`."""
         self._traces = dict(traces)
         first = next(iter(self._traces))
         self.explorer = explore(self._traces[first], kind=kind)
@@ -33,7 +34,7 @@ class TraceSwitch(WithStill, ipywidgets.VBox):
         traitlets.link((self, "shown"), (buttons, "value"))
 
     @traitlets.validate("shown")
-    def _check_shown(self, proposal: dict) -> str:
+    def _check_shown(self, proposal: dict[str, Any]) -> str:
         if proposal["value"] not in self._traces:
             raise UserError(f"{proposal['value']!r} is not one of {list(self._traces)}")
         return proposal["value"]

@@ -1,8 +1,9 @@
-"""A sentence to type, its translation, and every head that looked."""
+"""The translation lab: a sentence to type, its translation, and the attention of every head."""
 
 from __future__ import annotations
 
 import html
+from typing import Any
 
 import ipywidgets
 import traitlets
@@ -11,15 +12,15 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import UnknownWordError, language_tag, tokenize
-from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.box_keys import BoxKeys
 from viz_transformer.widgets.explorer import explore
 
 _N_SUGGESTIONS = 3
 
 
-class TranslationLab(WithStill, ipywidgets.VBox):
-    """A sentence to type, its translation beneath, and every head that looked.
+class TranslationLab(StaticFallbackMixin, ipywidgets.VBox):
+    """A text field, the translation of its sentence, and an explorer of the attention.
 
     A sentence that cannot be translated is explained in place, and the last picture stays.
 
@@ -65,8 +66,8 @@ class TranslationLab(WithStill, ipywidgets.VBox):
             [self._problem, *self._suggestions],
             layout=ipywidgets.Layout(flex_flow="row wrap", min_height="2.2rem"),
         )
-        shown = [self._field, self._translated, hint, self.explorer, BoxKeys()]
-        super().__init__(shown, sentence=sentence)
+        children = [self._field, self._translated, hint, self.explorer, BoxKeys()]
+        super().__init__(children, sentence=sentence)
         self._field.observe(self._on_typed, "value")
         self._show_translation()
 
@@ -77,7 +78,7 @@ class TranslationLab(WithStill, ipywidgets.VBox):
         self._loaded = sentence
 
     @traitlets.validate("sentence")
-    def _check_sentence(self, proposal: dict) -> str:
+    def _check_sentence(self, proposal: dict[str, Any]) -> str:
         # Translated before it is accepted: if this raises, the old sentence and picture stay.
         if proposal["value"] != self._loaded:
             self._load(proposal["value"])
@@ -111,8 +112,7 @@ class TranslationLab(WithStill, ipywidgets.VBox):
             f'<span role="alert">{html.escape(str(error))}. The picture still shows '
             f"<i>{html.escape(self.sentence)}</i>.</span>"
         )
-        unknown = isinstance(error, UnknownWordError)
-        self._offer(error.suggestions[error.words[0]] if unknown else [])
+        self._offer(error.suggestions[error.words[0]] if isinstance(error, UnknownWordError) else [])
 
     def _offer(self, words: list[str]) -> None:
         """Show a button for each word that could stand in place of the first unknown one."""
@@ -133,7 +133,7 @@ def _capital(name: str) -> str:
 
 
 def translation_lab(translator: Translator, sentence: str) -> TranslationLab:
-    """Return a text field, its translation and the explorer, joined to a translator.
+    """Return a text field, its translation and an explorer, joined to a translator.
 
     Raises:
         UserError: if the first sentence cannot be translated.

@@ -1,11 +1,10 @@
 """The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), from scratch.
 
-Read it as a chapter, in this order: `masks` (who may look at whom), `scoring` and `attention` (how
-a position looks), `positional` (how it knows where it stands), `layers` (how looking and thinking
-alternate), `transformer` (the whole model, plain and traced), `families` (each of its halves, alone
-a model of its own) and `cache` (how decoding avoids doing the same work twice). `interventions`
-switches parts of it off, and `experiments` measures why it is built as it is. `conversion` shows
-that torch's own modules compute the same, and `huggingface` that BERT, GPT-2 and Marian do.
+Read it as a chapter, in this order: `masks`, `scoring` and `attention`; `positional` (word order);
+`layers` and `stacks` (attention and feed-forward networks alternate); `transformer` and `traced` (the
+whole model); `families` (each half as a model of its own); `autoregressive` and `cache` (decoding
+without computing anything twice). `interventions` switches parts off. `conversion` shows that torch's
+own modules compute the same, and `huggingface` that BERT, GPT-2 and Marian do.
 """
 
 from viz_transformer.model.attention import attend

@@ -1,4 +1,4 @@
-"""Attention: each query gathers values from the keys that it matches.
+"""Scaled dot-product and multi-head attention.
 
 Letters in the shapes: `query` and `key` count positions, `d_model` is the width of a position's
 vector, `d_head` = d_model / n_heads is the width of one head (d_k and d_v in the paper).
@@ -19,7 +19,7 @@ from viz_transformer.model.masks import check_mask, check_not_inverted
 from viz_transformer.model.positional import RotaryPositions
 from viz_transformer.model.scoring import Score, dot, make_score, scaled_dot
 
-#: `attend` or `attend_fused`: how a layer is told which of the two to use.
+#: The type of `attend` and `attend_fused`, between which a layer's caller chooses.
 Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None, float, Score], tuple[Tensor, Tensor | None]]
 
 
@@ -89,9 +89,9 @@ def attend_fused(
 ) -> tuple[Float[Tensor, "*batch query d_v"], None]:
     """Compute the same output as `attend` in one call to torch, which never shows the weights.
 
-    For training and decoding, where speed matters and nobody looks. Arguments and errors are
-    those of `attend`; in place of the weights it returns None. Torch knows dot products alone:
-    any other score is computed as in `attend`.
+    For training and decoding, where speed matters and the weights are not needed. Arguments and
+    errors are those of `attend`; in place of the weights it returns None. Torch computes dot
+    products only: any other score is computed as in `attend`.
     """
     if score is not scaled_dot and score is not dot:
         return attend(query, key, value, mask, dropout, score)[0], None
@@ -101,7 +101,7 @@ def attend_fused(
 
 
 def check_tensors(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    """Check what attention is given.
+    """Check the tensors that attention computes with.
 
     Raises:
         UserError: if dtypes or devices differ, or the mask is not boolean or does not broadcast.
@@ -117,7 +117,7 @@ def check_tensors(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 
 
 class KeysValues(NamedTuple):
-    """What a sentence offers to the queries that look at it, in every head of one layer."""
+    """The keys and values of a sentence, in every head of one layer."""
 
     keys: Float[Tensor, "batch head key d_head"]
     values: Float[Tensor, "batch head key d_head"]
@@ -131,6 +131,30 @@ class KeysValues(NamedTuple):
     def select(self, rows: Int[Tensor, " selected"]) -> "KeysValues":
         """Return those of the given rows of the batch, in the given order."""
         return KeysValues(self.keys[rows], self.values[rows])  # [selected, head, key, d_head]
+
+
+class KeyValueCache:
+    """The keys and values that one attention layer has computed; each step of decoding adds to them.
+
+    The tensors themselves are never changed: an update replaces them by longer ones.
+
+    Attributes:
+        keys_values: those of all positions so far.
+    """
+
+    def __init__(self, keys_values: KeysValues) -> None:
+        """Begin with what is there."""
+        self.keys_values = keys_values
+
+    @property
+    def length(self) -> int:
+        """Number of positions so far."""
+        return self.keys_values.keys.shape[2]
+
+    def update(self, new: KeysValues) -> KeysValues:
+        """Add those of further positions, and return all."""
+        self.keys_values = self.keys_values.extend(new)
+        return self.keys_values
 
 
 class MultiHeadAttention(nn.Module):
@@ -183,10 +207,11 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         query_input: Float[Tensor, "batch query d_model"],
-        key_value_input: Float[Tensor, "batch key d_model"],
+        key_value_input: Float[Tensor, "batch new d_model"] | KeysValues,
         mask: Bool[Tensor, "#batch #head #query #key"] | None = None,
         attention: Attention = attend,
         start: int | None = 0,
+        cache: KeyValueCache | None = None,
     ) -> tuple[
         Float[Tensor, "batch query d_model"],
         Float[Tensor, "batch {self.n_heads} query key"] | None,
@@ -198,10 +223,12 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             query_input: [batch, query, d_model].
-            key_value_input: [batch, key, d_model].
+            key_value_input: [batch, new, d_model], or what `keys_values` made of it before.
             mask: bool, True = may attend, broadcastable to [batch, head, query, key].
             attention: `attend`, or `attend_fused` where the weights are not wanted.
             start: the first position, if positions are rotary; None leaves all vectors unturned.
+            cache: keys and values of the positions before, to which those of this call are added;
+                without one, key = new.
 
         Returns:
             The output [batch, query, d_model] and what `attention` gave as weights:
@@ -210,31 +237,22 @@ class MultiHeadAttention(nn.Module):
         Raises:
             UserError: as `attend`.
         """
-        keys_values = self.keys_values(key_value_input, start)
-        return self.look(query_input, keys_values, mask, attention, start)
-
-    def keys_values(self, x: Float[Tensor, "batch key d_model"], start: int | None = 0) -> KeysValues:
-        """Project a sequence, its first word at `start`, to the keys and values of every head."""
-        keys = self._turn(self._split_heads(self.w_k(x)), start)  # [batch, head, key, d_head]
-        return KeysValues(keys, self._split_heads(self.w_v(x)))
-
-    def look(
-        self,
-        query_input: Float[Tensor, "batch query d_model"],
-        keys_values: KeysValues,
-        mask: Bool[Tensor, "#batch #head #query #key"] | None,
-        attention: Attention,
-        start: int | None = 0,
-    ) -> tuple[
-        Float[Tensor, "batch query d_model"],
-        Float[Tensor, "batch {self.n_heads} query key"] | None,
-    ]:
-        """Look at keys and values that are there already: `forward` without its first half."""
+        if isinstance(key_value_input, KeysValues):
+            keys_values = key_value_input
+        else:
+            keys_values = self.keys_values(key_value_input, start)
+        if cache is not None:
+            keys_values = cache.update(keys_values)
         query = self._split_heads(self.w_q(query_input))  # [batch, head, query, d_head]
         query = self._turn(query, start)
         dropout = self.dropout if self.training else 0.0
         heads, weights = attention(query, *keys_values, mask, dropout, self.score)
         return self.w_o(self._merge_heads(heads)), weights
+
+    def keys_values(self, x: Float[Tensor, "batch key d_model"], start: int | None = 0) -> KeysValues:
+        """Project a sequence, its first word at `start`, to the keys and values of every head."""
+        keys = self._turn(self._split_heads(self.w_k(x)), start)  # [batch, head, key, d_head]
+        return KeysValues(keys, self._split_heads(self.w_v(x)))
 
     def _turn(
         self, x: Float[Tensor, "batch head position d_head"], start: int | None

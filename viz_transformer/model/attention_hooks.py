@@ -1,4 +1,4 @@
-"""What one attention layer reads during a forward pass, and the matrices that it reads with."""
+"""Hooks that capture the inputs of one attention layer, and its matrices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.model.attention import MultiHeadAttention
+from viz_transformer.model.attention import KeyValueCache, MultiHeadAttention
 from viz_transformer.model.scoring import dot, scaled_dot
 from viz_transformer.model.stacks import Decoder
 
@@ -49,15 +49,20 @@ class AttentionInputs(NamedTuple):
 
 
 class Watch:
-    """The inputs of a layer once it has run; before, nothing."""
+    """The inputs of a layer, as of its last call on whole sequences."""
 
     def __init__(self, module: MultiHeadAttention) -> None:
         self._module = module
-        self._seen: tuple[Any, ...] | None = None
+        self._seen: tuple[Tensor, Tensor, Tensor] | None = None
 
     def __call__(self, _: nn.Module, given: tuple[Any, ...]) -> None:
-        """Keep what the layer is called with; torch calls this before the layer's forward."""
-        self._seen = given
+        """Keep what the layer is called with; torch calls this before the layer's forward.
+
+        A step of decoding, which finds keys and values in a cache, is passed over.
+        """
+        query_input, key_input, mask, *others = given
+        if isinstance(key_input, Tensor) and not any(isinstance(each, KeyValueCache) for each in others):
+            self._seen = query_input, key_input, mask
 
     @property
     def inputs(self) -> AttentionInputs:
@@ -68,15 +73,19 @@ class Watch:
         """
         if self._seen is None:
             raise UserError("the layer has not run yet; run the model while it is watched")
-        query_input, key_input, mask = (each.detach() for each in self._seen[:3])
+        query_input, key_input, mask = (each.detach() for each in self._seen)
         layer = self._module
         return AttentionInputs(
             query_input=query_input[0],
             key_input=key_input[0],
             mask=mask[0, 0].expand(query_input.shape[1], key_input.shape[1]),
-            **{f"w_{name}": _matrices(layer, name) for name in "qkv"},
+            w_q=_matrices(layer, layer.w_q),
+            w_k=_matrices(layer, layer.w_k),
+            w_v=_matrices(layer, layer.w_v),
             w_o=layer.w_o.weight.detach().T,
-            **{f"b_{name}": _biases(layer, name) for name in "qkv"},
+            b_q=_biases(layer, layer.w_q),
+            b_k=_biases(layer, layer.w_k),
+            b_v=_biases(layer, layer.w_v),
             b_o=None if layer.w_o.bias is None else layer.w_o.bias.detach(),
             scale=layer.score is scaled_dot,
         )
@@ -137,12 +146,13 @@ def _find(model: nn.Module, kind: str, layer: int) -> MultiHeadAttention:
     return layers[layer]
 
 
-def _matrices(layer: MultiHeadAttention, name: str) -> Tensor:
-    weight = getattr(layer, f"w_{name}").weight.detach()  # [head · d_head, d_model]
+def _matrices(layer: MultiHeadAttention, linear: nn.Linear) -> Tensor:
+    weight = linear.weight.detach()  # [head · d_head, d_model]
     heads = weight.unflatten(0, (layer.n_heads, layer.d_head))  # [head, d_head, d_model]
     return heads.transpose(1, 2)  # [head, d_model, d_head]
 
 
-def _biases(layer: MultiHeadAttention, name: str) -> Tensor | None:
-    bias = getattr(layer, f"w_{name}").bias
-    return None if bias is None else bias.detach().unflatten(0, (layer.n_heads, layer.d_head))
+def _biases(layer: MultiHeadAttention, linear: nn.Linear) -> Tensor | None:
+    if linear.bias is None:
+        return None
+    return linear.bias.detach().unflatten(0, (layer.n_heads, layer.d_head))  # [head, d_head]

@@ -1,4 +1,4 @@
-"""The cache of incremental decoding: keys and values that need no second computing.
+"""The key/value cache of step-by-step decoding.
 
 A decoder writes one word at a time. What it computed for the words before stays true, because the
 causal mask hides the later ones from them; so each layer keeps their keys and values, and a new
@@ -16,38 +16,42 @@ from viz_transformer.model.attention import KeysValues
 
 
 class LayerCache(NamedTuple):
-    """What one decoder layer remembers.
+    """The keys and values of one decoder layer.
 
     Attributes:
-        target: keys and values of the target positions so far, for self-attention.
-        source: keys and values of the source, for cross-attention.
+        target: of the target positions so far, for self-attention.
+        source: of the source, for cross-attention; None in a decoder alone.
     """
 
     target: KeysValues
-    source: KeysValues
+    source: KeysValues | None
 
     def select(self, rows: Int[Tensor, " selected"]) -> "LayerCache":
         """Return the given rows of the batch, in the given order."""
-        return LayerCache(self.target.select(rows), self.source.select(rows))
+        return LayerCache(
+            self.target.select(rows),
+            None if self.source is None else self.source.select(rows),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class DecoderCache:
-    """What the decoder remembers between two steps; a step returns a new one.
+    """What a decoder keeps between two steps; a step returns a new one.
 
     Attributes:
         layers: one `LayerCache` per decoder layer.
         target_mask: bool [batch, 1, 1, past], True where the target so far is no padding.
-        source_mask: bool [batch, 1, 1, source], True where the source is no padding.
+        source_mask: bool [batch, 1, 1, source], True where the source is no padding; None in a
+            decoder alone.
     """
 
     layers: tuple[LayerCache, ...]
     target_mask: Bool[Tensor, "batch 1 1 past"]
-    source_mask: Bool[Tensor, "batch 1 1 source"]
+    source_mask: Bool[Tensor, "batch 1 1 source"] | None = None
 
     @property
     def length(self) -> int:
-        """Number of target positions remembered."""
+        """Number of target positions in the cache."""
         return self.target_mask.shape[-1]
 
     def select(self, rows: Int[Tensor, " selected"]) -> "DecoderCache":
@@ -58,27 +62,5 @@ class DecoderCache:
         return DecoderCache(
             tuple(layer.select(rows) for layer in self.layers),
             self.target_mask[rows],
-            self.source_mask[rows],
+            None if self.source_mask is None else self.source_mask[rows],
         )
-
-
-@dataclass(frozen=True, eq=False)
-class TextCache:
-    """What a decoder alone remembers of the text that it has read; a step returns a new one.
-
-    Attributes:
-        layers: the keys and values of every layer.
-        mask: bool [batch, 1, 1, past], True where the text so far is no padding.
-    """
-
-    layers: tuple[KeysValues, ...]
-    mask: Bool[Tensor, "batch 1 1 past"]
-
-    @property
-    def length(self) -> int:
-        """Number of positions remembered."""
-        return self.mask.shape[-1]
-
-    def select(self, rows: Int[Tensor, " selected"]) -> "TextCache":
-        """Return the given rows of the batch, in the given order; a row may come several times."""
-        return TextCache(tuple(layer.select(rows) for layer in self.layers), self.mask[rows])

@@ -1,4 +1,4 @@
-"""The weights that a new model starts from."""
+"""Initial weights of a new model."""
 
 from torch import nn
 

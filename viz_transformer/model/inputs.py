@@ -1,4 +1,4 @@
-"""What may come in, checked before a model reads it: ids, and tensors that shall meet."""
+"""Checks of a model's inputs: token ids, segments, and tensors that are used together."""
 
 import torch
 from torch import Tensor
@@ -20,9 +20,9 @@ def check_ids(
         name: the argument's name, for the message.
         ids: token ids [batch, position].
         vocab_size: ids go from 0 to vocab_size - 1.
-        max_length: number of positions that the model knows.
+        max_length: number of positions that the model has.
         start: the first position.
-        device: where the model is, or None not to ask.
+        device: the model's device; None skips the check.
 
     Raises:
         UserError: if they are not.
@@ -58,7 +58,7 @@ def check_segments(segment_ids: Tensor, ids: Tensor, n_segments: int) -> None:
     """Check that segment ids stand beside token ids one by one, and are in range.
 
     Raises:
-        UserError: if they do not, or the model knows no segments.
+        UserError: if they do not, or the model has no segments.
     """
     if not n_segments:
         raise UserError(
@@ -92,7 +92,7 @@ def check_batch(target_ids: Tensor, source: Tensor) -> None:
 
 
 def check_alike(**tensors: Tensor) -> None:
-    """Check that tensors that shall meet are of one dtype and on one device.
+    """Check that tensors that are used together are of one dtype and on one device.
 
     Raises:
         UserError: if they differ; the message names each tensor's.

@@ -1,7 +1,8 @@
-"""Layers: attention gathers from other positions, then each position thinks alone.
+"""Encoder and decoder layers: attention gathers from other positions, then a network acts on each.
 
 Every layer takes vectors [batch, position, d_model] and returns new ones of the same shape along
-with the attention weights that it used, so nothing needs to be recorded on the side.
+with the attention weights that it used, so nothing needs to be recorded on the side. The same
+`forward` reads a whole sequence, or with a cache the newest position of one.
 """
 
 from collections.abc import Callable
@@ -15,15 +16,14 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.model.attention import (
     Attention,
     KeysValues,
+    KeyValueCache,
     MultiHeadAttention,
     attend,
-    attend_fused,
 )
-from viz_transformer.model.cache import LayerCache
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.interventions import UNCHANGED_LAYER, LayerInterventions
 
-#: What may stand between the two matrices of the feed-forward network.
+#: The activation functions of the feed-forward network, by name.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
@@ -52,7 +52,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Add & Norm: the road around a sub-layer, which only adds to what passes by.
+    """Add & Norm: the residual connection around a sub-layer, and its LayerNorm.
 
     post-norm (the paper)    x = LayerNorm(x + Dropout(sublayer(x)))
     pre-norm                 x = x + Dropout(sublayer(LayerNorm(x)))
@@ -73,7 +73,7 @@ class Residual(nn.Module):
         x: Float[Tensor, "batch position d_model"],
         changes: LayerInterventions = UNCHANGED_LAYER,
     ) -> Float[Tensor, "batch position d_model"]:
-        """Return what the sub-layer shall read."""
+        """Return what the sub-layer reads."""
         return self.norm(x) if self.pre_norm and changes.layer_norm else x
 
     def merge(
@@ -82,7 +82,7 @@ class Residual(nn.Module):
         sublayer_output: Float[Tensor, "batch position d_model"],
         changes: LayerInterventions = UNCHANGED_LAYER,
     ) -> Float[Tensor, "batch position d_model"]:
-        """Add what the sub-layer wrote to what went around it."""
+        """Add the sub-layer's output to what went around it."""
         new = self.dropout(sublayer_output)  # [batch, position, d_model]
         x = x + new if changes.residual else new
         return x if self.pre_norm or not changes.layer_norm else self.norm(x)
@@ -117,41 +117,27 @@ class EncoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch source d_model"],
-        source_mask: Bool[Tensor, "#batch #head #source source"],
+        source_mask: Bool[Tensor, "#batch #head #source key"],
         attention: Attention = attend,
         changes: LayerInterventions = UNCHANGED_LAYER,
+        cache: KeyValueCache | None = None,
     ) -> tuple[
         Float[Tensor, "batch source d_model"],
-        Float[Tensor, "batch head source source"] | None,
+        Float[Tensor, "batch head source key"] | None,
     ]:
-        """Return the new vectors and the self-attention's weights."""
+        """Return the new vectors and the self-attention's weights.
+
+        With a cache, `x` holds the newest position alone, and the cache the keys and values of
+        those before it; without one, key = source.
+        """
         h = self.self_attention_residual.branch(x, changes)
         attend_self = changes.self_attention(attention)
-        h, weights = self.self_attention(h, h, source_mask, attend_self, changes.start)
+        h, weights = self.self_attention(h, h, source_mask, attend_self, changes.start, cache)
         x = self.self_attention_residual.merge(x, h, changes)
 
         h = self.feed_forward(self.feed_forward_residual.branch(x, changes))
         x = self.feed_forward_residual.merge(x, h, changes)
         return x, weights
-
-    def step(
-        self,
-        x: Float[Tensor, "batch 1 d_model"],
-        mask: Bool[Tensor, "batch 1 1 target"],
-        past: KeysValues,
-        changes: LayerInterventions,
-        attention: Attention = attend_fused,
-    ) -> tuple[Float[Tensor, "batch 1 d_model"], KeysValues, Float[Tensor, "batch head 1 target"] | None]:
-        """Do what `forward` does for the newest position alone, where each sees none after it."""
-        h = self.self_attention_residual.branch(x, changes)
-        present = past.extend(self.self_attention.keys_values(h, changes.start))
-        attend_self = changes.self_attention(attention)
-        h, weights = self.self_attention.look(h, present, mask, attend_self, changes.start)
-        x = self.self_attention_residual.merge(x, h, changes)
-
-        h = self.feed_forward(self.feed_forward_residual.branch(x, changes))
-        x = self.feed_forward_residual.merge(x, h, changes)
-        return x, present, weights
 
 
 class DecoderLayer(nn.Module):
@@ -169,20 +155,26 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch target d_model"],
-        target_mask: Bool[Tensor, "#batch #head #target target"],
-        memory: Float[Tensor, "batch source d_model"],
+        target_mask: Bool[Tensor, "#batch #head #target key"],
+        memory: Float[Tensor, "batch source d_model"] | KeysValues,
         source_mask: Bool[Tensor, "#batch #head #target source"],
         attention: Attention = attend,
         changes: LayerInterventions = UNCHANGED_LAYER,
+        cache: KeyValueCache | None = None,
     ) -> tuple[
         Float[Tensor, "batch target d_model"],
-        Float[Tensor, "batch head target target"] | None,
+        Float[Tensor, "batch head target key"] | None,
         Float[Tensor, "batch head target source"] | None,
     ]:
-        """Return the new vectors, the self-attention's weights and the cross-attention's."""
+        """Return the new vectors, the self-attention's weights and the cross-attention's.
+
+        With a cache, `x` holds the newest position alone, and the cache the keys and values of
+        those before it; without one, key = target. The memory may be given as the keys and values
+        that the cross-attention made of it.
+        """
         h = self.self_attention_residual.branch(x, changes)
         attend_self = changes.self_attention(attention)
-        h, self_weights = self.self_attention(h, h, target_mask, attend_self, changes.start)
+        h, self_weights = self.self_attention(h, h, target_mask, attend_self, changes.start, cache)
         x = self.self_attention_residual.merge(x, h, changes)
 
         h = self.cross_attention_residual.branch(x, changes)
@@ -193,40 +185,3 @@ class DecoderLayer(nn.Module):
         h = self.feed_forward(self.feed_forward_residual.branch(x, changes))
         x = self.feed_forward_residual.merge(x, h, changes)
         return x, self_weights, cross_weights
-
-    def start(self, memory: Float[Tensor, "batch source d_model"]) -> LayerCache:
-        """Project the source for all steps to come; of the target nothing is there yet."""
-        return LayerCache(
-            target=self.self_attention.keys_values(memory[:, :0]),  # [batch, head, 0, d_head]
-            source=self.cross_attention.keys_values(memory),  # [batch, head, source, d_head]
-        )
-
-    def step(
-        self,
-        x: Float[Tensor, "batch 1 d_model"],
-        target_mask: Bool[Tensor, "batch 1 1 target"],
-        cache: LayerCache,
-        source_mask: Bool[Tensor, "batch 1 1 source"],
-        changes: LayerInterventions,
-        attention: Attention = attend_fused,
-    ) -> tuple[
-        Float[Tensor, "batch 1 d_model"],
-        LayerCache,
-        Float[Tensor, "batch head 1 target"] | None,
-        Float[Tensor, "batch head 1 source"] | None,
-    ]:
-        """Do what `forward` does for the newest position alone; the cache remembers the others."""
-        h = self.self_attention_residual.branch(x, changes)
-        target = cache.target.extend(self.self_attention.keys_values(h, changes.start))
-        attend_self = changes.self_attention(attention)
-        h, self_weights = self.self_attention.look(h, target, target_mask, attend_self, changes.start)
-        x = self.self_attention_residual.merge(x, h, changes)
-
-        h = self.cross_attention_residual.branch(x, changes)
-        attend_source = changes.cross_attention(attention)
-        h, cross_weights = self.cross_attention.look(h, cache.source, source_mask, attend_source)
-        x = self.cross_attention_residual.merge(x, h, changes)
-
-        h = self.feed_forward(self.feed_forward_residual.branch(x, changes))
-        x = self.feed_forward_residual.merge(x, h, changes)
-        return x, LayerCache(target=target, source=cache.source), self_weights, cross_weights

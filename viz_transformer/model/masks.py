@@ -1,4 +1,4 @@
-"""Masks: which query may attend to which key.
+"""Attention masks: which query may attend to which key.
 
 A mask is boolean, and **True means "may attend"**. Its axes are [batch, head, query, key]; an axis
 of length 1 stands for "the same for all". So masks are joined by the logical *and*, `&`:

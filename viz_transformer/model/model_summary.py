@@ -1,4 +1,4 @@
-"""The parts of a whole model, their shapes and what they learn, read from the model itself.
+"""A summary of a whole model: its parts, their shapes and their parameters.
 
 The model is made on torch's ``meta`` device: its tensors have shapes and no numbers, so that one of
 44 million parameters is walked through in milliseconds.
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from viz_transformer.config import ModelConfig
 from viz_transformer.config.checks import check_int
 from viz_transformer.errors import UserError
+from viz_transformer.model.layers import DecoderLayer, EncoderLayer, Residual
 from viz_transformer.model.transformer import Transformer
 
 Shape = tuple[int, ...]
@@ -22,7 +23,7 @@ Stack = Literal["encoder", "decoder"]
 
 
 class Part(NamedTuple):
-    """One part of the machine, and what comes out of it.
+    """One part of the model, and what comes out of it.
 
     Attributes:
         stack: ``"encoder"`` or ``"decoder"``.
@@ -41,7 +42,7 @@ class Part(NamedTuple):
     in_layer: bool = False
 
 
-def machine_parts(config: ModelConfig, n_source: int, n_target: int, *, batch: int = 1) -> tuple[Part, ...]:
+def model_parts(config: ModelConfig, n_source: int, n_target: int, *, batch: int = 1) -> tuple[Part, ...]:
     """Walk through an encoder–decoder and return its parts, from the source ids to the logits.
 
     Args:
@@ -71,34 +72,36 @@ def machine_parts(config: ModelConfig, n_source: int, n_target: int, *, batch: i
         source, target = (torch.zeros(batch, n, dtype=torch.long) for n in (n_source, n_target))
         source_mask = torch.ones(batch, 1, 1, n_source, dtype=torch.bool)
         target_mask = torch.ones(batch, 1, n_target, n_target, dtype=torch.bool)
-    walk = _Walk(model)
-    memory, _ = model.encoder(_embedded(model, source, "source"), source_mask, walk.attend)
-    x, _, _ = model.decoder(_embedded(model, target, "target"), target_mask, memory, source_mask, walk.attend)
+    recorder = _ShapeRecorder(model)
+    memory, _ = model.encoder(_embedded(model, source, "source"), source_mask, recorder.attend)
+    x, _, _ = model.decoder(
+        _embedded(model, target, "target"), target_mask, memory, source_mask, recorder.attend
+    )
     logits = model.logits(x)
     return (
         _first(model, "encoder", source),
-        *_layer(model.encoder.layers[0], "encoder", config.n_encoder_layers, walk),
-        *_last_norm(model.encoder.norm, "encoder", walk),
+        *_layer(model.encoder.layers[0], "encoder", config.n_encoder_layers, recorder),
+        *_last_norm(model.encoder.norm, "encoder", recorder),
         _first(model, "decoder", target),
-        *_layer(model.decoder.layers[0], "decoder", config.n_decoder_layers, walk),
-        *_last_norm(model.decoder.norm, "decoder", walk),
+        *_layer(model.decoder.layers[0], "decoder", config.n_decoder_layers, recorder),
+        *_last_norm(model.decoder.norm, "decoder", recorder),
         Part("decoder", "logits", {"output": tuple(logits.shape)}, _output(model)),
     )
 
 
-class _Walk:
-    """What came out of each module and each attention while the model ran."""
+class _ShapeRecorder:
+    """The shapes of what each module returned, and each attention computed, while the model ran."""
 
     def __init__(self, model: nn.Module) -> None:
-        self.came_out: dict[nn.Module, Shape] = {}
-        self.attended: list[dict[str, Shape]] = []
+        self.outputs: dict[nn.Module, Shape] = {}
+        self.attentions: list[dict[str, Shape]] = []
         for module in model.modules():
-            module.register_forward_hook(self._note)
+            module.register_forward_hook(self._record)
 
-    def _note(self, module: nn.Module, _: Any, output: Any) -> None:
+    def _record(self, module: nn.Module, _: Any, output: Any) -> None:
         if isinstance(output, tuple):
             output = output[0]
-        self.came_out[module] = tuple(output.shape)
+        self.outputs[module] = tuple(output.shape)
 
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: float, score: Any
@@ -106,7 +109,7 @@ class _Walk:
         """Attend as `attention.attend` does, without a mask: it changes no shape."""
         weights = score(query, key).softmax(-1)  # [batch, head, query, key]
         found = {"query": query, "key": key, "value": value, "weights": weights}
-        self.attended.append({name: tuple(each.shape) for name, each in found.items()})
+        self.attentions.append({name: tuple(each.shape) for name, each in found.items()})
         return weights @ value, weights
 
 
@@ -127,33 +130,35 @@ def _first(model: Transformer, stack: Stack, ids: Tensor) -> Part:
     return Part(stack, "embedding + positions", shapes, sum(map(_count, learned)))
 
 
-def _layer(layer: nn.Module, stack: Stack, times: int, walk: _Walk) -> list[Part]:
+def _layer(
+    layer: EncoderLayer | DecoderLayer, stack: Stack, times: int, recorder: _ShapeRecorder
+) -> list[Part]:
     names = {"self_attention": "self-attention"}
     if stack == "decoder":
         names = {"self_attention": "masked self-attention", "cross_attention": "cross-attention"}
     parts = []
     for attribute, name in names.items():
         attention = getattr(layer, attribute)
-        shapes = walk.attended[0 if stack == "encoder" else 1 + (attribute == "cross_attention")]
-        shapes = {**shapes, "output": walk.came_out[attention]}
+        shapes = recorder.attentions[0 if stack == "encoder" else 1 + (attribute == "cross_attention")]
+        shapes = {**shapes, "output": recorder.outputs[attention]}
         parts.append(Part(stack, name, shapes, _count(attention), times, True))
-        parts.append(_norm(getattr(layer, f"{attribute}_residual"), stack, times, walk))
+        parts.append(_norm(getattr(layer, f"{attribute}_residual"), stack, times, recorder))
     network = layer.feed_forward
-    shapes = {"hidden": walk.came_out[network.w_1], "output": walk.came_out[network]}
+    shapes = {"hidden": recorder.outputs[network.w_1], "output": recorder.outputs[network]}
     parts.append(Part(stack, "feed-forward", shapes, _count(network), times, True))
-    parts.append(_norm(layer.feed_forward_residual, stack, times, walk))
+    parts.append(_norm(layer.feed_forward_residual, stack, times, recorder))
     return parts
 
 
-def _norm(residual: nn.Module, stack: Stack, times: int, walk: _Walk) -> Part:
-    shapes = {"output": walk.came_out[residual.norm]}
+def _norm(residual: Residual, stack: Stack, times: int, recorder: _ShapeRecorder) -> Part:
+    shapes = {"output": recorder.outputs[residual.norm]}
     return Part(stack, "Add & Norm", shapes, _count(residual), times, True)
 
 
-def _last_norm(norm: nn.Module, stack: Stack, walk: _Walk) -> list[Part]:
+def _last_norm(norm: nn.Module, stack: Stack, recorder: _ShapeRecorder) -> list[Part]:
     if not _count(norm):
         return []
-    return [Part(stack, "last norm", {"output": walk.came_out[norm]}, _count(norm))]
+    return [Part(stack, "last norm", {"output": recorder.outputs[norm]}, _count(norm))]
 
 
 def _output(model: Transformer) -> int:

@@ -1,11 +1,11 @@
-"""What a traced model returns."""
+"""The outputs of traced models, of a whole pass and of a decoding step."""
 
 from dataclasses import dataclass
 
 from jaxtyping import Float
 from torch import Tensor
 
-from viz_transformer.model.cache import DecoderCache, TextCache
+from viz_transformer.model.cache import DecoderCache
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,6 +48,6 @@ class StepOutput:
     """
 
     logits: Float[Tensor, "batch vocab"]
-    cache: DecoderCache | TextCache
+    cache: DecoderCache
     decoder_attention: tuple[Float[Tensor, "batch head 1 target"] | None, ...]
     cross_attention: tuple[Float[Tensor, "batch head 1 source"] | None, ...] | None = None

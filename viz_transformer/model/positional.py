@@ -1,8 +1,8 @@
-"""Positional encodings: attention sees a set of words, so order must be added to the vectors.
+"""Positional encodings, without which attention sees a set of words and not their order.
 
 Most variants are a module that is called with a length and a start, and returns the vectors that
 are added to the embeddings at the positions start, …, start + length - 1. Rotary positions add
-nothing: they turn each query and key on its way into self-attention.
+nothing: they rotate each query and key before self-attention.
 """
 
 import math
@@ -60,6 +60,8 @@ def _angles(length: int, width: int, start: int = 0) -> Float[Tensor, "{length} 
 class SinusoidalPositions(nn.Module):
     """The fixed waves of `sinusoidal_encoding`, computed once."""
 
+    table: Tensor  # [max_length, d_model]
+
     def __init__(self, max_length: int, d_model: int, halves: bool = False) -> None:
         super().__init__()
         # Not persistent: the table follows from its sizes, so a checkpoint need not carry it.
@@ -89,6 +91,8 @@ class LearnedPositions(nn.Module):
 
 class NoPositions(nn.Module):
     """Zeros: what a model can do with word order taken away."""
+
+    zero: Tensor  # [1, d_model]
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
@@ -125,6 +129,9 @@ class RotaryPositions(nn.Module):
 
     Source: Su et al. 2021, "RoFormer", sections 3.2 and 3.4.2.
     """
+
+    cos: Tensor  # [max_length, d_head / 2]
+    sin: Tensor  # [max_length, d_head / 2]
 
     def __init__(self, max_length: int, d_head: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Scoring: how well a query matches a key, and how a row of such scores becomes weights.
+"""Scoring functions, which compare queries with keys, and the softmax step by step.
 
 The paper compares by the dot product, divided by √d_k; before it, Bahdanau compared by a small
 network. Letters in the shapes: `query` and `key` count positions, `d_k` is the width of the vectors

@@ -1,4 +1,4 @@
-"""How many threads a model is worth."""
+"""The number of threads that a model runs on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same model, that also returns what every head looked at: same parameters, same logits."""
+"""The traced Transformer: same parameters and logits, and the attention of every head."""
 
 from jaxtyping import Int
 from torch import Tensor
@@ -45,7 +45,7 @@ class TracedTransformer(Transformer):
             encoder_attention=encoder_attention,
             decoder_attention=decoder_attention,
             cross_attention=cross_attention,
-            source_positions=self._places(self.source_positions, source_ids, 0, changes),
-            target_positions=self._places(self.target_positions, target_ids, 0, changes),
+            source_positions=self._position_vectors(self.source_positions, source_ids, 0, changes),
+            target_positions=self._position_vectors(self.target_positions, target_ids, 0, changes),
             last_hidden_state=x,
         )

@@ -1,33 +1,30 @@
-"""The whole model: embeddings, encoder, decoder, and a score for every word of the vocabulary.
+"""The encoder–decoder Transformer, from token ids to logits.
 
 `Transformer` returns logits and computes attention the fast way. `TracedTransformer`, in `traced`,
 is the same model, with the same parameters, that also returns what every head looked at.
 """
 
+from collections.abc import Sequence
+
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
-from viz_transformer.model.attention import Attention, attend, attend_fused
+from viz_transformer.model.attention import attend_fused
+from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.init_weights import initialise
 from viz_transformer.model.inputs import check_alike, check_batch, check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
-from viz_transformer.model.masks import (
-    causal_mask,
-    check_source_mask,
-    padding_mask,
-)
-from viz_transformer.model.output import StepOutput
+from viz_transformer.model.masks import check_source_mask
 from viz_transformer.model.positional import embedding_scale, make_positions
 from viz_transformer.model.stacks import Decoder, Encoder
 
 
-class Transformer(nn.Module):
+class Transformer(AutoregressiveModel):
     """The encoder–decoder of "Attention Is All You Need".
 
     Args:
@@ -38,6 +35,9 @@ class Transformer(nn.Module):
 
     Source: Vaswani et al. 2017, section 3 and figure 1.
     """
+
+    decoder: Decoder
+    continues_source = False
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -137,130 +137,60 @@ class Transformer(nn.Module):
         self._check_memory(memory, source_mask)
         return self.decoder.start(memory, source_mask)
 
-    def decode_step(
+    def decoder_inputs(
         self,
-        next_ids: Int[Tensor, " batch"],
-        cache: DecoderCache,
+        sources: Sequence[Sequence[int]],
+        sos_id: int,
+        pad_id: int,
         interventions: Interventions | None = None,
-    ) -> tuple[Float[Tensor, "batch vocab"], DecoderCache]:
-        """Read one more target word per sentence and score the words that may follow.
-
-        Equal to the last position of `decode` over all words so far, at the cost of one position.
-
-        Args:
-            next_ids: token ids [batch]; at the first step ``<sos>``.
-            cache: what `start_decoding` or the step before returned; it stays as it is.
-            interventions: what to change; the same in `encode` and at every step. For
-                `padding_mask=False`, give `start_decoding` the mask that `padding_mask` returns
-                with these interventions.
-
-        Returns:
-            logits [batch, vocab], and the cache for the next step.
-
-        Raises:
-            UserError: as `forward`, or if the interventions do not fit the model.
-        """
-        output = self.attended_step(next_ids, cache, interventions, attend_fused)
-        return output.logits, output.cache
-
-    def attended_step(
-        self,
-        next_ids: Int[Tensor, " batch"],
-        cache: DecoderCache,
-        interventions: Interventions | None = None,
-        attention: Attention = attend,
-    ) -> StepOutput:
-        """Do what `decode_step` does, and return what `attention` gave as weights too.
-
-        Raises:
-            UserError: as `decode_step`.
-        """
-        changes = checked(interventions, self.config)
-        ids = next_ids[:, None]  # [batch, 1]
-        x = self.embed_target(ids, cache.length, changes)  # [batch, 1, d_model]
-        check_batch(ids, cache.source_mask)
-        new_mask = self.target_padding_mask(ids, cache.length, changes)
-        x, cache, self_weights, cross_weights = self.decoder.step(x, new_mask, cache, changes, attention)
-        return StepOutput(
-            logits=self.logits(x)[:, 0],  # [batch, vocab]
-            cache=cache,
-            decoder_attention=self_weights,
-            cross_attention=cross_weights,
-        )
-
-    def padding_mask(
-        self, ids: Int[Tensor, "batch key"], interventions: Interventions | None = None
-    ) -> Bool[Tensor, "batch 1 1 key"]:
-        """Return the padding mask of ids with the model's own `pad_id`."""
-        mask = padding_mask(ids, self.config.pad_id)
-        changes = checked(interventions, self.config)
-        return mask if changes.padding_mask else torch.ones_like(mask)
-
-    def target_padding_mask(
-        self,
-        target_ids: Int[Tensor, "batch key"],
-        start: int = 0,
-        interventions: Interventions | None = None,
-    ) -> Bool[Tensor, "batch 1 1 key"]:
-        """Return the padding mask of target ids that stand at `start` and after.
-
-        Some models start every target with `pad_id` itself (Marian): there the first position is
-        no padding.
-        """
-        mask = self.padding_mask(target_ids, interventions)
-        if start == 0 and self.config.start_id == self.config.pad_id:
-            mask[..., 0] = True
-        return mask
-
-    def target_mask(
-        self, target_ids: Int[Tensor, "batch target"], interventions: Interventions | None = None
-    ) -> Bool[Tensor, "batch 1 target target"]:
-        """Return the mask of the decoder's self-attention: no padding, and no look ahead."""
-        padding = self.target_padding_mask(target_ids, interventions=interventions)
-        if not checked(interventions, self.config).causal_mask:
-            return padding.expand(-1, -1, target_ids.shape[1], -1)
-        return padding & causal_mask(target_ids.shape[1], target_ids.device)
+    ) -> DecoderInputs:
+        """Read the sources; the decoder begins with ``<sos>``."""
+        device = self.source_embedding.weight.device
+        rows = [torch.tensor(list(source), dtype=torch.long, device=device) for source in sources]
+        ids = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
+        first_ids = torch.full((len(sources), 1), sos_id)  # [sentence, 1]
+        memory = self.encode(ids, interventions)  # [sentence, source, d_model]
+        return DecoderInputs(first_ids, self.start_decoding(memory, self.padding_mask(ids, interventions)))
 
     def embed_source(
         self, source_ids: Int[Tensor, "batch source"], interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch source d_model"]:
-        """Turn source ids into vectors that know their word and their place."""
+        """Turn source ids into vectors: word plus position.
+
+        Raises:
+            UserError: if the ids do not fit the model.
+        """
         config, embedding = self.config, self.source_embedding
         device = embedding.weight.device
         check_ids("source_ids", source_ids, config.vocab_size, config.max_length, device=device)
-        places = self._places(self.source_positions, source_ids, 0, interventions)
-        return self._embed(source_ids, embedding, places)
+        positions = self._position_vectors(self.source_positions, source_ids, 0, interventions)
+        return self._embed(source_ids, embedding, positions)
 
-    def embed_target(
+    def embed_unchecked(
         self,
         target_ids: Int[Tensor, "batch target"],
         start: int = 0,
         interventions: Interventions = UNCHANGED,
     ) -> Float[Tensor, "batch target d_model"]:
-        """Turn target ids, standing at `start` and after, into vectors."""
-        config, embedding = self.config, self._target_embedding
-        n_words, device = config.output_vocab_size, embedding.weight.device
-        check_ids("target_ids", target_ids, n_words, config.max_length, start, device)
-        places = self._places(self.target_positions, target_ids, start, interventions)
-        return self._embed(target_ids, embedding, places)
-
-    def logits(self, x: Float[Tensor, "batch target d_model"]) -> Float[Tensor, "batch target vocab"]:
-        """Compare each of the decoder's vectors with the output vector of every word."""
-        words = self._target_embedding if self.config.tie_embeddings else self.output
-        return F.linear(x, words.weight, self.output_bias if self.config.output_bias else None)
+        """Do what `embed_target` does, with ids that are known to fit."""
+        positions = self._position_vectors(self.target_positions, target_ids, start, interventions)
+        return self._embed(target_ids, self.target_words, positions)
 
     @property
-    def _target_embedding(self) -> nn.Embedding:
+    def target_words(self) -> nn.Embedding:
+        """The target's embedding, which the source shares where both have one vocabulary."""
         own = self.config.has_target_embedding
         return self.target_embedding if own else self.source_embedding
 
-    def _embed(self, ids: Tensor, embedding: nn.Embedding, places: Tensor) -> Tensor:
+    def _embed(self, ids: Tensor, embedding: nn.Embedding, positions: Tensor) -> Tensor:
         x = embedding(ids) * embedding_scale(self.config)  # [batch, position, d_model]
-        return self.dropout(x + places)
+        return self.dropout(x + positions)
 
-    def _places(self, positions: nn.Module, ids: Tensor, start: int, interventions: Interventions) -> Tensor:
-        places = positions(ids.shape[1], start)  # [position, d_model]
-        return places if interventions.positions else torch.zeros_like(places)
+    def _position_vectors(
+        self, positions: nn.Module, ids: Tensor, start: int, interventions: Interventions
+    ) -> Tensor:
+        vectors = positions(ids.shape[1], start)  # [position, d_model]
+        return vectors if interventions.positions else torch.zeros_like(vectors)
 
     def _check_memory(self, memory: Tensor, source_mask: Tensor) -> None:
         check_alike(memory=memory, model=self.source_embedding.weight)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz_transformer.analysis.indexing import attention_of
 from viz_transformer.plots.labels import label
+from viz_transformer.trace import attention_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

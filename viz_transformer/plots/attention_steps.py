@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_in, signed_colormap, weight_colormap
 from viz_transformer.plots.labels import label, label_style
-from viz_transformer.trace import AttentionSteps, WorkedHead, work_through
+from viz_transformer.trace import AttentionSteps, ComputedHead, compute_head
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,14 +48,14 @@ def plot_attention_steps(
 
     Numbers are written where they fit. Colours run from the most negative to the most positive of
     each picture; those of weights from 0 to 1. The arguments and errors are those of
-    `work_through`.
+    `compute_head`.
 
     Returns:
         A figure with one axes a step, each holding its numbers as an image, ``[rows, columns]``.
     """
     import matplotlib.pyplot as plt
 
-    worked = work_through(steps, head, query, scale=scale, mask=mask, temperature=temperature)
+    worked = compute_head(steps, head, query, scale=scale, mask=mask, temperature=temperature)
     shown = {name: np.atleast_2d(getattr(worked, name)) for name in steps.steps}
     heights = [0.62 + 0.3 * min(len(matrix), 12) for matrix in shown.values()]  # inches
     figure, axes = plt.subplots(
@@ -89,14 +89,14 @@ def plot_attention_steps(
     return figure
 
 
-def describe_steps(steps: AttentionSteps, head: int, query: int, worked: WorkedHead) -> str:
+def describe_steps(steps: AttentionSteps, head: int, query: int, worked: ComputedHead) -> str:
     """Return in words what one query of one head looks at, and how its numbers came about.
 
     Args:
         steps: the layer.
         head: index of the head.
         query: index of the query.
-        worked: what `work_through` made of them.
+        worked: what `compute_head` made of them.
     """
     word = label(steps.query_tokens[query])
     begin = (

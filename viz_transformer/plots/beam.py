@@ -38,13 +38,13 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     Raises:
         UserError: if the search has no steps, or not this one.
     """
-    step = _checked(search, step)
-    columns = [_rows(each) for each in search.steps[: step + 1]]
+    step = _check_step(search, step)
+    columns = [_assign_rows(each) for each in search.steps[: step + 1]]
     n_rows = max(len(column) for column in columns)
     if ax is None:
         width = min(_WIDEST_IN, 1.2 + 1.75 * len(columns))
         figure, ax = new_axes(max(_NARROWEST_IN, width), 1.3 + 0.3 * n_rows, close=True)
-        set_alt_text(figure, _tree_in_words(search, step))
+        set_alt_text(figure, _describe_tree(search, step))
     _draw_tree(ax, search, columns)
     ax.set_xlim(-0.6, len(columns) + 0.6)
     ax.set_ylim(n_rows - 0.4, -0.6)
@@ -65,7 +65,7 @@ def _draw_tree(ax: Axes, search: DecodeTrace, columns: list[dict[int, int]]) -> 
     best = set(enumerate(search.hypotheses[0].path if search.hypotheses else ()))
     before: dict[int, tuple[float, float]] = {0: (0.0, 0.0)}  # place in the beam → where it stands
     prompt = search.prompt_tokens[-1] if search.prompt_tokens else ""
-    _write(ax, 0, 0, label(prompt)[:_LONGEST_TOKEN], _KEPT, "normal")
+    _write_label(ax, 0, 0, label(prompt)[:_LONGEST_TOKEN], _KEPT, "normal")
     for number, (each, rows) in enumerate(zip(search.steps, columns, strict=False)):
         kept: dict[int, tuple[float, float]] = {}
         for index, candidate in enumerate(each.candidates):
@@ -82,7 +82,7 @@ def _draw_tree(ax: Axes, search: DecodeTrace, columns: list[dict[int, int]]) -> 
                 linestyle="--" if gone else "-",
                 zorder=1 + is_best,
             )
-            _write(ax, x, y, _shown(candidate), colour, "bold" if is_best else "normal")
+            _write_label(ax, x, y, _format_candidate(candidate), colour, "bold" if is_best else "normal")
             if candidate.status == "kept":
                 kept[len(kept)] = (x, y)
         before = kept
@@ -99,8 +99,8 @@ def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | N
     Raises:
         UserError: if the search has no steps, or not this one.
     """
-    step = _checked(search, step)
-    tokens, before, after = _bars(search.steps[step])
+    step = _check_step(search, step)
+    tokens, before, after = _probabilities(search.steps[step])
     if ax is None:
         figure, ax = new_axes(6.4, 1.5 + 0.36 * len(tokens), close=True)
         most = max(range(len(tokens)), key=lambda row: before[row])
@@ -138,7 +138,7 @@ def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | N
     return ax
 
 
-def _bars(step: DecodeStep) -> tuple[list[str], list[float], list[float] | None]:
+def _probabilities(step: DecodeStep) -> tuple[list[str], list[float], list[float] | None]:
     """Words, their probabilities, and with which of them each could be drawn."""
     first = step.candidates[0]
     if first.share is None and step.probable:
@@ -149,14 +149,14 @@ def _bars(step: DecodeStep) -> tuple[list[str], list[float], list[float] | None]
     return [one.token for one in own], [math.exp(one.token_log_prob) for one in own], shares
 
 
-def _rows(step: DecodeStep) -> dict[int, int]:
+def _assign_rows(step: DecodeStep) -> dict[int, int]:
     """In which row each candidate stands: kept ones in the beam's order, the others below."""
     order = {"kept": 0, "finished": 1, "pruned": 1, "forbidden": 2}
     ranked = sorted(range(len(step.candidates)), key=lambda index: order[step.candidates[index].status])
     return {index: row for row, index in enumerate(ranked)}
 
 
-def _shown(candidate: Candidate) -> str:
+def _format_candidate(candidate: Candidate) -> str:
     token = label(candidate.token)
     if len(token) > _LONGEST_TOKEN:
         token = token[: _LONGEST_TOKEN - 1] + "…"
@@ -166,7 +166,7 @@ def _shown(candidate: Candidate) -> str:
     return f"{_MARKS[candidate.status]}{token} {sign}{number}"
 
 
-def _write(ax: Axes, x: float, y: float, text: str, colour: str, weight: str) -> None:
+def _write_label(ax: Axes, x: float, y: float, text: str, colour: str, weight: str) -> None:
     ax.text(
         x,
         y,
@@ -182,7 +182,7 @@ def _write(ax: Axes, x: float, y: float, text: str, colour: str, weight: str) ->
     )
 
 
-def _tree_in_words(search: DecodeTrace, step: int) -> str:
+def _describe_tree(search: DecodeTrace, step: int) -> str:
     told = f"Tree of a search after {step + 1} of {len(search.steps)} steps."
     if not search.hypotheses:
         return told
@@ -191,7 +191,7 @@ def _tree_in_words(search: DecodeTrace, step: int) -> str:
     return f"{told} The best text is {text}, score {best.score:.3f}."
 
 
-def _checked(search: DecodeTrace, step: int | None) -> int:
+def _check_step(search: DecodeTrace, step: int | None) -> int:
     n_steps = len(search.steps)
     if not n_steps:
         raise UserError("the search has no recorded steps; decode with beam_search(..., steps=True)")

@@ -89,7 +89,7 @@ def plot_nearest(word: str, names: Sequence[str], cosines: ArrayLike, ax: Axes |
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="cosine with its vector")
     ax.set_title(f"nearest to “{label(word)}”", loc="left", weight="bold", size=11, parse_math=False)
-    _quiet(ax)
+    _hide_frame(ax)
     return ax
 
 
@@ -161,7 +161,7 @@ def plot_start(
     _draw_logits(left, values, tokens, read, wanted)
     _draw_initial_losses(right, losses, math.log(len(tokens)), f"ln {len(tokens)}", here)
     for ax in (left, right):
-        _quiet(ax)
+        _hide_frame(ax)
     at = "" if here is None else f" Standard deviation {here[0]:.3g}: loss {here[1]:.1f}."
     set_alt_text(
         figure,
@@ -221,6 +221,6 @@ def _cell(column: int, row: int, colour: str, *, hatched: bool) -> Rectangle:
     )  # fmt: skip
 
 
-def _quiet(ax: Axes) -> None:
+def _hide_frame(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(length=2)

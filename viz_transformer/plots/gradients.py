@@ -77,7 +77,7 @@ def _draw_stack(ax: Axes, name: str, norms: NDArray[np.float64], style: dict[str
     ax.plot(layers, shown, markersize=4, label=name, **style)
     for layer in {0, norms.size - 1}:
         ax.annotate(
-            _told(norms[layer]),
+            _format_norm(norms[layer]),
             (layers[layer], shown[layer]),
             (-5 if layer == 0 and norms.size > 1 else 0, 7 if name == "decoder" else -14),
             textcoords="offset points",
@@ -91,7 +91,7 @@ def _draw_stack(ax: Axes, name: str, norms: NDArray[np.float64], style: dict[str
 def describe_gradients(encoder: Sequence[float], decoder: Sequence[float], *, title: str = "") -> str:
     """Return the picture in words."""
     said = [
-        f"{name}: {_told(norms[0])} in the first layer, {_told(norms[-1])} in the last"
+        f"{name}: {_format_norm(norms[0])} in the first layer, {_format_norm(norms[-1])} in the last"
         for name, norms in (("decoder", decoder), ("encoder", encoder))
         if len(norms)
     ]
@@ -99,7 +99,7 @@ def describe_gradients(encoder: Sequence[float], decoder: Sequence[float], *, ti
     return f"Line chart of the gradient by layer{of}. {'; '.join(said).capitalize()}."
 
 
-def _told(norm: float) -> str:
+def _format_norm(norm: float) -> str:
     """A norm in few characters."""
     if not np.isfinite(norm):
         return "overflow"

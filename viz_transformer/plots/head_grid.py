@@ -60,9 +60,9 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
     if named:
         names = [label(token) for token in trace.key_tokens(kind)]
         turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-        ax.set_xticks(_every(cols, width), names * n_heads, **label_style(7), **turn)
+        ax.set_xticks(_cells_after(cols, width), names * n_heads, **label_style(7), **turn)
         names = [label(token) for token in trace.query_tokens(kind)]
-        ax.set_yticks(_every(rows, height), names * n_layers, **label_style(7))
+        ax.set_yticks(_cells_after(rows, height), names * n_layers, **label_style(7))
     else:
         ax.set(xticks=[], yticks=[])
     top, right = ax.secondary_xaxis("top"), ax.secondary_yaxis("right")
@@ -93,6 +93,6 @@ def _mosaic(
     return sheet, rows, cols
 
 
-def _every(starts: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _cells_after(starts: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """The places of `count` cells after each start."""
     return (starts[:, None] + np.arange(count)).ravel()

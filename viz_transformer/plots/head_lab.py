@@ -49,7 +49,7 @@ def plot_log_probs(
             )
     if ax is None:
         figure, ax = new_axes(6.4, 1.6 + 0.36 * len(tokens))
-        set_alt_text(figure, _log_probs_in_words(tokens, values["before"], values["after"]))
+        set_alt_text(figure, _describe_log_probs(tokens, values["before"], values["after"]))
     rows = np.arange(len(tokens))
     ax.barh(rows - 0.2, values["before"], height=0.36, color=_BEFORE, label="unchanged")
     ax.barh(rows + 0.2, values["after"], height=0.36, color=_AFTER, label="changed")
@@ -61,7 +61,7 @@ def plot_log_probs(
     # To the right of the bars' zero there is room for the differences.
     for row, change in zip(rows, values["after"] - values["before"], strict=True):
         ax.annotate(
-            _signed(change),
+            _format_change(change),
             (1, row),
             xycoords=("axes fraction", "data"),
             xytext=(6, 0),
@@ -183,15 +183,15 @@ def _name_heads(ax: Axes, effects: Sequence[HeadEffect]) -> None:
         )
 
 
-def _log_probs_in_words(tokens: Sequence[str], before: np.ndarray, after: np.ndarray) -> str:
+def _describe_log_probs(tokens: Sequence[str], before: np.ndarray, after: np.ndarray) -> str:
     change = after - before
     most = int(np.abs(change).argmax())
     return (
         f"Log-probabilities of {len(tokens)} tokens before and after a change. The largest change "
-        f"is that of {label(tokens[most])}: {_signed(change[most])} nats. The loss goes from "
+        f"is that of {label(tokens[most])}: {_format_change(change[most])} nats. The loss goes from "
         f"{-before.mean():.3f} to {-after.mean():.3f} nats per token."
     )
 
 
-def _signed(number: float) -> str:
+def _format_change(number: float) -> str:
     return "0.00" if abs(number) < 0.005 else f"{number:+.2f}".replace("-", "−")

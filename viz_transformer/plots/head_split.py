@@ -72,7 +72,7 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
         ax.set_yticks([])
     how = "reshape, then transpose" if transposed else "reshape alone"
     figure.suptitle(f"Split by {how}", x=0.01, ha="left", weight="bold")
-    set_alt_text(figure, _in_words(heads // d_model, names, how))
+    set_alt_text(figure, _describe_split(heads // d_model, names, how))
     return figure
 
 
@@ -99,7 +99,7 @@ def _draw(ax: Axes, numbers: np.ndarray, d_model: int, names: Sequence[str]) -> 
     ax.spines[:].set_visible(False)
 
 
-def _in_words(owners: np.ndarray, names: Sequence[str], how: str) -> str:
+def _describe_split(owners: np.ndarray, names: Sequence[str], how: str) -> str:
     told = []
     for head, rows in enumerate(owners):  # [word, d_head]
         of = dict.fromkeys(names[owner] for owner in rows.ravel())

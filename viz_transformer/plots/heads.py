@@ -167,28 +167,31 @@ def picture_of(
         UserError: if a trace has not what is asked for, or the shapes of two differ.
     """
     trace = traces[0]
-    _check(traces, kind, heads)
+    _check_heads(traces, kind, heads)
     queries, keys = (
         word_axis(
-            _both(traces, names, kind),
+            _merge_names(traces, names, kind),
             words(trace, kind),
             special=special_tokens(names(trace, kind)),
             hide_special=reading.hide_special,
             merge_words=reading.merge_words,
         )
-        for names, words in ((_queries, query_words), (_keys, key_words))
+        for names, words in (
+            (ForwardTrace.query_tokens, query_words),
+            (ForwardTrace.key_tokens, key_words),
+        )
     )
     if how == "rollout":
         matrices = [_rollout(each, kind, heads[0][0]) for each in traces]
         weights = matrices[0] if len(traces) == 1 else matrices[0] - matrices[1]
     else:
-        chosen = (_one(traces, kind, layer, head) for layer, head in heads)
+        chosen = (_head_weights(traces, kind, layer, head) for layer, head in heads)
         weights = combine_heads(chosen, "mean" if how == "head" else how)
     masked = np.logical_and.reduce([masked_cells(each, kind) for each in traces])
     if len(queries.groups) < queries.n_tokens or len(keys.groups) < keys.n_tokens:
         weights = between_words(weights, queries, keys)
         masked = between_words((~masked).astype(np.float32), queries, keys) == 0
-    said = _said(heads, how, weights_of(trace, kind).shape[1])
+    said = _describe_heads(heads, how, weights_of(trace, kind).shape[1])
     signed = len(traces) == 2
     return Picture(
         weights=weights,
@@ -197,12 +200,12 @@ def picture_of(
         masked=masked,
         title=f"{KINDS[kind].title} · {said}" + (" · difference" if signed else ""),
         what=f"{kind} attention, {said.replace(' · ', ', ')}",
-        limit=_limit(traces, kind) if signed else None,
+        limit=_largest_difference(traces, kind) if signed else None,
         threshold=reading.threshold,
     )
 
 
-def _check(traces: Sequence[ForwardTrace], kind: str, heads: Sequence[tuple[int, int]]) -> None:
+def _check_heads(traces: Sequence[ForwardTrace], kind: str, heads: Sequence[tuple[int, int]]) -> None:
     shapes = [list(weights_of(trace, kind).shape) for trace in traces]
     if shapes[0] != shapes[-1]:
         raise UserError(
@@ -226,7 +229,7 @@ def weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
     return weights
 
 
-def _one(traces: Sequence[ForwardTrace], kind: str, layer: int, head: int) -> FloatArray:
+def _head_weights(traces: Sequence[ForwardTrace], kind: str, layer: int, head: int) -> FloatArray:
     first, *rest = (weights_of(trace, kind)[layer, head] for trace in traces)
     return first - rest[0] if rest else first
 
@@ -236,27 +239,21 @@ def _rollout(trace: ForwardTrace, kind: str, layer: int) -> FloatArray:
     return rolled[layer].astype(np.float32)
 
 
-def _queries(trace: ForwardTrace, kind: str) -> tuple[str, ...]:
-    return trace.query_tokens(kind)
-
-
-def _keys(trace: ForwardTrace, kind: str) -> tuple[str, ...]:
-    return trace.key_tokens(kind)
-
-
-def _both(traces: Sequence[ForwardTrace], names: Callable[..., tuple[str, ...]], kind: str) -> list[str]:
+def _merge_names(
+    traces: Sequence[ForwardTrace], names: Callable[..., tuple[str, ...]], kind: str
+) -> list[str]:
     pairs = zip(*(names(trace, kind) for trace in traces), strict=True)
     return ["|".join(dict.fromkeys(pair)) for pair in pairs]
 
 
-def _limit(traces: Sequence[ForwardTrace], kind: str) -> float:
+def _largest_difference(traces: Sequence[ForwardTrace], kind: str) -> float:
     """The size of the largest difference in any head, in hundredths rounded up."""
     layers = zip(*(weights_of(trace, kind) for trace in traces), strict=True)
     farthest = max(float(np.abs(one - other).max()) for one, other in layers)
     return max(0.01, min(1.0, math.ceil(farthest * 100) / 100))
 
 
-def _said(heads: Sequence[tuple[int, int]], how: str, n_heads: int) -> str:
+def _describe_heads(heads: Sequence[tuple[int, int]], how: str, n_heads: int) -> str:
     """What is shown, in words."""
     (layer, head), *others = heads
     if how == "head":

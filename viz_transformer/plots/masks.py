@@ -51,23 +51,7 @@ def plot_mask(
         UserError: if the mask is not boolean [query, key], the words do not fit, or the polarity
             is none of the three.
     """
-    mask = np.asarray(mask)
-    if mask.dtype != bool or mask.ndim != 2:
-        raise UserError(
-            f"the mask is {mask.dtype} of shape {list(mask.shape)}, but a picture shows bool "
-            "[query, key]; choose a sentence of it, such as mask[0, 0]"
-        )
-    if polarity not in WRITTEN:
-        raise UserError(f"polarity={polarity!r} is none of {list(WRITTEN)}")
-    names = [
-        [str(place) for place in range(size)] if words is None else list(words)
-        for words, size in zip((queries, keys), mask.shape, strict=True)
-    ]
-    if [len(each) for each in names] != list(mask.shape):
-        raise UserError(
-            f"{len(names[0])} queries and {len(names[1])} keys do not fit a mask of shape "
-            f"{list(mask.shape)}; give one word for each row and each column"
-        )
+    mask, names = _checked(mask, queries, keys, polarity)
     if ax is None:
         figure, ax = new_axes(*_size(*mask.shape))
         set_alt_text(figure, describe_mask(mask, names[0]))
@@ -87,6 +71,30 @@ def plot_mask(
     note = "hatched: may not look" + ("    ∅: may look at nothing" if empty.any() else "")
     ax.text(0, -0.04, note, transform=ax.transAxes, va="top", color="0.35", size=9)
     return ax
+
+
+def _checked(
+    mask: Any, queries: Sequence[str] | None, keys: Sequence[str] | None, polarity: str
+) -> tuple[NDArray[np.bool_], list[list[str]]]:
+    """Return the mask [query, key] and the names of its queries and keys, which must fit it."""
+    mask = np.asarray(mask)
+    if mask.dtype != bool or mask.ndim != 2:
+        raise UserError(
+            f"the mask is {mask.dtype} of shape {list(mask.shape)}, but a picture shows bool "
+            "[query, key]; choose a sentence of it, such as mask[0, 0]"
+        )
+    if polarity not in WRITTEN:
+        raise UserError(f"polarity={polarity!r} is none of {list(WRITTEN)}")
+    names = [
+        [str(place) for place in range(size)] if words is None else list(words)
+        for words, size in zip((queries, keys), mask.shape, strict=True)
+    ]
+    if [len(each) for each in names] != list(mask.shape):
+        raise UserError(
+            f"{len(names[0])} queries and {len(names[1])} keys do not fit a mask of shape "
+            f"{list(mask.shape)}; give one word for each row and each column"
+        )
+    return mask, names
 
 
 def _draw_cells(ax: Axes, mask: NDArray[np.bool_], may: str, may_not: str) -> None:

@@ -55,13 +55,13 @@ class Picture:
 
 
 def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
-    """Draw a matrix into `ax`, or into a new figure with its alternative text; return the axes."""
+    """Draw a matrix into `ax`, or into a new figure with its describe_picture text; return the axes."""
     weights = picture.weights
     if ax is None:
         figure, ax = new_axes(*_size(*weights.shape))
-        set_alt_text(figure, alternative(picture))
+        set_alt_text(figure, describe_picture(picture))
     left_out = np.abs(weights) < picture.threshold
-    image = _draw(ax, np.ma.masked_where(left_out, weights) if left_out.any() else weights, picture)
+    image = _draw_image(ax, np.ma.masked_where(left_out, weights) if left_out.any() else weights, picture)
     _hatch(ax, picture.masked)
     title = picture.title
     if len(title) > _MOST_TITLE:  # a narrow picture would cut it off
@@ -72,18 +72,18 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
         for row, col in np.argwhere(~picture.masked & ~left_out):
             weight = weights[row, col]
             colour = ink_in(image, weight)
-            text = _number(weight, signed=picture.limit is not None)
+            text = _format_weight(weight, signed=picture.limit is not None)
             ax.text(col, row, text, ha="center", va="center", color=colour, size=9)
     _add_scale(ax, image, picture)
     return ax
 
 
-def _number(weight: float, signed: bool) -> str:
+def _format_weight(weight: float, signed: bool) -> str:
     text = f"{weight:{'+' if signed else ''}.2f}".replace("-", "−")
     return "0.00" if text in ("+0.00", "−0.00") else text
 
 
-def alternative(picture: Picture) -> str:
+def describe_picture(picture: Picture) -> str:
     """Return a matrix in words, for those who cannot see it."""
     text = describe_matrix(
         picture.weights,
@@ -105,7 +105,7 @@ def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
     return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(1.2, side * n_queries))
 
 
-def _draw(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
+def _draw_image(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
     limit = picture.limit
     image = ax.imshow(
         weights,

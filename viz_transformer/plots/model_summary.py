@@ -58,7 +58,7 @@ def plot_machine(parts: Sequence[MachinePart], *, title: str = "") -> Figure:
     """Draw the two towers from bottom to top, and beneath them where the learned numbers are.
 
     Args:
-        parts: as `model.machine.machine_parts` returns them.
+        parts: as `model.model_summary.model_parts` returns them.
         title: in front of the total.
 
     Raises:

@@ -56,8 +56,8 @@ def plot_positions(
     if position is not None:
         _check_position(position, table)
         ax.axhline(position, color=_MARK, linewidth=1)
-    _quiet(ax)
-    _title(ax, "Positional encoding")
+    _hide_frame(ax)
+    _set_title(ax, "Positional encoding")
     ax.set_xlabel("dimension")
     ax.set_ylabel("position")
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
@@ -122,8 +122,8 @@ def plot_wavelength(
             ax.plot(alike, table[list(alike), dimension], "o", color=_MARK, markersize=3)
         ax.plot([], [], "o", color=_MARK, markersize=3, label=f"looks like {position}")
         text += f" This pair can hardly tell position {position} from {len(alike)} others."
-    _quiet(ax)
-    _title(ax, f"Dimensions {even} and {odd}{told}")
+    _hide_frame(ax)
+    _set_title(ax, f"Dimensions {even} and {odd}{told}")
     ax.set_xlabel("position")
     ax.margins(y=0.22)  # the legend's room
     ax.legend(loc="upper right", frameon=False, fontsize=8, ncols=3)
@@ -175,8 +175,8 @@ def plot_by_offset(
     for row in places[:: -(-len(matrix) // _MOST_LINES)]:
         ax.plot(places - row, matrix[row], color="0.75", linewidth=0.8)
     ax.plot(places - position, matrix[position], color=_SINE, linewidth=1.8)
-    _quiet(ax)
-    _title(ax, f"From position {position}; pale, from every other")
+    _hide_frame(ax)
+    _set_title(ax, f"From position {position}; pale, from every other")
     ax.set_xlabel("offset in tokens")
     ax.set_ylabel(of)
     spread = offset_spread(matrix)
@@ -217,7 +217,7 @@ def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None
     limit = max(float(np.abs(matrix).max()) for _, matrix in named) or 1.0
     for ax, (name, matrix) in zip(axes, named, strict=True):
         ax.imshow(matrix, cmap=signed_colormap(), vmin=-limit, vmax=limit)
-        _quiet(ax)
+        _hide_frame(ax)
         ax.set_title(f"{name}\nrms {rms(matrix):.2f}", loc="left", size=10)
         ax.set(xticks=[], yticks=[], xlabel="key", ylabel="query")
     text = (
@@ -243,10 +243,10 @@ def _check_position(position: int, table: np.ndarray) -> None:
         raise UserError(f"position={position}, but there are {len(table)}; choose 0 to {len(table) - 1}")
 
 
-def _quiet(ax: Axes) -> None:
+def _hide_frame(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(length=2)
 
 
-def _title(ax: Axes, text: str) -> None:
+def _set_title(ax: Axes, text: str) -> None:
     ax.set_title(text, loc="left", weight="bold", size=11)

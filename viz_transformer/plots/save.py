@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.errors import UserError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
         raise UserError(f"{str(path)!r} must end in one of {', '.join(FORMATS)}")
     text = getattr(figure, "alt_text", None)
     named = _DESCRIPTION[path.suffix.lower()]
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         figure.savefig(
             part,
             format=path.suffix[1:].lower(),

@@ -80,7 +80,7 @@ def plot_softmax(
     figure, axes = _panels(len(steps), (9.4, 2.9))
     for ax, (title, values, colour, digits) in zip(axes, steps, strict=True):
         _bars(ax, values, names, colour, digits)
-        _title(ax, title)
+        _set_title(ax, title)
     limit = max(3.0, float(np.abs(row).max())) * 1.25
     axes[0].set_ylim(-limit, limit)
     for ax in axes[1:3]:
@@ -111,11 +111,11 @@ def plot_drawn_scores(scores: ArrayLike, d_k: int, *, scaled: bool = False) -> F
     left.hist(every.ravel(), bins=np.linspace(-60, 60, 81), color=_SCORE)
     left.set(xlim=(-60, 60), yticks=[], xlabel="score")
     name = "q·k / √d_k" if scaled else "q·k"
-    _title(left, f"{name} at d_k = {d_k}: variance {every.var():.3g}")
+    _set_title(left, f"{name} at d_k = {d_k}: variance {every.var():.3g}")
     right.imshow(weights[:_ROWS], cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
     right.set(xticks=[], yticks=[], xlabel="key", ylabel="query")
     largest = weights.max(-1).mean()
-    _title(right, f"weights; largest of a row, mean {largest:.2f}")
+    _set_title(right, f"weights; largest of a row, mean {largest:.2f}")
     for ax in (left, right):
         ax.spines[["top", "right", "left"]].set_visible(False)
     set_alt_text(
@@ -138,11 +138,11 @@ def plot_score_spread(spreads: Sequence[Spread]) -> Figure:
     _two_lines(left, widths, [e.variance for e in spreads], [e.scaled_variance for e in spreads])
     left.set_yscale("log", base=2)
     left.yaxis.set_major_formatter("{x:g}")
-    _title(left, "variance of the scores")
+    _set_title(left, "variance of the scores")
     weights = [e.largest_weight for e in spreads], [e.largest_scaled_weight for e in spreads]
     _two_lines(right, widths, *weights)
     right.set_ylim(0, 1.02)
-    _title(right, "largest weight of a query, mean")
+    _set_title(right, "largest weight of a query, mean")
     first, last = spreads[0], spreads[-1]
     set_alt_text(
         figure,
@@ -174,7 +174,7 @@ def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes
     ax.set_yscale("log")
     ax.set_ylim(1e-6, 1)
     ax.axhline(0.25, color="0.6", linewidth=0.8, linestyle="--")
-    _title(ax, "slope of the steepest weight, median")
+    _set_title(ax, "slope of the steepest weight, median")
     return ax
 
 
@@ -206,5 +206,5 @@ def _two_lines(ax: Axes, widths: Sequence[int], plain: Sequence[float], scaled: 
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _title(ax: Axes, text: str) -> None:
+def _set_title(ax: Axes, text: str) -> None:
     ax.set_title(text, loc="left", weight="bold", size=10)

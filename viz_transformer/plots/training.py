@@ -14,7 +14,7 @@ from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
 from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_font, label_style, visible
-from viz_transformer.trace import KINDS, Moment, TrainingTrace
+from viz_transformer.trace import KINDS, Snapshot, TrainingTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,20 +64,20 @@ def plot_training(
     """
     import matplotlib.pyplot as plt
 
-    sides = _sides(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
-    heights = [2.6, *([2.5] * len(sides))]
+    selections = _select(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
+    heights = [2.6, *([2.5] * len(selections))]
     figure = plt.figure(figsize=(12, sum(heights)), layout="constrained")
     # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
     plt.close(figure)
     parts: NDArray[Any] = np.asarray(figure.subfigures(len(heights), 1, height_ratios=heights))
     top, *strips = parts.flat
     curve, words = top.subplots(1, 2, width_ratios=[1, 1.1])
-    _draw_curve(curve, sides)
-    _write(words, sides, sentence)
-    for side, strip in zip(sides, strips, strict=True):
-        _draw_strip(strip, side, sentence, kind, named=len(sides) > 1)
+    _draw_curve(curve, selections)
+    _write_translations(words, selections, sentence)
+    for selected, strip in zip(selections, strips, strict=True):
+        _draw_strip(strip, selected, sentence, kind, named=len(selections) > 1)
     strip.supxlabel(_STRIP, x=0.01, ha="left", size=8, color="0.35")
-    set_alt_text(figure, _described(sides, sentence, kind))
+    set_alt_text(figure, _describe(selections, sentence, kind))
     return figure
 
 
@@ -93,8 +93,8 @@ def describe_training(
     other_head: int | None = None,
 ) -> str:
     """Return what `plot_training` draws in words; its arguments and its errors are the same."""
-    sides = _sides(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
-    return _described(sides, sentence, kind)
+    selections = _select(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
+    return _describe(selections, sentence, kind)
 
 
 def nearest_moment(trace: TrainingTrace, step: int) -> int:
@@ -102,7 +102,7 @@ def nearest_moment(trace: TrainingTrace, step: int) -> int:
     return int(np.abs(np.array([moment.step for moment in trace.moments]) - step).argmin())
 
 
-class _Side:
+class _Selection:
     """One run and what is chosen of it."""
 
     def __init__(
@@ -134,18 +134,18 @@ class _Side:
         self.entropies = entropy_share_over_training(run, sentence, kind)[:, layer, head]  # [moment]
 
     @property
-    def moment(self) -> Moment:
+    def moment(self) -> Snapshot:
         return self.run.moments[self.index]
 
 
-def _sides(
+def _select(
     trace: TrainingTrace,
     other: TrainingTrace | None,
     moment: int,
     sentence: int,
     kind: str,
     *chosen: tuple[int | None, int | None],
-) -> list[_Side]:
+) -> list[_Selection]:
     for run in (trace, other):
         if not isinstance(run, TrainingTrace) and (run is trace or run is not None):
             raise UserError(
@@ -155,72 +155,74 @@ def _sides(
     count = len(trace.moments)
     if not -count <= moment < count:
         raise UserError(f"moment={moment}, but there are {count}; choose 0 to {count - 1}")
-    sides = [_Side(trace, moment % count, sentence, kind, chosen[0])]
+    selections = [_Selection(trace, moment % count, sentence, kind, chosen[0])]
     if other is not None:
-        index = nearest_moment(other, sides[0].moment.step)
-        sides.append(_Side(other, index, sentence, kind, chosen[1]))
-    return sides
+        index = nearest_moment(other, selections[0].moment.step)
+        selections.append(_Selection(other, index, sentence, kind, chosen[1]))
+    return selections
 
 
-def _draw_curve(ax: Axes, sides: list[_Side]) -> None:
-    every = np.concatenate([side.run.losses for side in sides])
+def _draw_curve(ax: Axes, selections: list[_Selection]) -> None:
+    every = np.concatenate([selected.run.losses for selected in selections])
     finite = every[np.isfinite(every)]
     logarithmic = finite.size and finite.min() > 0 and finite.max() > LOG_FACTOR * finite.min()
     if logarithmic:
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter("{x:g}")
-    for side, line in zip(sides, _LINES, strict=False):
-        ax.plot(side.run.steps, side.run.losses, linewidth=1.6, label=_name(side), **line)
-        if len(side.run.steps):
-            at = int(np.abs(side.run.steps - side.moment.step).argmin())
-            ax.plot(side.run.steps[at], side.run.losses[at], "o", color=line["color"])
-    ax.axvline(sides[0].moment.step, color=_MARK, linewidth=1.4)
+    for selected, line in zip(selections, _LINES, strict=False):
+        ax.plot(selected.run.steps, selected.run.losses, linewidth=1.6, label=_run_name(selected), **line)
+        if len(selected.run.steps):
+            at = int(np.abs(selected.run.steps - selected.moment.step).argmin())
+            ax.plot(selected.run.steps[at], selected.run.losses[at], "o", color=line["color"])
+    ax.axvline(selections[0].moment.step, color=_MARK, linewidth=1.4)
     ax.set_xlabel("optimiser step")
     ax.set_ylabel("loss (nats a token)" + (", log scale" if logarithmic else ""))
-    ax.set_title(f"Step {sides[0].moment.step}", loc="left", weight="bold", color=_MARK, size=11)
+    ax.set_title(f"Step {selections[0].moment.step}", loc="left", weight="bold", color=_MARK, size=11)
     ax.spines[["top", "right"]].set_visible(False)
-    if len(sides) > 1:
+    if len(selections) > 1:
         legend = ax.legend(frameon=False, fontsize=9, prop=label_font(9))
         for text in legend.get_texts():
             text.set_parse_math(False)
 
 
-def _write(ax: Axes, sides: list[_Side], sentence: int) -> None:
+def _write_translations(ax: Axes, selections: list[_Selection], sentence: int) -> None:
     """Write the sentence, its reference and what each run makes of it at its moment."""
     ax.axis("off")
-    run = sides[0].run
+    run = selections[0].run
     lines = [("sentence", run.sources[sentence]), ("reference", run.references[sentence])]
-    for side in sides:
-        said = f"step {side.moment.step}, {_verdict(side, sentence)}"
-        name = f"{_name(side)}, {said}" if len(sides) > 1 else said
-        lines.append((name, side.moment.translations[sentence]))
+    for selected in selections:
+        said = f"step {selected.moment.step}, {_verdict(selected, sentence)}"
+        name = f"{_run_name(selected)}, {said}" if len(selections) > 1 else said
+        lines.append((name, selected.moment.translations[sentence]))
     y = 1.0
     for name, text in lines:
         ax.text(0, y, visible(name), size=9, color="0.4", va="top", parse_math=False)
         wrapped = textwrap.wrap(visible(text), 62)[:2] or ["∅"]
-        ax.text(0, y - 0.075, _shown("\n".join(wrapped)), va="top", **label_style(11))
+        ax.text(0, y - 0.075, _encodable("\n".join(wrapped)), va="top", **label_style(11))
         y -= 0.17 + 0.08 * len(wrapped)
 
 
-def _draw_strip(figure: SubFigure | Figure, side: _Side, sentence: int, kind: str, *, named: bool) -> None:
+def _draw_strip(
+    figure: SubFigure | Figure, selected: _Selection, sentence: int, kind: str, *, named: bool
+) -> None:
     """Draw the chosen head at up to six moments, the one that is marked among them."""
-    shown = strip_moments(len(side.run.moments), side.index)
-    trace = side.run.moments[0].traces[sentence]
-    title = f"{KINDS[kind].title} · layer {side.layer} · head {side.head}"
+    shown = strip_moments(len(selected.run.moments), selected.index)
+    trace = selected.run.moments[0].traces[sentence]
+    title = f"{KINDS[kind].title} · layer {selected.layer} · head {selected.head}"
     figure.suptitle(
-        f"{_name(side)}: {title}" if named else title,
+        f"{_run_name(selected)}: {title}" if named else title,
         x=0.01, ha="left", size=11, weight="bold", parse_math=False,
     )  # fmt: skip
     for place, (ax, index) in enumerate(
         zip(figure.subplots(1, len(shown), squeeze=False).flat, shown, strict=True)
     ):
-        moment = side.run.moments[index]
-        weights = weights_of(moment.traces[sentence], kind)[side.layer, side.head]
+        moment = selected.run.moments[index]
+        weights = weights_of(moment.traces[sentence], kind)[selected.layer, selected.head]
         ax.imshow(weights, cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
-        mark: dict[str, Any] = {"color": _MARK, "weight": "bold"} if index == side.index else {}
-        share = "" if np.isnan(side.entropies[index]) else f" · {side.entropies[index]:.2f}"
+        mark: dict[str, Any] = {"color": _MARK, "weight": "bold"} if index == selected.index else {}
+        share = "" if np.isnan(selected.entropies[index]) else f" · {selected.entropies[index]:.2f}"
         ax.set_title(f"step {moment.step}{share}", size=9, **mark)
-        ax.spines[:].set_visible(index == side.index)
+        ax.spines[:].set_visible(index == selected.index)
         ax.spines[:].set(color=_MARK, linewidth=2)
         ax.tick_params(length=0)
         ax.set_xticks([])
@@ -246,25 +248,25 @@ def strip_moments(count: int, chosen: int) -> list[int]:
     return sorted(int(each) for each in spread)
 
 
-def _described(sides: list[_Side], sentence: int, kind: str) -> str:
+def _describe(selections: list[_Selection], sentence: int, kind: str) -> str:
     told = []
-    for side in sides:
-        run, moment = side.run, side.moment
-        told.append(f"Training of {_name(side)}, at step {moment.step} of {run.moments[-1].step}.")
+    for selected in selections:
+        run, moment = selected.run, selected.moment
+        told.append(f"Training of {_run_name(selected)}, at step {moment.step} of {run.moments[-1].step}.")
         if len(run.losses):
-            first, last = (_loss(run.losses[at]) for at in (0, -1))
+            first, last = (_format_loss(run.losses[at]) for at in (0, -1))
             told.append(f"The loss goes from {first} to {last} nats a token.")
         told.append(
             f"{_quoted(run.sources[sentence])} is translated as "
-            f"{_quoted(moment.translations[sentence])}: {_verdict(side, sentence)}."
+            f"{_quoted(moment.translations[sentence])}: {_verdict(selected, sentence)}."
         )
-        if not np.isnan(side.entropies[[0, side.index]]).any():
+        if not np.isnan(selected.entropies[[0, selected.index]]).any():
             told.append(
-                f"{kind.capitalize()} attention, layer {side.layer}, head {side.head}: entropy "
-                f"{side.entropies[0]:.2f} of the most there can be at step {run.moments[0].step}, "
-                f"{side.entropies[side.index]:.2f} at step {moment.step}."
+                f"{kind.capitalize()} attention, layer {selected.layer}, head {selected.head}: entropy "
+                f"{selected.entropies[0]:.2f} of the most there can be at step {run.moments[0].step}, "
+                f"{selected.entropies[selected.index]:.2f} at step {moment.step}."
             )
-    return _shown(" ".join(told))
+    return _encodable(" ".join(told))
 
 
 def is_right(translation: str, reference: str) -> bool:
@@ -272,8 +274,8 @@ def is_right(translation: str, reference: str) -> bool:
     return translation.split() == reference.split()
 
 
-def _verdict(side: _Side, sentence: int) -> str:
-    right = is_right(side.moment.translations[sentence], side.run.references[sentence])
+def _verdict(selected: _Selection, sentence: int) -> str:
+    right = is_right(selected.moment.translations[sentence], selected.run.references[sentence])
     return "right" if right else "not yet right"
 
 
@@ -282,14 +284,14 @@ def _quoted(text: str) -> str:
     return f"“\u2068{visible(text)}\u2069”"
 
 
-def _loss(loss: float) -> str:
+def _format_loss(loss: float) -> str:
     return f"{loss:.2f}" if not 0 < loss < 0.01 else f"{loss:.1g}"
 
 
-def _name(side: _Side) -> str:
-    return label(side.run.name)
+def _run_name(selected: _Selection) -> str:
+    return label(selected.run.name)
 
 
-def _shown(text: str) -> str:
+def _encodable(text: str) -> str:
     """Text that a font and a file can hold: half of a surrogate pair is no character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -27,8 +27,8 @@ from viz_transformer.training import (
     make_model,
     save_state,
 )
+from viz_transformer.training.distributed import all_reduce_sum, rank, shard
 from viz_transformer.training.interruption import interruption
-from viz_transformer.training.parallel import own_share, process_number, sum_of
 from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, tokenize
 
 #: The state that a training resumes from, and the test pairs, which it never reads.
@@ -225,7 +225,7 @@ class FileTraining:
         self.recorder = self._make_recorder()
         self.metrics: list[Metrics] = []
         self._data_hashes = _hashes(self.pairs, vocabulary)
-        self._is_first = process_number() == 0  # of processes that train together, one writes
+        self._is_first = rank() == 0  # of processes that train together, one writes
         if resume:
             self._load()
         else:
@@ -328,14 +328,14 @@ class FileTraining:
             piece_dropout=config.piece_dropout,
             start=self.run.step * config.accumulate,
         )
-        return self.run.fit(map(own_share, stream))
+        return self.run.fit(map(shard, stream))
 
     def _reason_to_stop(self, interrupted: bool, minutes: float | None) -> str:
         """Return why to stop after this step, or ""; all processes stop together."""
         reason = "by hand" if interrupted else ""
         if minutes is not None and time.monotonic() - self._start >= 60 * minutes:
             reason = f"after {minutes:g} minutes"
-        if sum_of(float(bool(reason)), self.run.device):
+        if all_reduce_sum(float(bool(reason)), self.run.device):
             return reason or "by another process"
         return ""
 

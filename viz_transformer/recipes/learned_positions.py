@@ -8,7 +8,7 @@ from pathlib import Path
 
 from safetensors.torch import save
 
-from viz_transformer._files import make_folder, written_whole
+from viz_transformer._files import atomic_write, make_folder
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
@@ -61,7 +61,7 @@ def train_learned_positions(
         "training": asdict(training),
         "n_train": len(corpus.train),
     }
-    with written_whole(folder / POSITIONS) as part:
+    with atomic_write(folder / POSITIONS) as part:
         part.write_bytes(data)
     write_provenance(folder, settings, {"last_loss": last.loss, "sha256": {POSITIONS: sha256(data)}})
     return folder

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.errors import FileError
 
 METRICS_LOG = "curve.jsonl"
@@ -51,5 +51,5 @@ def read_metrics(folder: str | os.PathLike[str]) -> list[Metrics]:
 
 def write_metrics(folder: Path, metrics: Sequence[Metrics]) -> None:
     """Write the metrics so far, all or nothing."""
-    with written_whole(folder / METRICS_LOG) as part:
+    with atomic_write(folder / METRICS_LOG) as part:
         part.write_text("".join(json.dumps(asdict(one)) + "\n" for one in metrics), "utf-8")

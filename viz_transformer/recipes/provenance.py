@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 
 #: Stands beside the files that it describes.
 MADE_BY = "made_by.json"
@@ -32,7 +32,7 @@ def write_provenance(folder: Path, settings: Mapping[str, Any], results: Mapping
     Raises:
         FileError: if it cannot be written.
     """
-    with written_whole(folder / MADE_BY) as part:
+    with atomic_write(folder / MADE_BY) as part:
         part.write_text(provenance(settings, results), encoding="utf-8")
 
 

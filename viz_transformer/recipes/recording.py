@@ -16,7 +16,7 @@ from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
-from viz_transformer.trace import Moment, TrainingTrace
+from viz_transformer.trace import Snapshot, TrainingTrace
 from viz_transformer.training import StepRecord
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Tokeniser
@@ -111,7 +111,7 @@ class Recorder:
         # present values. Building it draws unused weights, hence the fork of torch's generator.
         with torch.random.fork_rng(devices=[]):
             self._translator = Translator(model, vocabulary)
-        self._recorded: dict[int, Moment] = {}
+        self._recorded: dict[int, Snapshot] = {}
         self._curve: list[tuple[int, float, float]] = []
 
     def record_moment(self, step: int) -> None:
@@ -127,7 +127,7 @@ class Recorder:
             return
         translations = self._translator.translate_all(self._sources, beam_width=1)  # greedy
         pairs = list(zip(self._sources, self._references, strict=True))
-        self._recorded[step] = Moment(
+        self._recorded[step] = Snapshot(
             step=step,
             translations=tuple(translation.text for translation in translations),
             losses=tuple(self._loss(*pair) for pair in pairs),

@@ -1,4 +1,4 @@
-"""How a translation was found: the hypotheses of a search, step by step."""
+"""The trace of a search: its hypotheses and candidates, step by step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace
 
-_LOOKS = ("decoder_attention", "cross_attention")
+_ATTENTION = ("decoder_attention", "cross_attention")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,24 +127,21 @@ class DecodeTrace:
                 f"rank={rank!r}, but there are {len(self.hypotheses)} finished hypotheses; "
                 f"choose 0 to {len(self.hypotheses) - 1}"
             )
-        if not self.steps or self.steps[0].decoder_attention is None:
-            raise UserError(
-                "this search did not record attention; decode with beam_search(..., attention=True)"
-            )
+        first = _recorded(self.steps[0].decoder_attention if self.steps else None)
         hypothesis = self.hypotheses[rank]
         chosen = zip(self.steps, hypothesis.path, strict=False)
         rows = [(step, step.candidates[index].parent) for step, index in chosen]
         n_before = len(self.prompt_tokens) - 1
         length = n_before + len(rows)
-        n_layers, n_heads = self.steps[0].decoder_attention.shape[1:3]
+        n_layers, n_heads = first.shape[1:3]
         decoder = np.zeros((n_layers, n_heads, length, length), np.float32)  # later keys stay 0
         if self.prompt_attention is not None:
             decoder[:, :, :n_before, : n_before + 1] = self.prompt_attention
         for query, (step, parent) in enumerate(rows, start=n_before):
-            decoder[:, :, query, : query + 1] = step.decoder_attention[parent]
+            decoder[:, :, query, : query + 1] = _recorded(step.decoder_attention)[parent]
         cross = None
         if self.steps[0].cross_attention is not None:
-            cross = np.stack([step.cross_attention[parent] for step, parent in rows], axis=2)
+            cross = np.stack([_recorded(step.cross_attention)[parent] for step, parent in rows], axis=2)
         return ForwardTrace(
             source_tokens=self.source_tokens,
             target_tokens=(*self.prompt_tokens, *hypothesis.tokens),
@@ -171,6 +168,12 @@ class DecodeTrace:
         return load_trace(path, "DecodeTrace", _unpack)
 
 
+def _recorded(attention: FloatArray | None) -> FloatArray:
+    if attention is None:
+        raise UserError("this search did not record attention; decode with beam_search(..., attention=True)")
+    return attention
+
+
 def _pack(trace: DecodeTrace) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """Return a trace as JSON's own types and arrays; an array's name says where it belongs."""
     arrays = {}
@@ -178,7 +181,7 @@ def _pack(trace: DecodeTrace) -> tuple[dict[str, Any], dict[str, FloatArray]]:
         arrays["prompt_attention"] = trace.prompt_attention
     steps = []
     for index, step in enumerate(trace.steps):
-        for name in _LOOKS:
+        for name in _ATTENTION:
             if getattr(step, name) is not None:
                 arrays[f"{index}/{name}"] = getattr(step, name)
         candidates = [asdict(candidate) for candidate in step.candidates]
@@ -199,7 +202,7 @@ def _unpack(plain: dict[str, Any], arrays: dict[str, FloatArray]) -> DecodeTrace
         DecodeStep(
             candidates=tuple(Candidate(**each) for each in step["candidates"]),
             probable=tuple(tuple(Probable(**w) for w in words) for words in step["probable"]),
-            **{name: arrays.get(f"{index}/{name}") for name in _LOOKS},
+            **{name: arrays.get(f"{index}/{name}") for name in _ATTENTION},
         )
         for index, step in enumerate(plain["steps"])
     )

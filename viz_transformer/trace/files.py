@@ -1,4 +1,4 @@
-"""A trace on disk: one ``.npz`` file of arrays and JSON, nothing pickled, whole or not at all."""
+"""Files of traces: one ``.npz`` of arrays and JSON, nothing pickled, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.errors import FileError
 
 Trace = TypeVar("Trace")
@@ -20,7 +21,7 @@ def save_trace(
     path: str | os.PathLike[str],
     kind: str,
     plain: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
+    arrays: Mapping[str, NDArray[Any]],
     name: str = "trace",
 ) -> Path:
     """Write a trace of a kind, such as ``"DecodeTrace"``: its JSON under `name`, and its arrays.
@@ -30,8 +31,9 @@ def save_trace(
     """
     # ASCII JSON as bytes: numpy's own string arrays would drop trailing NULs of a token.
     text = json.dumps({"format": _format(kind), **plain}).encode("ascii")
-    with written_whole(path) as part, part.open("wb") as file:
-        np.savez_compressed(file, **arrays, **{name: np.frombuffer(text, dtype=np.uint8)})
+    with atomic_write(path) as part, part.open("wb") as file:
+        everything: dict[str, Any] = {**arrays, name: np.frombuffer(text, dtype=np.uint8)}
+        np.savez_compressed(file, **everything)
     return Path(path)
 
 

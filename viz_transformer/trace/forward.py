@@ -1,4 +1,4 @@
-"""What a model did with one sentence: every head's attention weights, and its positions."""
+"""The trace of one sentence: every head's attention weights, and the positional encodings."""
 
 from __future__ import annotations
 
@@ -156,7 +156,26 @@ class ForwardTrace:
         Raises:
             FileError: if the file is missing, damaged or not a saved ForwardTrace.
         """
-        return load_trace(path, "ForwardTrace", lambda tokens, arrays: cls(**tokens, **arrays), name="tokens")
+        return load_trace(path, "ForwardTrace", _unpack, name="tokens")
+
+
+def _unpack(tokens: dict[str, Any], arrays: dict[str, Any]) -> ForwardTrace:
+    return ForwardTrace(**tokens, **arrays)
+
+
+def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
+    """Return the weights of a kind, float32 ``[layer, head, query, key]``, which must be there.
+
+    Raises:
+        UserError: if the trace lacks the kind, or the kind is unknown.
+    """
+    weights = trace.attention(kind)  # [layer, head, query, key]
+    if weights is None:
+        raise UserError(
+            f"this trace holds no {kind} attention; it holds {list(trace.kinds)}, so choose one "
+            "of these or trace a model that has it"
+        )
+    return weights
 
 
 def _as_tokens(name: str, tokens: Sequence[str]) -> tuple[str, ...]:

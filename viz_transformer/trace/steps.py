@@ -1,6 +1,6 @@
-"""One layer's attention laid open: its inputs and matrices, and every number on the way.
+"""One layer's attention step by step: its inputs, its matrices and every intermediate number.
 
-`AttentionSteps` holds what goes into the layer; `work_through` computes one query of one head, step
+`AttentionSteps` holds what goes into the layer; `compute_head` computes one query of one head, step
 by step (Vaswani et al. 2017, sections 3.2.1 and 3.2.2).
 """
 
@@ -17,7 +17,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace.forward import FloatArray, _as_tokens
 from viz_transformer.trace.kinds import find_kind
 
-#: The steps in their order; a layer without a mask has no "masked", one without W_O ends earlier.
+#: The steps in order; a layer without a mask has no "masked", one without W_O ends earlier.
 STEPS = (
     "x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result",
 )  # fmt: skip
@@ -35,8 +35,8 @@ class AttentionSteps:
         query_tokens: one name a query.
         key_tokens: one name a key.
         query_reads: what each query has read when it writes its word, where that is known.
-        x: float32 ``[query, d_model]``, the vectors that look.
-        memory: float32 ``[key, d_model]``, the vectors looked at; None where they are x itself.
+        x: float32 ``[query, d_model]``, the vectors of the queries' positions.
+        memory: float32 ``[key, d_model]``, the vectors of the keys' positions; None where they are x itself.
         w_q: float32 ``[head, d_model, d_head]``.
         w_k: float32 ``[head, d_model, d_head]``.
         w_v: float32 ``[head, d_model, d_head]``.
@@ -138,8 +138,8 @@ class AttentionSteps:
         return tuple(step for step in STEPS if step not in missing)
 
     @property
-    def looked_at(self) -> FloatArray:
-        """The vectors that are looked at, ``[key, d_model]``."""
+    def key_vectors(self) -> FloatArray:
+        """The vectors that keys and values are computed from, ``[key, d_model]``."""
         return self.x if self.memory is None else self.memory
 
     @property
@@ -150,20 +150,20 @@ class AttentionSteps:
 
 
 @dataclass(frozen=True, eq=False)
-class WorkedHead:
-    """Every number on the way of one query through one head, in float64.
+class ComputedHead:
+    """Every intermediate number of one query in one head, in float64.
 
     Attributes:
-        x: ``[d_model]``, the vector that looks.
+        x: ``[d_model]``, the vector of the query's position.
         q: ``[d_head]``, its query.
         k: ``[key, d_head]``, the keys.
         v: ``[key, d_head]``, the values.
         scores: ``[key]``, q·k.
         scaled: ``[key]``, divided by √d_head and the temperature.
-        masked: ``[key]``, −∞ where the query may not look.
-        exponentials: ``[key]``, e to the power of each score less the largest one.
-        weights: ``[key]``, sum 1; all zeros where the query may look at nothing.
-        output: ``[d_head]``, the values added up by their weights.
+        masked: ``[key]``, −∞ where the query may not attend.
+        exponentials: ``[key]``, e to the power of each score minus the largest one.
+        weights: ``[key]``, sum 1; all zeros where the query may attend to nothing.
+        output: ``[d_head]``, the sum of the values by their weights.
         concat: ``[head · d_head]``, the outputs of all heads, or None without W_O.
         result: ``[d_model]``, concat through W_O, or None without W_O.
     """
@@ -182,7 +182,7 @@ class WorkedHead:
     result: NDArray[np.float64] | None = None
 
 
-def work_through(
+def compute_head(
     steps: AttentionSteps,
     head: int,
     query: int,
@@ -190,7 +190,7 @@ def work_through(
     scale: bool | None = None,
     mask: bool = True,
     temperature: float = 1.0,
-) -> WorkedHead:
+) -> ComputedHead:
     """Compute one query of one head, step by step.
 
     Args:
@@ -198,14 +198,14 @@ def work_through(
         head: index of the head, from 0.
         query: index of the query, from 0.
         scale: whether scores are divided by √d_head; None does as the layer does.
-        mask: False lets the query look everywhere.
+        mask: False lets the query attend to every key.
         temperature: scores are divided by it too; above 0.
 
     Raises:
         UserError: if the layer has no such head or query, or the temperature is not above 0.
 
-    Source: Vaswani et al. 2017, sections 3.2.1 and 3.2.2; what may be switched off is what
-    `Interventions` switch off, here in this one layer.
+    Source: Vaswani et al. 2017, sections 3.2.1 and 3.2.2; the steps that can be switched off
+    are those of `Interventions`, here in this one layer.
     """
     for name, index, size in (("head", head, steps.n_heads), ("query", query, len(steps.x))):
         if not 0 <= index < size:
@@ -217,10 +217,11 @@ def work_through(
     every = range(steps.n_heads) if steps.w_o is not None else (head,)
     worked = {each: _attend(steps, each, query, divisor, allowed) for each in every}
     if steps.w_o is None:
-        return WorkedHead(**worked[head])
+        return ComputedHead(**worked[head])
     concat = np.concatenate([worked[each]["output"] for each in every])  # [head · d_head]
-    result = concat @ steps.w_o + (0.0 if steps.b_o is None else steps.b_o)  # [d_model]
-    return WorkedHead(**worked[head], concat=concat, result=result)
+    joined = concat @ steps.w_o + (0.0 if steps.b_o is None else steps.b_o)  # [d_model]
+    result = np.asarray(joined, dtype=np.float64)
+    return ComputedHead(**worked[head], concat=concat, result=result)
 
 
 def _attend(
@@ -232,11 +233,11 @@ def _attend(
         return projected if bias is None else projected + bias[head]
 
     q = project(steps.x[query], "q")  # [d_head]
-    k, v = project(steps.looked_at, "k"), project(steps.looked_at, "v")  # [key, d_head]
+    k, v = project(steps.key_vectors, "k"), project(steps.key_vectors, "v")  # [key, d_head]
     scores = q @ k.T  # [key]
     scaled = scores / divisor
     masked = np.where(allowed, scaled, -np.inf)
-    # The largest is taken off first: the weights stay the same, and e to it cannot overflow.
+    # Subtracting the largest leaves the weights the same, and the exponential cannot overflow.
     top = masked.max()
     exponentials = np.exp(masked - top) if top > -np.inf else np.zeros_like(masked)
     weights = exponentials / (exponentials.sum() or 1.0)

@@ -9,10 +9,10 @@ _MARKS = ("▁", "Ġ")
 
 
 def running_text(tokens: Sequence[str]) -> str:
-    """Return tokens as a text to read: pieces of words joined, words with a space between them.
+    """Return tokens as readable text: pieces of words joined, words separated by spaces.
 
-    Which tokens are pieces is known by the marks before those that begin a word; where there is
-    no such mark, every token is a word. A mark of the model's own, ``<eos>``, stands apart.
+    Pieces are recognised by the marks before tokens that begin a word; without any such mark,
+    every token is a word. A special token such as ``<eos>`` stands apart.
 
     >>> running_text(("▁Ein", "▁Lie", "ge", "stuhl", "<eos>"))
     'Ein Liegestuhl <eos>'

@@ -1,4 +1,4 @@
-"""What a model learned, moment by moment: its heads, its translations and its losses."""
+"""The trace of a training: heads, translations and losses at chosen moments."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
-from viz_transformer.trace.forward import FloatArray, ForwardTrace
+from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
 from viz_transformer.trace.kinds import KINDS
 
 _TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "target_words")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class Snapshot:
     """The model as it was after some step.
 
     Attributes:
@@ -41,7 +41,7 @@ class TrainingTrace:
     """A training, at chosen moments and on chosen sentences.
 
     Attributes:
-        name: what tells this run from another, such as ``"seed 1"``.
+        name: what distinguishes this run from another, such as ``"seed 1"``.
         sources: the sentences.
         references: their right translations.
         moments: in the order of their steps.
@@ -56,7 +56,7 @@ class TrainingTrace:
     name: str
     sources: tuple[str, ...]
     references: tuple[str, ...]
-    moments: tuple[Moment, ...]
+    moments: tuple[Snapshot, ...]
     steps: np.ndarray
     losses: FloatArray
     accuracies: FloatArray
@@ -118,7 +118,7 @@ class TrainingTrace:
         arrays = {"steps": self.steps, "losses": self.losses, "accuracies": self.accuracies}
         for sentence, first in enumerate(self.moments[0].traces):
             for kind in first.kinds:
-                weights = [one.traces[sentence].attention(kind) for one in self.moments]
+                weights = [attention_of(one.traces[sentence], kind) for one in self.moments]
                 # [moment, layer, head, query, key]
                 arrays[f"{kind}.{sentence}"] = np.stack(weights).astype(np.float16)
         return save_trace(path, "TrainingTrace", plain, arrays)
@@ -135,7 +135,7 @@ class TrainingTrace:
 
 def _unpacked(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> TrainingTrace:
     moments = [
-        Moment(
+        Snapshot(
             step=step,
             translations=tuple(translations),
             losses=tuple(losses),
@@ -166,4 +166,4 @@ def _attention_of(arrays: dict[str, np.ndarray], sentence: int, number: int) -> 
 def _shape(trace: ForwardTrace) -> tuple[Any, ...]:
     """Return what must be alike at every moment."""
     tokens = tuple(getattr(trace, name) for name in _TOKENS)
-    return (*tokens, *((kind, trace.attention(kind).shape) for kind in trace.kinds))
+    return (*tokens, *((kind, attention_of(trace, kind).shape) for kind in trace.kinds))

@@ -1,9 +1,12 @@
-"""Any model in, a `ForwardTrace` out.
+"""Tracing: any model, or weights, to a `ForwardTrace`; the implementation of `vt.capture`.
 
-`api` holds `capture` and chooses the way. `modules` runs our models and torch's, where `calls`
-sees every attention call and `classify` says whose it is; `huggingface` asks the model itself;
-`arrays` takes weights that are there already. `labels` names the positions, `restore` leaves the
-model as it was, and `assemble` makes the trace, or refuses what does not fit.
+    api.capture ─▶ CaptureInputs ─▶ an adapter ─▶ RawAttention ─▶ assemble ─▶ ForwardTrace
+
+`inputs` parses what was given once, `labels` its token labels. `modules` runs our models and
+torch's, whose attention calls `attention_calls` records and sorts; `huggingface` asks the model
+for its weights; `arrays` takes weights that exist already. Every adapter returns a `RawAttention`,
+and `assemble` makes the trace of it or says what does not fit. `restore` leaves the model as it
+was.
 """
 
 from viz_transformer.tracing.api import capture

@@ -1,28 +1,20 @@
-"""`capture`: the one call, and which way it takes."""
+"""`vt.capture`, which parses the inputs, reads the attention and assembles the trace."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import nn
 
-from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.tracing.arrays import capture_arrays
-from viz_transformer.tracing.assemble import sentence_index
-from viz_transformer.tracing.huggingface import capture_hugging_face, is_hugging_face
-from viz_transformer.tracing.labels import Labels, as_side, encode, side_of_ids
-from viz_transformer.tracing.modules import (
-    as_ids,
-    capture_module,
-    capture_own,
-    inputs_of,
-    place_ids,
-    traced_forward,
-)
+from viz_transformer.tracing.arrays import attention_of_arrays
+from viz_transformer.tracing.assemble import RawAttention, assemble
+from viz_transformer.tracing.huggingface import attention_of_hugging_face
+from viz_transformer.tracing.inputs import TRACED, CaptureInputs, parse_inputs
+from viz_transformer.tracing.labels import parse_labels
+from viz_transformer.tracing.modules import attention_of_module, attention_of_own_model
 
 
 def capture(
@@ -85,79 +77,27 @@ def capture(
     Raises:
         UserError: if nothing can be captured, or labels, sentences, heads or rows do not fit.
     """
-    labels = Labels(
-        tokens=as_side("tokens", tokens),
-        source=as_side("source_tokens", source_tokens),
-        target=as_side("target_tokens", target_tokens),
+    adapter = _choose_adapter(model)
+    parsed = parse_inputs(
+        model,
+        inputs,
+        {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids},
+        named_inputs,
+        parse_labels(tokens, source_tokens, target_tokens),
+        tokenizer=tokenizer,
+        batch_index=batch_index,
+        generate=generate,
+        max_new_tokens=max_new_tokens,
+        known=[name for name in inspect.signature(capture).parameters if name != "named_inputs"],
     )
-    text, inputs, batch_index = _text_of(inputs, batch_index)
-    ids = {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids}
-    ids = {name: value for name, value in ids.items() if value is not None}
+    return assemble(adapter(model, parsed))
+
+
+def _choose_adapter(model: Any) -> Callable[[Any, CaptureInputs], RawAttention]:
+    """Return the adapter for a kind of model."""
     if not isinstance(model, nn.Module):
-        if text is not None or inputs or ids or named_inputs:
-            raise UserError(
-                f"a {type(model).__name__} is no torch module and reads no input; "
-                "give a module, or weights alone with tokens=[...]"
-            )
-        return capture_arrays(model, labels, batch_index)
-    if text is not None and tokenizer is None:
-        raise UserError(
-            f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
-        )
-
-    _check_names(model, named_inputs)
-    ids = {name: as_ids(model, value) for name, value in ids.items()}
-    if is_hugging_face(model):
-        inputs = [as_ids(model, value) for value in inputs]
-        ids |= dict(zip(("input_ids", "decoder_input_ids"), inputs, strict=False))
-        return capture_hugging_face(
-            model,
-            text,
-            {**ids, **named_inputs},
-            tokenizer,
-            labels,
-            batch_index,
-            generate,
-            max_new_tokens,
-        )
-    if generate:
-        raise UserError(
-            f"{type(model).__name__} has no generate() of Hugging Face's kind; write the target "
-            "first, and capture it with its ids and tokens"
-        )
-    if text is not None:
-        encoding = encode(tokenizer, text)
-        ids = {"input_ids": as_ids(model, encoding["input_ids"]), **ids}
-        if labels == Labels():
-            labels = Labels(tokens=side_of_ids(tokenizer, ids["input_ids"][0], encoding))
-    by_place, by_name = place_ids(model, ids)
-    way = capture_module if traced_forward(model) is None else capture_own
-    return way(model, [*by_place, *inputs], {**by_name, **named_inputs}, labels, batch_index)
-
-
-def _text_of(
-    inputs: tuple[Any, ...], batch_index: int | None
-) -> tuple[str | None, tuple[Any, ...], int | None]:
-    """Split off the text, if there is one, or of several the one that is meant."""
-    first = inputs[0] if inputs else None
-    if isinstance(first, str):
-        return first, inputs[1:], batch_index
-    if isinstance(first, list | tuple) and first and isinstance(first[0], str):
-        return first[sentence_index(len(first), batch_index)], inputs[1:], None
-    return None, inputs, batch_index
-
-
-def _check_names(model: nn.Module, named: Mapping[str, Any]) -> None:
-    """Raise a UserError for an input that neither `capture` nor the model knows."""
-    known = inputs_of(model)
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
-    ours = [name for name in inspect.signature(capture).parameters if name != "named_inputs"]
-    for name in named.keys() - known.keys():
-        # A model that takes any name would swallow a misspelt one of ours without a word.
-        choices, cutoff = (ours, 0.8) if takes_any else ([*ours, *known], 0.6)
-        near = difflib.get_close_matches(name, choices, n=1, cutoff=cutoff)
-        if near or not takes_any:
-            raise UserError(
-                f"unknown input {name}=: neither capture nor {type(model).__name__} takes it; "
-                + (f"did you mean {near[0]}=?" if near else f"the model takes {[*known]}")
-            )
+        return attention_of_arrays
+    config = getattr(model, "config", None)
+    if hasattr(config, "is_encoder_decoder") and hasattr(config, "_attn_implementation"):
+        return attention_of_hugging_face
+    return attention_of_own_model if isinstance(model, tuple(TRACED)) else attention_of_module

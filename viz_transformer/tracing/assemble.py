@@ -1,40 +1,145 @@
-"""From layers of weights and labels to a trace, or to a clear refusal."""
+"""Assembly of a trace from raw attention and labels, with every check that both fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, ForwardTrace
-from viz_transformer.tracing.labels import Side
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.tracing.inputs import sentence_index
+from viz_transformer.tracing.labels import Labels, TokenLabels
 
 #: How far a row may be from a sum of 1: bfloat16 rounds each weight by up to 0.4%.
 _TOLERANCE = 0.01
 
-Layers = Mapping[str, Sequence[Any]]
-Sides = Mapping[str, Side | None]
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RawAttention:
+    """The attention of a model as an adapter found it.
+
+    Attributes:
+        layers: for each kind one array or tensor a layer, as `_as_batch` takes them; "self"
+            stands for an encoder's or a decoder's. A kind may be missing, empty or None.
+        labels: the labels, those of one sequence where there is only one kind of self-attention.
+        batch_index: which sentence.
+        causal: whether the model says that it is causal; see `_self_attention_kind`.
+        positions: the positional encodings [position, d_model] of "source" and "target", where
+            known.
+    """
+
+    layers: Mapping[str, Sequence[Any] | None]
+    labels: Labels
+    batch_index: int | None
+    causal: bool | None = None
+    positions: Mapping[str, Any] = field(default_factory=dict)
 
 
-def as_array(weights: Any) -> NDArray[np.float32]:
-    """Turn a tensor of any number type, or an array, into float32 of numpy."""
-    if hasattr(weights, "detach"):
-        weights = weights.detach().float().cpu().numpy()  # numpy has no bfloat16
-    return np.asarray(weights, dtype=np.float32)
+def assemble(raw: RawAttention) -> ForwardTrace:
+    """Make the trace of one sentence.
+
+    Raises:
+        UserError: if some layers of a kind are missing or differ in their heads, if labels are
+            missing or of another number than the positions, if it is not clear whose attention it
+            is, or if the rows do not sum to 1.
+    """
+    layers = _layers_by_kind(raw)
+    sides = {"source": raw.labels.source, "target": raw.labels.target}
+    if len(layers) == 1 and "cross" not in layers:
+        sides = {KINDS[kind].query: raw.labels.only for kind in layers}
+
+    fields: dict[str, Any] = {}
+    read: dict[str, TokenLabels] = {}
+    for kind in map(KINDS.__getitem__, layers):
+        weights = _stack(kind.name, layers[kind.name])  # [layer, head, query, key]
+        query = read[kind.query] = _labelled(sides, kind.query, kind.name, weights.shape[2])
+        weights = _fit(weights, 2, kind.name, kind.query, query)
+        key = read[kind.key] = _labelled(sides, kind.key, kind.name, weights.shape[3])
+        weights = _fit(_zero_padding_rows(weights, key), 3, kind.name, kind.key, key)
+        _check_rows(kind.name, weights)
+        fields[kind.field] = weights
+    for side, labels in sorted(read.items()):
+        fields[f"{side}_tokens"] = labels.tokens
+        fields[f"{side}_words"] = labels.words
+        if raw.positions.get(side) is not None:
+            fields[f"{side}_positions"] = _fit(as_array(raw.positions[side]), 0, "position", side, labels)
+    if "target" in read:
+        fields["output_tokens"] = read["target"].written
+    return ForwardTrace(**fields)
 
 
-def one_sentence(weights: Any, batch_index: int | None) -> NDArray[np.float32]:
-    """Take one sentence's weights [head, query, key] out of one layer's.
+def _layers_by_kind(raw: RawAttention) -> dict[str, list[FloatArray]]:
+    """Return one sentence's layers by kind, each [head, query, key], with "self" resolved."""
+    present = {kind: layers for kind, layers in raw.layers.items() if layers and _is_complete(kind, layers)}
+    if not present:
+        raise UserError(
+            "nothing was captured: there is no attention in what was given; give a model that "
+            "attends, or its weights: vt.capture([layer_0, layer_1], tokens=[...])"
+        )
+    labels = raw.labels
+    if set(present) == {"self"} and labels.only is None:
+        raise UserError(
+            "the model reads one sequence, and "
+            + ("two lists of tokens were given" if labels.source else "its tokens were not given")
+            + "; give tokens=[...], one string per position, or a text and tokenizer="
+        )
+    layers = {kind: _one_sentence(of_kind, raw.batch_index) for kind, of_kind in present.items()}
+    if "self" in layers:
+        stack = layers.pop("self")
+        # Beside other kinds it is that of a decoder that also looks at a source.
+        layers["decoder" if layers else _self_attention_kind(stack, labels, raw.causal)] = stack
+    return layers
+
+
+def _self_attention_kind(layers: Sequence[FloatArray], labels: Labels, causal: bool | None = None) -> str:
+    """Tell an encoder's self-attention from a decoder's, by its labels or whether it looks ahead.
+
+    A model that says it is causal is believed. One that says it is not may still be given a causal
+    mask, as CLIP's text model is: there the weights decide, if they can.
+
+    Args:
+        layers: one sentence's weights, each [head, query, key].
+        labels: those of one sequence; labels of a side decide.
+        causal: what the model says of itself.
+
+    Raises:
+        UserError: if the layers do not agree, or one token leaves it open, and the model says
+            nothing.
+    """
+    if labels.tokens is None:
+        return "encoder" if labels.source is not None else "decoder"
+    if causal:
+        return "decoder"
+    layers = [_without_padding(layer, labels.tokens) for layer in layers]
+    answers = {_is_causal(layer) for layer in layers} if layers[0].shape[-1] > 1 else set()
+    if len(answers) != 1 and causal is not None:
+        answers = {causal}
+    if len(answers) == 1:
+        return "decoder" if answers.pop() else "encoder"
+    raise UserError(
+        "it is not clear whether this is an encoder or a decoder: "
+        + ("some layers look ahead and some do not" if answers else "one token has nothing to hide")
+        + "; give source_tokens= for an encoder, target_tokens= for a decoder, or both"
+    )
+
+
+def _one_sentence(layers: Sequence[Any], batch_index: int | None) -> list[FloatArray]:
+    """Take one sentence's weights out of each layer, [head, query, key]."""
+    batches = [_as_batch(layer) for layer in layers]  # each [batch, head, query, key]
+    return [batch[sentence_index(len(batch), batch_index)] for batch in batches]
+
+
+def _as_batch(weights: Any) -> FloatArray:
+    """Give a layer's weights the axes [batch, head, query, key].
 
     Args:
         weights: [batch, head, query, key], [head, query, key] or, of one head, [query, key].
-        batch_index: which sentence of the batch.
 
     Raises:
-        UserError: if there are several sentences and `batch_index` names none of them.
+        UserError: if they have other axes.
     """
     array = as_array(weights)
     if array.ndim == 2:
@@ -46,110 +151,45 @@ def one_sentence(weights: Any, batch_index: int | None) -> NDArray[np.float32]:
             f"a layer's weights have the shape {list(array.shape)}, but [batch, head, query, key] "
             "or [head, query, key] was expected; give one such array per layer"
         )
-    return array[sentence_index(array.shape[0], batch_index)]
+    return array
 
 
-def sentence_index(n_sentences: int, batch_index: int | None) -> int:
-    """Return which sentence of a batch is meant.
-
-    Raises:
-        UserError: if that is not clear, or there is no such sentence.
-    """
-    if batch_index is None and n_sentences > 1:
-        raise UserError(
-            f"the batch has {n_sentences} sentences, and a trace shows one; "
-            f"say which: batch_index=0 to {n_sentences - 1}"
-        )
-    index = 0 if batch_index is None else batch_index
-    if not 0 <= index < n_sentences:
-        raise UserError(
-            f"batch_index={index}, but the batch has {n_sentences} sentences; choose 0 to {n_sentences - 1}"
-        )
-    return index
+def as_array(weights: Any) -> FloatArray:
+    """Turn a tensor of any number type, or an array, into a float32 array."""
+    if hasattr(weights, "detach"):
+        weights = weights.detach().float().cpu().numpy()  # numpy has no bfloat16
+    return np.asarray(weights, dtype=np.float32)
 
 
-def is_causal(layers: Sequence[NDArray[np.float32]]) -> bool:
-    """Return whether no query of these layers, each [..., query, key], sees a later key."""
-    return all(not np.triu(layer, k=1).any() for layer in layers)
-
-
-def self_attention_kind(layers: Sequence[NDArray[np.float32]], causal: bool | None = None) -> str:
-    """Tell an encoder's self-attention from a decoder's, by whether it looks ahead.
-
-    A model that says it is causal is believed. One that says it is not may still be given a causal
-    mask, as CLIP's text model is: there the weights decide, if they can.
-
-    Args:
-        layers: one sentence's weights without padding, each [head, query, key].
-        causal: what the model says of itself.
+def _is_complete(kind: str, layers: Sequence[Any]) -> bool:
+    """Return whether there are weights.
 
     Raises:
-        UserError: if the layers do not agree, or one token leaves it open, and the model says
-            nothing.
+        UserError: if only some layers have them.
     """
-    if causal:
-        return "decoder"
-    each = {is_causal([layer]) for layer in layers} if layers[0].shape[-1] > 1 else set()
-    if len(each) != 1 and causal is not None:
-        each = {causal}
-    if len(each) == 1:
-        return "decoder" if each.pop() else "encoder"
-    raise UserError(
-        "it is not clear whether this is an encoder or a decoder: "
-        + ("some layers look ahead and some do not" if each else "one token has nothing to hide")
-        + "; give source_tokens= for an encoder, target_tokens= for a decoder, or both"
-    )
-
-
-def assemble(
-    layers: Layers,
-    sides: Sides,
-    batch_index: int | None = None,
-    positions: Mapping[str, Any] | None = None,
-) -> ForwardTrace:
-    """Make the trace of one sentence.
-
-    Args:
-        layers: per kind ("encoder", "decoder", "cross") one array per layer, as `one_sentence`
-            takes them; kinds without layers are left out.
-        sides: what "source" and "target" are called.
-        batch_index: which sentence.
-        positions: per side the positional encodings [position, d_model], where known.
-
-    Raises:
-        UserError: if labels are missing or of another number than the positions, if layers of
-            one kind differ in their heads, or if the rows do not sum to 1.
-    """
-    arrays: dict[str, Any] = {}
-    used: set[str] = set()
-    for kind, of_kind in layers.items():
-        if len(of_kind):
-            stacked = _stack(kind, [one_sentence(layer, batch_index) for layer in of_kind])
-            query, key = KINDS[kind].query, KINDS[kind].key
-            used |= {query, key}
-            stacked = _without_weight_on_padding(stacked, sides.get(key))
-            for axis, side in ((2, query), (3, key)):
-                stacked = _cut(stacked, axis, kind, side, sides.get(side))
-            _check_rows(kind, stacked)
-            arrays[KINDS[kind].field] = stacked
-    if not arrays:
+    present = [layer is not None for layer in layers]
+    if any(present) and not all(present):
         raise UserError(
-            "nothing was captured: there is no attention in what was given; give a model that "
-            "attends, or its weights: vt.capture([layer_0, layer_1], tokens=[...])"
+            f"of {len(present)} {kind} layers only {sum(present)} have attention weights, and a "
+            "trace numbers them without a gap; give those layers: vt.capture([...], tokens=[...])"
         )
-    for name in sorted(used):
-        side = sides[name]
-        assert side is not None  # _cut has refused a missing one
-        arrays[f"{name}_tokens"] = side.tokens
-        arrays[f"{name}_words"] = side.words
-        if positions and positions.get(name) is not None:
-            table = as_array(positions[name])
-            arrays[f"{name}_positions"] = _cut(table, 0, "position", name, side)
-    target = sides.get("target") if "target" in used else None
-    return ForwardTrace(output_tokens=None if target is None else target.written, **arrays)
+    return any(present)
 
 
-def _stack(kind: str, layers: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+def _is_causal(layer: FloatArray) -> bool:
+    """Return whether no query of a layer [head, query, key] sees a later key."""
+    return not np.triu(layer, k=1).any()
+
+
+def _without_padding(weights: FloatArray, labels: TokenLabels) -> FloatArray:
+    """Leave out padding: on the left, its rows look ahead even in a decoder."""
+    kept = labels.kept
+    if kept is None or weights.shape[1:] != (len(kept), len(kept)):
+        return weights
+    return weights[:, kept][..., kept]  # [head, kept query, kept key]
+
+
+def _stack(kind: str, layers: list[FloatArray]) -> FloatArray:
     heads = [layer.shape[0] for layer in layers]
     if len(set(heads)) > 1:
         raise UserError(
@@ -165,39 +205,43 @@ def _stack(kind: str, layers: list[NDArray[np.float32]]) -> NDArray[np.float32]:
     return np.stack(layers)  # [layer, head, query, key]
 
 
-def _without_weight_on_padding(weights: NDArray[np.float32], key: Side | None) -> NDArray[np.float32]:
-    """Set to zero the rows of queries that might attend to nothing.
+def _zero_padding_rows(weights: FloatArray, key: TokenLabels) -> FloatArray:
+    """Set to zero the rows of queries that may attend to nothing.
 
     A model may give such a query (padding on the left, before the first word) equal weight
     everywhere, padding included. No other row gives padding any weight.
     """
-    if key is None or key.kept is None or len(key.kept) != weights.shape[-1] or key.kept.all():
+    if key.kept is None or len(key.kept) != weights.shape[-1] or key.kept.all():
         return weights
-    lost = weights[..., ~key.kept].sum(axis=-1, keepdims=True) > _TOLERANCE
-    return np.where(lost, np.float32(0), weights)
+    empty = weights[..., ~key.kept].sum(axis=-1, keepdims=True) > _TOLERANCE
+    return np.where(empty, np.float32(0), weights)
 
 
-def _cut(
-    array: NDArray[np.float32], axis: int, kind: str, name: str, side: Side | None
-) -> NDArray[np.float32]:
+def _labelled(sides: Mapping[str, TokenLabels | None], side: str, kind: str, n_positions: int) -> TokenLabels:
+    """Return the labels of a side, which must have some."""
+    labels = sides.get(side)
+    if labels is None:
+        raise UserError(
+            f"the {kind} attention runs over {n_positions} {side} positions without labels; "
+            f"give {side}_tokens=[...], one string per position, or tokenizer="
+        )
+    return labels
+
+
+def _fit(array: FloatArray, axis: int, kind: str, side: str, labels: TokenLabels) -> FloatArray:
     """Fit an axis to its labels: as it is, or without the padding."""
     length = array.shape[axis]
-    if side is None:
-        raise UserError(
-            f"the {kind} attention runs over {length} {name} positions without labels; "
-            f"give {name}_tokens=[...], one string per position, or tokenizer="
-        )
-    if len(side.tokens) == length:
+    if len(labels.tokens) == length:
         return array
-    if side.kept is not None and len(side.kept) == length and side.kept.sum() == len(side.tokens):
-        return np.compress(side.kept, array, axis=axis)
+    if labels.kept is not None and len(labels.kept) == length and labels.kept.sum() == len(labels.tokens):
+        return np.compress(labels.kept, array, axis=axis)
     raise UserError(
-        f"{len(side.tokens)} {name} tokens were given, but the {kind} attention has {length} "
-        f"{name} positions; give one label per position, special tokens included"
+        f"{len(labels.tokens)} {side} tokens were given, but the {kind} attention has {length} "
+        f"{side} positions; give one label per position, special tokens included"
     )
 
 
-def _check_rows(kind: str, weights: NDArray[np.float32]) -> None:
+def _check_rows(kind: str, weights: FloatArray) -> None:
     if not np.isfinite(weights).all():
         raise UserError(
             f"the {kind} attention holds NaN or infinity; check the model's input and masks: a "

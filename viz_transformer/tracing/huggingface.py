@@ -1,9 +1,9 @@
-"""Hugging Face models, known by their configuration; their library is never imported."""
+"""Adapter for Hugging Face models, recognised by their configuration without importing the library."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,96 +12,94 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace
-from viz_transformer.tracing.arrays import assemble_kinds, kinds_of_output
-from viz_transformer.tracing.assemble import sentence_index
-from viz_transformer.tracing.labels import Labels, Side, encode, side_of_ids
-from viz_transformer.tracing.modules import causal, inputs_of
-from viz_transformer.tracing.restore import attention_by, looked_at
+from viz_transformer.tracing.assemble import RawAttention, as_array
+from viz_transformer.tracing.inputs import CaptureInputs, as_ids, sentence_index
+from viz_transformer.tracing.labels import Labels, TokenLabels, labels_of_ids
+from viz_transformer.tracing.restore import attention_implementation, evaluating
 
-#: What asks for a form of the output; it is read before a forward, and named by none.
-_ASKED = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
+#: Arguments that ask for a form of the output; they are read before a forward that need not name them.
+_OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
 #: An attribute that Hugging Face's models have, and their layers have not.
 _OF_A_MODEL = "base_model_prefix"
 
 
-def is_hugging_face(model: nn.Module) -> bool:
-    """Return whether a module says of itself what Hugging Face's models say."""
-    config = getattr(model, "config", None)
-    return hasattr(config, "is_encoder_decoder") and hasattr(config, "_attn_implementation")
+#: The names of attention weights in an output, and their kinds; "self" is of a model's only stack.
+OUTPUT_KINDS = {
+    "attentions": "self",
+    "encoder_attentions": "encoder",
+    "decoder_attentions": "decoder",
+    "cross_attentions": "cross",
+}
 
 
-def capture_hugging_face(
-    model: nn.Module,
-    text: str | None,
-    named: Mapping[str, Any],
-    tokenizer: Any,
-    labels: Labels,
-    batch_index: int | None,
-    generate: bool | None,
-    max_new_tokens: int,
-) -> ForwardTrace:
-    """Trace a Hugging Face model: one forward, or its own greedy writing.
+def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention:
+    """Run a Hugging Face model: one forward, or its own greedy decoding.
 
     Args:
         model: encoder-only, decoder-only or encoder–decoder.
-        text: what it reads; None where `named` holds the ids.
-        named: the model's inputs by name.
-        tokenizer: Hugging Face's, or None where labels are given.
-        labels: used in place of the tokenizer's.
-        batch_index: which sentence of the inputs.
-        generate: whether it writes; by default where it has a decoder and nothing to read there.
-        max_new_tokens: at most so many tokens are written.
+        inputs: what it reads; `generate` defaults to whether it has a decoder and nothing to read
+            there.
 
     Raises:
         UserError: as `vt.capture`.
     """
-    encoding = None
-    named = dict(named)
-    known = inputs_of(model)
-    if text is not None:
-        encoding = encode(tokenizer, text)
-        device = next(model.parameters()).device
-        named |= {name: ids.to(device) for name, ids in encoding.items() if name in known}
-    named = _one_sentence(named, batch_index)
-    both = "decoder_input_ids" in known  # the encoder alone shares its whole model's config
+    labels, tokenizer = inputs.labels, inputs.tokenizer
+    named = _one_sentence(_named_inputs(model, inputs), inputs.batch_index)
+    # Asked of the forward: the encoder alone shares its whole model's configuration.
+    has_both = "decoder_input_ids" in inputs.parameters
+    generate = inputs.generate
     if generate is None:
-        generate = both and "decoder_input_ids" not in named
-    _check_used(model, named, generate)
+        generate = has_both and "decoder_input_ids" not in named
+    _check_used(model, named, generate, inputs.causal)
 
-    read = labels.source if both else labels.only
-    read = _side(read, tokenizer, named.get("input_ids"), named.get("attention_mask"), encoding)
+    source = labels.source if has_both else labels.only
+    source = _label(source, tokenizer, named.get("input_ids"), named.get("attention_mask"), inputs.encoding)
     if generate:
-        if (labels.target if both else labels.only) is not None:
+        if (labels.target if has_both else labels.only) is not None:
             raise UserError(
                 "the target's labels were given, but the model writes the target itself; give its "
                 "ids too (decoder_input_ids=), or leave its labels to tokenizer="
             )
-        output, written = _generate(model, named, tokenizer, max_new_tokens)
-        if both:
-            labels = Labels(source=read, target=written)
-        else:
-            kept = None if read is None else read.kept
-            labels = Labels(target=_kept_longer(written, kept))
+        output, target = _generate(model, named, tokenizer, inputs.max_new_tokens)
+        if has_both:
+            labels = Labels(source=source, target=target)
+        else:  # the text that was read is the beginning of the target
+            labels = Labels(target=_pad_kept(target, None if source is None else source.kept))
     else:
         output = _forward(model, named)
-        if both:
+        if has_both:
             ids, mask = named.get("decoder_input_ids"), named.get("decoder_attention_mask")
-            labels = Labels(source=read, target=_side(labels.target, tokenizer, ids, mask))
+            labels = Labels(source=source, target=_label(labels.target, tokenizer, ids, mask))
         elif labels.source is None or labels.target is None:
-            labels = _named_as(labels, read)
-    return assemble_kinds(kinds_of_output(output), labels, None, _causal(model, named))
+            labels = _on_the_given_side(labels, source)
+    # The batch holds one sentence by now.
+    return RawAttention(
+        layers=layers_of_output(output),
+        labels=labels,
+        batch_index=None,
+        causal=_causal(model, named, inputs.causal),
+    )
 
 
-def _check_used(model: Any, named: Mapping[str, Any], generate: bool) -> None:
-    """Raise a UserError for an input that the model would take and not use.
+def _named_inputs(model: nn.Module, inputs: CaptureInputs) -> dict[str, Any]:
+    """Return all inputs by the names that the model's forward has for them."""
+    in_order = zip(("input_ids", "decoder_input_ids"), inputs.positional, strict=False)
+    named = {**inputs.ids, **{name: as_ids(model, ids) for name, ids in in_order}, **inputs.named}
+    if inputs.encoding is not None:
+        device = next(model.parameters()).device
+        named |= {name: ids.to(device) for name, ids in inputs.encoding.items() if name in inputs.parameters}
+    return named
 
-    Every model of Hugging Face's takes ``**kwargs``, and hands them down to the models in it. Used
-    is what one of their forwards names.
+
+def _check_used(model: Any, named: Mapping[str, Any], generate: bool, causal: bool | None) -> None:
+    """Raise a UserError for an input that the model would accept and ignore.
+
+    Every Hugging Face model takes ``**kwargs`` and passes them to the models inside it. An input
+    is used if one of their forwards names it.
     """
     inner = [each for each in model.modules() if each is model or hasattr(each, _OF_A_MODEL)]
-    used = _ASKED.union(*map(inputs_of, inner))
-    if causal(model):
+    used = _OUTPUT_ARGUMENTS.union(*(inspect.signature(each.forward).parameters for each in inner))
+    if causal:
         used |= {"is_causal"}  # named by no forward; read where the mask is made
     if generate and hasattr(model, "generate"):
         used |= {*vars(model.generation_config), *inspect.signature(model.generate).parameters}
@@ -114,26 +112,25 @@ def _check_used(model: Any, named: Mapping[str, Any], generate: bool) -> None:
             )
 
 
-def _causal(model: Any, named: Mapping[str, Any]) -> bool | None:
-    """Return what a model says of itself: by its attention, its configuration or its name."""
+def _causal(model: Any, named: Mapping[str, Any], declared: bool | None) -> bool | None:
+    """Return whether a model is causal by its attention modules, its configuration or its name."""
     if named.get("is_causal") is False:
         return False  # a decoder is asked to read like an encoder
-    said = causal(model)
-    if said is None:
+    if declared is None:
         config_says = getattr(model.config, "is_decoder", False)
         return True if config_says or type(model).__name__.endswith("ForCausalLM") else None
-    return said
+    return declared
 
 
 def _forward(model: nn.Module, named: Mapping[str, Any]) -> Mapping[str, Any]:
-    with looked_at(model), attention_by(model, "eager"):
+    with evaluating(model), attention_implementation(model, "eager"):
         return model(**{**named, "output_attentions": True, "return_dict": True})
 
 
 def _generate(
     model: Any, named: Mapping[str, Any], tokenizer: Any, max_new_tokens: int
-) -> tuple[Mapping[str, Any], Side]:
-    """Let the model write greedily; return its output and the target as read and as written."""
+) -> tuple[Mapping[str, Any], TokenLabels]:
+    """Decode greedily; return the output, and the target as it was read and as it was written."""
     if not (hasattr(model, "can_generate") and model.can_generate()):
         raise UserError(
             f"{type(model).__name__} cannot write a target by itself; give decoder_input_ids= "
@@ -144,7 +141,7 @@ def _generate(
             "the model writes the target itself, and without tokenizer= its tokens have no "
             "labels; give tokenizer=, or decoder_input_ids= and target_tokens="
         )
-    with looked_at(model), attention_by(model, "eager"):
+    with evaluating(model), attention_implementation(model, "eager"):
         output = model.generate(
             **named,
             max_new_tokens=max_new_tokens,
@@ -156,12 +153,12 @@ def _generate(
         )
     ids = output["sequences"][0].tolist()
     # The last token was written and never read.
-    target = side_of_ids(tokenizer, ids[:-1])
-    return output, replace(target, written=side_of_ids(tokenizer, ids[1:]).tokens)
+    target = labels_of_ids(tokenizer, ids[:-1])
+    return output, replace(target, written=labels_of_ids(tokenizer, ids[1:]).tokens)
 
 
 def _one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str, Any]:
-    """Keep of every input the one sentence that is meant."""
+    """Keep only the chosen sentence of every input."""
     batched = [value for value in named.values() if isinstance(value, Tensor) and value.ndim > 1]
     n_sentences = len(named.get("input_ids", batched[0] if batched else [0]))
     index = sentence_index(n_sentences, batch_index)
@@ -173,26 +170,91 @@ def _one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str
     return {name: row(value) for name, value in named.items()}
 
 
-def _side(given: Side | None, tokenizer: Any, ids: Any, mask: Any, encoding: Any = None) -> Side | None:
-    """Label one sequence: by the labels given, or by the tokenizer and without padding."""
+def _label(
+    given: TokenLabels | None, tokenizer: Any, ids: Any, mask: Any, encoding: Any = None
+) -> TokenLabels | None:
+    """Label one sequence: with the labels given, or by the tokenizer and without padding."""
     kept = mask[0].bool().cpu().numpy() if isinstance(mask, Tensor) and mask.ndim == 2 else None
     if given is not None:
         return replace(given, kept=kept)
     if tokenizer is None or ids is None:
         return None
-    return replace(side_of_ids(tokenizer, ids[0].tolist(), encoding), kept=kept).without_padding()
+    return replace(labels_of_ids(tokenizer, ids[0].tolist(), encoding), kept=kept).without_padding()
 
 
-def _named_as(labels: Labels, side: Side | None) -> Labels:
-    """Put a side where the caller put its labels: under source, under target, or open."""
+def _on_the_given_side(labels: Labels, read: TokenLabels | None) -> Labels:
+    """Put the labels where the caller put theirs: under source, under target, or open."""
     if labels.source is not None:
-        return Labels(source=side)
-    return Labels(target=side) if labels.target is not None else Labels(tokens=side)
+        return Labels(source=read)
+    return Labels(target=read) if labels.target is not None else Labels(tokens=read)
 
 
-def _kept_longer(side: Side, kept: NDArray[np.bool_] | None) -> Side:
+def _pad_kept(labels: TokenLabels, kept: NDArray[np.bool_] | None) -> TokenLabels:
     """Leave out a prompt's padding; what was written after it has none."""
     if kept is None:
-        return side
-    n_written = len(side.tokens) - len(kept)
-    return replace(side, kept=np.append(kept, np.full(n_written, True))).without_padding()
+        return labels
+    n_written = len(labels.tokens) - len(kept)
+    return replace(labels, kept=np.append(kept, np.full(n_written, True))).without_padding()
+
+
+def layers_of_output(output: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the layers of each kind in an output."""
+    return {
+        kind: join_steps(output[name], kind)
+        for name, kind in OUTPUT_KINDS.items()
+        if output.get(name) is not None
+    }
+
+
+def join_steps(layers: Sequence[Any], kind: str) -> Sequence[Any]:
+    """Return layers as they are, or joined if they are those of several steps of `generate`."""
+    if not layers or not isinstance(layers[0], list | tuple) or layers[0][0] is None:
+        return layers
+    first, last = layers[0][0].shape[-2], layers[-1][0].shape[-2]
+    if last > first:  # without a cache, each step reads everything again
+        return layers[-1]
+    if kind == "cross":  # each step adds rows, [batch, head, new query, source]
+        steps = [[as_array(layer) for layer in step] for step in layers]
+        return [np.concatenate(of_layer, axis=2) for of_layer in zip(*steps, strict=True)]
+    return _join_cached_steps(layers)
+
+
+def _join_cached_steps(steps: Sequence[Sequence[Any]]) -> list[Any]:
+    """Join the steps of `generate` with a cache into whole matrices.
+
+    The first step reads the whole beginning; each later one reads a token, whose row of weights
+    is one key longer than the row before:
+
+        step 0:  a .        step 1:  a b c        whole:  a . .
+                 a b                                      a b .
+                                                          a b c
+
+    Args:
+        steps: per step and layer [batch, head, new query, keys so far].
+
+    Returns:
+        per layer [batch, head, query, key].
+
+    Raises:
+        UserError: if the steps do not continue each other.
+    """
+    lengths = [step[0].shape[-2] for step in steps]
+    n_positions = sum(lengths)
+    whole = []
+    for of_layer in zip(*steps, strict=True):
+        batch, heads = of_layer[0].shape[:2]
+        joined = np.zeros((batch, heads, n_positions, n_positions), dtype=np.float32)
+        end = 0
+        for weights, length in zip(of_layer, lengths, strict=True):
+            start, end = end, end + length
+            rows = as_array(weights)  # [batch, head, new query, keys so far]
+            if rows.shape[:3] != (batch, heads, length) or rows.shape[3] > end:
+                raise UserError(
+                    f"a step of generate has weights of shape {list(rows.shape)}, but "
+                    f"[{batch}, {heads}, {length}, up to {end}] was expected; generate with "
+                    "num_beams=1 and the default cache"
+                )
+            # A cache that drops the oldest keys keeps the latest.
+            joined[:, :, start:end, end - rows.shape[3] : end] = rows
+        whole.append(joined)
+    return whole

@@ -1,9 +1,9 @@
-"""Token labels: whose they are, how many are wanted, and which word each sub-word belongs to."""
+"""Token labels: those that were given, those of a tokenizer, and the words of sub-word tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,14 @@ Words = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
-    """What is known of one sequence, the source or the target.
+class TokenLabels:
+    """The labels of one sequence, the source or the target.
 
     Attributes:
         tokens: its labels.
         words: per token the number of its word, or None.
         kept: bool, one per position of the model's input, False at padding; or None.
-        written: what each position wrote next, where that is known.
+        written: the token that each position wrote next, where that is known.
     """
 
     tokens: tuple[str, ...]
@@ -30,7 +30,12 @@ class Side:
     kept: NDArray[np.bool_] | None = None
     written: tuple[str, ...] | None = None
 
-    def without_padding(self) -> Side:
+    @property
+    def n_positions(self) -> int:
+        """How many positions the model reads, padding included."""
+        return len(self.tokens) if self.kept is None else len(self.kept)
+
+    def without_padding(self) -> TokenLabels:
         """Drop the labels of padding positions."""
         if self.kept is None or self.kept.all() or len(self.kept) != len(self.tokens):
             return self
@@ -41,8 +46,52 @@ class Side:
         return replace(self, tokens=tokens, words=words, written=written)
 
 
-def as_side(name: str, tokens: Sequence[str] | None) -> Side | None:
-    """Take the labels that a person gave.
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """The labels that were given: `tokens` for one sequence, or one list for each side.
+
+    Attributes:
+        tokens: labels of the only sequence; whether it is a source or a target, the weights tell.
+        source: labels of what an encoder read.
+        target: labels of what a decoder read.
+        only: the labels, if they are those of one sequence alone.
+    """
+
+    tokens: TokenLabels | None = None
+    source: TokenLabels | None = None
+    target: TokenLabels | None = None
+    only: TokenLabels | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse labels that contradict each other, and find the only ones."""
+        if self.tokens is not None and (self.source is not None or self.target is not None):
+            raise UserError(
+                "tokens= was given together with source_tokens= or target_tokens=; give tokens= "
+                "for a model that reads one sequence, the other two for an encoder and a decoder"
+            )
+        given = [each for each in (self.tokens, self.source, self.target) if each is not None]
+        object.__setattr__(self, "only", given[0] if len(given) == 1 else None)
+
+
+def parse_labels(
+    tokens: Sequence[str] | None,
+    source_tokens: Sequence[str] | None,
+    target_tokens: Sequence[str] | None,
+) -> Labels:
+    """Return the labels given by hand.
+
+    Raises:
+        UserError: if they are not sequences of strings, or contradict each other.
+    """
+    return Labels(
+        tokens=_token_labels("tokens", tokens),
+        source=_token_labels("source_tokens", source_tokens),
+        target=_token_labels("target_tokens", target_tokens),
+    )
+
+
+def _token_labels(name: str, tokens: Sequence[str] | None) -> TokenLabels | None:
+    """Return the labels given as the argument `name`.
 
     Raises:
         UserError: if they are one string, or not strings.
@@ -54,7 +103,7 @@ def as_side(name: str, tokens: Sequence[str] | None) -> Side | None:
             f"{name}={tokens!r:.60} must be a sequence of strings, one per position; for a "
             "sentence, give its tokens: sentence.split()"
         )
-    return Side(tokens=tuple(tokens))
+    return TokenLabels(tokens=tuple(tokens))
 
 
 def encode(tokenizer: Any, text: str) -> Mapping[str, Any]:
@@ -71,7 +120,7 @@ def encode(tokenizer: Any, text: str) -> Mapping[str, Any]:
     return tokenizer(text, return_tensors="pt")
 
 
-def side_of_ids(tokenizer: Any, ids: Sequence[int], encoding: Any = None) -> Side:
+def labels_of_ids(tokenizer: Any, ids: Sequence[int], encoding: Any = None) -> TokenLabels:
     """Label ids by the tokenizer that made them.
 
     Args:
@@ -82,15 +131,17 @@ def side_of_ids(tokenizer: Any, ids: Sequence[int], encoding: Any = None) -> Sid
     """
     tokens = tuple(tokenizer.convert_ids_to_tokens([int(i) for i in ids]))
     if encoding is not None and getattr(encoding, "is_fast", False):
-        return Side(tokens=tokens, words=tuple(encoding.word_ids(0)))
-    return Side(tokens=tokens, words=count_words(tokens, set(getattr(tokenizer, "all_special_tokens", ()))))
+        return TokenLabels(tokens=tokens, words=tuple(encoding.word_ids(0)))
+    return TokenLabels(
+        tokens=tokens, words=count_words(tokens, set(getattr(tokenizer, "all_special_tokens", ())))
+    )
 
 
 def count_words(tokens: Sequence[str], special: set[str]) -> Words | None:
     """Number the words of sub-word tokens by the marks that tokenizers leave.
 
-    "▁" (SentencePiece) and "Ġ" (byte-level) open a word; "##" (WordPiece) continues one. Special
-    tokens belong to none. Without any such mark the tokens tell nothing, and the answer is None.
+    "▁" (SentencePiece) and "Ġ" (byte-level) begin a word; "##" (WordPiece) continues one. Special
+    tokens belong to none. Without any such mark the words are unknown, and the result is None.
     """
     opens = any(token[:1] in ("▁", "Ġ") for token in tokens)
     continues = any(token.startswith("##") for token in tokens)
@@ -108,36 +159,3 @@ def count_words(tokens: Sequence[str], special: set[str]) -> Words | None:
         inside = True
         words.append(word)
     return tuple(words)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Labels:
-    """The labels that came with a call: `tokens` for one sequence, or one list a side.
-
-    Attributes:
-        tokens: labels of the only sequence, whose side the weights will tell.
-        source: labels of what an encoder read.
-        target: labels of what a decoder read.
-    """
-
-    tokens: Side | None = None
-    source: Side | None = None
-    target: Side | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse labels that contradict each other."""
-        if self.tokens is not None and (self.source is not None or self.target is not None):
-            raise UserError(
-                "tokens= was given together with source_tokens= or target_tokens=; give tokens= "
-                "for a model that reads one sequence, the other two for an encoder and a decoder"
-            )
-
-    @property
-    def only(self) -> Side | None:
-        """The labels, if they are those of one sequence alone."""
-        given = [side for side in (self.tokens, self.source, self.target) if side is not None]
-        return given[0] if len(given) == 1 else None
-
-    def side_of(self, kind: str) -> dict[str, Side | None]:
-        """Name the sequences when all attention is of one kind, "encoder" or "decoder"."""
-        return {"source" if kind == "encoder" else "target": self.only}

@@ -1,4 +1,4 @@
-"""Weights averaged over the last steps: better than those of any one of them."""
+"""Weight averaging: an exponential moving average over the last steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz_transformer.model import Transformer
 class WeightAverage:
     """The exponential moving average of a model's weights (Polyak and Juditsky 1992).
 
-    Late in a training the weights swing around a good place, and their mean is nearer to it. The
+    Late in a training the weights oscillate around a minimum, and their mean is nearer to it. The
     paper averages its last checkpoints for the same reason (Vaswani et al. 2017, section 6.1).
 
     Attributes:
@@ -29,8 +29,8 @@ class WeightAverage:
 
     @torch.no_grad()
     def add(self, model: Transformer, step: int) -> None:
-        """Let the weights after a step, counted from 1, into the average."""
-        # In the beginning over few steps: the weights soon leave where they began.
+        """Add the weights after a step, counted from 1, to the average."""
+        # At first over few steps, as the weights still change fast.
         share = max(1 - self.decay, 9 / (9 + step))
         averages = list(self.weights.values())
         now: list[Tensor] = list(model.parameters())
@@ -38,7 +38,7 @@ class WeightAverage:
 
     @contextmanager
     def inside(self, model: Transformer) -> Iterator[None]:
-        """Put the average into the model, and afterwards its own weights back."""
+        """Put the average into the model, and its own weights back afterwards."""
         own = {name: one.detach().clone() for name, one in model.named_parameters()}
         self._set(model, self.weights)
         try:

@@ -1,4 +1,4 @@
-"""Ctrl-C between steps: a step that is cut in two could not be gone on with."""
+"""Ctrl-C handling for a training, which can only stop between two steps."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from types import FrameType
 
 @contextmanager
 def interruption() -> Iterator[threading.Event]:
-    """Let the first Ctrl-C set the event, to be looked at when it suits; a second one interrupts.
+    """Let the first Ctrl-C set the event, which the caller checks; a second one interrupts.
 
-    In a notebook it is the button that interrupts the kernel. Outside the main thread, where
-    Python hears no signals, and where Ctrl-C is ignored, as in a script's background job, the event
-    is never set.
+    In a notebook, Ctrl-C is the button that interrupts the kernel. Outside the main thread, where
+    Python receives no signals, and where Ctrl-C is ignored, as in a script's background job, the
+    event is never set.
     """
     asked = threading.Event()
     is_main = threading.current_thread() is threading.main_thread()
@@ -23,11 +23,11 @@ def interruption() -> Iterator[threading.Event]:
         yield asked
         return
 
-    def hear(number: int, frame: FrameType | None) -> None:
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
         asked.set()
         signal.signal(signal.SIGINT, before)
 
-    before = signal.signal(signal.SIGINT, hear)
+    before = signal.signal(signal.SIGINT, on_interrupt)
     try:
         yield asked
     finally:

@@ -1,4 +1,4 @@
-"""What is learned from: how surprised the model is by each real token."""
+"""The training loss: cross-entropy and accuracy over the real tokens."""
 
 from __future__ import annotations
 

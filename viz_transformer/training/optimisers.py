@@ -1,9 +1,10 @@
-"""What turns gradients into steps: Adam, or Muon for the matrices and Adam for all else."""
+"""Optimisers: Adam, or Muon for the layers' matrices and Adam for all else."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from typing import overload
 
 import torch
 from jaxtyping import Float
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from viz_transformer.config import TrainConfig
 from viz_transformer.model import Transformer
 
-#: Of the polynomial that is applied five times: chosen so that small singular values grow fast.
+#: The polynomial's coefficients, which make small singular values grow fast, and its repetitions.
 _COEFFICIENTS, _TIMES = (3.4445, -4.7750, 2.0315), 5
 #: A step's size, root mean square, in units of the learning rate: about that of Adam's steps.
 _SIZE = 0.2
@@ -21,13 +22,13 @@ _SIZE = 0.2
 def make_optimisers(
     model: Transformer, config: TrainConfig, fused: bool
 ) -> tuple[torch.optim.Optimizer, ...]:
-    """Return what steps the weights: Adam with the paper's β and ε (section 5.3), or two.
+    """Return the optimisers of a model: Adam with the paper's β and ε (section 5.3), or two.
 
     With ``"muon"``, Muon steps the matrices of attention and of the feed-forward networks, and
     Adam the embeddings, biases and norms, both with the same learning rate. Weights decay apart
     from the gradient (AdamW); biases and norms do not.
     """
-    matrices: list[nn.Parameter] = []
+    matrices: list[Tensor] = []
     if config.optimiser == "muon":
         matrices = [
             module.weight
@@ -47,18 +48,19 @@ def make_optimisers(
 
 
 class Muon(torch.optim.Optimizer):
-    """Step matrices as far in every direction that their gradients name, loud or faint.
+    """Muon: steps of the same size in every direction of a matrix's gradient.
 
-    A matrix's gradient is mostly a few large singular values, the same few step after step; what
-    it says in the others is as true and hardly heard. Muon makes them all about 1.
+    A gradient's few large singular values dominate it, the same few step after step, although the
+    others carry as much information. Muon replaces the gradient by the nearest orthogonal matrix,
+    in which all singular values are about 1.
 
-    Torch's own Muon computes in bfloat16, which takes 15 times as long on a processor that has
-    none of it.
+    Torch's own Muon computes in bfloat16: on processors without it a step of 20 matrices of
+    192 × 192 and 192 × 512 takes 2.5 to 15 times as long (0.28 s against 0.11 s, one thread).
 
     Args:
-        params: matrices alone.
+        params: matrices only.
         lr: the learning rate: the root mean square of a step is 0.2 of it.
-        momentum: what a step leaves of the gradients before (Nesterov's momentum).
+        momentum: how much of the average of earlier gradients a step keeps (Nesterov's momentum).
         weight_decay: a step shrinks the matrices by this much times the learning rate.
 
     Source: Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"; the
@@ -67,12 +69,18 @@ class Muon(torch.optim.Optimizer):
 
     def __init__(
         self,
-        params: Iterable[nn.Parameter],
+        params: Iterable[Tensor],
         lr: float = 1e-3,
         momentum: float = 0.95,
         weight_decay: float = 0.0,
     ) -> None:
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+
+    @overload
+    def step(self, closure: Callable[[], float]) -> float: ...
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
@@ -82,25 +90,25 @@ class Muon(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            alike = defaultdict(list)  # those of one shape are computed together
+            by_shape = defaultdict(list)  # those of one shape are computed together
             for matrix in group["params"]:
                 if matrix.grad is not None:
-                    alike[matrix.shape].append(matrix)
-            for shape, matrices in alike.items():
-                wishes = [self._wish(matrix, group["momentum"]) for matrix in matrices]
-                steps = orthogonalised(torch.stack(wishes))  # [matrix, row, column]
+                    by_shape[matrix.shape].append(matrix)
+            for shape, matrices in by_shape.items():
+                gradients = [self._averaged(each, each.grad, group["momentum"]) for each in matrices]
+                steps = orthogonalised(torch.stack(gradients))  # [matrix, row, column]
                 size = _SIZE * max(shape) ** 0.5  # an orthogonal matrix's is 1/√max(shape)
                 torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
                 torch._foreach_add_(matrices, list(steps), alpha=-group["lr"] * size)
         return loss
 
-    def _wish(self, matrix: nn.Parameter, momentum: float) -> Tensor:
+    def _averaged(self, matrix: Tensor, gradient: Tensor, momentum: float) -> Tensor:
         """Return the gradient, averaged with those before."""
         state = self.state[matrix]
         if not state:
             state["momentum"] = torch.zeros_like(matrix)
-        state["momentum"].lerp_(matrix.grad, 1 - momentum)
-        return matrix.grad.lerp(state["momentum"], momentum)
+        state["momentum"].lerp_(gradient, 1 - momentum)
+        return gradient.lerp(state["momentum"], momentum)
 
 
 def orthogonalised(

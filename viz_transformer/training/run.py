@@ -1,4 +1,4 @@
-"""A training under way: a step at a time, and what happened at each."""
+"""Training runs: optimiser steps one at a time, with a record of each."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import Batch
 from viz_transformer.errors import UserError
 from viz_transformer.model import Transformer
+from viz_transformer.training.distributed import all_reduce_sum, data_parallel, rank, undo_average
 from viz_transformer.training.loss import token_loss
 from viz_transformer.training.optimisers import make_optimisers
-from viz_transformer.training.parallel import average, process_number, shared, sum_of
 from viz_transformer.training.schedule import learning_rate
 
 
@@ -68,13 +68,13 @@ def fit(model: Transformer, batches: Iterable[Batch], config: TrainConfig) -> It
 
 
 class Run:
-    """A training under way: the model, its optimiser, and all that the next step depends on.
+    """A training run: the model, its optimisers, and all else that the next step depends on.
 
     Attributes:
         model: the model, changed in place.
         config: how it is trained.
         step: optimiser steps done.
-        optimisers: what steps the weights, each its own; see `make_optimisers`.
+        optimisers: each for its own weights; see `make_optimisers`.
     """
 
     def __init__(self, model: Transformer, config: TrainConfig, device: str | torch.device = "cpu") -> None:
@@ -90,7 +90,7 @@ class Run:
         fused = config.fused and self.device.type in ("cpu", "cuda")
         self.optimisers = make_optimisers(self.model, config, fused)
         with torch.random.fork_rng():
-            torch.manual_seed(config.seed + process_number())
+            torch.manual_seed(config.seed + rank())
             self.random_states = self._random_states()  # what dropout draws from, between steps
 
     def fit(self, batches: Iterable[Batch]) -> Generator[StepRecord, None, None]:
@@ -106,7 +106,7 @@ class Run:
             UserError: if the loss is no longer a number; the model is as it was a step before.
         """
         stream = iter(batches)
-        model = shared(self.model.train())
+        model = data_parallel(self.model.train())
         try:
             while self.step < self.config.n_steps:
                 some = list(islice(stream, self.config.accumulate))
@@ -137,18 +137,18 @@ class Run:
 
     def _take_step(self, model: torch.nn.Module, some: list[Batch]) -> StepRecord:
         start, number, config = time.perf_counter(), self.step + 1, self.config
-        pad_id = self.model.config.pad_id
+        pad_id = self.model.config.padding_id
         counts = [int((batch.target[:, 1:] != pad_id).sum()) for batch in some]
-        n_tokens = sum_of(sum(counts), self.device)  # in all processes
+        n_tokens = all_reduce_sum(sum(counts), self.device)  # in all processes
         self.model.zero_grad(set_to_none=True)
         loss, accuracy = 0.0, 0.0
         for batch, n_real in zip(some, counts, strict=True):
             own_loss, own_accuracy = self._losses(model, batch)
             share = n_real / n_tokens  # so that each token weighs the same, whichever its batch
-            average(own_loss * share).backward()
+            undo_average(own_loss * share).backward()
             loss += own_loss.item() * share
             accuracy += own_accuracy.item() * share
-        loss, accuracy = sum_of(loss, self.device), sum_of(accuracy, self.device)
+        loss, accuracy = all_reduce_sum(loss, self.device), all_reduce_sum(accuracy, self.device)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.max_grad_norm).item()
         if not (abs(loss) < float("inf") and norm < float("inf")):  # NaN is neither
             raise UserError(
@@ -170,7 +170,7 @@ class Run:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             logits = model(source, target[:, :-1])  # [batch, target - 1, vocab]
         return token_loss(
-            logits.float(), target[:, 1:], self.model.config.pad_id, self.config.label_smoothing
+            logits.float(), target[:, 1:], self.model.config.padding_id, self.config.label_smoothing
         )
 
 

@@ -1,4 +1,4 @@
-"""How fast is learned: the rate of every step."""
+"""Learning-rate schedules."""
 
 from __future__ import annotations
 

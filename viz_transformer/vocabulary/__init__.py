@@ -1,4 +1,4 @@
-"""Tokens and ids: `words` for small corpora, `subwords` for real text, `tokeniser` what both do."""
+"""Vocabularies: `words` for small corpora, `subwords` for real text, `tokeniser` their interface."""
 
 import json
 

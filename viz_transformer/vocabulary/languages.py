@@ -1,4 +1,4 @@
-"""What a page calls a language, so that it is read aloud and hyphenated as that language."""
+"""Language tags for HTML's ``lang``, by the names of languages."""
 
 from __future__ import annotations
 

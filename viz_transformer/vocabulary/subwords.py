@@ -1,4 +1,4 @@
-"""Pieces of words and ids: byte-pair encoding, joint over both languages.
+"""The subword vocabulary: byte-pair encoding, joint over both languages.
 
 A piece that begins a word is written with a mark before it, ``▁the``; any other goes on with the
 word, ``ing``. A character that training did not keep is written as its bytes, ``<0xC3>``: so no
@@ -16,11 +16,11 @@ from copy import copy
 from random import Random
 
 from viz_transformer.errors import UserError
-from viz_transformer.vocabulary.pieces import (
+from viz_transformer.vocabulary.bpe import (
     MARK,
-    learn,
-    make_cutter,
-    make_loose_cutter,
+    learn_merges,
+    make_dropout_segmenter,
+    make_segmenter,
     normalised,
 )
 from viz_transformer.vocabulary.tokeniser import SPECIAL_TOKENS, Side, Tokeniser
@@ -31,7 +31,7 @@ _FORMAT = "viz_transformer.Subwords/1"
 
 
 class Subwords(Tokeniser):
-    """A joint vocabulary of pieces of words, which knows every text.
+    """A joint vocabulary of pieces of words, in which every text can be written.
 
     ``<pad> <sos> <eos>`` are ids 0 1 2; then come 256 bytes, single characters, and longer pieces
     in the order in which they were merged. A text that spells ``<eos>`` is text like any other.
@@ -68,8 +68,9 @@ class Subwords(Tokeniser):
         if len(self._ids) < len(self.tokens):
             raise UserError("a merge spells a special token or a byte; leave it out")
         self.languages = languages
-        self._characters, self._merges = tuple(characters), tuple(map(tuple, merges))
-        self._cut: Callable[[str], tuple[int, ...]] | None = None
+        self._characters = tuple(characters)
+        self._merges = tuple((first, second) for first, second in merges)
+        self._segment: Callable[[str], tuple[int, ...]] | None = None
 
     @classmethod
     def train(
@@ -95,11 +96,11 @@ class Subwords(Tokeniser):
                 f"n_tokens={n_tokens!r} is too small: {_N_FIXED} are special tokens and bytes; "
                 f"give {least} or more, such as 8000"
             )
-        characters, merges = learn(texts, n_tokens - _N_FIXED)
+        characters, merges = learn_merges(texts, n_tokens - _N_FIXED)
         return cls(characters, merges, languages=languages)
 
     def __eq__(self, other: object) -> bool:
-        """Equal vocabularies cut every text into the same ids."""
+        """Equal vocabularies encode every text as the same ids."""
         return isinstance(other, Subwords) and self.tokens == other.tokens and self._merges == other._merges
 
     def words(self, side: Side = "source") -> tuple[str, ...]:
@@ -119,28 +120,28 @@ class Subwords(Tokeniser):
         text = normalised(text)
         if not text:
             raise UserError("the text holds no word; type a sentence")
-        if self._cut is None:
-            self._cut = make_cutter(self._ids_of_text(), self._merges)
-        return [index for word in text.split(" ") for index in self._cut(word)]
+        if self._segment is None:
+            self._segment = make_segmenter(self._ids_of_text(), self._merges)
+        return [index for word in text.split(" ") for index in self._segment(word)]
 
-    def loosened(self, left_out: float, rng: Random) -> Subwords:
-        """Return this vocabulary, but that it cuts words into smaller pieces at random.
+    def with_dropout(self, dropout: float, rng: Random) -> Subwords:
+        """Return a copy that segments words into smaller pieces at random.
 
         A model that has seen words cut in several ways learns what their parts mean, and learns
         its sentences less by heart (BPE-dropout).
 
         Args:
-            left_out: probability with which a merge is left out, 0 up to but not including 1.
-            rng: what it draws from.
+            dropout: probability of leaving out a merge, 0 up to but not including 1.
+            rng: the random generator.
 
         Raises:
             UserError: if the library is missing.
 
         Source: Provilkov, Emelianenko and Voita 2020, "BPE-Dropout".
         """
-        loose = copy(self)
-        loose._cut = make_loose_cutter(self._ids_of_text(), self._merges, left_out, rng)
-        return loose
+        randomised = copy(self)
+        randomised._segment = make_dropout_segmenter(self._ids_of_text(), self._merges, dropout, rng)
+        return randomised
 
     def _ids_of_text(self) -> dict[str, int]:
         """Return ids without the special tokens: what is not known cannot be found in a text."""

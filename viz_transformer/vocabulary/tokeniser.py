@@ -1,4 +1,4 @@
-"""What a model's vocabulary can do, whether its tokens are words or pieces of words."""
+"""The interface of vocabularies, whether their tokens are words or pieces of words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens and ids: one joint vocabulary of words for both languages.
+"""The word vocabulary: one joint vocabulary for both languages.
 
 Text is split on spaces after it has been written the way the corpus is: lower case, no
 punctuation, no accents (``ñ`` is a letter of its own and stays), contractions spelled out.
@@ -52,8 +52,8 @@ def _fold_accents(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(kept))
 
 
-def _likeness(word: str, known: str) -> float:
-    """Return how alike two words are spelled; slips seldom change the first letter."""
+def _similarity(word: str, known: str) -> float:
+    """Return how similarly two words are spelled; typing errors seldom change the first letter."""
     same_start = word[:1] == known[:1]
     return difflib.SequenceMatcher(None, word, known).ratio() + 0.25 * same_start
 
@@ -71,13 +71,13 @@ class UnknownWordError(UserError):
         self.words = tuple(suggestions)
         self.suggestions = suggestions
         hints = [
-            f"unknown {language} word {word!r} (did you mean {_either(near)}?)"
+            f"unknown {language} word {word!r} (did you mean {_alternatives(near)}?)"
             for word, near in suggestions.items()
         ]
         super().__init__("; ".join(hints))
 
 
-def _either(words: Sequence[str]) -> str:
+def _alternatives(words: Sequence[str]) -> str:
     *firsts, last = (repr(word) for word in words)
     return f"{', '.join(firsts)} or {last}" if firsts else last
 
@@ -150,9 +150,9 @@ class Vocabulary(Tokeniser):
 
     def nearest(self, word: str, side: Side = "source", n: int = 3) -> list[str]:
         """Return the `n` known words that are spelled most like `word`, nearest first."""
-        likeness = {known: _likeness(word, known) for known in self.words(side)}
-        nearest = sorted(likeness, key=lambda known: (-likeness[known], known))[:n]
-        return [known for known in nearest if likeness[known] >= 0.6] or nearest[:1]
+        similarity = {known: _similarity(word, known) for known in self.words(side)}
+        nearest = sorted(similarity, key=lambda known: (-similarity[known], known))[:n]
+        return [known for known in nearest if similarity[known] >= 0.6] or nearest[:1]
 
     def to_json(self) -> str:
         """Return the vocabulary as JSON."""

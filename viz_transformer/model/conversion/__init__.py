@@ -1,4 +1,4 @@
-"""To `torch.nn` and back: the same weights, and so the same numbers.
+"""Conversion to `torch.nn` and back: the same weights, and so the same numbers.
 
 `torch.nn.MultiheadAttention` stores W^Q, W^K and W^V stacked in one matrix, `in_proj_weight`.
 `torch.nn.TransformerEncoder` and `torch.nn.Transformer` are the stacks of layers alone: they have

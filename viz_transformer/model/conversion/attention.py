@@ -1,4 +1,4 @@
-"""One attention layer: `MultiHeadAttention` here, `torch.nn.MultiheadAttention` there."""
+"""Conversion between `MultiHeadAttention` and `torch.nn.MultiheadAttention`."""
 
 import torch
 from torch import nn

@@ -1,13 +1,13 @@
-"""The encoder alone: `EncoderOnly` here, `torch.nn.TransformerEncoder` there."""
+"""Conversion between `EncoderOnly` and `torch.nn.TransformerEncoder`."""
 
 from torch import nn
 
 from viz_transformer.config import ModelConfig, Pooler, Positional
-from viz_transformer.model.conversion.facts import check_positional, read_facts
+from viz_transformer.model.conversion.options import check_positional, read_options
 from viz_transformer.model.conversion.stacks import (
     copy_from_torch,
     copy_to_torch,
-    make_torch_stack,
+    make_torch_encoder,
 )
 from viz_transformer.model.families import EncoderOnly
 
@@ -28,7 +28,7 @@ def to_torch_encoder(model: EncoderOnly) -> nn.TransformerEncoder:
     Raises:
         UserError: if the model does not score by the scaled dot product, or has rotary positions.
     """
-    module = make_torch_stack(model.encoder, model.config)
+    module = make_torch_encoder(model.encoder, model.config)
     copy_to_torch(model.encoder, module)
     return module.train(model.training)
 
@@ -56,7 +56,7 @@ def from_torch_encoder(
             their own, or if an argument is out of range or the positions are rotary; the message
             names it.
     """
-    facts = read_facts((module, nn.TransformerEncoder))
+    options = read_options((module, nn.TransformerEncoder))
     check_positional(positional)
     config = ModelConfig(
         family="encoder",
@@ -70,7 +70,7 @@ def from_torch_encoder(
         n_segments=n_segments,
         pooler=pooler,
         n_classes=n_classes,
-        **facts._asdict(),
+        **options._asdict(),
     )
     model = EncoderOnly(config).to(next(module.parameters()))
     copy_from_torch(model.encoder, module)

@@ -1,34 +1,38 @@
-"""A stack of layers, of either kind: made for torch, and its weights copied there and back."""
+"""Conversion of one stack of layers: torch's stack of the same sizes, weights copied both ways."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 from torch import nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model.conversion.attention import from_torch_attention, to_torch_attention
-from viz_transformer.model.layers import ACTIVATIONS, DecoderLayer
+from viz_transformer.model.layers import ACTIVATIONS, DecoderLayer, EncoderLayer
 from viz_transformer.model.stacks import Decoder, Encoder
 
 Stack = Encoder | Decoder
 TorchStack = nn.TransformerEncoder | nn.TransformerDecoder
-_TorchLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
+_TorchLayer = TypeVar("_TorchLayer", nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
 
 
-def make_torch_stack(stack: Stack, config: ModelConfig) -> TorchStack:
-    """Return torch's stack (batch first) of the sizes of ours, with weights yet to be copied."""
-    n_layers, norm = len(stack.layers), None
-    if config.norm == "pre":
-        norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
-    module: TorchStack
-    if isinstance(stack, Encoder):
-        # A nested tensor would leave zeros in place of the padding's vectors.
-        layer = _torch_layer(nn.TransformerEncoderLayer, config)
-        module = nn.TransformerEncoder(layer, n_layers, norm, enable_nested_tensor=False)
-    else:
-        layer = _torch_layer(nn.TransformerDecoderLayer, config)
-        module = nn.TransformerDecoder(layer, n_layers, norm)
+def make_torch_encoder(stack: Encoder, config: ModelConfig) -> nn.TransformerEncoder:
+    """Return torch's encoder (batch first) of the sizes of ours, with weights yet to be copied."""
+    layer = _torch_layer(nn.TransformerEncoderLayer, config)
+    # A nested tensor would leave zeros in place of the padding's vectors.
+    module = nn.TransformerEncoder(layer, len(stack.layers), _torch_norm(config), enable_nested_tensor=False)
     return module.to(next(stack.parameters()))
+
+
+def make_torch_decoder(stack: Decoder, config: ModelConfig) -> nn.TransformerDecoder:
+    """Return torch's decoder (batch first) of the sizes of ours, with weights yet to be copied."""
+    layer = _torch_layer(nn.TransformerDecoderLayer, config)
+    module = nn.TransformerDecoder(layer, len(stack.layers), _torch_norm(config))
+    return module.to(next(stack.parameters()))
+
+
+def _torch_norm(config: ModelConfig) -> nn.LayerNorm | None:
+    return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps) if config.norm == "pre" else None
 
 
 def copy_to_torch(stack: Stack, module: TorchStack) -> None:
@@ -37,7 +41,7 @@ def copy_to_torch(stack: Stack, module: TorchStack) -> None:
     Raises:
         UserError: as `to_torch_attention`.
     """
-    for ours, theirs in zip(stack.layers, module.layers, strict=True):
+    for ours, theirs in _layer_pairs(stack, module):
         theirs.self_attn = to_torch_attention(ours.self_attention)
         if isinstance(ours, DecoderLayer):
             theirs.multihead_attn = to_torch_attention(ours.cross_attention)
@@ -51,7 +55,7 @@ def copy_from_torch(stack: Stack, module: TorchStack) -> None:
     Raises:
         UserError: as `from_torch_attention`, or if a Linear or LayerNorm is something else there.
     """
-    for ours, theirs in zip(stack.layers, module.layers, strict=True):
+    for ours, theirs in _layer_pairs(stack, module):
         ours.self_attention = from_torch_attention(theirs.self_attn)
         if isinstance(ours, DecoderLayer):
             ours.cross_attention = from_torch_attention(theirs.multihead_attn)
@@ -78,9 +82,15 @@ def _torch_layer(layer_class: type[_TorchLayer], config: ModelConfig) -> _TorchL
     )
 
 
+def _layer_pairs(stack: Stack, module: TorchStack) -> Iterator[tuple[EncoderLayer | DecoderLayer, Any]]:
+    """Pair our layers with torch's, whose own type says nothing about their parts."""
+    layers: Iterable[EncoderLayer | DecoderLayer] = stack.layers
+    return zip(layers, module.layers, strict=True)
+
+
 def _plain_pairs(stack: Stack, module: TorchStack) -> Iterator[tuple[nn.Module, nn.Module]]:
     """Pair the modules whose weights both sides store alike: Linear and LayerNorm."""
-    for ours, theirs in zip(stack.layers, module.layers, strict=True):
+    for ours, theirs in _layer_pairs(stack, module):
         yield ours.feed_forward.w_1, theirs.linear1
         yield ours.feed_forward.w_2, theirs.linear2
         yield ours.self_attention_residual.norm, theirs.norm1
@@ -89,7 +99,7 @@ def _plain_pairs(stack: Stack, module: TorchStack) -> Iterator[tuple[nn.Module, 
             yield ours.feed_forward_residual.norm, theirs.norm3
         else:
             yield ours.feed_forward_residual.norm, theirs.norm2
-    if isinstance(stack.norm, nn.LayerNorm):
+    if isinstance(stack.norm, nn.LayerNorm) and module.norm is not None:
         yield stack.norm, module.norm
 
 

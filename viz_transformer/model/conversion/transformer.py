@@ -1,13 +1,14 @@
-"""The whole model: `Transformer` here, `torch.nn.Transformer` there."""
+"""Conversion between `Transformer` and `torch.nn.Transformer`."""
 
 from torch import nn
 
 from viz_transformer.config import ModelConfig, Positional
-from viz_transformer.model.conversion.facts import check_positional, read_facts
+from viz_transformer.model.conversion.options import check_positional, read_options
 from viz_transformer.model.conversion.stacks import (
     copy_from_torch,
     copy_to_torch,
-    make_torch_stack,
+    make_torch_decoder,
+    make_torch_encoder,
 )
 from viz_transformer.model.transformer import Transformer
 
@@ -39,10 +40,10 @@ def to_torch_transformer(model: Transformer) -> nn.Transformer:
         config.d_model,
         config.n_heads,
         batch_first=True,
-        custom_encoder=make_torch_stack(model.encoder, config),
-        custom_decoder=make_torch_stack(model.decoder, config),
+        custom_encoder=make_torch_encoder(model.encoder, config),
+        custom_decoder=make_torch_decoder(model.decoder, config),
     )
-    # Only now: nn.Transformer draws the weights anew, also those of the stacks that it is given.
+    # Only now: nn.Transformer initialises all weights, also those of the stacks that it is given.
     copy_to_torch(model.encoder, module.encoder)
     copy_to_torch(model.decoder, module.decoder)
     return module.train(model.training)
@@ -67,7 +68,7 @@ def from_torch_transformer(
             rotary; the message names it.
     """
     stacks = (module.encoder, nn.TransformerEncoder), (module.decoder, nn.TransformerDecoder)
-    facts = read_facts(*stacks)
+    options = read_options(*stacks)
     check_positional(positional)
     config = ModelConfig(
         vocab_size=vocab_size,
@@ -77,7 +78,7 @@ def from_torch_transformer(
         positional=positional,
         tie_embeddings=tie_embeddings,
         pad_id=pad_id,
-        **facts._asdict(),
+        **options._asdict(),
     )
     model = Transformer(config).to(next(module.parameters()))
     copy_from_torch(model.encoder, module.encoder)

@@ -1,4 +1,4 @@
-"""The other two families: one half of the Transformer each, made of the same layers.
+"""The encoder-only and decoder-only families, made of the same layers.
 
 `EncoderOnly` reads a text in both directions and gives a vector per position, or a class for the
 whole text (BERT, DistilBERT). `DecoderOnly` reads from left to right and scores the next word at

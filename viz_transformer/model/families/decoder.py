@@ -1,23 +1,25 @@
-"""The decoder alone: it continues a text, word by word."""
+"""Decoder-only models: language models that continue a text word by word."""
+
+from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.model.attention import Attention, KeysValues, attend, attend_fused
-from viz_transformer.model.cache import TextCache
-from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
+from viz_transformer.model.attention import KeysValues, attend, attend_fused
+from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs
+from viz_transformer.model.cache import DecoderCache, LayerCache
+from viz_transformer.model.families.embedding import Embedding
+from viz_transformer.model.families.family_config import of_family
 from viz_transformer.model.init_weights import initialise
 from viz_transformer.model.inputs import check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
-from viz_transformer.model.masks import causal_mask
-from viz_transformer.model.output import ModelOutput, StepOutput
+from viz_transformer.model.output import ModelOutput
 from viz_transformer.model.stacks import Encoder
 
 
-class DecoderOnly(nn.Module):
+class DecoderOnly(AutoregressiveModel):
     """A language model: at every position it scores the words that may come next.
 
     Args:
@@ -29,6 +31,9 @@ class DecoderOnly(nn.Module):
 
     Source: Radford et al. 2019, section 2.3; Liu et al. 2018, section 4.2.3.
     """
+
+    decoder: Encoder
+    continues_source = True
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -62,86 +67,43 @@ class DecoderOnly(nn.Module):
         Raises:
             UserError: as `forward`.
         """
-        x = self.embed(target_ids)
+        x = self.embed_target(target_ids)
         x, _ = self.decoder(x, self.target_mask(target_ids), attend_fused)
         return x
 
-    def start_decoding(self, n_texts: int) -> TextCache:
+    def start_decoding(self, n_texts: int) -> DecoderCache:
         """Return the cache from which `decode_step` reads the first word of `n_texts` texts."""
-        weight = self.embedding.words.weight
-        width = self.config.d_model // self.config.n_heads
-        nothing = weight.new_empty(n_texts, self.config.n_heads, 0, width)
+        weight = self.target_words.weight
+        nothing = weight.new_empty(n_texts, self.config.n_heads, 0, self.config.d_head)
         mask = torch.ones(n_texts, 1, 1, 0, dtype=torch.bool, device=weight.device)
-        return TextCache((KeysValues(nothing, nothing),) * len(self.decoder.layers), mask)
+        empty = LayerCache(KeysValues(nothing, nothing), None)
+        return DecoderCache((empty,) * len(self.decoder.layers), mask)
 
-    def decode_step(
+    def decoder_inputs(
         self,
-        next_ids: Int[Tensor, " batch"],
-        cache: TextCache,
+        sources: Sequence[Sequence[int]],
+        sos_id: int,
+        pad_id: int,
         interventions: Interventions | None = None,
-    ) -> tuple[Float[Tensor, "batch vocab"], TextCache]:
-        """Read one more word per text and score the words that may follow.
+    ) -> DecoderInputs:
+        """Return the sources, all of one length, as what is read first: there is no encoder."""
+        ids = torch.tensor([list(source) for source in sources])  # [sentence, position]
+        check_ids("target_ids", ids, self.config.vocab_size, self.config.max_length)
+        return DecoderInputs(ids, self.start_decoding(len(ids)))
 
-        Equal to the last position of `forward` over all words so far, at the cost of one position.
-
-        Args:
-            next_ids: token ids [batch].
-            cache: what `start_decoding` or the step before returned; it stays as it is.
-            interventions: what to change, the same at every step; None changes nothing.
-
-        Returns:
-            logits [batch, vocab], and the cache for the next step.
-
-        Raises:
-            UserError: as `forward`, or if the interventions do not fit the model.
-        """
-        output = self.attended_step(next_ids, cache, interventions, attend_fused)
-        return output.logits, output.cache
-
-    def attended_step(
-        self,
-        next_ids: Int[Tensor, " batch"],
-        cache: TextCache,
-        interventions: Interventions | None = None,
-        attention: Attention = attend,
-    ) -> StepOutput:
-        """Do what `decode_step` does, and return what `attention` gave as weights too.
-
-        Raises:
-            UserError: as `decode_step`.
-        """
-        changes = checked(interventions, self.config)
-        ids = next_ids[:, None]  # [batch, 1]
-        x = self.embed(ids, changes, cache.length)  # [batch, 1, d_model]
-        new_mask = family_padding_mask(ids, self.config, changes)
-        x, cache, weights = self.decoder.step(x, new_mask, cache, changes, attention)
-        logits = self.logits(x)[:, 0]  # [batch, vocab]
-        return StepOutput(logits=logits, cache=cache, decoder_attention=weights)
-
-    def embed(
+    def embed_unchecked(
         self,
         target_ids: Int[Tensor, "batch target"],
-        interventions: Interventions = UNCHANGED,
         start: int = 0,
+        interventions: Interventions = UNCHANGED,
     ) -> Float[Tensor, "batch target d_model"]:
-        """Turn ids, standing at `start` and after, into vectors that know word and place."""
-        config, device = self.config, self.embedding.words.weight.device
-        length = config.max_length
-        check_ids("target_ids", target_ids, config.vocab_size, length, start, device)
+        """Do what `embed_target` does, with ids that are known to fit."""
         return self.embedding(target_ids, interventions=interventions, start=start)
 
-    def logits(self, x: Float[Tensor, "batch target d_model"]) -> Float[Tensor, "batch target vocab"]:
-        """Compare each of the vectors with the output vector of every word."""
-        words = self.embedding.words if self.config.tie_embeddings else self.output
-        return F.linear(x, words.weight, self.output_bias if self.config.output_bias else None)
-
-    def target_mask(
-        self, target_ids: Int[Tensor, "batch target"], interventions: Interventions = UNCHANGED
-    ) -> Bool[Tensor, "batch 1 target target"]:
-        """Return the mask of self-attention: no padding, and no look ahead."""
-        causal = causal_mask(target_ids.shape[1], target_ids.device)
-        causal = causal if interventions.causal_mask else torch.ones_like(causal)
-        return family_padding_mask(target_ids, self.config, interventions) & causal
+    @property
+    def target_words(self) -> nn.Embedding:
+        """The embedding of the words that the model reads and writes."""
+        return self.embedding.words
 
 
 class TracedDecoderOnly(DecoderOnly):
@@ -164,12 +126,12 @@ class TracedDecoderOnly(DecoderOnly):
             UserError: as `DecoderOnly.forward`, or if the interventions do not fit the model.
         """
         changes = checked(interventions, self.config)
-        x = self.embed(target_ids, changes)
+        x = self.embed_target(target_ids, interventions=changes)
         mask = self.target_mask(target_ids, changes)
         x, decoder_attention = self.decoder(x, mask, attend, changes)
         return ModelOutput(
             logits=self.logits(x),
             decoder_attention=decoder_attention,
-            target_positions=self.embedding.places(target_ids.shape[1], changes),
+            target_positions=self.embedding.position_vectors(target_ids.shape[1], changes),
             last_hidden_state=x,
         )

@@ -1,4 +1,4 @@
-"""The encoder alone: it understands a text, and can put it into a class."""
+"""Encoder-only models: a vector for every token, and with a head a class for the text."""
 
 import torch
 import torch.nn.functional as F
@@ -9,10 +9,12 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend, attend_fused
 from viz_transformer.model.dropout import Dropout
-from viz_transformer.model.families.shared import Embedding, family_padding_mask, of_family
+from viz_transformer.model.families.embedding import Embedding
+from viz_transformer.model.families.family_config import of_family
 from viz_transformer.model.init_weights import initialise
 from viz_transformer.model.inputs import check_ids, check_segments
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
+from viz_transformer.model.masks import padding_mask
 from viz_transformer.model.output import ModelOutput
 from viz_transformer.model.stacks import Encoder
 
@@ -87,7 +89,7 @@ class EncoderOnly(nn.Module):
         segment_ids: Int[Tensor, "batch source"] | None = None,
         interventions: Interventions = UNCHANGED,
     ) -> Float[Tensor, "batch source d_model"]:
-        """Turn ids into vectors that know their word, their place and their segment."""
+        """Turn ids into vectors: word plus position plus segment."""
         config, device = self.config, self.embedding.words.weight.device
         check_ids("source_ids", source_ids, config.vocab_size, config.max_length, device=device)
         if segment_ids is not None:
@@ -99,7 +101,8 @@ class EncoderOnly(nn.Module):
         first = x[:, 0]  # [batch, d_model]
         if self.config.pooler == "none":
             return first
-        return {"tanh": torch.tanh, "relu": F.relu}[self.config.pooler](self.pooler(first))
+        pooled = self.pooler(first)  # [batch, d_model]
+        return pooled.tanh() if self.config.pooler == "tanh" else F.relu(pooled)
 
     def classify(self, x: Float[Tensor, "batch source d_model"]) -> Float[Tensor, "batch classes"]:
         """Score the classes from the vectors of `encode`.
@@ -115,7 +118,8 @@ class EncoderOnly(nn.Module):
         self, ids: Int[Tensor, "batch key"], interventions: Interventions = UNCHANGED
     ) -> Bool[Tensor, "batch 1 1 key"]:
         """Return the padding mask of ids with the model's own `pad_id`."""
-        return family_padding_mask(ids, self.config, interventions)
+        mask = padding_mask(ids, self.config.padding_id)
+        return mask if interventions.padding_mask else torch.ones_like(mask)
 
 
 class TracedEncoderOnly(EncoderOnly):
@@ -148,6 +152,6 @@ class TracedEncoderOnly(EncoderOnly):
         return ModelOutput(
             logits=self.classify(x) if self.config.n_classes else None,
             encoder_attention=encoder_attention,
-            source_positions=self.embedding.places(source_ids.shape[1], changes),
+            source_positions=self.embedding.position_vectors(source_ids.shape[1], changes),
             last_hidden_state=x,
         )

@@ -1,4 +1,4 @@
-"""From Hugging Face: a BERT, DistilBERT, GPT-2 or Marian (opus-mt) model, as one of ours.
+"""Conversion of Hugging Face models: BERT, DistilBERT, GPT-2 and Marian (opus-mt) as ours.
 
 The numbers are the same: hidden states, logits and every head's weights. Only names and the way of
 storing differ, and the modules here write those differences down, one family each: `bert`, `gpt2`
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from torch import nn
 
+from viz_transformer.config import Family
 from viz_transformer.errors import UserError
 from viz_transformer.model.families import DecoderOnly, EncoderOnly
 from viz_transformer.model.huggingface.bert import read_bert, read_distilbert
@@ -26,7 +27,11 @@ _READERS: dict[str, Callable[[nn.Module], Reading]] = {
     "gpt2": read_gpt2,
     "marian": read_marian,
 }
-_FAMILIES = {"encoder-decoder": Transformer, "encoder": EncoderOnly, "decoder": DecoderOnly}
+_FAMILIES: dict[Family, type[Transformer | EncoderOnly | DecoderOnly]] = {
+    "encoder-decoder": Transformer,
+    "encoder": EncoderOnly,
+    "decoder": DecoderOnly,
+}
 
 
 def from_huggingface(model: nn.Module) -> Transformer | EncoderOnly | DecoderOnly:

@@ -10,6 +10,7 @@ from viz_transformer.model.huggingface.reading import (
     check_options,
     layer_names,
     read_activation,
+    read_config,
     rename,
 )
 
@@ -64,7 +65,7 @@ def read_bert(model: nn.Module) -> Reading:
         UserError: if it is another class, or has an option that ours has not.
     """
     check_class(model, ("BertModel", "BertForSequenceClassification"))
-    theirs = model.config
+    theirs = read_config(model)
     # A BERT may be told to decode, or (in older versions) to learn distances between positions.
     wanted = {"is_decoder": False, "add_cross_attention": False}
     check_options(theirs, wanted | {"position_embedding_type": "absolute"})
@@ -98,7 +99,7 @@ def read_distilbert(model: nn.Module) -> Reading:
         UserError: if it is another class, or has an option that ours has not.
     """
     check_class(model, ("DistilBertModel", "DistilBertForSequenceClassification"))
-    theirs = model.config
+    theirs = read_config(model)
     weights = base_weights(model, "distilbert.")
     config = ModelConfig(
         family="encoder",

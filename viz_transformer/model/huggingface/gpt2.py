@@ -15,6 +15,7 @@ from viz_transformer.model.huggingface.reading import (
     check_options,
     layer_names,
     read_activation,
+    read_config,
     rename,
 )
 
@@ -46,7 +47,7 @@ def read_gpt2(model: nn.Module) -> Reading:
         UserError: if it is another class, or has an option that ours has not.
     """
     check_class(model, ("GPT2Model", "GPT2LMHeadModel"))
-    theirs = model.config
+    theirs = read_config(model)
     wanted = {"scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False}
     check_options(theirs, wanted)
     weights = base_weights(model, "transformer.")

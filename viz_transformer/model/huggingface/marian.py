@@ -13,6 +13,7 @@ from viz_transformer.model.huggingface.reading import (
     check_options,
     layer_names,
     read_activation,
+    read_config,
     rename,
 )
 
@@ -45,7 +46,7 @@ def read_marian(model: nn.Module) -> Reading:
         UserError: if it is another class, or has an option that ours has not.
     """
     check_class(model, ("MarianModel", "MarianMTModel"))
-    theirs = model.config
+    theirs = read_config(model)
     same_on_both_sides = {
         "decoder_attention_heads": theirs.encoder_attention_heads,
         "decoder_ffn_dim": theirs.encoder_ffn_dim,

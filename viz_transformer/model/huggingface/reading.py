@@ -1,4 +1,4 @@
-"""What the readers of all model types share: naming what cannot be mapped, and renaming weights."""
+"""Shared parts of the readers: checks of classes and options, and the renaming of weights."""
 
 import re
 from collections.abc import Mapping
@@ -54,6 +54,11 @@ def check_options(theirs: Any, wanted: Mapping[str, object]) -> None:
                 f"a {theirs.model_type} model with {name}={given!r} cannot be mapped; "
                 f"use one with {name}={value!r}"
             )
+
+
+def read_config(model: nn.Module) -> Any:
+    """Return a model's configuration, whose options depend on its type."""
+    return model.config
 
 
 def read_activation(theirs: Any, name: str) -> Activation:

@@ -1,4 +1,4 @@
-"""Interventions: parts of a model switched off or replaced, to see what they are for.
+"""Interventions: parts of a model switched off or replaced, to find out what they do.
 
 They are an argument of a call, and leave the model as it was:
 
@@ -11,13 +11,13 @@ A stack hands each of its layers what concerns it, a `LayerInterventions`; the l
 the attention to use, and whether to add and to normalise.
 """
 
-from viz_transformer.model.interventions.choices import (
+from viz_transformer.model.interventions.layer import UNCHANGED_LAYER, LayerInterventions
+from viz_transformer.model.interventions.options import (
     UNCHANGED,
     HeadChange,
     Interventions,
     checked,
 )
-from viz_transformer.model.interventions.layer import UNCHANGED_LAYER, LayerInterventions
 
 __all__ = [
     "UNCHANGED",

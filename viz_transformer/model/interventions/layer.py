@@ -1,4 +1,4 @@
-"""How a layer carries interventions out."""
+"""Interventions in one layer: the attention that stands in for its own, and which parts are off."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import Attention, check_tensors, masked_softmax
-from viz_transformer.model.interventions.choices import UNCHANGED, HeadChange, Interventions
+from viz_transformer.model.interventions.options import UNCHANGED, HeadChange, Interventions
 from viz_transformer.model.scoring import Score, dot, scaled_dot
 
 

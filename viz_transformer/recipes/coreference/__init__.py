@@ -1,23 +1,22 @@
-"""The coreference study: several seeds, equally right, that look at different words.
+"""Coreference study: several seeds that are equally accurate and attend to different words.
 
 *the animal did not cross the street because it was too tired*: a small encoder names the noun that
-*it* stands for, on combinations of animal and place that it has never read. Which road the noun's
-name takes is left to the training, and each seed finds its own. Asked only whether *it* is an
-animal or a place, the model would need nothing but the adjective.
+*it* refers to, on combinations of animal and place that it has never read. How the noun's name
+reaches the answer is left to the training, and differs from seed to seed. If the model only had to
+tell an animal from a place, the adjective alone would do.
 
 The answer is scored from the vector at the first position, ``<sos>``, as BERT scores a class, or
-(`read_at="it"`) from the vector at *it*. That choice decides what a map of attention can tell:
+(`read_at="it"`) from the vector at *it*. That choice decides what an attention map can show:
 
-- Read at the start, the last layer's row of *it* is part of no answer, because nobody reads its
-  result: it shows what the heads do for ``<sos>``, done once more for *it*. Seed 0 looks from *it*
-  straight at the animal, as if it found the word meant; seed 1's heads together give the animal
-  hardly more than an even share, and it is as right. Both stay right when *it* can see neither
-  noun in any layer.
-- Read at *it*, the noun has to come to *it*. Each of the seeds 0 to 3 looks at it, and most of the
-  answers are lost when *it* cannot.
+- Read at the start, the last layer's row of *it* is part of no answer, because its result is not
+  used. Seed 0 attends from *it* directly to the animal, as if it resolved the reference; seed 1's
+  heads together give the animal hardly more than an even share, and it is just as accurate. Both
+  stay right when *it* can attend to neither noun in any layer.
+- Read at *it*, the noun's name has to reach *it*. Each of the seeds 0 to 3 attends to the noun, and
+  most answers become wrong when *it* cannot.
 
-So beside the weights stand two experiments, which a map cannot replace: what is right without the
-head that looks most at the noun meant, and what is right when both nouns are hidden from *it*.
+So two experiments, which a map cannot replace, accompany the weights: the accuracy without the head
+that attends most to the referent, and the accuracy when both nouns are hidden from *it*.
 """
 
 from viz_transformer.recipes.coreference.model import (

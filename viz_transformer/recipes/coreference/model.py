@@ -1,4 +1,4 @@
-"""The models of the study: a small encoder that names the noun that *it* stands for."""
+"""Coreference model: a small encoder that names the noun that *it* refers to."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from viz_transformer.corpus.coreference import (
 )
 from viz_transformer.errors import UserError
 from viz_transformer.model import TracedEncoderOnly
+from viz_transformer.model.threads import threads
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.training import learning_rate
 from viz_transformer.vocabulary import Vocabulary
 
 ReadAt = Literal["start", "it"]
 
-#: The classes: the noun that *it* stands for.
+#: The classes: the noun that *it* refers to.
 NOUNS = (*ANIMALS, *PLACES)
-#: Where ``<sos>``, the animal, the place and *it* stand in every sentence.
+#: The positions of ``<sos>``, the animal, the place and *it* in every sentence.
 START, ANIMAL, PLACE, IT = 0, 2, 7, 9
 
 #: Two layers of four heads, 32 wide.
@@ -44,7 +45,7 @@ COREFERENCE_MODEL = ModelConfig(
     family="encoder",
     n_classes=len(NOUNS),
 )
-#: A few seconds.
+#: Takes a few seconds.
 COREFERENCE_TRAINING = TrainConfig(n_steps=500, batch_size=32, learning_rate=8e-3, warmup_steps=50)
 
 
@@ -65,17 +66,17 @@ class CoreferenceModel:
     read_at: ReadAt
 
     def answer(self, sentence: str) -> str:
-        """Return the noun that *it* stands for, as the model has it.
+        """Return the noun that *it* refers to, according to the model.
 
         Raises:
-            UserError: if the sentence is none of the set's form, or has an unknown word.
+            UserError: if the sentence is not of the study's form, or has an unknown word.
         """
         with torch.no_grad():
             vectors = self.model(self._ids(sentence)).last_hidden_state
             return NOUNS[int(self.logits(vectors).argmax())]
 
     def trace(self, sentence: str) -> ForwardTrace:
-        """Return what every head looks at in a sentence; ``<sos>`` stands before its words.
+        """Return every head's attention in a sentence, which ``<sos>`` precedes.
 
         Raises:
             UserError: as `answer`.
@@ -112,9 +113,9 @@ class CoreferenceModel:
 
 
 def coreference_trace(seed: int, sentence: str, *, read_at: ReadAt = "start") -> ForwardTrace:
-    """Train the model of a seed, and return what its heads look at in a sentence.
+    """Train the model of a seed, and return its attention in a sentence.
 
-    For several sentences, keep what `coreference_model` returns and ask its `trace`.
+    For several sentences, keep the result of `coreference_model` and call its `trace`.
 
     Raises:
         UserError: as `coreference_model` and `CoreferenceModel.trace`.
@@ -139,60 +140,56 @@ def coreference_model(
         UserError: if the seed is no whole number of at least 0, `read_at` is another word, or the
             loss is no longer a number.
     """
-    checked_read_at(read_at)
+    check_read_at(read_at)
     training = replace(training, seed=seed)
     sentences = pronoun_sentences().train
     vocabulary = pronoun_vocabulary(sentences)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = TracedEncoderOnly(replace(COREFERENCE_MODEL, vocab_size=len(vocabulary)))
-    made = CoreferenceModel(model, vocabulary, seed, read_at)
-    threads_before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        _train(made, sentences, training)
-    finally:
-        torch.set_num_threads(threads_before)
-    return made
+    trained = CoreferenceModel(model, vocabulary, seed, read_at)
+    with threads(1):
+        _train(trained, sentences, training)
+    return trained
 
 
-def checked_read_at(read_at: str) -> None:
-    """Raise a UserError unless the word says where an answer can be read."""
+def check_read_at(read_at: str) -> None:
+    """Raise a UserError unless an answer can be read there."""
     if read_at not in get_args(ReadAt):
         raise UserError(f"read_at={read_at!r} is unknown; choose one of {list(get_args(ReadAt))}")
 
 
-def _train(made: CoreferenceModel, sentences: Sequence[PronounSentence], to: TrainConfig) -> None:
+def _train(trained: CoreferenceModel, sentences: Sequence[PronounSentence], training: TrainConfig) -> None:
     """Train in place: cross-entropy of the noun, Adam, clipped gradients."""
-    model, ids, nouns = made.model.train(), made.ids(sentences), nouns_of(sentences)
-    optimiser = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=to.fused)
-    stream = _rows(len(sentences), to.batch_size, to.seed)
-    for step in range(1, to.n_steps + 1):
-        rows = next(stream)
-        logits = made.logits(model.encode(ids[rows]))  # [batch, noun]
-        loss = F.cross_entropy(logits, nouns[rows], label_smoothing=to.label_smoothing)
+    model, ids, nouns = trained.model.train(), trained.ids(sentences), noun_classes(sentences)
+    optimiser = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=training.fused)
+    stream = _batch_indices(len(sentences), training.batch_size, training.seed)
+    for step in range(1, training.n_steps + 1):
+        indices = next(stream)
+        logits = trained.logits(model.encode(ids[indices]))  # [batch, noun]
+        loss = F.cross_entropy(logits, nouns[indices], label_smoothing=training.label_smoothing)
         if not loss.isfinite():
             raise UserError(
                 f"the loss is {loss.item()} at step {step}; lower "
-                f"learning_rate={to.learning_rate} or raise warmup_steps={to.warmup_steps}"
+                f"learning_rate={training.learning_rate} or raise warmup_steps={training.warmup_steps}"
             )
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), to.max_grad_norm)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), training.max_grad_norm)
         for group in optimiser.param_groups:
-            group["lr"] = learning_rate(step, to)
+            group["lr"] = learning_rate(step, training)
         optimiser.step()
     model.eval()
 
 
-def _rows(n: int, batch_size: int, seed: int) -> Iterator[Tensor]:
-    """Yield the numbers of each batch's sentences, every sentence once an epoch."""
+def _batch_indices(n: int, batch_size: int, seed: int) -> Iterator[Tensor]:
+    """Yield the indices of each batch's sentences, every sentence once an epoch."""
     rng = np.random.default_rng(seed)
     while True:
         order = torch.from_numpy(rng.permutation(n))
         yield from order.split(batch_size)
 
 
-def nouns_of(sentences: Iterable[PronounSentence]) -> Tensor:
-    """Return the number of the noun that each sentence's *it* stands for, in `NOUNS`."""
+def noun_classes(sentences: Iterable[PronounSentence]) -> Tensor:
+    """Return the class, an index into `NOUNS`, of each sentence's referent."""
     return torch.tensor([NOUNS.index(sentence.referent) for sentence in sentences])

@@ -1,4 +1,4 @@
-"""What is measured of each seed, and the table of it."""
+"""Coreference study: measurements of each seed's model, and their table."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from viz_transformer.recipes.coreference.model import (
     PLACE,
     CoreferenceModel,
     ReadAt,
-    checked_read_at,
+    check_read_at,
     coreference_model,
-    nouns_of,
+    noun_classes,
 )
 
 Noun = Literal["animal", "place"]
@@ -38,7 +38,7 @@ any layer. Read at <sos>, the last layer's look from "it" is part of no answer."
 
 @dataclass(frozen=True)
 class ItAttention:
-    """What *it* looks at, averaged over the held-out sentences of one reading.
+    """The attention of *it* to the nouns, averaged over the held-out sentences of one reading.
 
     Attributes:
         to_animal: weight on the animal, [layer][head], 0 to 1; 1/13 is an even look.
@@ -70,10 +70,10 @@ class StudyRow:
         read_at: the vector that the answer is scored from.
         n_held_out: sentences.
         accuracy: share of them answered with the right noun, 0 to 1.
-        tired: what *it* looks at where it is the animal.
-        wide: what *it* looks at where it is the place.
-        head: (layer, head) that looks from *it* most at the noun meant.
-        weight: that head's mean weight on the noun meant.
+        tired: the attention of *it* where it refers to the animal.
+        wide: the attention of *it* where it refers to the place.
+        head: (layer, head) with the largest weight from *it* to its referent.
+        weight: that head's mean weight on the referent.
         accuracy_without_head: the accuracy with that head switched off.
         accuracy_blind: the accuracy when *it* can see neither noun, in any layer.
     """
@@ -97,19 +97,19 @@ def coreference_study(
     training: TrainConfig = COREFERENCE_TRAINING,
     progress: Callable[[Sequence[int]], Iterable[int]] | None = None,
 ) -> list[StudyRow]:
-    """Train a model for each seed, and measure it on sentences whose pair of nouns is new to it.
+    """Train a model for each seed, and measure it on held-out pairs of nouns.
 
     Args:
         seeds: of the weights and of the order of the sentences.
         read_at: ``"start"`` scores the answer from the first position, ``"it"`` from *it*.
         training: as in `coreference_model`.
-        progress: wraps the seeds, to show how far the study is.
+        progress: wraps the seeds, to show the study's progress.
 
     Raises:
         UserError: if a seed is no whole number of at least 0, there is none, `read_at` is
             another word, or the loss is no longer a number.
     """
-    checked_read_at(read_at)
+    check_read_at(read_at)
     seeds = tuple(seeds)
     if not seeds:
         raise UserError("the study was given no seed; give at least one, such as seeds=(0, 1)")
@@ -121,39 +121,39 @@ def coreference_study(
 
 
 @torch.no_grad()
-def study_row(made: CoreferenceModel) -> StudyRow:
+def study_row(trained: CoreferenceModel) -> StudyRow:
     """Measure a trained model on the held-out sentences."""
-    model, sentences = made.model, pronoun_sentences().held_out
-    ids, nouns = made.ids(sentences), nouns_of(sentences)
+    model, sentences = trained.model, pronoun_sentences().held_out
+    ids, nouns = trained.ids(sentences), noun_classes(sentences)
 
     def accuracy(vectors: Tensor) -> float:
-        return (made.logits(vectors).argmax(-1) == nouns).float().mean().item()
+        return (trained.logits(vectors).argmax(-1) == nouns).float().mean().item()
 
     output = model(ids)
-    looks = torch.stack(output.encoder_attention, 1)[:, :, :, IT]  # [sentence, layer, head, key]
+    weights = torch.stack(output.encoder_attention, 1)[:, :, :, IT]  # [sentence, layer, head, key]
     tired = torch.tensor([sentence.means_animal for sentence in sentences])
-    meant = torch.where(tired[:, None, None], looks[..., ANIMAL], looks[..., PLACE]).mean(0)
-    layer, head = divmod(int(meant.argmax()), meant.shape[1])  # of [layer, head]
+    on_referent = torch.where(tired[:, None, None], weights[..., ANIMAL], weights[..., PLACE]).mean(0)
+    layer, head = divmod(int(on_referent.argmax()), on_referent.shape[1])  # of [layer, head]
     without = Interventions(heads=[HeadChange("encoder", layer, head, factor=0)])
-    sees = model.padding_mask(ids).repeat(1, 1, ids.shape[1], 1)  # [sentence, 1, query, key]
-    sees[:, :, IT, [ANIMAL, PLACE]] = False
-    blind, _ = model.encoder(model.embed(ids), sees, attend_fused)
+    mask = model.padding_mask(ids).repeat(1, 1, ids.shape[1], 1)  # [sentence, 1, query, key]
+    mask[:, :, IT, [ANIMAL, PLACE]] = False
+    blind, _ = model.encoder(model.embed(ids), mask, attend_fused)
     return StudyRow(
-        seed=made.seed,
-        read_at=made.read_at,
+        seed=trained.seed,
+        read_at=trained.read_at,
         n_held_out=len(sentences),
         accuracy=accuracy(output.last_hidden_state),
-        tired=_it_attention(looks[tired].mean(0)),
-        wide=_it_attention(looks[~tired].mean(0)),
+        tired=_it_attention(weights[tired].mean(0)),
+        wide=_it_attention(weights[~tired].mean(0)),
         head=(layer, head),
-        weight=meant[layer, head].item(),
+        weight=on_referent[layer, head].item(),
         accuracy_without_head=accuracy(model(ids, interventions=without).last_hidden_state),
         accuracy_blind=accuracy(blind),
     )
 
 
 def _it_attention(weights: Tensor) -> ItAttention:
-    """Keep the nouns' part of mean weights [layer, head, key]."""
+    """Return the weights on the nouns out of mean weights [layer, head, key]."""
     animal, place = (tuple(tuple(heads) for heads in weights[..., key].tolist()) for key in (ANIMAL, PLACE))
     return ItAttention(animal, place)
 

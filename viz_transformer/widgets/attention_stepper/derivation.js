@@ -1,10 +1,26 @@
-// Where a number of the stepper comes from: its terms, the rows and columns that they stand in, and
-// the line of code that makes it.
-//
-// A cell is {name, row, col}: a place in one of the matrices that workThrough returns.
+// Where a number comes from: its terms, the rows and columns that they stand in, and the line of code
+// that computes it.
 
 import { formatNumber } from "../base/js/text.js";
-import { biasOf } from "./attention_math.js";
+import { headBias } from "./attention_math.js";
+
+/** @typedef {import("./attention_math.js").Layer} Layer */
+/** @typedef {import("./attention_math.js").Choice} Choice */
+/** @typedef {import("./attention_math.js").ComputedHead} ComputedHead */
+
+/**
+ * A place in one of the matrices that computeHead returns; of a source, a null row or column is all
+ * of it.
+ *
+ * @typedef {{ name: string, row: number | null, col: number | null }} Cell
+ */
+
+/**
+ * A piece of a formula: its kind and its text. "a" and "b" are the terms (marked in the two
+ * pictures), "bias" a bias, "is" the number itself, "op" what stands between, "more" the terms left out.
+ *
+ * @typedef {[kind: string, text: string]} Part
+ */
 
 const FEW_TERMS = 9; // of a longer sum only the largest terms are shown
 const LARGEST = 5;
@@ -19,129 +35,166 @@ const PRODUCTS = {
   result: ["concat", "w_o", "o"],
 };
 
-/** The step that makes a matrix, or null for one that is given. */
-export function madeIn(layer, name) {
-  const step =
-    { all: "x", seen: "x", k_t: "k", allowed: "masked", exponentials: "weights", heads: "output" }[name] ??
-    name;
+const COMPUTED_WITH = {
+  all: "x",
+  seen: "x",
+  k_t: "k",
+  allowed: "masked",
+  exponentials: "weights",
+  heads: "output",
+};
+
+/**
+ * The step that computes a matrix, or null for one that is given.
+ *
+ * @param {Layer} layer
+ * @param {string} name
+ * @returns {string | null}
+ */
+export function stepOf(layer, name) {
+  const step = COMPUTED_WITH[name] ?? name;
   return layer.steps.includes(step) ? step : null;
 }
 
-/** The places that a cell is computed from: [{name, row, col}], a null row or column being all of it. */
-export function sourcesOf(layer, worked, { name, row, col }) {
+/**
+ * The places that a cell is computed from.
+ *
+ * @param {Layer} layer
+ * @param {Cell} cell
+ * @returns {Cell[]}
+ */
+export function sourcesOf(layer, { name, row, col }) {
   if (PRODUCTS[name]) {
-    const [a, b, biased] = PRODUCTS[name];
+    const [a, b, bias] = PRODUCTS[name];
     const sources = [
       { name: a, row, col: null },
       { name: b, row: null, col },
     ];
-    return biased && layer[`b_${biased}`] ? [...sources, { name: `b_${biased}`, row: 0, col }] : sources;
+    return bias && layer[`b_${bias}`] ? [...sources, { name: `b_${bias}`, row: 0, col }] : sources;
   }
-  if (name === "k_t") return sourcesOf(layer, worked, { name: "k", row: col, col: row });
-  if (name === "scaled") return [{ name: "scores", row, col }];
-  if (name === "masked")
-    return [
-      { name: "scaled", row, col },
-      { name: "allowed", row, col },
-    ];
-  if (name === "exponentials") return [{ name: lastScores(layer), row, col }];
-  if (name === "weights")
-    return [
-      { name: "exponentials", row, col },
-      { name: "exponentials", row: null, col: null },
-    ];
-  if (name === "concat") {
-    return [{ name: "heads", row: Math.floor(col / layer.d_head), col: col % layer.d_head }];
+  const at = (source) => ({ name: source, row, col });
+  switch (name) {
+    case "k_t":
+      return sourcesOf(layer, { name: "k", row: col, col: row });
+    case "scaled":
+      return [at("scores")];
+    case "masked":
+      return [at("scaled"), at("allowed")];
+    case "exponentials":
+      return [at(lastScores(layer))];
+    case "weights":
+      return [at("exponentials"), { name: "exponentials", row: null, col: null }];
+    case "concat":
+      return [{ name: "heads", row: Math.floor(col / layer.d_head), col: col % layer.d_head }];
+    default:
+      return [];
   }
-  return [];
 }
 
-/** The scores as they go into the softmax. */
+/**
+ * The scores as they go into the softmax.
+ *
+ * @param {Layer} layer
+ * @returns {string}
+ */
 export function lastScores(layer) {
   return layer.steps.includes("masked") ? "masked" : "scaled";
 }
 
 /** The terms of a product's sum, [[a, b], …], and its bias, or null. */
-export function termsOf(layer, worked, chosen, { name, row, col }) {
+function termsOf(layer, worked, chosen, { name, row, col }) {
   const [a, b, biased] = PRODUCTS[name];
   const [left, right] = [worked[a], worked[b]];
   const terms = Array.from({ length: left.cols }, (_, i) => [left.at(row, i), right.at(i, col)]);
-  const bias = biased === null ? null : biased === "o" ? layer.b_o : biasOf(layer, biased, chosen.head);
+  const bias = biased === null ? null : biased === "o" ? layer.b_o : headBias(layer, biased, chosen.head);
   return { terms, bias: bias ? bias[col] : null };
 }
 
-/**
- * A number written out, as parts [[kind, text], …] of one line: "a" and "b" are the terms (marked in
- * the two pictures), "is" the number itself, "op" all between, "more" the terms left out.
- */
-export function formulaOf(layer, worked, chosen, cell, whole = false) {
-  const { name, row, col } = cell;
-  const value = worked[name].at(row, col);
-  const is = [
-    ["op", " = "],
-    ["is", inDigits(value)],
-  ];
-  if (PRODUCTS[name]) {
-    const { terms, bias } = termsOf(layer, worked, chosen, cell);
-    const parts = sumOf(
-      terms.map(([a, b]) => a * b),
-      whole,
-      (i, first) => [
-        ["a", bracketed(terms[i][0], first)],
-        ["op", "·"],
-        ["b", bracketed(terms[i][1])],
-      ],
-    );
-    if (bias !== null) parts.push(["op", " + "], ["bias", bracketed(bias)]);
-    return [...parts, ...is];
-  }
-  if (name === "k_t") return formulaOf(layer, worked, chosen, { name: "k", row: col, col: row }, whole);
-  if (name === "scaled")
-    return [["a", inDigits(worked.scores.at(row, col))], ...divisions(layer, chosen), ...is];
-  if (name === "masked") {
-    const open = worked.allowed.at(0, col) === 1;
-    return open
+const NOTHING_ALLOWED = [
+  ["is", "0.00"],
+  ["op", ", as nothing may be looked at"],
+];
+
+/** How each number that is not a product's is written, (state, cell) → parts. */
+const FORMULAS = {
+  k_t: ({ layer, worked, chosen, whole }, { row, col }) =>
+    formulaOf(layer, worked, chosen, { name: "k", row: col, col: row }, whole),
+  scaled: ({ layer, worked, chosen }, { row, col }) => [
+    ["a", inDigits(worked.scores.at(row, col))],
+    ...divisions(layer, chosen),
+    ...equals(worked.scaled.at(row, col)),
+  ],
+  masked: ({ worked }, { row, col }) =>
+    worked.allowed.at(0, col) === 1
       ? [
-          ["a", inDigits(value)],
+          ["a", inDigits(worked.masked.at(row, col))],
           ["op", ", because it may look: it stays"],
         ]
       : [
           ["a", inDigits(worked.scaled.at(0, col))],
           ["op", ", but it may not look: "],
           ["is", "−∞"],
-        ];
-  }
-  if (name === "exponentials") {
-    if (worked.top === -Infinity)
-      return [
-        ["is", "0.00"],
-        ["op", ", as nothing may be looked at"],
-      ];
-    return [
-      ["op", "e to the power of "],
-      ["a", inDigits(worked[lastScores(layer)].at(0, col))],
-      ["op", " − "],
-      ["b", bracketed(worked.top)],
-      ...is,
-    ];
-  }
-  if (name === "weights") {
-    if (!worked.sum)
-      return [
-        ["is", "0.00"],
-        ["op", ", as nothing may be looked at"],
-      ];
+        ],
+  exponentials: ({ layer, worked }, { row, col }) =>
+    worked.top === -Infinity
+      ? NOTHING_ALLOWED
+      : [
+          ["op", "e to the power of "],
+          ["a", inDigits(worked[lastScores(layer)].at(0, col))],
+          ["op", " − "],
+          ["b", bracketed(worked.top)],
+          ...equals(worked.exponentials.at(row, col)),
+        ],
+  weights({ worked, whole }, { row, col }) {
+    if (!worked.sum) return NOTHING_ALLOWED;
     const each = worked.exponentials.values;
-    const all = sumOf(each, whole, (i) => [["b", inDigits(each[i])]]);
-    return [["a", inDigits(worked.exponentials.at(0, col))], ["op", " ÷ ("], ...all, ["op", ")"], ...is];
-  }
-  if (name === "concat")
-    return [
-      ["op", `number ${col % layer.d_head} of head ${Math.floor(col / layer.d_head)}: `],
-      ["is", inDigits(value)],
-    ];
-  if (name === "allowed") return [["op", value ? "1: it may look" : "0: it may not look"]];
-  return [["is", inDigits(value)]];
+    const sum = sumOf(each, whole, (i) => [["b", inDigits(each[i])]]);
+    const exponential = inDigits(worked.exponentials.at(0, col));
+    return [["a", exponential], ["op", " ÷ ("], ...sum, ["op", ")"], ...equals(worked.weights.at(row, col))];
+  },
+  concat: ({ layer, worked }, { row, col }) => [
+    ["op", `number ${col % layer.d_head} of head ${Math.floor(col / layer.d_head)}: `],
+    ["is", inDigits(worked.concat.at(row, col))],
+  ],
+  allowed: ({ worked }, { row, col }) => [
+    ["op", worked.allowed.at(row, col) ? "1: it may look" : "0: it may not look"],
+  ],
+};
+
+/**
+ * A number written out on one line, as its parts.
+ *
+ * @param {Layer} layer
+ * @param {ComputedHead} worked
+ * @param {Choice} chosen
+ * @param {Cell} cell
+ * @param {boolean} [whole] whether every term of a long sum is written
+ * @returns {Part[]}
+ */
+export function formulaOf(layer, worked, chosen, cell, whole = false) {
+  const { name, row, col } = cell;
+  if (PRODUCTS[name]) return productFormula(layer, worked, chosen, cell, whole);
+  if (FORMULAS[name]) return FORMULAS[name]({ layer, worked, chosen, whole }, cell);
+  return [["is", inDigits(worked[name].at(row, col))]];
+}
+
+function productFormula(layer, worked, chosen, cell, whole) {
+  const { terms, bias } = termsOf(layer, worked, chosen, cell);
+  const sizes = terms.map(([a, b]) => a * b);
+  const parts = sumOf(sizes, whole, (i, first) => [
+    ["a", bracketed(terms[i][0], first)],
+    ["op", "·"],
+    ["b", bracketed(terms[i][1])],
+  ]);
+  if (bias !== null) parts.push(["op", " + "], ["bias", bracketed(bias)]);
+  return [...parts, ...equals(worked[cell.name].at(cell.row, cell.col))];
+}
+
+function equals(value) {
+  return [
+    ["op", " = "],
+    ["is", inDigits(value)],
+  ];
 }
 
 function divisions(layer, { scale, temperature }) {
@@ -151,20 +204,26 @@ function divisions(layer, { scale, temperature }) {
   return parts;
 }
 
-/** The terms of a sum with a plus between, `written(i, first)` each; of a long one the largest. */
-function sumOf(sizes, whole, written) {
-  const places = Array.from(sizes, (_, i) => i);
-  const cut = !whole && places.length > FEW_TERMS;
+/** The terms of a sum with a plus between them, `write(i, first)` each; of a long sum the largest. */
+function sumOf(sizes, whole, write) {
+  const indices = Array.from(sizes, (_, i) => i);
+  const cut = !whole && indices.length > FEW_TERMS;
   const shown = cut
-    ? places
+    ? indices
         .sort((i, j) => Math.abs(sizes[j]) - Math.abs(sizes[i]) || i - j)
         .slice(0, LARGEST)
         .sort((i, j) => i - j)
-    : places;
-  const parts = shown.flatMap((i, at) => [...(at ? [["op", " + "]] : []), ...written(i, at === 0)]);
+    : indices;
+  const parts = shown.flatMap((i, at) => [...(at ? [["op", " + "]] : []), ...write(i, at === 0)]);
   return cut ? [...parts, ["op", " + "], ["more", `… ${sizes.length - LARGEST} smaller …`]] : parts;
 }
 
+/**
+ * A number to two decimals.
+ *
+ * @param {number} value
+ * @returns {string}
+ */
 export function inDigits(value) {
   return formatNumber(value, 2);
 }
@@ -175,8 +234,16 @@ function bracketed(value, first = false) {
   return text.startsWith("−") && !first ? `(${text})` : text;
 }
 
-/** The line that makes a matrix, as it runs on these numbers, or null for one that is given. */
-export function lineOf(layer, worked, chosen, name) {
+/**
+ * The line of code that computes a matrix from these numbers, or null for one that is given.
+ *
+ * @param {Layer} layer
+ * @param {ComputedHead} worked
+ * @param {Choice} chosen
+ * @param {string} name
+ * @returns {string | null}
+ */
+export function codeLine(layer, worked, chosen, name) {
   const { scale, mask, query, temperature } = chosen;
   const divided = scale ? (temperature === 1 ? "scale" : "both") : temperature === 1 ? "none" : "temperature";
   const key =
@@ -188,11 +255,20 @@ export function lineOf(layer, worked, chosen, name) {
       k_t: "k",
       heads: "output",
     }[name] ?? name;
-  return layer.lines[key]?.replace("{query}", query).replace("{temperature}", temperature) ?? null;
+  return (
+    layer.lines[key]?.replace("{query}", String(query)).replace("{temperature}", String(temperature)) ?? null
+  );
 }
 
-/** A cell's name in the code. */
-export function placeOf(layer, chosen, { name, row, col }) {
+/**
+ * A cell's name in the code.
+ *
+ * @param {Layer} layer
+ * @param {Choice} chosen
+ * @param {Cell} cell
+ * @returns {string}
+ */
+export function cellInCode(layer, chosen, { name, row, col }) {
   const seen = layer.memory ? "memory" : "x";
   return (
     {

@@ -1,6 +1,21 @@
-// What each step of the stepper shows, and how large: pictures of matrices and where they stand.
+// The layout of each step: which matrices it shows, where they stand, and how large.
 
+import { visible } from "../base/js/text.js";
 import { lastScores } from "./derivation.js";
+import { isPerKey, rowNamesOf, symbolOf } from "./matrix_names.js";
+
+/** @typedef {import("../base/js/colour.js").Theme & { second?: string }} Theme */
+/** @typedef {import("./attention_math.js").Layer} Layer */
+/** @typedef {import("./attention_math.js").Choice} Choice */
+/** @typedef {import("./attention_math.js").ComputedHead} ComputedHead */
+/** @typedef {import("./derivation.js").Cell} Cell */
+
+/**
+ * The names of the matrices that a step shows: a product `a` · `b` + `bias` = `c`, or `rows` beneath
+ * each other, the last being the result.
+ *
+ * @typedef {{ a?: string, b?: string, bias?: string | null, c?: string, rows?: string[] }} Plan
+ */
 
 const MOST_NUMBERS = { rows: 8, cols: 16 }; // a larger matrix is a sheet of colours
 export const STEPPER_ROW = 27; // pixels a row of numbers takes, its seam included
@@ -16,7 +31,13 @@ const PRODUCT_STEPS = {
   result: ["concat", "w_o", "b_o", "result"],
 };
 
-/** The matrices that a step shows: a product {a, b, bias, c}, or {rows}, the last being its result. */
+/**
+ * The matrices that a step shows.
+ *
+ * @param {Layer} layer
+ * @param {string} step
+ * @returns {Plan}
+ */
 export function planOf(layer, step) {
   const product = PRODUCT_STEPS[step];
   if (product) {
@@ -30,13 +51,28 @@ export function planOf(layer, step) {
   return { rows: ["heads", "concat"] };
 }
 
-/** The matrix that a step makes. */
+/**
+ * The matrix that a step computes.
+ *
+ * @param {Layer} layer
+ * @param {string} step
+ * @returns {string}
+ */
 export function resultOf(layer, step) {
   const plan = planOf(layer, step);
   return plan.c ?? (step === "x" ? "all" : plan.rows.at(-1));
 }
 
-/** The cell of a step that is explained when nothing is pointed at. */
+/**
+ * The cell of a step that is explained when nothing is pointed at.
+ *
+ * @param {Layer} layer
+ * @param {ComputedHead} worked
+ * @param {Choice} chosen
+ * @param {string} step
+ * @param {number} best the key with the largest weight
+ * @returns {Cell}
+ */
 export function followedCell(layer, worked, { head, query, key, column }, step, best) {
   const name = resultOf(layer, step);
   const { cols } = worked[name];
@@ -48,8 +84,14 @@ export function followedCell(layer, worked, { head, query, key, column }, step, 
   return { name, row: 0, col: ["q", "output", "result"].includes(step) ? place : word };
 }
 
-/** What choosing a cell of the step's own result follows: the traits to set. */
-export function followedBy(layer, { name, row, col }) {
+/**
+ * The traits to set when a cell of the step's own result is clicked: what is followed from then on.
+ *
+ * @param {Layer} layer
+ * @param {Cell} cell
+ * @returns {{ query?: number, head?: number, key?: number, column?: number }}
+ */
+export function traitsFollowing(layer, { name, row, col }) {
   if (name === "all") return { query: row, column: col };
   if (name === "seen" || name === "k" || name === "v") return { key: row, column: col };
   if (name === "k_t") return { key: col, column: row };
@@ -59,22 +101,38 @@ export function followedBy(layer, { name, row, col }) {
   return { key: col };
 }
 
-/** Whether a matrix is shown as numbers. */
+/**
+ * Whether a matrix is shown as numbers.
+ *
+ * @param {{ rows: number, cols: number }} matrix
+ * @param {string} part "a", "b", "bias" and "c" of a product, or "row": one number a word
+ * @returns {boolean}
+ */
 export function inNumbers({ rows, cols }, part) {
   if (part === "a") return cols <= 6 && rows <= MOST_NUMBERS.rows;
-  if (part === "row") return true; // one number a word
+  if (part === "row") return true;
   return cols <= MOST_NUMBERS.cols && rows <= MOST_NUMBERS.rows;
 }
 
-/** Whether a layer is so small that its numbers can be written large. */
+/**
+ * Whether a layer is so small that its numbers can be written large.
+ *
+ * @param {Layer} layer
+ * @returns {boolean}
+ */
 export function isSmall(layer) {
   return layer.d_model <= 6 && layer.keys.length <= 6;
 }
 
 /**
- * The widths of a product's pictures at a width of the page, in pixels: of the cells at the left,
- * and of those above and of the result, which stand in the same columns. `fits`: whether these have
- * room for numbers. `perWord`: the cells at the left, or else the columns, stand beneath words.
+ * The widths of the cells of a product's pictures, in pixels: `cellA` of those at the left, `cell` of
+ * those above and of the result, which stand in the same columns. `fits`: whether `cell` has room for
+ * numbers. `perWord`: the cells of `a`, or the columns of `b`, stand beneath words.
+ *
+ * @param {{ rows: number, cols: number }} a
+ * @param {{ rows: number, cols: number }} b
+ * @param {{ width: number, namesA: number, names: number, small: boolean, perWord?: "a" | "b" | null }} page
+ * @returns {{ cellA: number, cell: number, fits: boolean }}
  */
 export function productSizes(a, b, { width, namesA, names, small, perWord = null }) {
   const wide = width >= 1000;
@@ -91,17 +149,104 @@ export function productSizes(a, b, { width, namesA, names, small, perWord = null
   };
 }
 
-/** The width of each of `cols` cells in some room. */
+/**
+ * The width of each of `cols` cells in some room, in pixels.
+ *
+ * @param {number} room
+ * @param {number} cols
+ * @param {{ least?: number, most?: number }} [limits]
+ * @returns {number}
+ */
 export function cellWidth(room, cols, { least = 3, most = MOST_CELL } = {}) {
   return Math.max(least, Math.min(most, Math.floor(room / cols)));
 }
 
-/** How many digits behind the point a number has room for. */
+/**
+ * How many decimals a cell has room for.
+ *
+ * @param {number} cell its width in pixels
+ * @param {number} limit the largest size of a number
+ * @returns {number}
+ */
 export function digitsIn(cell, limit) {
   return cell < 39 || (limit >= 10 && cell < 52) ? 1 : 2;
 }
 
-/** How high a row of a sheet is: the sheet takes about `height`, whatever it holds. */
+/**
+ * The height of a row of a sheet: the sheet takes about `height`, whatever it holds.
+ *
+ * @param {number} rows
+ * @param {number} height
+ * @returns {number}
+ */
 export function sheetRow(rows, height) {
   return rows === 1 ? STEPPER_ROW : Math.min(STEPPER_ROW, height / rows);
+}
+
+/**
+ * The sizes of the pictures of one step, in pixels: of the names beside `a` and beside the others, of
+ * a cell by name and part, and of a row of `b` and of the others. `fits`: whether numbers have room.
+ *
+ * @typedef {object} StageSizes
+ * @property {number} names
+ * @property {number} [namesA]
+ * @property {(name: string, part?: string) => number} cellOf
+ * @property {boolean} fits
+ * @property {boolean} large whether the numbers are written large
+ * @property {number} rowB
+ * @property {number} rowC
+ */
+
+/**
+ * The sizes of a step's pictures at a width of the page.
+ *
+ * @param {import("./stage.js").Snapshot} snapshot
+ * @param {number} width
+ * @param {Theme} theme
+ * @returns {StageSizes}
+ */
+export function stageSizes(snapshot, width, theme) {
+  const plan = planOf(snapshot.layer, snapshot.step);
+  return plan.c
+    ? sizesOfProduct(plan, snapshot, width, theme)
+    : sizesOfRows(plan.rows, snapshot, width, theme);
+}
+
+function sizesOfRows(rows, snapshot, width, theme) {
+  const { layer, worked } = snapshot;
+  const perKey = isPerKey(rows[0]);
+  const large = isSmall(layer) || (perKey && width - 190 >= 70 * layer.keys.length);
+  const names = widthOfNames(rows, snapshot, large, theme);
+  const room = width - names - 20;
+  const cellOf = (name) =>
+    cellWidth(room, worked[name].cols, { least: perKey ? 47 : 1, most: large ? 110 : undefined });
+  const fits = perKey || cellOf(rows[0]) >= LEAST_CELL;
+  return { names, cellOf, large, fits, rowB: STEPPER_ROW, rowC: STEPPER_ROW };
+}
+
+function sizesOfProduct(plan, snapshot, width, theme) {
+  const { layer, worked } = snapshot;
+  const [a, b, c] = [worked[plan.a], worked[plan.b], worked[plan.c]];
+  const large = isSmall(layer);
+  const namesA = widthOfNames([plan.a], snapshot, large, theme);
+  const names = widthOfNames([plan.b, plan.c], snapshot, large, theme);
+  const perWord = plan.a === "weights" ? "a" : plan.b === "k_t" ? "b" : null;
+  const { cell, cellA, fits } = productSizes(a, b, { width, namesA, names, small: large, perWord });
+  return {
+    names,
+    namesA,
+    cellOf: (_, part) => (part === "a" ? cellA : cell),
+    fits,
+    large,
+    rowB: sheetRow(b.rows, c.rows > 6 ? 80 : c.rows > 4 ? 110 : 170),
+    rowC: inNumbers(c, "c") && fits ? STEPPER_ROW : sheetRow(c.rows, 200),
+  };
+}
+
+/** How wide the names of some matrices' rows are. */
+function widthOfNames(matrices, snapshot, large, theme) {
+  const widths = matrices
+    .flatMap((name) => rowNamesOf(snapshot, name) ?? [symbolOf(snapshot.layer, name)])
+    .map((name) => theme.measure(visible(name).slice(0, 40), large ? 17 : 13, false));
+  return Math.min(large ? 190 : 150, Math.max(40, Math.ceil(Math.max(...widths)) + 20));
 }

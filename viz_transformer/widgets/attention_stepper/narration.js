@@ -1,8 +1,14 @@
-// The stepper in words: what each step is called, and what it does to the numbers shown.
+// The words of the stepper: the title of each step, and what it does to the numbers shown.
 
 import { inDigits } from "./derivation.js";
-import { largest } from "./attention_math.js";
+import { argmaxFinite } from "./attention_math.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { quoted } from "../base/js/text.js";
+
+/** @typedef {import("./attention_math.js").Layer} Layer */
+/** @typedef {import("./attention_math.js").Choice} Choice */
+/** @typedef {import("./attention_math.js").ComputedHead} ComputedHead */
+/** @typedef {import("./derivation.js").Cell} Cell */
 
 /** Each step's sign on the step bar and its title. */
 const NAMES = {
@@ -19,102 +25,135 @@ const NAMES = {
   result: ["W_O", "The result: times W_O"],
 };
 
+/**
+ * @param {string} step
+ * @returns {string}
+ */
 export function signOf(step) {
   return NAMES[step][0];
 }
 
+/**
+ * @param {string} step
+ * @returns {string}
+ */
 export function titleOf(step) {
   return NAMES[step][1];
 }
 
-/** The layer in words. */
+/**
+ * The layer in words.
+ *
+ * @param {Layer} layer
+ * @param {number} head
+ * @returns {string}
+ */
 export function layerName({ kind, layer, heads, text }, head) {
-  const name = {
-    encoder: "Encoder self-attention",
-    decoder: "Decoder self-attention",
-    cross: "Cross-attention",
-  }[kind];
   return heads === 1 && text === "thinking machines"
     ? "Self-attention of two words"
-    : `${name} · layer ${layer} · head ${head}`;
+    : `${ATTENTION_KINDS[kind].label} · layer ${layer} · head ${head}`;
 }
 
 function counted(count, one, many = `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** What a step does, in a sentence or two that are true of these numbers. */
+/**
+ * What a step does, in a sentence or two that are true of these numbers.
+ *
+ * @param {Layer} layer
+ * @param {ComputedHead} worked
+ * @param {Choice} chosen
+ * @param {string} step
+ * @returns {string}
+ */
 export function sentenceOf(layer, worked, chosen, step) {
-  const { query, head } = chosen;
-  const [word, keys, width] = [quoted(layer.queries[query]), layer.keys, layer.d_head];
-  const looks = layer.reads ? `the position that writes ${word}` : word;
-  const best = (name) => {
-    const index = largest(worked[name].values);
-    return [quoted(keys[index]), inDigits(worked[name].values[index])];
-  };
-  const none = worked.sum === 0;
-  switch (step) {
-    case "x": {
-      const reads = layer.reads
-        ? `Having read ${quoted(layer.reads[query])}, it is about to write ${word}. `
-        : "";
-      const others = layer.memory
-        ? `It will look at the ${counted(keys.length, "vector")} that the encoder made of the source.`
-        : `The row of ${looks} is the one that looks.`;
-      return `Each word is a row of ${layer.d_model} numbers. ${reads}${others}`;
-    }
-    case "q":
-      return `The ${layer.d_model} numbers of ${looks} become ${width}: its query, what it looks for.`;
-    case "k":
-      return `Each of the ${counted(keys.length, "word")} gets a key of ${width} numbers, which the query will be compared with.`;
-    case "v":
-      return `Each of the ${counted(keys.length, "word")} gets a value of ${width} numbers: what it hands over when it is looked at.`;
-    case "scores": {
-      const [top, value] = best("scores");
-      return `The query is multiplied with every key, number by number, and the products are added up. The score of ${word} with ${top} is the largest: ${value}.`;
-    }
-    case "scaled": {
-      if (worked.divisor === 1) return "Not divided: the scores go on as they are.";
-      const by = [
-        chosen.scale ? `√${width} = ${inDigits(Math.sqrt(width))}` : "",
-        chosen.temperature === 1 ? "" : `the temperature ${inDigits(chosen.temperature)}`,
-      ]
-        .filter(Boolean)
-        .join(" and by ");
-      const [top, value] = best("scaled");
-      return `All scores are divided by ${by}. Their order stays; the largest, of ${top}, is now ${value}.`;
-    }
-    case "masked": {
-      if (!chosen.mask) return "Switched off: every word may be looked at.";
-      const barred = worked.allowed.values.filter((open) => !open).length;
-      if (!barred) return `${word} may look at every word here, so no score changes.`;
-      if (barred === keys.length) return `${word} may look at no word: every score becomes −∞.`;
-      return (
-        `${word} may not look at ${counted(barred, "word")}${layer.kind === "decoder" ? " that would come later" : ""}: ` +
-        `${barred === 1 ? "its score becomes" : "their scores become"} −∞.`
-      );
-    }
-    case "weights": {
-      if (none) return "No word may be looked at, so all weights are 0.";
-      const [top, value] = best("weights");
-      return `Each score becomes a weight: e to its power, divided by the sum. The weights add up to 1, and ${word} looks most at ${top}: ${value}.`;
-    }
-    case "output": {
-      if (none) return "All weights are 0, and so is the output.";
-      const [top, value] = best("weights");
-      return `Each value is multiplied by its word's weight, and they are added up. ${top} counts most, with ${value}.`;
-    }
-    case "concat":
-      return layer.heads === 1
-        ? "There is one head, so its output goes on alone."
-        : `The outputs of all ${layer.heads} heads stand side by side, ${layer.heads} × ${width} = ${layer.heads * width} numbers. ` +
-            `Those of head ${head} are numbers ${head * width} to ${head * width + width - 1}.`;
-    default:
-      return `W_O mixes the heads: ${layer.heads * width} numbers become the ${layer.d_out} that this attention has to say about ${looks}.`;
-  }
+  const word = quoted(layer.queries[chosen.query]);
+  return SENTENCES[step]({
+    layer,
+    worked,
+    chosen,
+    word,
+    looker: layer.reads ? `the position that writes ${word}` : word,
+    /** The key with the largest number of a row, and that number. */
+    best: (name) => {
+      const index = argmaxFinite(worked[name].values);
+      return [quoted(layer.keys[index]), inDigits(worked[name].values[index])];
+    },
+  });
 }
 
-/** What a number is, in words. */
+/** For each step what it does. */
+const SENTENCES = {
+  x({ layer, chosen, word, looker }) {
+    const reads = layer.reads
+      ? `Having read ${quoted(layer.reads[chosen.query])}, it is about to write ${word}. `
+      : "";
+    const others = layer.memory
+      ? `It will look at the ${counted(layer.keys.length, "vector")} that the encoder made of the source.`
+      : `The row of ${looker} is the one that looks.`;
+    return `Each word is a row of ${layer.d_model} numbers. ${reads}${others}`;
+  },
+  q: ({ layer, looker }) =>
+    `The ${layer.d_model} numbers of ${looker} become ${layer.d_head}: its query, what it looks for.`,
+  k: ({ layer }) =>
+    `Each of the ${counted(layer.keys.length, "word")} gets a key of ${layer.d_head} numbers, which the query will be compared with.`,
+  v: ({ layer }) =>
+    `Each of the ${counted(layer.keys.length, "word")} gets a value of ${layer.d_head} numbers: what it hands over when it is looked at.`,
+  scores({ word, best }) {
+    const [top, value] = best("scores");
+    return `The query is multiplied with every key, number by number, and the products are added up. The score of ${word} with ${top} is the largest: ${value}.`;
+  },
+  scaled({ layer, worked, chosen, best }) {
+    if (worked.divisor === 1) return "Not divided: the scores go on as they are.";
+    const by = [
+      chosen.scale ? `√${layer.d_head} = ${inDigits(Math.sqrt(layer.d_head))}` : "",
+      chosen.temperature === 1 ? "" : `the temperature ${inDigits(chosen.temperature)}`,
+    ]
+      .filter(Boolean)
+      .join(" and by ");
+    const [top, value] = best("scaled");
+    return `All scores are divided by ${by}. Their order stays; the largest, of ${top}, is now ${value}.`;
+  },
+  masked({ layer, worked, chosen, word }) {
+    if (!chosen.mask) return "Switched off: every word may be looked at.";
+    const barred = worked.allowed.values.filter((open) => !open).length;
+    if (!barred) return `${word} may look at every word here, so no score changes.`;
+    if (barred === layer.keys.length) return `${word} may look at no word: every score becomes −∞.`;
+    return (
+      `${word} may not look at ${counted(barred, "word")}${layer.kind === "decoder" ? " that would come later" : ""}: ` +
+      `${barred === 1 ? "its score becomes" : "their scores become"} −∞.`
+    );
+  },
+  weights({ worked, word, best }) {
+    if (worked.sum === 0) return "No word may be looked at, so all weights are 0.";
+    const [top, value] = best("weights");
+    return `Each score becomes a weight: e to its power, divided by the sum. The weights add up to 1, and ${word} looks most at ${top}: ${value}.`;
+  },
+  output({ worked, best }) {
+    if (worked.sum === 0) return "All weights are 0, and so is the output.";
+    const [top, value] = best("weights");
+    return `Each value is multiplied by its word's weight, and they are added up. ${top} counts most, with ${value}.`;
+  },
+  concat({ layer, chosen: { head } }) {
+    const [heads, width] = [layer.heads, layer.d_head];
+    return heads === 1
+      ? "There is one head, so its output goes on alone."
+      : `The outputs of all ${heads} heads stand side by side, ${heads} × ${width} = ${heads * width} numbers. ` +
+          `Those of head ${head} are numbers ${head * width} to ${head * width + width - 1}.`;
+  },
+  result: ({ layer, looker }) =>
+    `W_O mixes the heads: ${layer.heads * layer.d_head} numbers become the ${layer.d_out} that this attention has to say about ${looker}.`,
+};
+
+/**
+ * What a number is, in words.
+ *
+ * @param {Layer} layer
+ * @param {Choice} chosen
+ * @param {Cell} cell
+ * @returns {string}
+ */
 export function meaningOf(layer, chosen, { name, row, col }) {
   const word = quoted(layer.queries[chosen.query]);
   const key = quoted(layer.keys[name === "seen" || name === "k" || name === "v" ? row : col] ?? "");

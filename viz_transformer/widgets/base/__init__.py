@@ -1,1 +1,1 @@
-"""What all views share: their base class, their scripts joined, a picture for saved notebooks."""
+"""Shared parts of all views: base class, traits, script bundles, static pictures for saved notebooks."""

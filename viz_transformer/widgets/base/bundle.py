@@ -1,8 +1,8 @@
-"""A view's script and style sheet, each joined into one text.
+"""Bundles: a view's script and style sheet, each joined into one text.
 
-A widget's module is imported from a blob, and a blob has no neighbours to import from. The files
-beside a view are ordinary ES modules, so that editors, linters and ``node --test`` read them as
-they are; here their relative imports are followed and the texts are put one after another.
+A widget's module is imported from a blob, and a blob cannot import other files. The files of a
+view are ordinary ES modules, so that editors, linters and ``node --test`` read them as they are;
+here their relative imports are followed and the texts are concatenated.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def join(entry: Path) -> str:
         if part in texts:
             return
         text = part.read_text(encoding="utf-8")
-        texts[part] = ""  # on its way: modules may import each other
+        texts[part] = ""  # being added: modules may import each other
         for names, neighbour in _IMPORT.findall(text):
             if " as " in names:
                 raise ValueError(f"{part.name} renames {names.strip()!r}: joined, names are shared")

@@ -1,10 +1,10 @@
-"""A still picture behind every live view, for a notebook that is only read.
+"""Static fallbacks: a picture behind every live view, for a notebook that is only read.
 
-A saved notebook that is opened without its kernel, or where nothing runs, has no view to show.
-So what is shown is two outputs: the live view, and after it a picture of it. The style that comes
-with the picture hides whichever of the two is not wanted, by what it finds in the page; in a page
-that it does not know, both stay. One output with the picture as a second format would not do:
-JupyterLab picks the widget's format first, and says "model not found" instead of trying the other.
+A saved notebook that is opened without its kernel, or where nothing runs, cannot show a view. So
+two outputs are displayed: the live view, and after it a picture of it. The style that comes with
+the picture hides one of the two, depending on what it finds in the page; in an unknown page both
+stay. One output with the picture as a second format does not work: JupyterLab prefers the widget's
+format, and says "model not found" instead of trying the other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from viz_transformer.widgets.base.widget_tree import LiveWidgets, contents
+from viz_transformer.widgets.base.widget_tree import LiveWidgets, walk_widgets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,36 +26,36 @@ if TYPE_CHECKING:
 _DPI = 100  # or fewer, if the file would have more than
 _MOST_BYTES = 60_000
 
-# A view was drawn, all of it; it was, and has no kernel behind it.
+# A view was drawn without an error; and a part of it has no kernel.
 _DRAWN = ":has(.vt, .widget-box):not(:has(.jupyter-widgets-error-widget))"
-_ADRIFT = ":has(.jupyter-widgets-disconnected)"
+_DISCONNECTED = ":has(.jupyter-widgets-disconnected)"
 
 
-def _rules(output: str, content: str, failed: str) -> str:
+def _css_rules(output: str, content: str, failed: str) -> str:
     """Return the rules for a place where `output` follows `output`, and each holds `content`.
 
-    `failed` tells an output that surely holds no view. Nothing else is hidden to make room for a
-    picture: it is better to show both than to hide a view that lives.
+    `failed` matches an output that certainly holds no view. No other output is hidden in favour of
+    a picture: it is better to show both than to hide a working view.
     """
-    still = f"> {content} > .vt-still"
+    static = f"> {content} > .vt-still"
     return f"""
-{output}{failed}:has(+ {output} {still}) {{ display: none; }}
-{output}{_DRAWN}:not({_ADRIFT}) + {output}:has({still}) {{ display: none; }}
-{output}{_DRAWN}{_ADRIFT} + {output} {still} > :not(.vt-still-note) {{ display: none; }}
-{output}:has(+ {output} {still}) .jupyter-widgets-disconnected::before {{ content: none; }}
+{output}{failed}:has(+ {output} {static}) {{ display: none; }}
+{output}{_DRAWN}:not({_DISCONNECTED}) + {output}:has({static}) {{ display: none; }}
+{output}{_DRAWN}{_DISCONNECTED} + {output} {static} > :not(.vt-still-note) {{ display: none; }}
+{output}:has(+ {output} {static}) .jupyter-widgets-disconnected::before {{ content: none; }}
 """
 
 
-# JupyterLab, Notebook 7 and nbconvert; the classic notebook; Colab. A line of text stands there
-# in place of a view, and nothing else.
+# JupyterLab, Notebook 7 and nbconvert; the classic notebook; Colab. Where a view fails, these show
+# a line of text in its place, and nothing else.
 _CONTENT = ":is(.jp-OutputArea-output, .output_subarea)"
-_IN_JUPYTER = _rules(
+_IN_JUPYTER = _css_rules(
     ":is(.jp-OutputArea-child, .output_area, .display_data)",
     _CONTENT,
     f":has(> {_CONTENT}:not(:empty)):not(:has(> {_CONTENT} > *))",
 )
 # VS Code names its error line.
-_IN_VS_CODE = _rules(".output_container", ".output > div", ":has(> .output > div > .no-renderer-error)")
+_IN_VS_CODE = _css_rules(".output_container", ".output > div", ":has(> .output > div > .no-renderer-error)")
 _STYLE = f"""
 .vt-still img {{ display: block; max-width: 100%; height: auto; background: #fff; }}
 .vt-still figure {{ margin: 0; }}
@@ -64,35 +64,37 @@ _STYLE = f"""
 _NOTE = "Saved with the notebook, and not running. Run the cell to use it."
 
 
-class WithStill:
-    """A widget that is shown live, with a still picture of its views behind it."""
+class StaticFallbackMixin:
+    """A mixin for widgets that are displayed live, with a static picture of their views behind them."""
+
+    _repr_mimebundle_: Any  # of the widget
 
     def _ipython_display_(self, **_: Any) -> None:
-        """Show the widget first, so that it does not wait for its picture."""
+        """Display the widget first, so that it does not wait for its picture."""
         from IPython.display import display
 
         bundle = self._repr_mimebundle_()
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        # Without its plain text: where no widget is drawn, the picture speaks for it.
+        # Without its plain text: where no widget is drawn, the picture replaces it.
         live = {kind: each for kind, each in data.items() if kind != "text/plain"}
         display(live, metadata=metadata, raw=True)
         try:
-            told, text = still(self)
+            static, text = render_static(self)
         except Exception:  # a picture that cannot be drawn must not take the view with it
-            logging.getLogger(__name__).debug("no still picture", exc_info=True)
+            logging.getLogger(__name__).debug("no static picture", exc_info=True)
         else:
-            display({"text/html": told, "text/plain": text}, raw=True)
+            display({"text/html": static, "text/plain": text}, raw=True)
 
 
-def still(widget: ipywidgets.Widget) -> tuple[str, str]:
-    """Return a widget as HTML that moves nothing, and as plain text.
+def render_static(widget: ipywidgets.Widget) -> tuple[str, str]:
+    """Return a widget as static HTML, and as plain text.
 
-    The words in it come as paragraphs, each view as a PNG picture of its figure, which carries the
-    view's alternative text. The HTML holds its style and asks for nothing.
+    Text in it becomes paragraphs, and each view a PNG picture of its figure with the view's
+    alternative text. The HTML includes its style and fetches nothing.
     """
     widgets = LiveWidgets([widget])
     lines, texts = [], []
-    for part in contents(widget.model_id, widgets.state_of):
+    for part in walk_widgets(widget.model_id, widgets.state_of):
         if part.kind == "view":
             view = widgets[part.model_id]
             texts.append(view.alt_text())
@@ -109,17 +111,17 @@ def still(widget: ipywidgets.Widget) -> tuple[str, str]:
 
 
 def _figure(figure: Figure, alt: str) -> str:
-    data, width, height = picture(figure)
+    data, width, height = figure_to_png(figure)
     return (
         f'<figure><img width="{width}" height="{height}" alt="{html.escape(alt)}" '
         f'src="data:image/png;base64,{base64.b64encode(data).decode("ascii")}"></figure>'
     )
 
 
-def picture(figure: Figure) -> tuple[bytes, int, int]:
+def figure_to_png(figure: Figure) -> tuple[bytes, int, int]:
     """Return a figure as a small PNG file, its width and its height in pixels; closes the figure.
 
-    A palette takes a third of the room of full colour, and its colours are hardly off.
+    A palette takes a third of the bytes of full colour, and its colours hardly differ.
     """
     data, size = _png(figure, _DPI)
     dpi = _DPI

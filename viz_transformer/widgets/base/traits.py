@@ -11,7 +11,7 @@ from viz_transformer.errors import UserError
 
 
 class SelectionError(UserError, traitlets.TraitError):
-    """Something chosen that the view does not have."""
+    """A choice that the view does not have."""
 
 
 class Index(traitlets.Int):

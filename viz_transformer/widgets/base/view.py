@@ -1,7 +1,7 @@
-"""What every view has: a style, a twin on paper, its picture in words, a function to ask.
+"""The base class of views: its traits, its static picture, and the function that answers requests.
 
-A view never sees a model. Where it needs one, it is given a function, a request in and a reply
-out, by whoever builds it (see `labs`); an exported page carries some of the replies instead.
+A view never sees a model. Where it needs one, it is given a function from a request to a reply
+(see `labs`); an exported page carries some of the replies instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import anywidget
 import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.base.static_fallback import WithStill
+from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class View(WithStill, anywidget.AnyWidget):
-    """The base of all views. What the viewer chooses is a trait, and setting it moves the view.
+class View(StaticFallbackMixin, anywidget.AnyWidget):
+    """The base class of all views. What the viewer chooses is a trait, and setting it changes the view.
 
     Attributes:
-        about: what the view shows, in two sentences; told when the viewer asks.
-        live: whether there is a function behind the view, so that it can answer what is new.
+        about: what the view shows, in two sentences; displayed on request.
+        live: whether there is a function behind the view, so that it can answer new requests.
     """
 
     about = traitlets.Unicode(help="what am I looking at, in two sentences").tag(sync=True)
     live = traitlets.Bool(False, help="whether a function answers the view").tag(sync=True)
 
-    #: Whether what changes comes from the page, which has done what follows from it by itself.
+    #: Whether a change comes from the page, which has already done what follows from it.
     _from_page = False
 
     def __init__(self, *, answer: Answer | None = None, traits: Mapping[str, Any] | None = None) -> None:
         """Make a view.
 
         Args:
-            answer: the function to ask, or None; its errors for users are shown in the view.
+            answer: the function that answers requests, or None; its errors for users are shown in the view.
             traits: the first values of the view's traits.
         """
         self._answer = answer
@@ -48,7 +48,7 @@ class View(WithStill, anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take what the viewer chose in the page, all of it at once."""
+        """Accept what the viewer chose in the page, all of it at once."""
         self._from_page = True
         try:
             super().set_state(sync_data)
@@ -56,10 +56,10 @@ class View(WithStill, anywidget.AnyWidget):
             self._from_page = False
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the reply to one request, as the page would get it.
+        """Return the reply to one request, as the page gets it.
 
         Raises:
-            UserError: if the view has no function to ask, or the request cannot be answered.
+            UserError: if no function answers this view, or the request cannot be answered.
         """
         if self._answer is None:
             raise UserError("this view has no live model behind it; make it with a lab of vt.labs")
@@ -70,13 +70,13 @@ class View(WithStill, anywidget.AnyWidget):
         return []
 
     def questions_here(self) -> list[dict[str, Any]]:
-        """Return the requests that this state takes in a page that was written in another one."""
+        """Return the requests that this state needs in a page that was exported in another state."""
         return self.questions()
 
     def export_bytes(self) -> int:
         """Return about how many bytes the replies to `questions` take in an exported page.
 
-        Known without asking them, so that a page that would be too large is refused at once.
+        Computed without making the replies, so that a page that would be too large is refused at once.
         """
         return 0
 
@@ -85,11 +85,11 @@ class View(WithStill, anywidget.AnyWidget):
         raise NotImplementedError
 
     def alt_text(self) -> str:
-        """Return what the view shows now in a sentence or two, for those who cannot see it."""
+        """Return what the view shows now in a sentence or two, as alternative text."""
         raise NotImplementedError
 
     def _on_message(self, _: View, content: dict[str, Any], __: list[bytes]) -> None:
-        """Answer a question of the page's; the browser keeps questions and replies in order."""
+        """Answer a request of the page; the browser keeps requests and replies in order."""
         if not isinstance(content, dict) or "ask" not in content:
             return
         name = {"id": content.get("id")}
@@ -97,7 +97,7 @@ class View(WithStill, anywidget.AnyWidget):
             reply, buffers = split_bytes(self.answer(content["ask"]))
         except UserError as error:
             self.send({**name, "error": str(error)})
-        except Exception as error:  # the page must not wait for ever; the log has the rest
+        except Exception as error:  # the page must not wait forever; the log has the rest
             self.send({**name, "error": f"{type(error).__name__}: {error}"})
             raise
         else:
@@ -122,8 +122,8 @@ def split_bytes(value: Any) -> tuple[Any, list[bytes]]:
 
 
 def sendable(tokens: Iterable[str]) -> list[str]:
-    """Return tokens as text that a message can carry.
+    """Return tokens as text that can be sent in a message.
 
-    Half of a surrogate pair is no character, and a message that holds one cannot be encoded.
+    Half of a surrogate pair is not a character, and a message that contains one cannot be encoded.
     """
     return [token.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for token in tokens]

@@ -1,7 +1,7 @@
-"""What a widget shows: the views and the words inside it, in order, whatever boxes they stand in.
+"""A walk through a widget: the views and the text inside it, in order, whatever boxes they stand in.
 
-The widgets are read as Jupyter's own state of them, so that those of a running notebook and those
-stored in a notebook file are read alike.
+Widgets are read from the state that Jupyter has of them, so that those of a running notebook and
+those stored in a notebook file are read in the same way.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import ipywidgets
 #: The state of a widget by its model id: trait by trait, other widgets as ``"IPY_MODEL_<id>"``.
 State = dict[str, Any]
 
-#: What stands before the id of a widget, where a state names one.
+#: The prefix of a widget's id where a state refers to one.
 REFERENCE = "IPY_MODEL_"
-_WORDS = {"HTMLModel", "HTMLMathModel", "LabelModel"}
+_TEXTS = {"HTMLModel", "HTMLMathModel", "LabelModel"}
 
 
 @dataclass(frozen=True)
@@ -27,22 +27,22 @@ class Part:
     """One thing that a widget shows.
 
     Attributes:
-        kind: ``"view"``, ``"words"``, or ``"control"`` for what only a kernel can answer.
+        kind: ``"view"``, ``"text"``, or ``"control"`` for what only a kernel can answer.
         model_id: the widget's.
-        text: the words, or what a control was set to, such as ``"English: the cat sleeps"``.
+        text: of a ``"text"``, or what a control was set to, such as ``"English: the cat sleeps"``.
     """
 
-    kind: Literal["view", "words", "control"]
+    kind: Literal["view", "text", "control"]
     model_id: str
     text: str = ""
 
 
-def contents(model_id: str, state_of: Callable[[str], State | None]) -> Iterator[Part]:
-    """Yield what a widget shows, from top to bottom; what is hidden or unknown is left out.
+def walk_widgets(model_id: str, state_of: Callable[[str], State | None]) -> Iterator[Part]:
+    """Yield what a widget shows, from top to bottom, without what is hidden or unknown.
 
     Args:
         model_id: the widget's.
-        state_of: gives the state of a widget by its id, None where there is none.
+        state_of: returns the state of a widget by its id, or None if there is none.
     """
     state = state_of(model_id)
     if state is None or _is_hidden(state, state_of):
@@ -51,10 +51,10 @@ def contents(model_id: str, state_of: Callable[[str], State | None]) -> Iterator
         yield Part("view", model_id)
     elif isinstance(state.get("children"), list | tuple):
         for child in state["children"]:
-            yield from contents(str(child).removeprefix(REFERENCE), state_of)
-    elif state.get("_model_name") in _WORDS:
+            yield from walk_widgets(str(child).removeprefix(REFERENCE), state_of)
+    elif state.get("_model_name") in _TEXTS:
         if text := _labelled(state, _text_of(state.get("value", ""), state["_model_name"])):
-            yield Part("words", model_id, text)
+            yield Part("text", model_id, text)
     elif "controls" in str(state.get("_model_module")):
         yield Part("control", model_id, _labelled(state, _setting(state)))
 
@@ -70,7 +70,7 @@ def _labelled(state: State, text: str) -> str:
 
 
 def _setting(state: State) -> str:
-    """What a control is set to, if that is words: a text, or the name of the chosen option."""
+    """What a control is set to, if that is text: its own, or the name of the chosen option."""
     value, options, index = (state.get(name) for name in ("value", "_options_labels", "index"))
     if isinstance(value, str):
         return value
@@ -82,42 +82,42 @@ def _setting(state: State) -> str:
 def _text_of(value: str, model_name: str) -> str:
     if model_name == "LabelModel":
         return value
-    reader = _Text()
+    reader = _TextParser()
     reader.feed(value)
     reader.close()
     return re.sub(r"\s+", " ", "".join(reader.texts)).strip()
 
 
-class _Text(HTMLParser):
-    """The words of a piece of HTML."""
+class _TextParser(HTMLParser):
+    """A parser that collects the text of a piece of HTML."""
 
-    _APART = frozenset({"br", "div", "h1", "h2", "h3", "h4", "li", "p", "td", "th", "tr"})
+    _BLOCKS = frozenset({"br", "div", "h1", "h2", "h3", "h4", "li", "p", "td", "th", "tr"})
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
-        self._silent = 0
+        self._skipping = 0
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self._silent += tag in ("script", "style")
-        if tag in self._APART:
+        self._skipping += tag in ("script", "style")
+        if tag in self._BLOCKS:
             self.texts.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
-        self._silent -= tag in ("script", "style")
+        self._skipping -= tag in ("script", "style")
 
     def handle_data(self, data: str) -> None:
-        if not self._silent:
+        if not self._skipping:
             self.texts.append(data)
 
 
 class LiveWidgets:
-    """The widgets of a running notebook, and all that stand inside them, by their ids."""
+    """The widgets of a running notebook, and all widgets inside them, by their ids."""
 
-    def __init__(self, shown: Iterable[ipywidgets.Widget]) -> None:
+    def __init__(self, widgets: Iterable[ipywidgets.Widget]) -> None:
         """Gather the widgets and what is inside them."""
         self._widgets: dict[str, ipywidgets.Widget] = {}
-        for widget in shown:
+        for widget in widgets:
             self._gather(widget)
 
     def __iter__(self) -> Iterator[ipywidgets.Widget]:

@@ -1,4 +1,4 @@
-"""A search as a page reads it, and in words: beside greedy search, where the two part."""
+"""The beam stepper's payload: a search as plain values and bytes, and its description in words."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, DecodeStep, DecodeTrace, FloatArray, Hypothesis, running_text
 from viz_transformer.widgets.base.view import sendable
 
-#: What a step's attention may be recorded of, the source first.
-
 
 @dataclass(frozen=True)
-class Found:
-    """A search, and what greedy search writes in its place, or None if that is not known."""
+class SearchResult:
+    """A search, and the text of greedy search to compare it with, or None if that is not known."""
 
     search: DecodeTrace
     greedy: Hypothesis | None = None
 
     @property
     def sampled(self) -> bool:
-        """Whether the text was drawn."""
+        """Whether the text was sampled."""
         return is_sampled(self.search)
 
 
@@ -45,90 +43,87 @@ def check_search(search: object, name: str = "search") -> DecodeTrace:
 
 
 def is_sampled(search: DecodeTrace) -> bool:
-    """Whether the text was drawn, and not searched for."""
+    """Whether the text was sampled, and not searched for."""
     return search.steps[0].candidates[0].share is not None
 
 
-def width_of(search: DecodeTrace) -> int:
-    """The most hypotheses that one step kept."""
+def widest_step(search: DecodeTrace) -> int:
+    """Return the most hypotheses that one step kept."""
     return max((sum(one.status == "kept" for one in step.candidates) for step in search.steps), default=1)
 
 
-def texts_of(search: DecodeTrace) -> list[list[tuple[str, ...]]]:
-    """Return the text of each candidate of each step, its own word last."""
+def candidate_texts(search: DecodeTrace) -> list[list[tuple[str, ...]]]:
+    """Return the tokens of each candidate of each step, its own token last."""
     texts: list[list[tuple[str, ...]]] = []
     kept: list[tuple[str, ...]] = [()]
     for step in search.steps:
-        now = [(*kept[one.parent], one.token) for one in step.candidates]
-        texts.append(now)
-        kept = [text for text, one in zip(now, step.candidates, strict=True) if one.status == "kept"]
+        extended = [(*kept[one.parent], one.token) for one in step.candidates]
+        texts.append(extended)
+        kept = [text for text, one in zip(extended, step.candidates, strict=True) if one.status == "kept"]
     return texts
 
 
-def looks_of(search: DecodeTrace) -> str | None:
-    """Which attention is shown: ``"cross"``, of a decoder alone ``"decoder"``, or None."""
+def recorded_attention(search: DecodeTrace) -> tuple[str, list[FloatArray]] | None:
+    """Return the attention that every step has recorded, and its kind, or None.
+
+    The kind is ``"cross"``, or of a decoder alone ``"decoder"``; each step's weights are
+    [hypothesis, layer, head, key].
+    """
     for kind in (KINDS["cross"], KINDS["decoder"]):
-        if all(getattr(step, kind.field) is not None for step in search.steps):
-            return kind.name
+        steps = [getattr(step, kind.field) for step in search.steps]
+        if all(weights is not None for weights in steps):
+            return kind.name, steps
     return None
 
 
-def attention_of(search: DecodeTrace, step: int) -> FloatArray | None:
-    """Return what each hypothesis looked at in one step, [hypothesis, layer, head, key]."""
-    kind = looks_of(search)
-    return None if kind is None else getattr(search.steps[step], KINDS[kind].field)
-
-
-def in_words(found: Found) -> str:
+def describe_search(result: SearchResult) -> str:
     """Say what was found and what greedy search would have written, and where the two part."""
-    best, greedy = found.search.hypotheses[0], found.greedy
-    way = "Sampling drew" if found.sampled else "Beam search found"
-    worth = "log-probability" if found.sampled else "score"
-    here = f"{way} {_text(running_text(best.tokens))} ({worth} {_number(best.score)})"
+    best, greedy = result.search.hypotheses[0], result.greedy
+    method = "Sampling drew" if result.sampled else "Beam search found"
+    measure = "log-probability" if result.sampled else "score"
+    outcome = f"{method} {_quoted(running_text(best.tokens))} ({measure} {_decimals(best.score)})"
     if greedy is None:
-        return f"{here}."
+        return f"{outcome}."
     if greedy.tokens == best.tokens:
-        return f"{here}; greedy search writes the same."
-    value = greedy.log_prob if found.sampled else greedy.score
-    end = found.search.end_token
-    one, other = (*best.tokens, end), (*greedy.tokens, end)
-    written = _text(running_text(greedy.tokens))
-    told = f"Greedy search would have written {written} ({worth} {_number(value)}). "
-    pairs = enumerate(zip(one, other, strict=False), start=1)
-    parting = next(((step, *pair) for step, pair in pairs if pair[0] != pair[1]), None)
-    if parting is None:  # one of them holds the end token as a word
-        return f"{told}{here}."
-    step, own, its = parting
-    return (
-        f"{told}{here}. They part at step {step}: greedy search writes {_text(its)}, and this "
-        f"text has {_text(own)}."
-    )
+        return f"{outcome}; greedy search writes the same."
+    value = greedy.log_prob if result.sampled else greedy.score
+    written = _quoted(running_text(greedy.tokens))
+    instead = f"Greedy search would have written {written} ({measure} {_decimals(value)}). "
+    end = result.search.end_token
+    pairs = zip((*best.tokens, end), (*greedy.tokens, end), strict=False)
+    for step, (own, other) in enumerate(pairs, start=1):
+        if own != other:
+            return (
+                f"{instead}{outcome}. They part at step {step}: greedy search writes {_quoted(other)}, "
+                f"and this text has {_quoted(own)}."
+            )
+    return f"{instead}{outcome}."  # one of them holds the end token as a word
 
 
-def pack(found: Found) -> dict[str, Any]:
-    """Return a search as a page reads it: plain values, and the attention as bytes."""
-    search, greedy = found.search, found.greedy
+def search_payload(result: SearchResult) -> dict[str, Any]:
+    """Return what the page reads of a search: plain values, and the attention as bytes."""
+    search, greedy = result.search, result.greedy
     return {
         "source": sendable(search.source_tokens),
         "prompt": sendable(search.prompt_tokens),
         "end": sendable([search.end_token])[0],
-        "sampled": found.sampled,
-        "hypotheses": [_hypothesis(each) for each in search.hypotheses],
-        "greedy": None if greedy is None else _hypothesis(greedy),
-        "steps": [_step(step) for step in search.steps],
-        "attention": _attention(search),
-        "says": sendable([in_words(found)])[0],
+        "sampled": result.sampled,
+        "hypotheses": [_hypothesis_payload(each) for each in search.hypotheses],
+        "greedy": None if greedy is None else _hypothesis_payload(greedy),
+        "steps": [_step_payload(step) for step in search.steps],
+        "attention": _attention_payload(search),
+        "says": sendable([describe_search(result)])[0],
     }
 
 
-def packed_bytes(search: DecodeTrace) -> int:
-    """Return about how many bytes a packed search takes in a page."""
-    kind = looks_of(search)
-    looks = 0 if kind is None else sum(getattr(s, KINDS[kind].field).size for s in search.steps)
-    return 3 * looks + 260 * sum(len(step.candidates) for step in search.steps)
+def payload_bytes(search: DecodeTrace) -> int:
+    """Return about how many bytes the payload of a search takes in a page."""
+    attention = recorded_attention(search)
+    weights = 0 if attention is None else sum(step.size for step in attention[1])
+    return 3 * weights + 260 * sum(len(step.candidates) for step in search.steps)
 
 
-def _hypothesis(each: Hypothesis) -> dict[str, Any]:
+def _hypothesis_payload(each: Hypothesis) -> dict[str, Any]:
     return {
         "tokens": sendable(each.tokens),
         "log_prob": _finite(each.log_prob),
@@ -137,7 +132,7 @@ def _hypothesis(each: Hypothesis) -> dict[str, Any]:
     }
 
 
-def _step(step: DecodeStep) -> list[dict[str, Any]]:
+def _step_payload(step: DecodeStep) -> list[dict[str, Any]]:
     return [
         {
             "parent": one.parent,
@@ -154,32 +149,32 @@ def _step(step: DecodeStep) -> list[dict[str, Any]]:
     ]
 
 
-def _attention(search: DecodeTrace) -> dict[str, Any] | None:
-    """All steps' attention in one row of bytes; each step says how many hypotheses and keys."""
-    kind = looks_of(search)
-    if kind is None:
+def _attention_payload(search: DecodeTrace) -> dict[str, Any] | None:
+    """All steps' attention in one row of bytes; each step has its counts of hypotheses and keys."""
+    attention = recorded_attention(search)
+    if attention is None:
         return None
-    each = [attention_of(search, step) for step in range(len(search.steps))]
+    kind, steps = attention
     return {
         "kind": kind,
-        "layers": each[0].shape[1],
-        "heads": each[0].shape[2],
-        "shapes": [[one.shape[0], one.shape[3]] for one in each],
+        "layers": steps[0].shape[1],
+        "heads": steps[0].shape[2],
+        "shapes": [[step.shape[0], step.shape[3]] for step in steps],
         "dtype": "float16",
-        "weights": b"".join(one.astype("<f2").tobytes() for one in each),
+        "weights": b"".join(step.astype("<f2").tobytes() for step in steps),
     }
 
 
 def _finite(value: float) -> float | None:
-    """A number that JSON has; what cannot be written at all, log-probability −∞, is None."""
+    """A number that JSON has: the log-probability −∞ is None."""
     return float(value) if math.isfinite(value) else None
 
 
-def _text(text: str) -> str:
+def _quoted(text: str) -> str:
     # Isolated, so that a right-to-left word leaves the sentence in its order.
     return f"“\u2068{text or '(nothing)'}\u2069”"
 
 
-def _number(value: float) -> str:
+def _decimals(value: float) -> str:
     text = f"{abs(value):.3f}"
     return f"−{text}" if value < 0 and float(text) else text

@@ -3,103 +3,101 @@
 import { button, choice, element, slider } from "../base/js/controls.js";
 import { addTextSizeButtons } from "../base/js/text_size.js";
 
-const ALL = "all";
+const METHODS = [
+  ["beam", "beam search"],
+  ["sample", "sampling"],
+];
 
 /**
- * The controls of the search: {set(shown)}; they are there where a model can be asked.
+ * The controls of the search; where no model can be asked, the sentence and the settings are hidden.
  *
- * `search(text)` hears that another sentence is wanted; the numbers are set as traits.
+ * @param {Element} parent
+ * @param {{ model: import("../base/js/kernel.js").Model, view: import("../base/js/view.js").View,
+ *   onSearch: (text: string) => void }} options
+ * @returns {{ draw: () => void }}
  */
-export function beamBar(parent, { model, view, search }) {
-  const form = element(parent, "div", "vt-controls vt-beam-form");
-  const fieldLabel = element(form, "label", "vt-field");
-  const field = element(fieldLabel, "input", "", {
-    type: "text",
-    "aria-label": "sentence to translate",
-    spellcheck: "false",
-    autocomplete: "off",
-    "data-lm-suppress-shortcuts": "true",
-  });
-  const go = button(form, "Search", () => search(field.value));
+export function searchControls(parent, { model, view, onSearch }) {
+  const row = element(parent, "div", "vt-controls vt-beam-form");
+  const sentence = sentenceField(row, onSearch);
+  const checkpoint = checkpointMenu(row, model, view);
+  addTextSizeButtons(row, (trait) => model.get(trait), view.set);
+  const settings = searchSettings(parent, model, view);
+
+  function draw() {
+    const live = Boolean(model.get("live"));
+    sentence.draw(model.get("sentence"), live);
+    checkpoint.set(model.get("checkpoint"));
+    settings.draw(live);
+  }
+
+  return { draw };
+}
+
+/** The field for another sentence, with its button. */
+function sentenceField(parent, onSearch) {
+  const label = element(parent, "label", "vt-field");
+  const field = /** @type {HTMLInputElement} */ (
+    element(label, "input", "", {
+      type: "text",
+      "aria-label": "sentence to translate",
+      spellcheck: "false",
+      autocomplete: "off",
+      "data-lm-suppress-shortcuts": "true",
+    })
+  );
+  const search = button(parent, "Search", () => onSearch(field.value));
   // No <form>: JupyterLab keeps the Enter key from submitting one.
-  view.listen(field, "keydown", (event) => {
+  field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();
     event.stopPropagation();
-    search(field.value);
+    onSearch(field.value);
   });
-  const names = model.get("checkpoints") ?? [];
-  const checkpoint = choice(
-    form,
-    "checkpoint",
-    names.map((name) => [name, name]),
-    (name) => view.set({ checkpoint: name, chosen: null }),
-  );
-  checkpoint.node.hidden = !names.length;
-  addTextSizeButtons(form, (trait) => model.get(trait), view.set);
+  let written = null;
 
-  const bar = element(parent, "div", "vt-controls");
-  const change =
-    (name, of = (value) => value) =>
-    (value) =>
-      view.set({ [name]: of(value), chosen: null });
-  const method = choice(
-    bar,
-    "method",
-    [
-      ["beam", "beam search"],
-      ["sample", "sampling"],
-    ],
-    change("method"),
-  );
-  const width = slider(
-    bar,
-    { label: "beam width", min: 1, max: 10, step: 1, digits: 0 },
-    change("beam_width"),
-  );
-  const penalty = slider(
-    bar,
-    { label: "length penalty", min: 0, max: 2, step: 0.1, digits: 1 },
-    change("length_penalty"),
-  );
-  const temperature = slider(
-    bar,
-    { label: "temperature", min: 0.1, max: 3, step: 0.1, digits: 1 },
-    change("temperature"),
-  );
-  const topK = slider(
-    bar,
-    { label: "top-k", min: 0, max: 20, step: 1, digits: 0 },
-    change("top_k", (value) => value || null),
-  );
-  const topP = slider(
-    bar,
-    { label: "top-p", min: 0.05, max: 1, step: 0.05, digits: 2 },
-    change("top_p", (value) => (value < 1 ? value : null)),
-  );
-  const again = button(bar, "Draw again", () =>
-    view.set({ seed: (model.get("seed") ?? 0) + 1, chosen: null }),
-  );
-  const seed = element(bar, "span", "vt-seed");
-  const ofBeam = [width, penalty].map(({ node }) => node);
-  const ofSample = [temperature, topK, topP].map(({ node }) => node).concat(again, seed);
-
-  /** A slider's number; one end of it leaves all words, and says so. */
-  function setOrAll(control, value, end) {
-    control.set(value ?? end);
-    if (value === null || value === undefined) control.node.querySelector("output").textContent = ALL;
+  function draw(sentence, live) {
+    label.hidden = search.hidden = !live;
+    if (sentence === written) return; // what is typed stays until the sentence changes
+    field.value = written = sentence;
   }
 
-  function set() {
-    const live = Boolean(model.get("live"));
+  return { draw };
+}
+
+/** The menu of the checkpoints, hidden where there is one alone. */
+function checkpointMenu(parent, model, view) {
+  const names = model.get("checkpoints") ?? [];
+  const options = names.map((name) => [name, name]);
+  const menu = choice(parent, "checkpoint", options, (name) => view.set({ checkpoint: name, chosen: null }));
+  menu.node.hidden = !names.length;
+  return menu;
+}
+
+/** The method and its numbers. */
+function searchSettings(parent, model, view) {
+  const row = element(parent, "div", "vt-controls");
+  const setter = (trait) => (value) => view.set({ [trait]: value, chosen: null });
+  const setTopK = setter("top_k");
+  const setTopP = setter("top_p");
+  const number = (label, min, max, step, digits, onInput) =>
+    slider(row, { label, min, max, step, digits }, onInput);
+
+  const method = choice(row, "method", METHODS, setter("method"));
+  const width = number("beam width", 1, 10, 1, 0, setter("beam_width"));
+  const penalty = number("length penalty", 0, 2, 0.1, 1, setter("length_penalty"));
+  const temperature = number("temperature", 0.1, 3, 0.1, 1, setter("temperature"));
+  const topK = number("top-k", 0, 20, 1, 0, (value) => setTopK(value || null));
+  const topP = number("top-p", 0.05, 1, 0.05, 2, (value) => setTopP(value < 1 ? value : null));
+  const again = button(row, "Draw again", () => setter("seed")((model.get("seed") ?? 0) + 1));
+  const seed = element(row, "span", "vt-seed");
+
+  function draw(live) {
     const sampling = model.get("method") === "sample";
-    fieldLabel.hidden = go.hidden = bar.hidden = !live;
-    const sentence = model.get("sentence");
-    if (field.dataset.of !== sentence) field.value = field.dataset.of = sentence;
-    checkpoint.set(model.get("checkpoint"));
+    row.hidden = !live;
     method.set(model.get("method"));
-    for (const node of ofBeam) node.hidden = sampling;
-    for (const node of ofSample) node.hidden = !sampling;
+    for (const { node } of [width, penalty]) node.hidden = sampling;
+    for (const { node } of [temperature, topK, topP]) node.hidden = !sampling;
+    again.hidden = seed.hidden = !sampling;
     width.set(model.get("beam_width"));
     penalty.set(model.get("length_penalty"));
     temperature.set(model.get("temperature"));
@@ -108,10 +106,22 @@ export function beamBar(parent, { model, view, search }) {
     seed.textContent = `seed ${model.get("seed")}`;
   }
 
-  return { set };
+  return { draw };
 }
 
-/** Which step is shown: {set(step, count)}; `onStep(step)` hears the viewer, counted from 0. */
+/** Set a slider; at one end of it all words are left, and it says so. */
+function setOrAll(control, value, end) {
+  control.set(value ?? end);
+  if (value === null || value === undefined) control.node.querySelector("output").textContent = "all";
+}
+
+/**
+ * Which step is shown, counted from 0.
+ *
+ * @param {Element} parent
+ * @param {(step: number) => void} onStep
+ * @returns {{ draw: (step: number, count: number) => void }}
+ */
 export function stepBar(parent, onStep) {
   const bar = element(parent, "div", "vt-controls vt-step-bar");
   let [step, count] = [0, 1];
@@ -122,7 +132,7 @@ export function stepBar(parent, onStep) {
   const next = button(bar, "Next ▶", () => onStep(step + 1));
   const input = control.node.querySelector("input");
 
-  function set(now, of) {
+  function draw(now, of) {
     [step, count] = [now, of];
     input.max = String(count);
     control.set(step + 1);
@@ -132,5 +142,5 @@ export function stepBar(parent, onStep) {
     next.disabled = step >= count - 1;
   }
 
-  return { set };
+  return { draw };
 }

@@ -1,104 +1,124 @@
-// The tables of a step: its candidates, and the distribution that a word is drawn from.
+// The tables of a step: its candidates, and the distribution that a word is sampled from.
 
-import { chanceOf, FATES, nats } from "./candidates.js";
-import { element } from "../base/js/controls.js";
+import { element, setText } from "../base/js/controls.js";
 import { runningText, visible } from "../base/js/text.js";
+import { formatNats, STATUSES } from "./candidates.js";
 
-/** A table with a caption that can be scrolled: {box, caption, body}. */
-function tableIn(parent, name, columns) {
-  const box = element(parent, "div", `vt-list ${name}`);
-  const table = element(box, "table");
-  const caption = element(table, "caption");
-  const head = element(element(table, "thead"), "tr");
-  for (const column of columns) element(head, "th", "", { scope: "col" }).textContent = column;
-  return { box, caption, body: element(table, "tbody") };
-}
-
-function fateCell(line, { status, reason, share }) {
-  const cell = element(line, "td", "vt-fate");
-  const [mark, word] = FATES[status];
-  element(cell, "span", "vt-mark", { "aria-hidden": "true" }).textContent = `${mark} `;
-  // A word that was not drawn has not been pruned: there the reason says all.
-  if ((share ?? null) === null) element(cell, "b").textContent = `${word}: `;
-  element(cell, "bdi").textContent = visible(reason);
-}
+/** @typedef {import("./candidates.js").Candidate} Candidate */
 
 /**
- * The candidates of a step: {node, set({ candidates, texts, step, steps, at, best })}.
+ * The candidates of a step.
  *
- * `onChoose(index)` hears which one the viewer wants.
+ * @param {Element} parent
+ * @param {(index: number) => void} onChoose
+ * @returns {{ node: HTMLElement, draw: (state: { candidates: Candidate[], texts: string[][],
+ *   step: number, steps: number, index: number, best: number | undefined }) => void }}
  */
-export function candidateTable(parent, { onChoose }) {
-  const { box, caption, body } = tableIn(parent, "vt-candidates", [
+export function candidateTable(parent, onChoose) {
+  const { node, caption, body } = tableIn(parent, "vt-candidates", [
     "text so far",
     "log-probability",
     "score",
     "what became of it",
   ]);
-  let shown = null;
+  let drawn = null;
 
-  function set({ candidates, texts, step, steps, at, best }) {
-    if (candidates !== shown) {
-      shown = candidates;
+  function draw({ candidates, texts, step, steps, index, best }) {
+    if (candidates !== drawn) {
+      drawn = candidates;
       caption.textContent = `Candidates of step ${step + 1} of ${steps}, the best log-probability first; all in nats`;
       body.replaceChildren();
-      candidates.forEach((candidate, index) => {
-        const line = element(body, "tr", `vt-${candidate.status}${index === best ? " vt-best" : ""}`);
-        const link = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", {
-          type: "button",
-          "data-lm-suppress-shortcuts": "true",
-        });
-        element(link, "bdi").textContent = runningText(texts[index]);
-        link.addEventListener("click", () => onChoose(index));
-        element(line, "td").textContent = nats(candidate.log_prob);
-        element(line, "td").textContent = nats(candidate.score);
-        fateCell(line, candidate);
-      });
+      for (const [row, candidate] of candidates.entries())
+        addCandidate(body, candidate, texts[row], row === best, () => onChoose(row));
     }
-    Array.from(body.children).forEach((line, index) => {
-      line.classList.toggle("vt-chosen", index === at);
-      line.querySelector("button").setAttribute("aria-pressed", String(index === at));
-    });
+    for (const [row, line] of Array.from(body.children).entries()) {
+      line.classList.toggle("vt-chosen", row === index);
+      line.querySelector("button").setAttribute("aria-pressed", String(row === index));
+    }
   }
 
-  return { node: box, set };
+  return { node, draw };
 }
 
-/** The bars of the words of a step, before and after what sampling leaves: {node, set}. */
+function addCandidate(body, candidate, text, isBest, onClick) {
+  const line = element(body, "tr", `vt-${candidate.status}${isBest ? " vt-best" : ""}`);
+  const link = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", {
+    type: "button",
+    "data-lm-suppress-shortcuts": "true",
+  });
+  element(link, "bdi").textContent = runningText(text);
+  link.addEventListener("click", onClick);
+  element(line, "td").textContent = formatNats(candidate.log_prob);
+  element(line, "td").textContent = formatNats(candidate.score);
+  addStatus(line, candidate);
+}
+
+/**
+ * The words of a step with two bars each: their probability, and what the settings leave of it.
+ *
+ * @param {Element} parent
+ * @returns {{ node: HTMLElement, draw: (state: { candidates: Candidate[], step: number, steps: number,
+ *   settings: string }) => void }}
+ */
 export function distributionTable(parent) {
-  const { box, caption, body } = tableIn(parent, "vt-distribution", [
+  const { node, caption, body } = tableIn(parent, "vt-distribution", [
     "next word",
     "bars",
     "model's probability",
     "to draw from",
     "what became of it",
   ]);
-  let shown = null;
+  let drawn = null;
 
-  function set({ candidates, step, steps, settings }) {
-    const told = `Step ${step + 1} of ${steps}, the most probable words. Upper bar: as the model has them; lower bar: what ${settings} leaves`;
-    if (caption.textContent !== told) caption.textContent = told;
-    if (candidates === shown) return;
-    shown = candidates;
+  function draw({ candidates, step, steps, settings }) {
+    setText(
+      caption,
+      `Step ${step + 1} of ${steps}, the most probable words. Upper bar: as the model has them; lower bar: what ${settings} leaves`,
+    );
+    if (candidates === drawn) return;
+    drawn = candidates;
     body.replaceChildren();
-    for (const candidate of candidates) {
-      const [chance, share] = [chanceOf(candidate.token_log_prob), candidate.share ?? 0];
-      const drawn = candidate.status === "kept" || candidate.status === "finished";
-      const line = element(body, "tr", `vt-${candidate.status}${drawn ? " vt-best" : ""}`);
-      element(element(line, "th", "", { scope: "row" }), "bdi").textContent = visible(candidate.token);
-      const bars = element(line, "td", "vt-bars");
-      for (const [name, value] of [
-        ["vt-before", chance],
-        ["vt-after", share],
-      ]) {
-        const fill = element(element(bars, "div", `vt-track ${name}`), "div", "vt-fill");
-        fill.style.width = `${100 * value}%`;
-      }
-      element(line, "td").textContent = chance.toFixed(3);
-      element(line, "td").textContent = share.toFixed(3);
-      fateCell(line, candidate);
-    }
+    for (const candidate of candidates) addWord(body, candidate);
   }
 
-  return { node: box, set };
+  return { node, draw };
+}
+
+function addWord(body, candidate) {
+  const { token, token_log_prob: logProb, status } = candidate;
+  const probability = logProb === null ? 0 : Math.exp(logProb);
+  const share = candidate.share ?? 0;
+  const wasDrawn = status === "kept" || status === "finished";
+  const line = element(body, "tr", `vt-${status}${wasDrawn ? " vt-best" : ""}`);
+  element(element(line, "th", "", { scope: "row" }), "bdi").textContent = visible(token);
+  const bars = element(line, "td", "vt-bars");
+  addBar(bars, "vt-before", probability);
+  addBar(bars, "vt-after", share);
+  element(line, "td").textContent = probability.toFixed(3);
+  element(line, "td").textContent = share.toFixed(3);
+  addStatus(line, candidate);
+}
+
+function addBar(parent, className, value) {
+  const fill = element(element(parent, "div", `vt-track ${className}`), "div", "vt-fill");
+  fill.style.width = `${100 * value}%`;
+}
+
+function addStatus(line, { status, reason, share }) {
+  const cell = element(line, "td", "vt-fate");
+  const { mark, word } = STATUSES[status];
+  element(cell, "span", "vt-mark", { "aria-hidden": "true" }).textContent = `${mark} `;
+  // A word that was not drawn has not been pruned: its reason is enough.
+  if ((share ?? null) === null) element(cell, "b").textContent = `${word}: `;
+  element(cell, "bdi").textContent = visible(reason);
+}
+
+/** A table with a caption, in a box that can be scrolled. */
+function tableIn(parent, name, columns) {
+  const node = element(parent, "div", `vt-list ${name}`);
+  const table = element(node, "table");
+  const caption = element(table, "caption");
+  const head = element(element(table, "thead"), "tr");
+  for (const column of columns) element(head, "th", "", { scope: "col" }).textContent = column;
+  return { node, caption, body: element(table, "tbody") };
 }

@@ -1,27 +1,30 @@
-"""The beam stepper: a search walked through step by step, and why each hypothesis stays or goes."""
+"""The beam stepper's view: a search, step by step, and why each hypothesis stays or goes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import traitlets
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import DecodeTrace, running_text
+from viz_transformer.trace import DecodeTrace, Hypothesis, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.view import Answer, sendable
+from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize
+from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.beam_stepper.payload import (
-    Found,
-    attention_of,
+    SearchResult,
+    candidate_texts,
     check_search,
-    in_words,
+    describe_search,
     is_sampled,
-    pack,
-    packed_bytes,
-    texts_of,
-    width_of,
+    payload_bytes,
+    recorded_attention,
+    search_payload,
+    widest_step,
 )
-from viz_transformer.widgets.beam_stepper.traits import BeamTraits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,13 +35,27 @@ _ABOUT = (
     "A finished text is ranked by its score, the log-probability divided by a length norm, so that "
     "long texts can win; choose a candidate to see what became of it and where the model looked."
 )
-_WIDTHS = (1, 2, 4, 8)  # what an exported page carries beside what is shown
+#: The settings that an exported page carries beside those that are shown.
+_WIDTHS = (1, 2, 4, 8)
 _PENALTIES = (0.0, 0.6, 1.0)
 _FILTERS = ({"temperature": 0.5}, {"temperature": 1.5}, {"top_k": 3}, {"top_p": 0.9})
-_REMEMBERED = 8  # searches
+_CACHED = 8  # searches
 
 
-class BeamStepper(BeamTraits):
+#: For each number that a search is made with, which values it may have.
+_RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "beam_width": (lambda value: value >= 1, "1 or more"),
+    "length_penalty": (lambda value: 0 <= value < math.inf, "0 or more"),
+    "temperature": (lambda value: 0 < value < math.inf, "above 0"),
+    "top_k": (lambda value: value is None or value >= 1, "1 or more, or None for all"),
+    "top_p": (lambda value: value is None or 0 < value <= 1, "above 0, up to 1, or None for all"),
+    "seed": (lambda value: value >= 0, "0 or more"),
+}
+#: The settings that a search is made with.
+_SETTINGS = ("sentence", "method", *_RANGES)
+
+
+class BeamStepper(View):
     """Walk through a beam search, or through the draws of a sampled text.
 
     What the viewer chooses is a trait, and setting the trait moves the view; all count from 0 (the
@@ -68,6 +85,25 @@ class BeamStepper(BeamTraits):
     _esm = bundle(__file__)
     _css = styles(__file__)
 
+    sentence = traitlets.Unicode(help="what is translated").tag(sync=True)
+    checkpoint = traitlets.Unicode(help="name of the search or the model").tag(sync=True)
+    checkpoints = traitlets.List(traitlets.Unicode(), help="their names").tag(sync=True, content=True)
+    method = traitlets.Enum(("beam", "sample"), "beam", help="way to write").tag(sync=True)
+    beam_width = Index(4, help="hypotheses followed").tag(sync=True)
+    length_penalty = traitlets.Float(0.6, help="of the scores, 0 or more").tag(sync=True)
+    temperature = traitlets.Float(1.0, help="of sampling, above 0").tag(sync=True)
+    top_k = Index(None, allow_none=True, help="words left to sample from").tag(sync=True)
+    top_p = traitlets.Float(None, allow_none=True, help="probability left").tag(sync=True)
+    seed = Index(0, help="of the draws").tag(sync=True)
+    step = Index(help="the last step shown, counted from 0").tag(sync=True)
+    chosen = Index(None, allow_none=True, help="candidate of the step").tag(sync=True)
+    layer = Index(help="layer of the attention shown").tag(sync=True)
+    head = Index(None, allow_none=True, help="head, or None: the mean").tag(sync=True)
+    text_size = TextSize()
+    data: traitlets.List[Any] = traitlets.List(help="the searches that are known").tag(sync=True)
+
+    _ready = False  # whether a search is known: while one is made, nothing can be checked
+
     def __init__(
         self,
         search: DecodeTrace | Mapping[str, DecodeTrace],
@@ -94,51 +130,51 @@ class BeamStepper(BeamTraits):
         Raises:
             UserError: if a search has no steps.
         """
-        named = dict(search) if isinstance(search, Mapping) else {"": search}
-        if not named:
-            raise UserError("there is no search to show; give {name: DecodeTrace, …}")
         several = isinstance(search, Mapping)
-        for name, each in named.items():
+        searches = dict(search) if isinstance(search, Mapping) else {"": search}
+        if not searches:
+            raise UserError("there is no search to show; give {name: DecodeTrace, …}")
+        for name, each in searches.items():
             check_search(each, f"search[{name!r}]" if several else "search")
-        first = next(iter(named.values()))
-        if sentence is None:
-            read = first.source_tokens or first.prompt_tokens
-            read = read[:-1] if read[-1:] == (first.end_token,) else read
-            sentence = running_text(sendable(read))
-        beside = greedy if isinstance(greedy, Mapping) else dict.fromkeys(named, greedy)
-        looks = attention_of(first, 0)
-        self._known: dict[str, Found] = {}
+        first = next(iter(searches.values()))
+        text = _source_text(first) if sentence is None else sentence
+        greedy_by_name = greedy if isinstance(greedy, Mapping) else dict.fromkeys(searches, greedy)
+        self._cache: dict[str, SearchResult] = {}
         super().__init__(
             answer=answer,
             traits={
                 "about": _ABOUT,
-                "checkpoints": list(named) if several else [],
+                "checkpoints": list(searches) if several else [],
                 "method": "sample" if is_sampled(first) else "beam",
-                "beam_width": width_of(first) if beam_width is None else beam_width,
+                "beam_width": widest_step(first) if beam_width is None else beam_width,
                 "length_penalty": length_penalty,
             },
         )
-        # Validators ask for the search, so it is set aside before anything that it is asked for.
-        given = []
-        for name, each in named.items():
-            other = beside.get(name)
-            found = Found(each, other.hypotheses[0] if other else None)
-            request = self._request(text=sentence, checkpoint=name)
-            self._remember(request, found)
-            given.append([request, pack(found)])
-        self._given = dict(self._known)
-        self._shown = next(iter(self._known.values()))
-        self.data = given
-        self.checkpoint = next(iter(named))
-        self.sentence = sentence
+        # Validators ask for the search, so the searches are known before any trait that needs them.
+        data = []
+        for name, each in searches.items():
+            result = SearchResult(each, _best(greedy_by_name.get(name)))
+            request = self._request(text=text, checkpoint=name)
+            self._cache[_key(request)] = result
+            data.append([request, search_payload(result)])
+        self._given = dict(self._cache)
+        self._last = next(iter(self._cache.values()))
+        self.data = data
+        self.checkpoint = next(iter(searches))
+        self.sentence = text
         self._ready = True
         self.step = len(first.steps) - 1
-        self.layer = 0 if looks is None else looks.shape[1] - 1
+        self.layer = max(0, _attention_shape(first)[1] - 1)
 
     @property
     def search(self) -> DecodeTrace:
-        """The search that is shown: the settings' own, or if they have no answer, the last."""
-        return self._found().search
+        """The search that is shown: that of the settings, or if they have no answer, the last."""
+        return self._result().search
+
+    @property
+    def shown_step(self) -> int:
+        """The step that is shown: a shorter search does not have as many."""
+        return min(self.step, len(self.search.steps) - 1)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to one request, as the page would get it.
@@ -146,22 +182,20 @@ class BeamStepper(BeamTraits):
         Raises:
             UserError: if it cannot be answered: an unknown word, a width out of range.
         """
-        return pack(self._ask(request))
+        return search_payload(self._search_for(request))
 
     def questions(self) -> list[dict[str, Any]]:
         """Return requests for a few widths, penalties and ways to sample, beside what is given."""
         if not self.live:
             return []
-        own = {"text": self.sentence, **self._named()}
-        beam = {**own, "method": "beam"}
-        wide = {"beam_width": self.beam_width, "length_penalty": self.length_penalty}
-        drawn = {**own, "method": "sample", "temperature": 1.0, "top_k": None, "top_p": None}
-        drawn["seed"] = self.seed
+        shared = {"text": self.sentence, **self._checkpoint()}
+        beam = {"method": "beam", "beam_width": self.beam_width, "length_penalty": self.length_penalty}
+        sample = {"method": "sample", "temperature": 1.0, "top_k": None, "top_p": None, "seed": self.seed}
         requests = [
             self._request(),
-            *({**beam, **wide, "beam_width": width} for width in _WIDTHS),
-            *({**beam, **wide, "length_penalty": penalty} for penalty in _PENALTIES),
-            *({**drawn, **change} for change in ({}, *_FILTERS)),
+            *({**shared, **beam, "beam_width": width} for width in _WIDTHS),
+            *({**shared, **beam, "length_penalty": penalty} for penalty in _PENALTIES),
+            *({**shared, **sample, **change} for change in ({}, *_FILTERS)),
             *(self._request(checkpoint=name) for name in self.checkpoints),
         ]
         known = [request for request, _ in self.data]
@@ -170,81 +204,144 @@ class BeamStepper(BeamTraits):
     def export_bytes(self) -> int:
         """Return about how many bytes the replies to `questions` take: the widest has the most."""
         widest = max(self.beam_width, *_WIDTHS)
-        return len(self.questions()) * packed_bytes(self.search) * widest // max(1, self.beam_width)
+        return len(self.questions()) * payload_bytes(self.search) * widest // max(1, self.beam_width)
 
     def figure(self) -> Figure:
         """Return what the view shows now as a matplotlib figure."""
+        from viz_transformer.plots.alt_text import set_alt_text
         from viz_transformer.plots.beam import plot_beam, plot_distribution
 
         plot = plot_distribution if is_sampled(self.search) else plot_beam
-        figure = plot(self.search, self.shown_step).figure
-        figure.alt_text = self.alt_text()
+        figure = cast("Figure", plot(self.search, self.shown_step).figure)
+        set_alt_text(figure, self.alt_text())
         return figure
 
     def alt_text(self) -> str:
         """Return what the view shows now in words."""
-        found, step = self._found(), self.shown_step
-        search = found.search
+        result, step = self._result(), self.shown_step
+        search = result.search
         candidates = search.steps[step].candidates
         counts = [
             f"{n} {status}"
             for status in ("kept", "finished", "pruned", "forbidden")
             if (n := sum(one.status == status for one in candidates))
         ]
-        said = (
-            f"{'Draws' if found.sampled else 'Beam search'} for “{self.sentence}”, step "
+        text = (
+            f"{'Draws' if result.sampled else 'Beam search'} for “{self.sentence}”, step "
             f"{step + 1} of {len(search.steps)}: {', '.join(counts)}."
         )
         if self.chosen is not None and self.chosen < len(candidates):
-            one, text = candidates[self.chosen], texts_of(search)[step][self.chosen]
-            said += f" Chosen: {running_text(text)}, {one.status}: {one.reason}."
-        return f"{said} {in_words(found)}"
+            chosen, tokens = candidates[self.chosen], candidate_texts(search)[step][self.chosen]
+            text += f" Chosen: {running_text(tokens)}, {chosen.status}: {chosen.reason}."
+        return f"{text} {describe_search(result)}"
 
     def __repr__(self) -> str:
-        """Name the state: what a reader without the view, or of a log, sees in its place."""
+        """Return what is chosen, for a log or a page that cannot show the view."""
         return f"BeamStepper({self.sentence!r}, method={self.method!r}, step={self.step})"
 
-    def _named(self, checkpoint: str | None = None) -> dict[str, str]:
-        name = self.checkpoint if checkpoint is None else checkpoint
-        return {"checkpoint": name} if self.checkpoints else {}
+    def _checkpoint(self, name: str | None = None) -> dict[str, str]:
+        """The part of a request that names the checkpoint, if there are several."""
+        return {"checkpoint": self.checkpoint if name is None else name} if self.checkpoints else {}
 
     def _request(self, text: str | None = None, checkpoint: str | None = None) -> dict[str, Any]:
         """What is asked for; only what matters to the method, so that equal requests are equal."""
-        names = ("temperature", "top_k", "top_p", "seed")
-        names = names if self.method == "sample" else ("beam_width", "length_penalty")
+        sampling = self.method == "sample"
+        names = ["temperature", "top_k", "top_p", "seed"] if sampling else ["beam_width", "length_penalty"]
         return {
             "text": self.sentence if text is None else text,
             "method": self.method,
             **{name: getattr(self, name) for name in names},
-            **self._named(checkpoint),
+            **self._checkpoint(checkpoint),
         }
 
-    def _remember(self, request: dict[str, Any], found: Found) -> Found:
-        self._known[_key(request)] = found
-        return found
+    def _search_for(self, request: dict[str, Any]) -> SearchResult:
+        """Return the result of a request, from the cache or from the model."""
+        key = _key(request)
+        if key not in self._cache:
+            reply = super().answer(request)
+            result = SearchResult(check_search(reply["search"]), _best(reply.get("greedy")))
+            while len(self._cache) >= _CACHED + len(self._given):
+                self._cache.pop(next(other for other in self._cache if other not in self._given))
+            self._cache[key] = result
+        return self._cache[key]
 
-    def _ask(self, request: dict[str, Any]) -> Found:
-        """Return a search, remembered or asked for."""
-        known = self._known.get(_key(request))
-        if known is not None:
-            return known
-        reply = super().answer(request)
-        greedy = reply.get("greedy")
-        found = Found(check_search(reply["search"]), greedy.hypotheses[0] if greedy else None)
-        while len(self._known) >= _REMEMBERED + len(self._given):
-            self._known.pop(next(key for key in self._known if key not in self._given))
-        return self._remember(request, found)
-
-    def _found(self) -> Found:
-        """The search of the settings; while they have no answer, the last that had one."""
+    def _result(self) -> SearchResult:
+        """The result for the settings; while they have no answer, the last that there was."""
         try:
-            self._shown = self._ask(self._request())
+            self._last = self._search_for(self._request())
         except UserError:
-            return self._shown
-        return self._shown
+            return self._last
+        return self._last
 
-    def _step(self) -> int:
-        return min(self.step, len(self.search.steps) - 1)
+    @traitlets.validate(*_RANGES)
+    def _check_range(self, proposal: dict[str, Any]) -> float | None:
+        name, value = proposal["trait"].name, proposal["value"]
+        fits, expected = _RANGES[name]
+        if not fits(value):
+            raise SelectionError(f"{name}={value!r} must be {expected}")
+        self._check_live(name, value)
+        return value
+
+    @traitlets.validate("method")
+    def _check_method(self, proposal: dict[str, Any]) -> str:
+        self._check_live("method", proposal["value"])
+        return proposal["value"]
+
+    @traitlets.validate("sentence", "checkpoint")
+    def _check_text(self, proposal: dict[str, Any]) -> str:
+        name, value = proposal["trait"].name, proposal["value"]
+        if name == "checkpoint" and value not in (self.checkpoints or [""]):
+            raise SelectionError(f"checkpoint={value!r}, but there are {self.checkpoints}")
+        self._check_live(name, value)
+        if self._ready and name == "sentence":
+            try:
+                self._search_for(self._request(text=value))
+            except UserError as error:  # a TraitError, so that the old sentence stays
+                raise SelectionError(str(error)) from error
+        return value
+
+    @traitlets.validate("step", "chosen", "layer", "head")
+    def _check_index(self, proposal: dict[str, Any]) -> int | None:
+        name, value = proposal["trait"].name, proposal["value"]
+        if not self._ready or value is None:
+            return value
+        search = self.search
+        _, n_layers, n_heads, _ = _attention_shape(search)
+        size = {
+            "step": len(search.steps),
+            "chosen": len(search.steps[self.shown_step].candidates),
+            "layer": n_layers,
+            "head": n_heads,
+        }[name]
+        if not 0 <= value < max(1, size):
+            raise SelectionError(
+                f"{name}={value}, but there are {size} of these; choose 0 to {max(0, size - 1)}"
+            )
+        return value
+
+    def _check_live(self, name: str, value: object) -> None:
+        """Refuse to change what a search was made with, where there is no model to make another."""
+        if self._ready and name in _SETTINGS and not self.live and value != getattr(self, name):
+            raise SelectionError(
+                f"{name}={value!r} asks for another search, and this view was made of finished "
+                "ones; make it with vt.beam_stepper(translator, text)"
+            )
+
+
+def _best(search: DecodeTrace | None) -> Hypothesis | None:
+    return search.hypotheses[0] if search else None
+
+
+def _source_text(search: DecodeTrace) -> str:
+    """What was translated or continued, without the end token."""
+    tokens = search.source_tokens or search.prompt_tokens
+    return running_text(sendable(tokens[:-1] if tokens[-1:] == (search.end_token,) else tokens))
+
+
+def _attention_shape(search: DecodeTrace) -> tuple[int, ...]:
+    """The sizes of the first step's attention, [hypothesis, layer, head, key]; 0 where there is none."""
+    attention = recorded_attention(search)
+    return (0, 0, 0, 0) if attention is None else attention[1][0].shape
 
 
 def _key(request: dict[str, Any]) -> str:

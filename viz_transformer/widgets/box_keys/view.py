@@ -14,18 +14,22 @@ from viz_transformer.widgets.base.bundle import bundle
 class BoxKeys(anywidget.AnyWidget):
     """An invisible child of a box: Shift+Enter in the box runs its cell and moves on.
 
-    Without it a text field keeps that key, and after a click that disables the button no key
-    reaches the notebook.
+    Without it a text field would swallow that key, and after a click that disables its button no
+    key would reach the notebook.
     """
 
     _esm = bundle(__file__)
 
     def __init__(self, on_enter: Callable[[str], None] | None = None) -> None:
-        """Take the keys; `on_enter` is given the text of a field in which Enter was pressed."""
+        """Handle the keys.
+
+        Args:
+            on_enter: called with the text of a field in which Enter was pressed.
+        """
         self._on_enter = on_enter
         super().__init__(layout=ipywidgets.Layout(display="none"))
-        self.on_msg(self._hear)
+        self.on_msg(self._on_message)
 
-    def _hear(self, _: BoxKeys, content: dict[str, Any], __: list[bytes]) -> None:
+    def _on_message(self, _: BoxKeys, content: dict[str, Any], __: list[bytes]) -> None:
         if self._on_enter is not None and isinstance(content.get("entered"), str):
             self._on_enter(content["entered"])

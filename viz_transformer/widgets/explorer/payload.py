@@ -1,7 +1,7 @@
-"""What the page reads of a trace: words, sizes, marks, and the weights as bytes.
+"""The payload of a trace for the page: tokens, sizes, marks, and the weights as bytes.
 
-A small trace is sent whole and exact. Of a large one an overview and one head are sent; the other
-heads when they are looked at (see `requests`).
+A small trace is sent whole and exact. Of a large one an overview and one head are sent, and each
+other head when it is shown (see `requests`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from viz_transformer.analysis.combine import strongest
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.base.view import sendable
-from viz_transformer.widgets.explorer.requests import SENT_AS, measures, sent
-from viz_transformer.widgets.explorer.trace_view import Shown
+from viz_transformer.widgets.explorer.requests import SENT_AS, measures, to_bytes
+from viz_transformer.widgets.explorer.trace_view import TraceView
 
 #: Traces that take no more bytes than this as float32 are sent exactly, all heads at once.
 EXACT_BYTES = 256 * 1024
 
-
-#: All the small pictures of a large trace take no more than this together; each is from 8 × 8 to
-#: 32 × 32 pixels.
+#: All thumbnails of a large trace take no more than this together; each is from 8 × 8 to 32 × 32
+#: pixels.
 OVERVIEW_BYTES = 192 * 1024
 
 Head = tuple[str, int, int]
@@ -50,35 +49,35 @@ def pack(
             if None.
 
     Raises:
-        UserError: if they cannot be shown (see `Shown`).
+        UserError: if they cannot be shown (see `TraceView`).
     """
-    return pack_shown(Shown(trace, compare), version, first)
+    return pack_view(TraceView(trace, compare), version, first)
 
 
-def pack_shown(shown: Shown, version: int, first: Head | None = None) -> dict[str, Any]:
+def pack_view(view: TraceView, version: int, first: Head | None = None) -> dict[str, Any]:
     """Return what the page reads of what has been checked already."""
-    whole = is_whole(shown)
-    make = _whole if whole else _overview
-    kinds = [{**_words(shown, kind), **make(shown, kind)} for kind in shown.kinds]
+    whole = is_whole(view)
+    pack_weights = _whole if whole else _overview
+    kinds = [{**_tokens(view, kind), **pack_weights(view, kind)} for kind in view.kinds]
     if not whole:
-        kind, layer, head = first or (shown.kinds[-1], 0, 0)
-        weights = sent(shown.head(kind, layer, head))
-        kinds[shown.kinds.index(kind)]["first"] = {"layer": layer, "head": head, "weights": weights}
+        kind, layer, head = first or (view.kinds[-1], 0, 0)
+        weights = to_bytes(view.head(kind, layer, head))
+        kinds[view.kinds.index(kind)]["first"] = {"layer": layer, "head": head, "weights": weights}
     return {"version": version, "kinds": kinds}
 
 
-def is_whole(shown: Shown) -> bool:
+def is_whole(view: TraceView) -> bool:
     """Return whether all of it is sent at once."""
-    return shown.n_bytes <= EXACT_BYTES
+    return view.n_bytes <= EXACT_BYTES
 
 
-def _whole(shown: Shown, kind: str) -> dict[str, Any]:
-    weights = np.stack([shown.layer(kind, layer) for layer in range(shown.shape(kind)[0])])
+def _whole(view: TraceView, kind: str) -> dict[str, Any]:
+    weights = np.stack([view.layer(kind, layer) for layer in range(view.shape(kind)[0])])
     try:
-        measured = measures(shown, kind)
+        measured = measures(view, kind)
     except UserError:  # rows of more than 1, of which the note tells
         measured = {"labels": None, "entropies": None}
-    rolled = None if shown.no_rollout(kind) else shown.rollouts(kind).astype("<f4").tobytes()
+    rolled = None if view.no_rollout(kind) else view.rollouts(kind).astype("<f4").tobytes()
     return {
         "dtype": "float32",
         "weights": weights.astype("<f4").tobytes(),
@@ -87,12 +86,12 @@ def _whole(shown: Shown, kind: str) -> dict[str, Any]:
     }
 
 
-def _overview(shown: Shown, kind: str) -> dict[str, Any]:
-    n_heads = sum(np.prod(shown.shape(each)[:2]) for each in shown.kinds)
+def _overview(view: TraceView, kind: str) -> dict[str, Any]:
+    n_heads = sum(np.prod(view.shape(each)[:2]) for each in view.kinds)
     side = int(min(32, max(8, (OVERVIEW_BYTES / n_heads) ** 0.5)))
-    n_layers, _, rows, cols = shown.shape(kind)
-    small = np.stack([strongest(shown.layer(kind, layer), side) for layer in range(n_layers)])
-    scaled = 128 + 127 * small if shown.signed else 255 * small
+    n_layers, _, rows, cols = view.shape(kind)
+    small = np.stack([strongest(view.layer(kind, layer), side) for layer in range(n_layers)])
+    scaled = 128 + 127 * small if view.signed else 255 * small
     return {
         "dtype": SENT_AS.name,
         "overview": {
@@ -103,21 +102,21 @@ def _overview(shown: Shown, kind: str) -> dict[str, Any]:
     }
 
 
-def _words(shown: Shown, kind: str) -> dict[str, Any]:
-    queries, keys = shown.words(kind)
-    reads = shown.reads(kind)
+def _tokens(view: TraceView, kind: str) -> dict[str, Any]:
+    queries, keys = view.words(kind)
+    reads = view.reads(kind)
     return {
         "kind": kind,
-        "shape": list(shown.shape(kind)),
-        "signed": shown.signed,
-        "note": shown.note(kind),
-        "noRollout": shown.no_rollout(kind),
-        "masked": _bits(shown.masked(kind)),
-        "queries": sendable(shown.queries(kind)),
-        "keys": sendable(shown.keys(kind)),
+        "shape": list(view.shape(kind)),
+        "signed": view.signed,
+        "note": view.note(kind),
+        "noRollout": view.no_rollout(kind),
+        "masked": _bits(view.masked(kind)),
+        "queries": sendable(view.queries(kind)),
+        "keys": sendable(view.keys(kind)),
         "reads": None if reads is None else sendable(reads),
         "words": {"queries": queries, "keys": keys},
-        "special": dict(zip(("queries", "keys"), shown.special(kind), strict=True)),
+        "special": dict(zip(("queries", "keys"), view.special(kind), strict=True)),
     }
 
 

@@ -1,40 +1,47 @@
-"""What the explorer shows: a trace, or the difference of two, one head at a time.
+"""The explorer's view of a trace, or of the difference of two, one head at a time.
 
-A large trace is hundreds of megabytes: nothing here makes a second one of it.
+A large trace is hundreds of megabytes: nothing here copies it. A NaN never comes this far:
+ForwardTrace refuses it. Weights outside 0 to 1 are refused here, since the scale has no colour for
+them. Rows that do not sum to 1 are shown, with a note: they are what a removed softmax, or dropped
+weights, lead to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.combine import combine_heads
+from viz_transformer.analysis.head_labels import label_heads
 from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.labels import label_heads
 from viz_transformer.analysis.measures import head_entropy_share
 from viz_transformer.analysis.rollout import output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import key_words, query_words
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
-from viz_transformer.widgets.explorer.checks import (
-    TOLERANCE,
-    Rows,
-    check,
-    check_alike,
-    check_shares,
-    rows_of,
-)
+
+#: How far above 1 a weight may lie, or from 1 a row's sum: half precision stays within it.
+TOLERANCE = 0.01
 
 Words = list[int | None] | None
 Labels = list[list[dict[str, Any] | None]]
 
 
-class Shown:
+class RowSums(NamedTuple):
+    """Rows of a kind that sum neither to 1 nor to 0: their least and largest sum, and how many."""
+
+    least: float
+    most: float
+    n_off: int
+    n_rows: int
+
+
+class TraceView:
     """A trace, or a trace minus another of the same shape.
 
     Attributes:
@@ -49,13 +56,13 @@ class Shown:
             UserError: if one is no trace or holds no attention, if a weight is no share, or if
                 their shapes differ.
         """
-        self.trace = check(trace)
-        self.compare = None if compare is None else check(compare)
+        self.trace = _check_trace(trace)
+        self.compare = None if compare is None else _check_trace(compare)
         if self.compare is not None:
-            check_alike(trace, compare)
+            _check_same_shape(self.trace, self.compare)
         for each in self.traces:
             for kind in each.kinds:
-                check_shares(each, kind)
+                _check_weights(each, kind)
         self._rolled: dict[str, NDArray[np.float32]] = {}
 
     @property
@@ -75,24 +82,24 @@ class Shown:
 
     @cached_property
     def n_bytes(self) -> int:
-        """What all weights take as float32."""
-        return sum(self.trace.attention(kind).nbytes for kind in self.kinds)
+        """The size of all weights as float32."""
+        return sum(int(weights_of(self.trace, kind).nbytes) for kind in self.kinds)
 
     def shape(self, kind: str) -> tuple[int, int, int, int]:
         """Return the numbers of layers, heads, queries and keys."""
-        return self.trace.attention(kind).shape
+        return weights_of(self.trace, kind).shape
 
     def layer(self, kind: str, layer: int) -> FloatArray:
         """Return the weights of a layer, ``[head, query, key]``."""
-        weights = self.trace.attention(kind)[layer]
-        return weights if self.compare is None else weights - self.compare.attention(kind)[layer]
+        weights = weights_of(self.trace, kind)[layer]
+        return weights if self.compare is None else weights - weights_of(self.compare, kind)[layer]
 
     def head(self, kind: str, layer: int, head: int) -> FloatArray:
         """Return the weights of a head, ``[query, key]``."""
-        weights = self.trace.attention(kind)[layer, head]
+        weights = weights_of(self.trace, kind)[layer, head]
         if self.compare is None:
             return weights
-        return weights - self.compare.attention(kind)[layer, head]
+        return weights - weights_of(self.compare, kind)[layer, head]
 
     def aggregate(self, kind: str, how: str, heads: Sequence[Sequence[int]]) -> FloatArray:
         """Return several heads as one, ``[query, key]``.
@@ -106,7 +113,7 @@ class Shown:
 
     def note(self, kind: str) -> str:
         """Return what is unusual about the rows of a kind, in a sentence, or an empty text."""
-        rows = self._rows[kind]
+        rows = self._row_sums[kind]
         if self.signed or not rows.n_off:
             return ""
         sums = f"{rows.least:.2f}" + (f" to {rows.most:.2f}" if rows.most > rows.least else "")
@@ -116,19 +123,19 @@ class Shown:
         )
 
     @cached_property
-    def _rows(self) -> dict[str, Rows]:
-        return {kind: rows_of(self.trace.attention(kind)) for kind in self.kinds}
+    def _row_sums(self) -> dict[str, RowSums]:
+        return {kind: _row_sums(weights_of(self.trace, kind)) for kind in self.kinds}
 
     def queries(self, kind: str) -> tuple[str, ...]:
-        """Return the words that look; of two traces both, where they differ."""
+        """Return the query tokens; of two traces both, where they differ."""
         return self._both(lambda trace: trace.query_tokens(kind))
 
     def keys(self, kind: str) -> tuple[str, ...]:
-        """Return the words that are looked at; of two traces both, where they differ."""
+        """Return the key tokens; of two traces both, where they differ."""
         return self._both(lambda trace: trace.key_tokens(kind))
 
     def reads(self, kind: str) -> tuple[str, ...] | None:
-        """Return what each query read before it wrote its word, where that is known."""
+        """Return what each query read before it wrote its token, where that is known."""
         if KINDS[kind].query == "source":
             return None
         if any(trace.output_tokens is None for trace in self.traces):
@@ -152,14 +159,16 @@ class Shown:
     def measures(self, kind: str) -> tuple[Labels, NDArray[np.float64]]:
         """Return each head's label with its evidence, and its entropy as a share of the most.
 
-        Not of a difference. Of a large trace it takes seconds: only done when it is asked for.
+        Not of a difference. For a large trace this takes seconds, so it is done on request only.
 
         Raises:
             UserError: if the rows sum to more than 1.
         """
         labels: Labels = [
             [
-                label and {"name": label.name, "evidence": label.evidence, "sentence": label.sentence}
+                None
+                if label is None
+                else {"name": label.name, "evidence": label.evidence, "sentence": label.sentence}
                 for label in layer
             ]
             for layer in label_heads(self.trace, kind)
@@ -170,7 +179,7 @@ class Shown:
         """Return why there is no rollout of a kind, or an empty text."""
         used = tuple(KINDS) if kind == "cross" else (kind,)
         lacking = [each for each in used if each not in self.kinds]
-        if not lacking and any(self._rows[each].most > 1 + TOLERANCE for each in used):
+        if not lacking and any(self._row_sums[each].most > 1 + TOLERANCE for each in used):
             return "rollout needs rows that sum to 1, and rows of this trace sum to more"
         if lacking:
             return (
@@ -187,7 +196,7 @@ class Shown:
     def rollouts(self, kind: str) -> FloatArray:
         """Return the rollout after each layer, ``[layer, query, key]``; of two, the difference.
 
-        Made when it is first asked for, and kept: it is one head a layer.
+        Computed on the first call, and kept: its size is that of one head a layer.
 
         Raises:
             UserError: if there is none.
@@ -215,3 +224,76 @@ def _rollouts(trace: ForwardTrace, kind: str) -> NDArray[np.float64]:
 
 def _listed(words: Sequence[int | None] | None) -> Words:
     return None if words is None else list(words)
+
+
+def weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
+    """Return the weights of a kind that the trace holds, ``[layer, head, query, key]``.
+
+    Raises:
+        KeyError: if it does not.
+    """
+    weights = trace.attention(kind)
+    if weights is None:
+        raise KeyError(kind)
+    return weights
+
+
+def _check_trace(trace: Any) -> ForwardTrace:
+    """Return a trace with something to show.
+
+    Raises:
+        UserError: if it is no trace, or holds no attention.
+    """
+    if not isinstance(trace, ForwardTrace):
+        raise UserError(
+            f"the explorer shows a ForwardTrace, not {type(trace).__name__}; "
+            "make one with translator.trace(text) or ForwardTrace(...)"
+        )
+    if not trace.kinds:
+        raise UserError(
+            "this trace holds no attention to show; give it encoder_attention, "
+            "decoder_attention or cross_attention"
+        )
+    return trace
+
+
+def _check_weights(trace: ForwardTrace, kind: str) -> None:
+    """Refuse weights that are no shares.
+
+    Raises:
+        UserError: if one is below 0 or above 1.
+    """
+    weights = weights_of(trace, kind)
+    least, most = float(weights.min()), float(weights.max())
+    if least < 0 or most > 1 + TOLERANCE:
+        raise UserError(
+            f"the {kind} attention of this trace holds {least:.3g} to {most:.3g}, but a weight is "
+            "a share from 0 to 1; give the weights after the softmax, not the scores, and show a "
+            "difference with explore(trace, compare=other)"
+        )
+
+
+def _row_sums(weights: FloatArray) -> RowSums:
+    """Sum the rows of weights ``[layer, head, query, key]``."""
+    sums = weights.sum(axis=-1).ravel()  # [layer · head · query]
+    n_rows = sums.size
+    sums = sums[sums != 0]  # a query that may attend to nothing is no error
+    off = sums[np.abs(sums - 1) > TOLERANCE]
+    least, most = (float(off.min()), float(off.max())) if off.size else (1.0, 1.0)
+    return RowSums(least, most, off.size, n_rows)
+
+
+def _check_same_shape(trace: ForwardTrace, compare: ForwardTrace) -> None:
+    """Refuse a comparison of traces that differ in shape.
+
+    Raises:
+        UserError: if they do.
+    """
+    one, other = (
+        {kind: list(weights_of(each, kind).shape) for kind in each.kinds} for each in (trace, compare)
+    )
+    if one != other:
+        raise UserError(
+            f"compare= holds {other} as [layer, head, query, key], but the trace holds {one}; "
+            "compare traces of equal shapes, such as two sentences of equally many tokens"
+        )

@@ -1,18 +1,20 @@
-"""The attention explorer itself: a trace, or the difference of two, and what is chosen of it."""
+"""The attention explorer: a trace, or the difference of two, and what is chosen of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import traitlets
 
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.explorer.payload import Head, is_whole, pack_shown
-from viz_transformer.widgets.explorer.requests import SENT_AS, questions, reply
-from viz_transformer.widgets.explorer.trace_view import Shown
-from viz_transformer.widgets.explorer.traits import Selection
+from viz_transformer.widgets.base.traits import Index, SelectionError, Share, TextSize, check_index
+from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.explorer.payload import Head, is_whole, pack_view
+from viz_transformer.widgets.explorer.requests import SENT_AS, exported_requests, reply
+from viz_transformer.widgets.explorer.trace_view import TraceView
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,10 +31,15 @@ _ABOUT_DIFFERENCE = (
     "orange where it gives less. The small pictures are all heads of the model, a row for each "
     "layer: choose one to see it large."
 )
-_NAMED = ("kind", "layer", "head", "query", "key")
+#: What the large picture shows: one head, several as one, or the rollout through all layers.
+AGGREGATES = ("head", "mean", "max", "rollout")
+#: What the small pictures are sorted by.
+ORDERS = ("layer", "entropy", "label")
+
+_INDICES = ("layer", "head", "query", "key")
 
 
-class AttentionExplorer(Selection):
+class AttentionExplorer(View):
     """See every head of a trace, choose one, and read who looks at whom.
 
     What the viewer chooses is a trait, and setting the trait moves the view. All count from 0, as
@@ -66,6 +73,23 @@ class AttentionExplorer(Selection):
     _css = styles(__file__)
 
     data = traitlets.Dict(help="tokens and weights as the page reads them; see `pack`").tag(sync=True)
+    kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)
+    layer = Index(help="layer, counted from 0").tag(sync=True)
+    head = Index(help="head, counted from 0").tag(sync=True)
+    query = Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
+    key = Index(None, allow_none=True, help="pinned key, counted from 0").tag(sync=True)
+    selected: traitlets.List[Any] = traitlets.List(help="[layer, head] pairs that are aggregated").tag(
+        sync=True
+    )
+    aggregate = traitlets.Unicode("head", help="head, mean, max or rollout").tag(sync=True)
+    threshold = Share(0.0, help="weights below it are not drawn, 0 to 1").tag(sync=True)
+    hide_special = traitlets.Bool(False, help="leave out <sos>, [CLS] …").tag(sync=True)
+    merge_words = traitlets.Bool(False, help="show the pieces of a word as one").tag(sync=True)
+    order = traitlets.Unicode("layer", help="layer, entropy or label").tag(sync=True)
+    search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
+    linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
+    linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
+    text_size = TextSize()
 
     def __init__(
         self,
@@ -99,14 +123,14 @@ class AttentionExplorer(Selection):
             UserError: if a trace holds no attention, or not what is selected; or if the traces
                 differ in shape.
         """
-        self._shown = shown = Shown(trace, compare)
+        self._trace_view = trace_view = TraceView(trace, compare)
         self._version = 0
-        kind = shown.kinds[-1] if kind is None else kind  # cross is last, where present
+        kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
         super().__init__(
             answer=self._reply,
             traits={
-                "about": _ABOUT_DIFFERENCE if shown.signed else _ABOUT,
-                "data": pack_shown(shown, self._version, _inside(shown, kind, layer, head)),
+                "about": _ABOUT_DIFFERENCE if trace_view.signed else _ABOUT,
+                "data": pack_view(trace_view, self._version, _inside(trace_view, kind, layer, head)),
                 "kind": kind,
                 "layer": layer,
                 "head": head,
@@ -125,25 +149,25 @@ class AttentionExplorer(Selection):
 
     @property
     def trace(self) -> ForwardTrace:
-        """The trace shown. Setting another one replaces the picture in place."""
-        return self._shown.trace
+        """The trace that is shown. Setting another one replaces the picture in place."""
+        return self._trace_view.trace
 
     @trace.setter
     def trace(self, trace: ForwardTrace) -> None:
-        self._show(Shown(trace, self.compare))
+        self._show(TraceView(trace, self.compare))
 
     @property
     def compare(self) -> ForwardTrace | None:
         """The trace that is subtracted, or None. Setting it replaces the picture in place."""
-        return self._shown.compare
+        return self._trace_view.compare
 
     @compare.setter
     def compare(self, compare: ForwardTrace | None) -> None:
-        self._show(Shown(self.trace, compare))
+        self._show(TraceView(self.trace, compare))
 
     def __repr__(self) -> str:
-        """Name the selection: what a reader without the view, or of a log, sees in its place."""
-        chosen = ", ".join(f"{name}={getattr(self, name)!r}" for name in _NAMED)
+        """Name the selection, for logs and for notebooks where the view is not shown."""
+        chosen = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("kind", *_INDICES))
         return f"AttentionExplorer({chosen})"
 
     def figure(self) -> Figure:
@@ -156,15 +180,15 @@ class AttentionExplorer(Selection):
 
         from viz_transformer.plots.matrix import draw_picture
 
-        figure = draw_picture(self._picture(), None).figure
+        figure = cast("Figure", draw_picture(self._picture(), None).figure)  # never a SubFigure
         plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
         return figure
 
     def alt_text(self) -> str:
         """Return the large picture as it is now in words."""
-        from viz_transformer.plots.matrix import alternative
+        from viz_transformer.plots.matrix import describe_picture
 
-        return alternative(self._picture())
+        return describe_picture(self._picture())
 
     def _picture(self) -> Any:
         """The large picture, a plots.matrix.Picture: plots are imported when one is drawn."""
@@ -172,46 +196,156 @@ class AttentionExplorer(Selection):
 
         heads = [(self.layer, self.head)]
         if self.aggregate in ("mean", "max"):
-            n_heads = self._shown.shape(self.kind)[1]
+            n_heads = self._trace_view.shape(self.kind)[1]
             chosen = [(layer, head) for layer, head in self.selected]
             heads = chosen or [(self.layer, head) for head in range(n_heads)]
         reading = Reading(self.threshold, self.hide_special, self.merge_words)
-        return picture_of(self._shown.traces, self.kind, heads, self.aggregate, reading)
+        return picture_of(self._trace_view.traces, self.kind, heads, self.aggregate, reading)
 
     def export_bytes(self) -> int:
         """Return about how many bytes the heads of a large trace take in an exported page."""
-        if is_whole(self._shown):
+        if is_whole(self._trace_view):
             return 0
         matrices = sum(
             n_layers * (n_heads + 1) * n_queries * n_keys
-            for n_layers, n_heads, n_queries, n_keys in map(self._shown.shape, self._shown.kinds)
+            for n_layers, n_heads, n_queries, n_keys in map(self._trace_view.shape, self._trace_view.kinds)
         )
         return matrices * SENT_AS.itemsize * 4 // 3  # base64 writes three bytes as four letters
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for all heads of a large trace: an exported page carries them."""
-        return [] if is_whole(self._shown) else questions(self._shown, self._version)
+        return [] if is_whole(self._trace_view) else exported_requests(self._trace_view, self._version)
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        return reply(self._shown, self._version, request)
+        return reply(self._trace_view, self._version, request)
 
-    def _show(self, shown: Shown) -> None:
+    def _show(self, trace_view: TraceView) -> None:
         # One message for all of it: the page never draws new words with old weights.
         with self.hold_sync(), self.hold_trait_notifications():
-            self._shown = shown
+            self._trace_view = trace_view
             self._version += 1
             self._fit()
             first = (self.kind, self.layer, self.head)
-            self.data = pack_shown(shown, self._version, first)
-            self.about = _ABOUT_DIFFERENCE if shown.signed else _ABOUT
+            self.data = pack_view(trace_view, self._version, first)
+            self.about = _ABOUT_DIFFERENCE if trace_view.signed else _ABOUT
+
+    def _fit(self) -> None:
+        """Bring what is chosen inside the trace."""
+        if self.kind not in self._trace_view.kinds:
+            self.kind = self._trace_view.kinds[-1]
+        sizes = self._sizes()
+        for name in ("layer", "head"):
+            setattr(self, name, min(getattr(self, name), sizes[name] - 1))
+        for name in ("query", "key"):
+            if (getattr(self, name) or 0) >= sizes[name]:
+                setattr(self, name, None)
+        self.selected = [
+            [layer, head] for layer, head in self.selected if layer < sizes["layer"] and head < sizes["head"]
+        ]
+        self.linked_heads = {
+            kind: [min(index, size - 1) for index, size in zip(pair, shape[:2], strict=True)]
+            for kind, pair in self.linked_heads.items()
+            if kind in self._trace_view.kinds and (shape := self._trace_view.shape(kind))
+        }
+        if self.aggregate == "rollout" and self._trace_view.no_rollout(self.kind):
+            self.aggregate = "head"
+
+    def _sizes(self) -> dict[str, int]:
+        return dict(zip(_INDICES, self._trace_view.shape(self._present(self.kind)), strict=True))
+
+    def _present(self, kind: str) -> str:
+        if kind not in self._trace_view.kinds:
+            raise SelectionError(f"kind={kind!r}, but this trace holds {list(self._trace_view.kinds)}")
+        return kind
+
+    @traitlets.validate("kind")
+    def _check_kind(self, proposal: dict[str, Any]) -> str:
+        return self._present(proposal["value"])
+
+    @traitlets.validate(*_INDICES)
+    def _check_index(self, proposal: dict[str, Any]) -> int | None:
+        name, value = proposal["trait"].name, proposal["value"]
+        owner = f"the {self.kind} attention of this trace has"
+        check_index(name, value, self._sizes()[name], owner=owner)
+        return value
+
+    @traitlets.validate("selected")
+    def _check_selected(self, proposal: dict[str, Any]) -> list[list[int]]:
+        pairs: list[list[int]] = []
+        for pair in proposal["value"]:
+            whole = isinstance(pair, list | tuple | np.ndarray) and all(
+                isinstance(index, int | np.integer) and not isinstance(index, bool) for index in pair
+            )
+            if not whole or len(pair) != 2:
+                raise SelectionError(
+                    f"selected holds {pair!r:.40}; give [layer, head] pairs: [[0, 1], [2, 3]]"
+                )
+            layer, head = map(int, pair)
+            for name, index in (("layer", layer), ("head", head)):
+                self._check_inside(f"selected holds [{layer}, {head}]", name, index)
+            if [layer, head] not in pairs:
+                pairs.append([layer, head])
+        return pairs
+
+    def _check_inside(self, given: str, name: str, index: int) -> None:
+        size = self._sizes()[name]
+        if not 0 <= index < size:
+            unit = "" if given.startswith(name) else f" {name}s"
+            raise SelectionError(
+                f"{given}, but the {self.kind} attention of this trace has {size}{unit}; "
+                f"choose 0 to {size - 1}"
+            )
+
+    @traitlets.validate("linked_heads")
+    def _check_linked_heads(self, proposal: dict[str, Any]) -> dict[str, list[int]]:
+        heads = {self._present(kind): list(pair) for kind, pair in proposal["value"].items()}
+        for kind, pair in heads.items():
+            n_layers, n_heads = self._trace_view.shape(kind)[:2]
+            inside = len(pair) == 2 and 0 <= pair[0] < n_layers and 0 <= pair[1] < n_heads
+            if not inside:
+                raise SelectionError(
+                    f"linked_heads[{kind!r}]={pair}; give [layer, head], at most "
+                    f"[{n_layers - 1}, {n_heads - 1}]"
+                )
+        return heads
+
+    @traitlets.validate("aggregate")
+    def _check_aggregate(self, proposal: dict[str, Any]) -> str:
+        how = _one_of("aggregate", AGGREGATES, proposal["value"])
+        if how == "rollout" and (reason := self._trace_view.no_rollout(self._present(self.kind))):
+            raise SelectionError(f"{reason}; choose 'head', 'mean' or 'max'")
+        return how
+
+    @traitlets.validate("order")
+    def _check_order(self, proposal: dict[str, Any]) -> str:
+        return _one_of("order", ORDERS, proposal["value"])
+
+    @traitlets.observe("kind")
+    def _on_kind(self, change: dict[str, Any]) -> None:
+        if change["old"] not in KINDS:
+            return  # the first kind
+        old, new = KINDS[change["old"]], KINDS[change["new"]]
+        with self.hold_sync(), self.hold_trait_notifications():
+            # A pinned token stays if the new kind has it on the same axis. The page sends its pins
+            # together with the kind.
+            for name in ("query", "key"):
+                if getattr(old, name) != getattr(new, name) and not self._from_page:
+                    setattr(self, name, None)
+            self._fit()
 
 
-def _inside(shown: Shown, kind: str, layer: int, head: int) -> Head | None:
-    """The head, if there is one: what is not there is refused where the traits are set."""
-    if kind not in shown.kinds:
+def _inside(trace_view: TraceView, kind: str, layer: int, head: int) -> Head | None:
+    """The head, if the trace has it: otherwise the validators of the traits refuse it."""
+    if kind not in trace_view.kinds:
         return None
-    n_layers, n_heads = shown.shape(kind)[:2]
+    n_layers, n_heads = trace_view.shape(kind)[:2]
     return (kind, layer, head) if 0 <= layer < n_layers and 0 <= head < n_heads else None
+
+
+def _one_of(name: str, allowed: tuple[str, ...], value: str) -> str:
+    if value not in allowed:
+        raise SelectionError(f"{name}={value!r}; choose one of {list(allowed)}")
+    return value
 
 
 def explore(

@@ -1,20 +1,35 @@
-// The figure lab: controls, and a picture that the function behind the view draws for them.
+// The figure lab: controls, and a figure that Python draws for their values.
 
-import { choice, element, setText } from "../base/js/controls.js";
+import { choice, element, setText, slider } from "../base/js/controls.js";
 import { createView } from "../base/js/view.js";
 import { NEEDS_KERNEL, connectKernel } from "../base/js/kernel.js";
 
-/** The places with one of them changed; the old list stays. */
+/**
+ * The places with one of them changed, as a new list.
+ *
+ * @param {number[]} places
+ * @param {number} at
+ * @param {number} place
+ */
 export function withPlace(places, at, place) {
   return places.map((each, index) => (index === at ? place : each));
 }
 
-/** Whether two lists of places are the same. */
+/**
+ * Whether two lists of places are the same.
+ *
+ * @param {number[]} a
+ * @param {number[]} b
+ */
 export function samePlaces(a, b) {
   return a.length === b.length && a.every((place, at) => place === b[at]);
 }
 
-/** The bytes of a PNG file (a DataView) as an address: an exported page allows no other. */
+/**
+ * The bytes of a PNG file as a data URL, the only address that an exported page allows.
+ *
+ * @param {{buffer: ArrayBufferLike, byteOffset: number, byteLength: number}} bytes
+ */
 export function pictureAddress(bytes) {
   const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const pieces = [];
@@ -24,55 +39,56 @@ export function pictureAddress(bytes) {
   return `data:image/png;base64,${btoa(pieces.join(""))}`;
 }
 
-/** A slider over the places of a list: {node, set(place)}; `onInput(place)` hears the viewer. */
+/**
+ * A slider over the places of a list, with their texts beside it.
+ *
+ * @param {Element} parent
+ * @param {{label: string, texts: string[]}} control
+ * @param {(place: number) => void} onInput
+ */
 function listSlider(parent, { label, texts }, onInput) {
-  const node = element(parent, "label", "vt-slider");
-  element(node, "span").textContent = label;
-  const input = element(node, "input", "", {
-    type: "range",
-    min: 0,
-    max: texts.length - 1,
-    step: 1,
-    "aria-label": label,
-    "data-lm-suppress-shortcuts": "true",
+  const scale = { label, min: 0, max: texts.length - 1, step: 1, digits: 0 };
+  const { node, set } = slider(parent, scale, (place) => {
+    showText(place);
+    onInput(place);
   });
-  const shown = element(node, "output");
-  const tell = (place) => {
-    shown.textContent = texts[place];
+  const [input, output] = [node.querySelector("input"), node.querySelector("output")];
+  const showText = (place) => {
+    output.textContent = texts[place];
     input.setAttribute("aria-valuetext", texts[place]);
   };
-  input.addEventListener("input", () => {
-    tell(Number(input.value));
-    onInput(Number(input.value));
-  });
-  const set = (place) => {
-    if (Number(input.value) !== place) input.value = place;
-    tell(place);
+  return {
+    set(place) {
+      set(place);
+      showText(place);
+    },
   };
-  return { node, set };
+}
+
+/** The controls; `update(places)` sets them, `onChange(at, place)` is called by the viewer. */
+function addControls(parent, controls, onChange) {
+  const parts = controls.map((control, at) => {
+    if (control.kind !== "choice") return listSlider(parent, control, (place) => onChange(at, place));
+    const options = control.texts.map((text, place) => [place, text]);
+    return choice(parent, control.label, options, (place) => onChange(at, Number(place)));
+  });
+  return {
+    update(places) {
+      parts.forEach((part, at) => {
+        part.set(places[at]);
+      });
+    },
+  };
 }
 
 function render({ model, el }) {
   const kernel = connectKernel(model);
-  const view = createView({
-    model,
-    el,
-    name: "figure-lab",
-    label: "Picture with controls",
-    traits: ["places"],
-    draw,
-  });
-  const controls = element(view.root, "div", "vt-figure-controls");
-  const choose = (at, place) => view.set({ places: withPlace(model.get("places"), at, place) });
-  const parts = model.get("controls").map((control, at) =>
-    control.kind === "choice"
-      ? choice(
-          controls,
-          control.label,
-          control.texts.map((text, place) => [place, text]),
-          (place) => choose(at, Number(place)),
-        )
-      : listSlider(controls, control, (place) => choose(at, place)),
+  const label = "Picture with controls";
+  const view = createView({ model, el, name: "figure-lab", label, traits: ["places"], draw });
+  const controls = addControls(
+    element(view.root, "div", "vt-figure-controls"),
+    model.get("controls"),
+    (at, place) => view.set({ places: withPlace(model.get("places"), at, place) }),
   );
   const problem = element(view.root, "p", "vt-problem", { role: "alert" });
   const image = element(view.root, "img", "vt-figure");
@@ -88,30 +104,29 @@ function render({ model, el }) {
     view.root.dataset.shown = places.join(" ");
   }
 
+  function request(places) {
+    asked = places;
+    kernel.latest(
+      { places },
+      (reply) => {
+        show(reply, places);
+        view.redraw();
+      },
+      ({ message }) => {
+        failure = message === NEEDS_KERNEL ? `${message} This page knows each control moved alone.` : message;
+        view.redraw();
+      },
+    );
+  }
+
   function draw() {
     const places = model.get("places");
-    parts.forEach((part, at) => part.set(places[at]));
+    controls.update(places);
     const first = model.get("first");
     if (!shown && samePlaces(first.places, places)) show(first, places);
     const newest = shown && samePlaces(shown, places);
-    if (!newest && !(asked && samePlaces(asked, places))) {
-      asked = places;
-      kernel.latest(
-        { places },
-        (reply) => {
-          show(reply, places);
-          view.redraw();
-        },
-        (error) => {
-          failure =
-            error.message === NEEDS_KERNEL
-              ? `${error.message} This page knows each control moved alone.`
-              : error.message;
-          view.redraw();
-        },
-      );
-    }
     if (newest) [asked, failure] = [null, ""];
+    else if (!(asked && samePlaces(asked, places))) request(places);
     view.root.dataset.stale = String(!newest);
     problem.hidden = !failure;
     setText(problem, failure);

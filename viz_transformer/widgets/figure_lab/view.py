@@ -1,17 +1,17 @@
-"""The figure lab: a picture on paper that sliders move."""
+"""The figure lab: a matplotlib figure redrawn for the values of its controls."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import traitlets
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.static_fallback import picture
+from viz_transformer.widgets.base.static_fallback import figure_to_png
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.view import View
 
@@ -23,23 +23,25 @@ _ABOUT = (
     "A picture with controls: each control changes one thing that the picture is drawn from, and "
     "it is drawn anew."
 )
-_MOST_CARRIED = 48  # pictures of all combinations; beyond it a page has each control moved alone
-_MOST_KEPT = 64  # pictures that need not be drawn again
+_MAX_EXPORTED = 48  # pictures of all combinations; with more, a page has each control moved alone
+_MAX_CACHED = 64
 _BYTES_EACH = 40_000
 
 
 class FigureLab(View):
-    """A picture that is drawn anew for whatever its controls are set to.
+    """A matplotlib figure that is redrawn whenever one of its controls is set.
 
     Attributes:
-        places: for each control, the place of the chosen value among its values, from 0. Set it,
-            or call `choose`, and the picture moves.
+        places: for each control, the index of the chosen value among its values, from 0. Setting
+            it, or calling `choose`, redraws the figure.
     """
 
     _esm = bundle(__file__)
     _css = styles(__file__)
 
-    controls = traitlets.List(help="name, text and values of each control").tag(sync=True, content=True)
+    controls: traitlets.List[dict[str, Any]] = traitlets.List(
+        help="name, text and values of each control"
+    ).tag(sync=True, content=True)
     places = traitlets.List(traitlets.Int(), help="of the chosen values, from 0").tag(sync=True)
     first = traitlets.Dict(help="the picture that the view opens with").tag(sync=True, content=True)
 
@@ -52,10 +54,10 @@ class FigureLab(View):
         labels: Mapping[str, str] | None = None,
         about: str = _ABOUT,
     ) -> None:
-        """Make a view; `figure_lab` says what it takes."""
+        """Make a view; see `figure_lab`."""
         self._draw = draw
         self._options = _checked(controls)
-        self._kept: dict[tuple[int, ...], dict[str, Any]] = {}
+        self._cache: dict[tuple[int, ...], dict[str, Any]] = {}
         named = dict(labels or {})
         sent = [
             {
@@ -74,7 +76,7 @@ class FigureLab(View):
 
     @property
     def values(self) -> dict[str, Any]:
-        """What each control is set to, by its name."""
+        """The value of each control, by its name."""
         return self._values_at(self.places)
 
     def choose(self, **values: Any) -> None:
@@ -86,12 +88,9 @@ class FigureLab(View):
         self.places = self._places_of({**self.values, **values})
 
     def questions(self) -> list[dict[str, Any]]:
-        """Return the pictures that an exported page carries.
-
-        All there are, if they are few; else those of each control moved alone.
-        """
+        """Return the requests of all combinations if they are few, else of each control moved alone."""
         counts = [len(values) for values in self._options.values()]
-        if math.prod(counts) <= _MOST_CARRIED:
+        if math.prod(counts) <= _MAX_EXPORTED:
             return [{"places": list(places)} for places in product(*map(range, counts))]
         here = list(self.places)
         alone = [
@@ -111,11 +110,11 @@ class FigureLab(View):
         return self._figure_at(self.places)
 
     def alt_text(self) -> str:
-        """Return the picture shown now in words, as its figure tells them."""
+        """Return the figure's own alternative text."""
         return self._drawn(self.places)["alt"]
 
     def __repr__(self) -> str:
-        """Name what is chosen."""
+        """Return the values of the controls in short."""
         return f"FigureLab({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
 
     @traitlets.validate("places")
@@ -134,7 +133,7 @@ class FigureLab(View):
         return {name: values[place] for (name, values), place in each}
 
     def _places_of(self, chosen: Mapping[str, Any]) -> list[int]:
-        """Return the place of each chosen value; of None the first."""
+        """Return the index of each chosen value; for None, 0."""
         for name in chosen:
             if name not in self._options:
                 raise SelectionError(f"there is no control {name!r}; choose among {list(self._options)}")
@@ -147,24 +146,25 @@ class FigureLab(View):
         return places
 
     def _drawn(self, places: Sequence[int]) -> dict[str, Any]:
-        """Return the picture at some places as the page reads it."""
+        """Return the picture at some places in the form that the page reads."""
         key = tuple(self._check_places({"value": list(places)}))
-        if key not in self._kept:
+        if key not in self._cache:
             figure = self._figure_at(key)
             told = ", ".join(f"{name} {value}" for name, value in self._values_at(key).items())
             alt = getattr(figure, "alt_text", f"Picture for {told}.")
-            data, width, height = picture(figure)
-            if len(self._kept) >= _MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[key] = {"png": data, "width": width, "height": height, "alt": alt}
-        return dict(self._kept[key])
+            data, width, height = figure_to_png(figure)
+            if len(self._cache) >= _MAX_CACHED:
+                del self._cache[next(iter(self._cache))]
+            self._cache[key] = {"png": data, "width": width, "height": height, "alt": alt}
+        return dict(self._cache[key])
 
     def _figure_at(self, places: Sequence[int]) -> Figure:
         import matplotlib.pyplot as plt
+        from matplotlib.figure import Figure
 
         drawn = self._draw(**self._values_at(places))
-        figure = getattr(drawn, "figure", None) or drawn  # a figure's own `figure` is itself
-        plt.close(figure)  # shown once, by whoever gets it
+        figure = drawn if isinstance(drawn, Figure) else cast(Figure, drawn.figure)
+        plt.close(figure)  # or pyplot would show it a second time
         return figure
 
 
@@ -176,19 +176,19 @@ def figure_lab(
     labels: Mapping[str, str] | None = None,
     about: str = _ABOUT,
 ) -> FigureLab:
-    """Return a picture that sliders move; it stays alive in an exported page.
+    """Return a figure with controls, which also work in an exported page.
 
     Args:
         draw: called with a value for each control, by name; returns a matplotlib figure or axes.
-            The same values must give the same picture, for it is kept.
-        controls: the values of each control, in order: numbers make a slider, words a list.
-        start: what a control is set to at first; else its first value.
-        labels: what to call a control on the page; else its name.
+            The same values must give the same picture, since pictures are cached.
+        controls: the values of each control, in order: numbers make a slider, strings a list.
+        start: the first value of a control; by default the first of its values.
+        labels: the label of a control on the page; by default its name.
         about: what the view shows, in two sentences; told when the viewer asks.
 
     Raises:
         UserError: if there is no control, or one has fewer than two values or one of them twice.
-        SelectionError: if `start` names what there is not.
+        SelectionError: if `start` names a control or value that does not exist.
     """
     return FigureLab(draw, controls, start=start, labels=labels, about=about)
 

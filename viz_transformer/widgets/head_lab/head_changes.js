@@ -1,29 +1,58 @@
-// What the head lab computes: which words differ, which heads are changed, and how to say it.
+// The changed heads of the head lab, and what they and their effect are in words.
 
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { formatNumber, quoted } from "../base/js/text.js";
 
-/** Whether two places {kind, layer, head} are the same head. */
+/** @import { Scores } from "./tables.js" */
+
+/** @typedef {{kind: string, layer: number, head: number}} Head */
+
+/** @typedef {Head & {factor: number}} Factor a changed head */
+
+/**
+ * @param {Head} a
+ * @param {Head} b
+ */
 export function sameHead(a, b) {
   return a.kind === b.kind && a.layer === b.layer && a.head === b.head;
 }
 
-/** A head in words. */
+/**
+ * A head in words.
+ *
+ * @param {Head} head
+ */
 export function headName({ kind, layer, head }) {
   return `${kind} layer ${layer} head ${head}`;
 }
 
-/** A head in short, as it is written where room is dear. */
+/**
+ * A head in short, for narrow columns.
+ *
+ * @param {Head} head
+ */
 export function shortName({ kind, layer, head }) {
   return `${kind} L${layer} H${head}`;
 }
 
-/** The factor of a head among the changed ones; 1 for any other. */
+/**
+ * The factor of a head: 1 unless it is among the changed ones.
+ *
+ * @param {Factor[]} factors
+ * @param {Head} place
+ */
 export function factorOf(factors, place) {
   return factors.find((each) => sameHead(each, place))?.factor ?? 1;
 }
 
-/** The changed heads with one more factor set, in Python's order; a factor of 1 is no change. */
+/**
+ * The changed heads with one more factor set, in Python's order; a factor of 1 is no change.
+ *
+ * @param {Factor[]} factors
+ * @param {Head} head
+ * @param {number} factor
+ * @returns {Factor[]}
+ */
 export function withFactor(factors, { kind, layer, head }, factor) {
   const others = factors.filter((each) => !sameHead(each, { kind, layer, head }));
   const all = factor === 1 ? others : [...others, { kind, layer, head, factor }];
@@ -35,7 +64,11 @@ export function withFactor(factors, { kind, layer, head }, factor) {
   });
 }
 
-/** What is changed, in words. */
+/**
+ * The changes in words.
+ *
+ * @param {Factor[]} factors
+ */
 export function changesInWords(factors) {
   if (!factors.length) return "Every head is as it was trained.";
   const each = factors.map(
@@ -48,12 +81,21 @@ export function changesInWords(factors) {
   return `${shown[0].toUpperCase()}${shown.slice(1)}${rest > 0 ? `, and ${rest} more` : ""}.`;
 }
 
-/** A factor with no more digits than it needs. */
+/**
+ * A factor with no more digits than it needs.
+ *
+ * @param {number} factor
+ */
 export function shortFactor(factor) {
   return String(Number(factor.toFixed(2))).replace("-", "−");
 }
 
-/** What the changes do to the probabilities, in words; without changes, the loss as it is. */
+/**
+ * The effect of the changes on the log-probabilities, in words; without changes, the loss.
+ *
+ * @param {Scores} before
+ * @param {Scores} after
+ */
 export function effectInWords(before, after) {
   if (before === after)
     return `Loss ${formatNumber(before.loss, 3)} nats per token. Click a head to switch it off.`;
@@ -67,7 +109,13 @@ export function effectInWords(before, after) {
   );
 }
 
-/** How far the changes moved one head's weights, in words; matrices are flat, [query, key]. */
+/**
+ * How far the changes moved one head's weights, in words; matrices are flat, [query, key].
+ *
+ * @param {ArrayLike<number>} before
+ * @param {ArrayLike<number>} after
+ * @param {{queries: string[], keys: string[], cols: number}} entry
+ */
 export function movedInWords(before, after, entry) {
   let most = 0;
   for (let i = 1; i < before.length; i++) {

@@ -5,90 +5,111 @@ import { moveHead } from "../base/js/head_grid.js";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { factorOf, headName, sameHead, shortFactor } from "./head_changes.js";
 
-const HEAD_ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
+/** @import { Factor, Head } from "./head_changes.js" */
 
-/** What a head's button says to those who hear it: its name, and the text that it shows. */
-export function headState(place, factor) {
-  return `${headName(place)}, ${factor === 0 ? "off" : `factor ${shortFactor(factor)}`}`;
-}
+/** @typedef {{kind: string, layers: number, heads: number}} KindShape */
+
+const ARROWS = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
 
 /**
- * The grid: `set(kinds, factors, chosen)` with kinds [{kind, layers, heads}].
+ * The accessible name of a head's button: the head, and the text that the button shows.
  *
- * One button is in the Tab order; arrow keys choose, Enter, Space and a click toggle.
+ * @param {Head} head
+ * @param {number} factor
  */
-export function headGrid(parent, { onChoose, onToggle }) {
-  const node = element(parent, "div", "vt-head-grid", {
-    role: "group",
-    "aria-label": "All heads: arrow keys choose, Enter switches off and on",
-  });
-  let [built, kinds, buttons] = ["", [], []];
+export function headState(head, factor) {
+  return `${headName(head)}, ${factor === 0 ? "off" : `factor ${shortFactor(factor)}`}`;
+}
 
-  const placeAt = (event) => buttons.find(({ button }) => button === event.target.closest("button"))?.place;
+/** The switches: one is in the Tab order; arrow keys choose; Enter, Space and a click toggle. */
+export class HeadSwitches {
+  /** @type {KindShape[]} */
+  #kinds = [];
+  /** @type {{place: Head, button: HTMLButtonElement}[]} */
+  #switches = [];
 
-  node.addEventListener("click", (event) => {
-    const place = placeAt(event);
-    if (place) onToggle(place);
-  });
-  node.addEventListener("keydown", (event) => {
-    const place = placeAt(event);
-    if (!place || !HEAD_ARROWS.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
-    const to = moveHead(kinds, place, event.key);
-    buttons.find((each) => sameHead(each.place, to)).button.focus();
-    onChoose(to);
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  /**
+   * @param {Element} parent
+   * @param {{onChoose: (head: Head) => void, onToggle: (head: Head) => void}} handlers
+   */
+  constructor(parent, { onChoose, onToggle }) {
+    this.node = element(parent, "div", "vt-head-grid", {
+      role: "group",
+      "aria-label": "All heads: arrow keys choose, Enter switches off and on",
+    });
+    this.node.addEventListener("click", (event) => {
+      const head = this.#headOf(event);
+      if (head) onToggle(head);
+    });
+    this.node.addEventListener("keydown", (event) => {
+      const head = this.#headOf(event);
+      if (!head || !ARROWS.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+      const to = moveHead(this.#kinds, head, event.key);
+      this.#switches.find(({ place }) => sameHead(place, to)).button.focus();
+      onChoose(to);
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
 
-  function build() {
-    buttons = [];
-    node.replaceChildren();
-    for (const { kind, layers, heads } of kinds) {
-      const part = element(node, "div", "vt-head-kind");
+  #headOf(event) {
+    return this.#switches.find(({ button }) => button === event.target.closest("button"))?.place;
+  }
+
+  #build() {
+    this.#switches = [];
+    this.node.replaceChildren();
+    for (const { kind, layers, heads } of this.#kinds) {
+      const part = element(this.node, "div", "vt-head-kind");
       element(part, "div", "vt-part-name").textContent = ATTENTION_KINDS[kind].label;
       const table = element(part, "div", "vt-head-rows");
       table.style.gridTemplateColumns = `1.4em repeat(${heads}, minmax(0, 3.1em))`;
-      const numbers = (text, top) => {
-        const name = element(table, "span", "vt-head-number", { "aria-hidden": "true" });
-        name.textContent = text;
-        if (top) name.classList.add("vt-top");
-      };
-      numbers("", true);
-      for (let head = 0; head < heads; head++) numbers(String(head), true);
+      for (const text of ["", ...Array(heads).keys()]) addNumber(table, text).classList.add("vt-top");
       for (let layer = 0; layer < layers; layer++) {
-        numbers(String(layer), false);
+        addNumber(table, layer);
         for (let head = 0; head < heads; head++) {
           const button = element(table, "button", "vt-head-button", {
             type: "button",
             "data-lm-suppress-shortcuts": "true",
           });
-          buttons.push({ place: { kind, layer, head }, button });
+          this.#switches.push({ place: { kind, layer, head }, button });
         }
       }
     }
   }
 
-  function set(newKinds, factors, chosen) {
-    const wanted = JSON.stringify(newKinds);
-    if (wanted !== built) {
-      [built, kinds] = [wanted, newKinds];
-      build();
+  /**
+   * @param {KindShape[]} kinds
+   * @param {Factor[]} factors
+   * @param {Head} chosen
+   */
+  set(kinds, factors, chosen) {
+    if (JSON.stringify(kinds) !== JSON.stringify(this.#kinds)) {
+      this.#kinds = kinds;
+      this.#build();
     }
-    for (const { place, button } of buttons) {
-      const factor = factorOf(factors, place);
-      const state = headState(place, factor);
+    for (const { place, button } of this.#switches) {
       button.tabIndex = sameHead(place, chosen) ? 0 : -1;
-      if (button.getAttribute("aria-label") !== state) {
-        button.setAttribute("aria-label", state);
-        button.title = state;
-        button.setAttribute("aria-pressed", String(factor === 0));
-        button.textContent = factor === 0 ? "off" : shortFactor(factor);
-        button.classList.toggle("vt-off", factor === 0);
-        button.classList.toggle("vt-scaled", factor !== 0 && factor !== 1);
-      }
+      showFactor(button, place, factorOf(factors, place));
       button.classList.toggle("vt-chosen", sameHead(place, chosen));
     }
   }
+}
 
-  return { node, set };
+/** The number of a layer or a head. */
+function addNumber(table, text) {
+  const node = element(table, "span", "vt-head-number", { "aria-hidden": "true" });
+  node.textContent = String(text);
+  return node;
+}
+
+function showFactor(button, place, factor) {
+  const state = headState(place, factor);
+  if (button.getAttribute("aria-label") === state) return;
+  button.setAttribute("aria-label", state);
+  button.title = state;
+  button.setAttribute("aria-pressed", String(factor === 0));
+  button.textContent = factor === 0 ? "off" : shortFactor(factor);
+  button.classList.toggle("vt-off", factor === 0);
+  button.classList.toggle("vt-scaled", factor !== 0 && factor !== 1);
 }

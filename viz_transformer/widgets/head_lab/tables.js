@@ -1,84 +1,125 @@
-// The head lab's tables: what each word loses, and what each head is worth.
+// The head lab's tables: the log-probability of each word, and the effect of each head.
 
 import { element } from "../base/js/controls.js";
-import { headName, sameHead, shortName } from "./head_changes.js";
 import { formatNumber, formatSigned, visible } from "../base/js/text.js";
+import { headName, sameHead, shortName } from "./head_changes.js";
 
-/** How long a bar is, as a share of its track, when `least` fills it: log-probabilities are ≤ 0. */
+/** @import { Factor, Head } from "./head_changes.js" */
+
+/** @typedef {{output: string[], log_probs: number[], loss: number}} Scores part of a reply */
+
+/** @typedef {Head & {loss_change: number, rank: number, confidence: number | null, confidence_rank: number}} Effect */
+
+const EFFECT_COLUMNS = [
+  ["off alone", "Click a head to switch it off, and no other"],
+  ["loss change", "How the loss changes without it, in nats per token"],
+  ["rank", "Its place by the size of that change"],
+  ["confidence", "How surely it looks: the mean of its rows' largest weights"],
+  ["rank", "Its place by confidence: what attention alone would have predicted"],
+];
+
+/**
+ * The length of a bar as a share of its track, which ends at `least`: log-probabilities are ≤ 0.
+ *
+ * @param {number} logProb
+ * @param {number} least
+ */
 export function barShare(logProb, least) {
   return Math.min(1, Math.max(0, logProb / least));
 }
 
-/** The log-probability at the far end of the bars: the least there is, but no less than a nat away. */
+/**
+ * The log-probability at the far end of the bars: the least there is, and at most −1.
+ *
+ * @param {number[]} before
+ * @param {number[]} after
+ */
 export function leastOf(before, after) {
   return Math.min(-1, ...before, ...after);
 }
 
-/** A table of the words: `set(before, after)` takes two replies for the same words. */
+/**
+ * A table of the words: `set(before, after)` takes two replies for the same words.
+ *
+ * @param {Element} parent
+ */
 export function wordTable(parent) {
   const box = element(parent, "div", "vt-word-table");
   const table = element(box, "table");
   element(table, "caption").textContent =
     "log-probability of each word of the unchanged translation, in nats";
-  const head = element(element(table, "thead"), "tr");
-  element(head, "th", "", { scope: "col" }).textContent = "writes";
-  const axis = element(
-    element(head, "th", "", { scope: "col", title: "Bars grow to the left from 0" }),
-    "div",
-    "vt-axis",
-  );
-  const [farEnd, zero] = ["span", "span"].map((tag) => element(axis, tag));
-  zero.textContent = "0";
-  for (const text of ["before", "after", "change"])
-    element(head, "th", "", { scope: "col" }).textContent = text;
+  const farEnd = addWordHead(table);
   const body = element(table, "tbody");
   const foot = element(element(table, "tfoot"), "tr");
+  const total = addScoreRow(foot, "loss: the mean of −log p", false); // no bar: it is no log-probability
   let [rows, words] = [[], ""];
 
-  function addRow(line, token) {
-    const name = element(line, "th", "", { scope: "row" });
-    element(name, "bdi").textContent = token;
-    const place = line === foot ? null : element(line, "td", "vt-bars");
-    if (!place) name.setAttribute("colspan", "2"); // the loss has no bar: it is no log-probability
-    const bars = place
-      ? ["vt-before", "vt-after"].map((which) => element(place, "div", `vt-track ${which}`))
-      : [];
-    const cells = ["", "", "vt-change"].map((className) => element(line, "td", className));
-    return { cells, fills: bars.map((bar) => element(bar, "div", "vt-fill")) };
-  }
-  const total = addRow(foot, "loss: the mean of −log p");
-
-  function fill({ cells }, before, after) {
-    const texts = [formatNumber(before, 3), formatNumber(after, 3), formatSigned(after - before, 3)];
-    texts.forEach((text, i) => {
-      cells[i].textContent = text;
-    });
-    cells[2].classList.toggle("vt-strong", Math.abs(after - before) >= 0.01);
-  }
-
+  /**
+   * @param {Scores} before
+   * @param {Scores} after
+   */
   function set(before, after) {
     const wanted = JSON.stringify(before.output);
     if (wanted !== words) {
       words = wanted;
       body.replaceChildren();
-      rows = before.output.map((token) => addRow(element(body, "tr"), visible(token)));
+      rows = before.output.map((token) => addScoreRow(element(body, "tr"), visible(token), true));
     }
     const least = leastOf(before.log_probs, after.log_probs);
     farEnd.textContent = formatNumber(least, 1);
     rows.forEach((row, i) => {
-      fill(row, before.log_probs[i], after.log_probs[i]);
-      [before, after].forEach(({ log_probs }, which) => {
-        row.fills[which].style.width = `${100 * barShare(log_probs[i], least)}%`;
+      const logProbs = [before.log_probs[i], after.log_probs[i]];
+      showScores(row, logProbs[0], logProbs[1]);
+      logProbs.forEach((logProb, which) => {
+        row.fills[which].style.width = `${100 * barShare(logProb, least)}%`;
       });
     });
-    fill(total, before.loss, after.loss);
+    showScores(total, before.loss, after.loss);
   }
 
   return { node: box, set };
 }
 
-/** A table of the heads, by what each alone is worth; `onAlone(place)` hears a click on one. */
-export function worthTable(parent, { onAlone }) {
+/** The column heads; returns the number at the far end of the bars' axis. */
+function addWordHead(table) {
+  const head = element(element(table, "thead"), "tr");
+  element(head, "th", "", { scope: "col" }).textContent = "writes";
+  const bars = element(head, "th", "", { scope: "col", title: "Bars grow to the left from 0" });
+  const axis = element(bars, "div", "vt-axis");
+  const farEnd = element(axis, "span");
+  element(axis, "span").textContent = "0";
+  for (const text of ["before", "after", "change"])
+    element(head, "th", "", { scope: "col" }).textContent = text;
+  return farEnd;
+}
+
+function addScoreRow(line, text, withBars) {
+  const name = element(line, "th", "", { scope: "row" });
+  element(name, "bdi").textContent = text;
+  let fills = [];
+  if (withBars) {
+    const cell = element(line, "td", "vt-bars");
+    const tracks = ["vt-before", "vt-after"].map((which) => element(cell, "div", `vt-track ${which}`));
+    fills = tracks.map((track) => element(track, "div", "vt-fill"));
+  } else name.setAttribute("colspan", "2");
+  return { cells: ["", "", "vt-change"].map((className) => element(line, "td", className)), fills };
+}
+
+function showScores({ cells }, before, after) {
+  const texts = [formatNumber(before, 3), formatNumber(after, 3), formatSigned(after - before, 3)];
+  texts.forEach((text, i) => {
+    cells[i].textContent = text;
+  });
+  cells[2].classList.toggle("vt-strong", Math.abs(after - before) >= 0.01);
+}
+
+/**
+ * A table of the effect of each head alone: `set(reply, factors, chosen)`.
+ *
+ * @param {Element} parent
+ * @param {{onAlone: (head: Head) => void}} handlers `onAlone` is called with a clicked head
+ */
+export function effectTable(parent, { onAlone }) {
   const box = element(parent, "div", "vt-worth-table", {
     tabindex: "0",
     role: "region",
@@ -86,53 +127,56 @@ export function worthTable(parent, { onAlone }) {
     "data-lm-suppress-shortcuts": "true",
   });
   const table = element(box, "table");
-  const top = element(element(table, "thead"), "tr");
-  for (const [text, title] of [
-    ["off alone", "Click a head to switch it off, and no other"],
-    ["loss change", "How the loss changes without it, in nats per token"],
-    ["rank", "Its place by the size of that change"],
-    ["confidence", "How surely it looks: the mean of its rows' largest weights"],
-    ["rank", "Its place by confidence: what attention alone would have predicted"],
-  ])
-    element(top, "th", "", { scope: "col", title }).textContent = text;
+  const head = element(element(table, "thead"), "tr");
+  for (const [text, title] of EFFECT_COLUMNS)
+    element(head, "th", "", { scope: "col", title }).textContent = text;
   const body = element(table, "tbody");
-  let [shown, lines] = [null, []];
+  let [shown, rows] = [null, []];
 
-  function set(each, factors, chosen) {
-    if (each !== shown) {
-      shown = each;
+  /**
+   * @param {{heads: Effect[]}} reply
+   * @param {Factor[]} factors
+   * @param {Head} chosen
+   */
+  function set(reply, factors, chosen) {
+    if (reply !== shown) {
+      shown = reply;
       body.replaceChildren();
-      const widest = Math.max(...each.heads.map((place) => Math.abs(place.loss_change)));
-      lines = each.heads.map((place) => {
-        const line = element(body, "tr");
-        const name = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", {
-          type: "button",
-          "data-lm-suppress-shortcuts": "true",
-        });
-        name.textContent = shortName(place);
-        name.title = `${headName(place)}: switch it off, and no other`;
-        name.addEventListener("click", () =>
-          onAlone({ kind: place.kind, layer: place.layer, head: place.head }),
-        );
-        const change = element(line, "td", "vt-change");
-        change.textContent = formatSigned(place.loss_change, 3);
-        change.title = `${place.loss_change} nats per token`;
-        change.classList.toggle("vt-strong", Math.abs(place.loss_change) >= 0.05 * widest && widest > 0.001);
-        for (const text of [
-          place.rank,
-          place.confidence === null ? "none" : place.confidence.toFixed(2),
-          place.confidence_rank,
-        ])
-          element(line, "td").textContent = String(text);
-        return { place, line, name };
-      });
+      const widest = Math.max(...reply.heads.map((effect) => Math.abs(effect.loss_change)));
+      rows = reply.heads.map((effect) => addEffectRow(body, effect, widest, onAlone));
     }
     const only = factors.length === 1 && factors[0].factor === 0 ? factors[0] : null;
-    for (const { place, line, name } of lines) {
-      line.classList.toggle("vt-chosen", sameHead(place, chosen));
-      name.setAttribute("aria-pressed", String(Boolean(only) && sameHead(place, only)));
+    for (const { effect, line, name } of rows) {
+      line.classList.toggle("vt-chosen", sameHead(effect, chosen));
+      name.setAttribute("aria-pressed", String(Boolean(only) && sameHead(effect, only)));
     }
   }
 
   return { node: box, set };
+}
+
+/**
+ * @param {HTMLElement} body
+ * @param {Effect} effect
+ * @param {number} widest the largest change of all
+ * @param {(head: Head) => void} onAlone
+ */
+function addEffectRow(body, effect, widest, onAlone) {
+  const { kind, layer, head, loss_change: lossChange, rank, confidence } = effect;
+  const line = element(body, "tr");
+  const name = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", {
+    type: "button",
+    "data-lm-suppress-shortcuts": "true",
+  });
+  name.textContent = shortName(effect);
+  name.title = `${headName(effect)}: switch it off, and no other`;
+  name.addEventListener("click", () => onAlone({ kind, layer, head }));
+  const change = element(line, "td", "vt-change");
+  change.textContent = formatSigned(lossChange, 3);
+  change.title = `${lossChange} nats per token`;
+  change.classList.toggle("vt-strong", Math.abs(lossChange) >= 0.05 * widest && widest > 0.001);
+  const confidenceText = confidence === null ? "none" : confidence.toFixed(2);
+  for (const text of [rank, confidenceText, effect.confidence_rank])
+    element(line, "td").textContent = String(text);
+  return { effect, line, name };
 }

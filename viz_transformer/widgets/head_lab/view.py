@@ -1,4 +1,4 @@
-"""The head lab: heads of a live model switched off and scaled, and what that does to its words."""
+"""The head lab: heads of a live model switched off or scaled, and the effect on its output."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import traitlets
 
 from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace, running_text
+from viz_transformer.trace import FloatArray, ForwardTrace, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: What the slider can do to a head: from turning round what it says to saying it twice as loud.
+#: The range of a head's factor: from the negative of its output to twice that.
 LEAST_FACTOR, MOST_FACTOR = -1.0, 2.0
 
 _ABOUT = (
@@ -34,16 +34,16 @@ class HeadLab(View):
     """Switch heads off or scale them, and see the translation and each word's probability change.
 
     What the viewer chooses is a trait, and setting the trait moves the view; all count from 0.
-    Make one with ``vt.head_lab(translator)``; ``vt.labs.interventions_of(lab)`` gives the changes
-    to ``translator.translate`` and its like.
+    ``vt.head_lab(translator)`` makes one; ``vt.labs.interventions_of(lab)`` returns the changes in
+    the form that ``translator.translate`` and the like take.
 
     Attributes:
-        sentence: what the model translates. One that it cannot read raises a UserError and
-            changes nothing; typed in the view, it is explained there.
-        factors: the changed heads, a list of ``{"kind", "layer", "head", "factor"}``: what the
-            head says is multiplied by the factor, from −1 to 2. 0 switches it off; 1 changes
+        sentence: what the model translates. Setting one that it cannot read raises a UserError
+            and changes nothing; if it was typed, the view explains why.
+        factors: the changed heads, a list of ``{"kind", "layer", "head", "factor"}``: the head's
+            output is multiplied by the factor, from −1 to 2. 0 switches it off; 1 changes
             nothing and is left out of the list.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``: of the chosen head.
+        kind: the chosen head's kind, ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: its layer.
         head: its index in the layer.
         query: the pinned word of the chosen head's matrix (the word that looks), or None.
@@ -59,10 +59,10 @@ class HeadLab(View):
     layer = Index(help="layer of the chosen head, counted from 0").tag(sync=True)
     head = Index(help="the chosen head, counted from 0").tag(sync=True)
     query = Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
-    text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
+    text_size = TextSize()
 
     def __init__(self, answer: Answer, sentence: str) -> None:
-        """Make a view of a model behind a function; the head that matters most is chosen.
+        """Make a view of the model that `answer` runs; the head with the largest effect is chosen.
 
         Args:
             answer: given ``{"sentence": str, "changes": [{"kind", "layer", "head", "factor"}]}``,
@@ -90,13 +90,13 @@ class HeadLab(View):
         """
         reply = super().answer(request)
         if "each" in request:
-            return _each_reply(_effects(reply))
+            return _effects_payload(_effects(reply))
         return {
             "translation": sendable(reply["translation"]),
             "output": sendable(reply["trace"].query_tokens("decoder")),
             "log_probs": [float(value) for value in reply["log_probs"]],
             "loss": _loss(reply["log_probs"]),
-            "kinds": _pack(reply["trace"]),
+            "kinds": _payload(reply["trace"]),
         }
 
     def questions(self) -> list[dict[str, Any]]:
@@ -109,7 +109,7 @@ class HeadLab(View):
         ]
 
     def effects(self) -> tuple[HeadEffect, ...]:
-        """Return what each head alone is worth in this sentence, the largest effect first."""
+        """Return the effect of each head alone on this sentence, the largest first."""
         return _effects(super().answer({"sentence": self.sentence, "each": 0.0}))
 
     def figure(self) -> Figure:
@@ -145,7 +145,7 @@ class HeadLab(View):
         )
 
     def __repr__(self) -> str:
-        """Name the state: what a reader without the view, or of a log, sees in its place."""
+        """Return the state in short, for logs and where no view can be shown."""
         return f"HeadLab({self.sentence!r}, factors={self.factors!r})"
 
     def _before_and_after(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -155,7 +155,7 @@ class HeadLab(View):
         return before, after
 
     def _trace(self) -> ForwardTrace:
-        """The unchanged model's trace of the sentence; it has the sizes of everything."""
+        """Return the unchanged model's trace of the sentence, which has all sizes."""
         if self._known[0] != self.sentence:
             self._known = (self.sentence, self._read(self.sentence))
         return self._known[1]
@@ -167,12 +167,15 @@ class HeadLab(View):
             raise SelectionError(str(error)) from error
 
     def _heads(self) -> list[dict[str, Any]]:
-        trace = self._trace()
         return [
             {"kind": kind, "layer": layer, "head": head}
-            for kind in trace.kinds
-            for layer, head in np.ndindex(trace.attention(kind).shape[:2])
+            for kind in self._trace().kinds
+            for layer, head in np.ndindex(self._weights(kind).shape[:2])
         ]
+
+    def _weights(self, kind: str) -> FloatArray:
+        """Return the weights of a kind that the model has, float32 [layer, head, query, key]."""
+        return _weights_of(self._trace(), kind)
 
     @traitlets.validate("sentence")
     def _check_sentence(self, proposal: dict[str, Any]) -> str:
@@ -202,23 +205,13 @@ class HeadLab(View):
     @traitlets.validate("layer", "head", "query")
     def _check_index(self, proposal: dict[str, Any]) -> int | None:
         name, value = proposal["trait"].name, proposal["value"]
-        shape = self._trace().attention(self.kind).shape
-        size = shape[("layer", "head", "query").index(name)]
-        if value is not None and not 0 <= value < size:
-            raise SelectionError(
-                f"{name}={value}, but the {self.kind} attention has {size}; choose 0 to {size - 1}"
-            )
+        size = self._weights(self.kind).shape[("layer", "head", "query").index(name)]
+        check_index(name, value, size, owner=f"the {self.kind} attention has")
         return value
-
-    @traitlets.validate("text_size")
-    def _check_text_size(self, proposal: dict[str, Any]) -> float:
-        if not 0.5 <= proposal["value"] <= 4:
-            raise SelectionError(f"text_size={proposal['value']:g}; give 0.5 to 4, 1 for the usual")
-        return proposal["value"]
 
     @traitlets.observe("sentence", "kind")
     def _fit_query(self, _: object) -> None:
-        if self.kind and (self.query or 0) >= self._trace().attention(self.kind).shape[2]:
+        if self.kind and (self.query or 0) >= self._weights(self.kind).shape[2]:
             self.query = None
 
 
@@ -245,7 +238,7 @@ def _effects(reply: Mapping[str, Any]) -> tuple[HeadEffect, ...]:
     return head_effects(reply["trace"], changes)
 
 
-def _each_reply(effects: Sequence[HeadEffect]) -> dict[str, Any]:
+def _effects_payload(effects: Sequence[HeadEffect]) -> dict[str, Any]:
     return {
         "heads": [
             {
@@ -262,20 +255,27 @@ def _each_reply(effects: Sequence[HeadEffect]) -> dict[str, Any]:
 
 
 def _loss(log_probs: Iterable[float]) -> float:
-    """Mean negative log-probability, in nats per token."""
+    """Return the mean negative log-probability, in nats per token."""
     return float(-np.mean(list(log_probs)))
 
 
-def _pack(trace: ForwardTrace) -> list[dict[str, Any]]:
+def _weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
+    weights = trace.attention(kind)
+    if weights is None:
+        raise SelectionError(f"kind={kind!r}, but the model has {list(trace.kinds)}")
+    return weights
+
+
+def _payload(trace: ForwardTrace) -> list[dict[str, Any]]:
     """Return each kind's words and weights, float16 ``[layer, head, query, key]`` as bytes."""
     return [
         {
             "kind": kind,
             "queries": sendable(trace.query_tokens(kind)),
             "keys": sendable(trace.key_tokens(kind)),
-            "shape": list(trace.attention(kind).shape),
+            "shape": list(_weights_of(trace, kind).shape),
             "dtype": "float16",
-            "weights": trace.attention(kind).astype("<f2").tobytes(),
+            "weights": _weights_of(trace, kind).astype("<f2").tobytes(),
         }
         for kind in trace.kinds
     ]

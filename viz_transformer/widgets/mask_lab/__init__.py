@@ -1,4 +1,4 @@
-"""The mask lab: a mask composed and painted, and what it does to a live model."""
+"""The mask lab: a mask composed from parts or painted, and what leaks through it in a live model."""
 
 from viz_transformer.widgets.mask_lab.view import MaskLab
 

@@ -1,5 +1,4 @@
-// How masks of different shapes are joined: each a stack of sheets, stretched along the axes of
-// length 1.
+// A picture of broadcasting: each mask as a stack of sheets, stretched along its axes of length 1.
 
 import { fitCanvas, strokeBox, drawText } from "../base/js/canvas.js";
 import { focusableCanvas } from "../base/js/controls.js";
@@ -7,7 +6,24 @@ import { focusableCanvas } from "../base/js/controls.js";
 const STEP = 9; // pixels from one sheet of the stack to the next
 const MOST_SHEETS = 4;
 
-/** The boxes to draw: the parts and what they make, each with how it is stretched, in words. */
+/** @import { ComposedMask } from "./composition.js" */
+
+/**
+ * @typedef {object} Box one mask of the picture
+ * @property {string} name
+ * @property {string} shape
+ * @property {string} note how it is stretched or made, in words
+ * @property {{sheets: number, rows: number}} own what of it is not stretched
+ * @property {(b: number, q: number, k: number) => boolean} at
+ */
+
+/**
+ * The boxes to draw: the parts and the mask that they make.
+ *
+ * @param {ComposedMask} composed
+ * @param {string} polarity
+ * @returns {Box[]}
+ */
 export function shapeBoxes({ sentences: B, queries: Q, keys: K, parts, may, inverted, painted }, polarity) {
   const names = { padding: "padding", causal: "look-ahead", causal_as_padding: "look-ahead, as padding" };
   const boxes = parts.map((part) => {
@@ -38,7 +54,13 @@ export function shapeBoxes({ sentences: B, queries: Q, keys: K, parts, may, inve
   return boxes;
 }
 
-/** The size of a cell, and each box's left edge, in a width. */
+/**
+ * The sizes of cells and boxes.
+ *
+ * @param {{sentences: number, queries: number, keys: number}} size
+ * @param {number} count of boxes
+ * @param {number} width of all
+ */
 export function shapesLayout({ sentences, queries, keys }, count, width) {
   const sheets = Math.min(sentences, MOST_SHEETS);
   const gap = 34;
@@ -53,7 +75,7 @@ export function shapesLayout({ sentences, queries, keys }, count, width) {
 
 /** A picture of the boxes: `set(composed, { sentence, polarity }, theme, width)`. */
 export function shapesPicture(parent) {
-  const canvas = picture(parent, "How the shapes of the masks are joined");
+  const canvas = focusableCanvas(parent, "How the shapes of the masks are joined");
   canvas.setAttribute("role", "img");
   canvas.tabIndex = -1; // nothing in it to move: its label says it all
 
@@ -98,13 +120,23 @@ export function shapesPicture(parent) {
   return { node: canvas, set };
 }
 
-/** The picture in words. */
+/**
+ * The picture in words.
+ *
+ * @param {Box[]} boxes
+ */
 export function shapesSentence(boxes) {
   const each = boxes.map(({ name, shape, note }) => `${name} ${shape}${note ? `, ${note}` : ""}`);
   return each.length > 1 ? `${each.slice(0, -1).join("; and ")}; together ${each.at(-1)}` : each[0];
 }
 
-/** A note in lines no wider than `width`. */
+/**
+ * A note in lines no wider than `width`.
+ *
+ * @param {string} note
+ * @param {number} width
+ * @param {(text: string) => number} measure
+ */
 export function wrapped(note, width, measure) {
   const lines = [];
   for (const word of note.split(" ")) {

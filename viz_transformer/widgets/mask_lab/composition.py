@@ -1,6 +1,6 @@
-"""Which parts a mask is made of, and the mask that they make, in numpy.
+"""The parts of a mask, and the mask that they make, in numpy.
 
-The page composes the same in mask_rules.js; the tests hold both to `model.masks`.
+The page composes the same in composition.js; the tests compare both with `model.masks`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from viz_transformer.trace import KINDS
 
 PAD = "<pad>"
 SIDES = ("right", "left")
-#: What tutorials get wrong, by name; each leaves the parts on and misuses one of them.
+#: Mistakes from tutorials, by name; each keeps the parts and misuses one of them.
 MISTAKES = ("none", "inverted", "causal_as_padding", "target_padding", "source_as_target")
 #: The traits that make the mask, in the order of `MaskState`.
 STATE = ("kind", "side", "padding", "causal", "mistake", "lengths", "painted")
@@ -27,7 +27,7 @@ Words = Mapping[str, Sequence[Sequence[str]]]
 
 @dataclass(frozen=True)
 class MaskState:
-    """All that a mask is made of, beside the words; plain values, as a request carries them.
+    """The settings that a mask is made from, apart from the words: plain values, as in a request.
 
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
@@ -52,7 +52,7 @@ class MaskState:
         """Read the state out of a request.
 
         Raises:
-            UserError: if a part is missing or is none of those there are.
+            UserError: if a part is missing or has an unknown value.
         """
         try:
             state = cls(
@@ -84,13 +84,13 @@ class MaskedBatch:
 
     Attributes:
         mask: bool [batch, 1, query, key], True = may attend.
-        queries: the words that look, [batch][query].
-        keys: the words looked at, [batch][key].
+        queries: the query tokens, [batch][query].
+        keys: the key tokens, [batch][key].
         sources: what the encoder reads, [batch][source].
         targets: what the decoder reads, [batch][target].
-        written: what each query shall write, [batch][query]; None in the encoder.
-        allowed: bool [batch, query, key]: which output may depend on which key, whatever the mask
-            says; False for all outputs of padding, which nobody reads.
+        written: what each query has to write, [batch][query]; None in the encoder.
+        allowed: bool [batch, query, key]: which output may depend on which key, independent of the
+            mask; False for all outputs of padding, which are never used.
         real: bool [batch, query], False where the query is padding.
     """
 
@@ -111,53 +111,31 @@ def compose(words: Words, state: MaskState, extra: int = 0) -> MaskedBatch:
         words: tokens of each sentence: ``"source"``, ``"target"`` (what the decoder reads) and
             ``"written"`` (what it writes).
         state: the parts of the mask.
-        extra: so many more padding tokens than the longest sentence needs. Painted cells stay with
+        extra: padding tokens added to those of the longest sentence. Painted cells stay with
             their words.
 
     Raises:
-        UserError: if a causal mask is given as padding to a batch that is not as long.
+        UserError: if a causal mask is used as padding for a batch of another length.
     """
-    copied = state.mistake == "source_as_target"
-    sides = {
-        "source": words["source"],
-        "target": words["source"] if copied else words["target"],
-        "written": words["source"] if copied else words["written"],
-    }
-    kept = {
-        side: [list(tokens[:length]) for tokens, length in zip(each, state.lengths, strict=True)]
-        for side, each in sides.items()
-    }
-    longest = {side: max(map(len, each)) + extra for side, each in kept.items()}
-    if state.mistake == "target_padding":  # goes unnoticed where both sides are equally long
-        longest = dict.fromkeys(longest, max(longest.values()))
-    key_side, query_side = KINDS[state.kind].key, KINDS[state.kind].query
-    if state.mistake == "causal_as_padding":  # goes unnoticed where batch = length
-        if extra:
-            raise UserError(
-                "longer sentences are refused: the look-ahead mask has "
-                f"{longest[key_side]} rows, and the batch {longest[key_side] - extra} sentences"
-            )
-        count = longest[key_side]
-        kept = {side: [each[i % len(each)] for i in range(count)] for side, each in kept.items()}
-    padded = {
-        side: [_pad(tokens, longest[side], state.side) for tokens in each] for side, each in kept.items()
-    }
-    queries, keys = padded[query_side], padded[key_side]
+    kind = KINDS[state.kind]
+    padded = _padded_sides(words, state, kind.key, extra)
+    queries, keys = padded[kind.query], padded[kind.key]
     real = _real(queries)  # [batch, query]
     mask = np.ones((len(keys), len(queries[0]), len(keys[0])), bool)  # [batch, query, key]
-    ahead = np.tri(*mask.shape[1:], dtype=bool)  # [query, key], True on the diagonal and below
+    n_sentences, n_queries, n_keys = mask.shape
     if state.padding:
         of_target = state.mistake == "target_padding" and state.kind == "cross"
         mask &= _real(padded["target"] if of_target else keys)[:, None, :]
-    if state.causal:
-        as_padding = state.mistake == "causal_as_padding"
+    if state.causal and state.mistake == "causal_as_padding":
         # As padding, row b of the look-ahead mask says what sentence b may look at.
-        mask &= np.tri(len(keys), dtype=bool)[:, None, :] if as_padding else ahead[None]
+        mask &= np.tri(n_sentences, n_keys, dtype=bool)[:, None, :]
+    elif state.causal:
+        mask &= np.tri(n_queries, n_keys, dtype=bool)[None]
     if state.mistake == "inverted":
         mask = ~mask
     shift = extra if state.side == "left" else 0
     for b, q, k, may in state.painted:
-        if b < mask.shape[0] and q + shift < mask.shape[1] and k + shift < mask.shape[2]:
+        if b < n_sentences and q + shift < n_queries and k + shift < n_keys:
             mask[b, q + shift, k + shift] = may
     return MaskedBatch(
         mask=mask[:, None],
@@ -171,14 +149,41 @@ def compose(words: Words, state: MaskState, extra: int = 0) -> MaskedBatch:
     )
 
 
+def _padded_sides(words: Words, state: MaskState, key_side: str, extra: int) -> dict[str, list[list[str]]]:
+    """Return the tokens of each side, cut to their lengths, misused as the mistake has it, padded."""
+    copied = state.mistake == "source_as_target"
+    sides = {
+        "source": words["source"],
+        "target": words["source"] if copied else words["target"],
+        "written": words["source"] if copied else words["written"],
+    }
+    kept = {
+        side: [list(tokens[:length]) for tokens, length in zip(each, state.lengths, strict=True)]
+        for side, each in sides.items()
+    }
+    longest = {side: max(map(len, each)) + extra for side, each in kept.items()}
+    if state.mistake == "target_padding":  # goes unnoticed where both sides are equally long
+        longest = dict.fromkeys(longest, max(longest.values()))
+    if state.mistake == "causal_as_padding":  # goes unnoticed where batch = length
+        n_keys = longest[key_side]
+        if extra:
+            raise UserError(
+                "longer sentences are refused: the look-ahead mask has "
+                f"{n_keys} rows, and the batch {n_keys - extra} sentences"
+            )
+        kept = {side: [each[i % len(each)] for i in range(n_keys)] for side, each in kept.items()}
+    return {side: [_pad(tokens, longest[side], state.side) for tokens in each] for side, each in kept.items()}
+
+
 def _allowed(state: MaskState, real: BoolArray, real_keys: BoolArray) -> BoolArray:
-    """Which output may depend on which key, by the task and not by the mask."""
+    """Return which output may depend on which key by the task, independent of the mask."""
     allowed = real[:, :, None] & real_keys[:, None, :]  # [batch, query, key]
     if state.kind == "decoder":
-        # A word to be written may depend on the words before it. Shifted, the decoder reads it one
-        # place later; where the source is the target, in the very place where it is written.
+        # A word may depend on the words before it. With the target shifted, the decoder reads it one
+        # position later; with the source as target, at the very position where it is written.
         offset = -1 if state.mistake == "source_as_target" else 0
-        allowed &= np.tri(*allowed.shape[1:], k=offset, dtype=bool)[None]
+        _, n_queries, n_keys = allowed.shape
+        allowed &= np.tri(n_queries, n_keys, offset, dtype=bool)[None]
     return allowed
 
 

@@ -1,14 +1,30 @@
-// The leak meter: one token is replaced, and each output says by how much it moved.
+// The leak meter: how much each output of the live model changes when one token is replaced.
 
 import { element, toggle } from "../base/js/controls.js";
-import { quoted_ } from "./mask_rules.js";
 import { tokenStrip } from "../base/js/token_strip.js";
-import { visible } from "../base/js/text.js";
+import { quoted, visible } from "../base/js/text.js";
 import { decodeWeights } from "../base/js/weights.js";
+
+/** @import { ComposedMask, MaskState } from "./composition.js" */
 
 export const UNMOVED = 1e-4; // smaller changes are the rounding of float32, and no leak
 
-/** What the kernel measured, as numbers: `changes(b, edited, query)` and `longer(b, query)` or null. */
+/**
+ * @typedef {object} Leaks what the kernel measured
+ * @property {(b: number, edited: number, query: number) => number} changes
+ * @property {((b: number, query: number) => number) | null} longer with two more padding tokens
+ * @property {string} [refused] why the mask would then be refused
+ * @property {string[][]} [replacements] [batch][key]
+ */
+
+/** @typedef {"leak" | "moved" | "still" | "deaf" | "padding" | "shifted"} Verdict */
+
+/** @typedef {{word: string, written: string | null, change: number, verdict: Verdict}} LeakRow */
+
+/**
+ * @param {any} reply
+ * @returns {Leaks}
+ */
 export function readLeaks(reply) {
   const [, keys, queries] = reply.shape;
   const changes = decodeWeights(reply.changes, "float32");
@@ -21,7 +37,14 @@ export function readLeaks(reply) {
   };
 }
 
-/** What it means that an output moved or did not: "leak", "moved", "still", "deaf" or "padding". */
+/**
+ * What it means that an output changed or did not.
+ *
+ * @param {number} change
+ * @param {boolean} isWord whether the query is a word
+ * @param {boolean} allowed whether the output may depend on the key
+ * @returns {Verdict}
+ */
 export function verdictOf(change, isWord, allowed) {
   if (!isWord) return "padding";
   const moved = change >= UNMOVED;
@@ -29,9 +52,16 @@ export function verdictOf(change, isWord, allowed) {
   return moved ? "leak" : "still";
 }
 
-/** Each query of a sentence with its change and verdict, for the edit that is chosen. */
+/**
+ * Each query of a sentence with its change and verdict, for the chosen edit.
+ *
+ * @param {Leaks} leaks
+ * @param {ComposedMask} composed
+ * @param {{sentence: number, edit: string, edited: number, side: string}} state
+ * @returns {LeakRow[]}
+ */
 export function leakRows(leaks, composed, { sentence: b, edit, edited, side }) {
-  return composed.queriesOf[b].map((word, q) => {
+  return composed.queryTokens[b].map((word, q) => {
     const longer = edit === "padding";
     const change = longer ? leaks.longer(b, q) : leaks.changes(b, edited, q);
     const isWord = composed.isWord(word);
@@ -41,12 +71,17 @@ export function leakRows(leaks, composed, { sentence: b, edit, edited, side }) {
   });
 }
 
-/** How many places of the whole batch leak, of those that must not: {leaks, places}. */
+/**
+ * How many (output, key) pairs of the whole batch leak, of those that must not depend on each other.
+ *
+ * @param {Leaks} leaks
+ * @param {ComposedMask} composed
+ */
 export function countLeaks(leaks, composed) {
   let [found, places] = [0, 0];
   for (let b = 0; b < composed.sentences; b++) {
     for (let q = 0; q < composed.queries; q++) {
-      if (!composed.isWord(composed.queriesOf[b][q])) continue;
+      if (!composed.isWord(composed.queryTokens[b][q])) continue;
       for (let k = 0; k < composed.keys; k++) {
         if (composed.allowed(b, q, k)) continue;
         places++;
@@ -57,10 +92,16 @@ export function countLeaks(leaks, composed) {
   return { leaks: found, places };
 }
 
-/** The verdict of a whole edit in two sentences at most. */
+/**
+ * The verdict on a whole edit, in two sentences at most.
+ *
+ * @param {LeakRow[]} rows
+ * @param {ComposedMask} composed
+ * @param {{sentence: number, edit: string, edited: number} & MaskState} state
+ */
 export function leakSentence(rows, composed, state) {
-  const { sentence: b, edit, edited, mistake, kind, side } = state;
-  const named = (verdict) => rows.filter((row) => row.verdict === verdict).map((row) => quoted_(row.word));
+  const { sentence: b, edit, edited, mistake, kind } = state;
+  const named = (verdict) => rows.filter((row) => row.verdict === verdict).map((row) => quoted(row.word));
   const [leaked, deaf] = [named("leak"), named("deaf")];
   const outputs = (count) => `${count} output${count === 1 ? "" : "s"}`;
   if (edit === "padding") {
@@ -71,9 +112,9 @@ export function leakSentence(rows, composed, state) {
       return `Leak: ${outputs(leaked.length)} moved because of two more padding tokens. What a sentence means must not hang on how far it is padded.`;
     return "No leak: with two more padding tokens every output is what it was.";
   }
-  const key = quoted_(composed.keysOf[b][edited]);
+  const key = quoted(composed.keyTokens[b][edited]);
   if (leaked.length) {
-    const why = !composed.isWord(composed.keysOf[b][edited])
+    const why = !composed.isWord(composed.keyTokens[b][edited])
       ? "Padding is no word: what stands there must not matter."
       : mistake === "source_as_target"
         ? `The decoder reads ${key} where, or before, it shall write it: it can copy and learns nothing.`
@@ -97,14 +138,23 @@ const VERDICTS = {
   shifted: "its position moved",
 };
 
-/** A change as it is shown: 0 where float32 only rounded. */
+/**
+ * A change as it is shown: 0 where float32 only rounded.
+ *
+ * @param {number} change
+ */
 export function shownChange(change) {
   if (Number.isNaN(change)) return "NaN";
   if (change < UNMOVED) return "0";
   return change >= 0.005 ? change.toFixed(2) : change.toExponential(0);
 }
 
-/** The meter: `set({leaks, composed, state, problem})`; `onEdit({edit, edited})` hears the viewer. */
+/**
+ * The meter: `set({leaks, composed, state, problem})`.
+ *
+ * @param {Element} parent
+ * @param {{onEdit: (edit: {edit: string, edited?: number}) => void}} options
+ */
 export function leakMeter(parent, { onEdit }) {
   const gauge = element(parent, "p", "vt-gauge");
   const asked = element(parent, "p", "vt-asked");
@@ -127,10 +177,10 @@ export function leakMeter(parent, { onEdit }) {
   function set({ leaks, composed, state, problem }) {
     const { sentence: b, edit, edited } = state;
     asked.textContent = "Replace a token, and see which outputs of the live model move:";
-    strip.set(composed.keysOf[b], { chosen: edit === "word" ? edited : null });
+    strip.set(composed.keyTokens[b], { chosen: edit === "word" ? edited : null });
     more.set(edit === "padding");
     heads[1].hidden = !composed.written;
-    if (!problem && !leaks && body.rows.length) return; // asked: what was last is shown until the reply
+    if (!problem && !leaks && body.rows.length) return; // the last reply stays until the next one
     if (problem || !leaks || (edit === "padding" && !leaks.longer)) {
       const refused = leaks && edit === "padding" ? leaks.refused : "";
       gauge.textContent = "";
@@ -149,7 +199,7 @@ export function leakMeter(parent, { onEdit }) {
     gauge.className = count.leaks ? "vt-gauge vt-leaky" : "vt-gauge";
     const change =
       edit === "word"
-        ? `${quoted_(composed.keysOf[b][edited])} → ${quoted_(leaks.replacements[b][edited])}. `
+        ? `${quoted(composed.keyTokens[b][edited])} → ${quoted(leaks.replacements[b][edited])}. `
         : "";
     sentence.textContent = change + leakSentence(rows, composed, state);
     sentence.className = rows.some((row) => row.verdict === "leak") ? "vt-verdict vt-leaky" : "vt-verdict";

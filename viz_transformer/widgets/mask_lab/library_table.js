@@ -1,11 +1,24 @@
-// What five libraries make of one row of the mask: their weights and outputs, side by side.
+// The weights and outputs of five libraries for one row of the mask, side by side.
 
 import { element } from "../base/js/controls.js";
-import { quoted_ } from "./mask_rules.js";
+import { quoted } from "../base/js/text.js";
 import { numberTable } from "../base/js/number_table.js";
 import { decodeWeights } from "../base/js/weights.js";
 
-/** The libraries of a reply with their numbers: `weights(b, q)` and `output(b, q)` are rows. */
+/**
+ * @typedef {object} Library
+ * @property {string} name
+ * @property {string} short its name in a narrow column
+ * @property {string} takes how a mask is given to it
+ * @property {string} error why it failed, or ""
+ * @property {(b: number, q: number) => number[]} [weights] one row
+ * @property {(b: number, q: number) => number[]} [output] one row
+ */
+
+/**
+ * @param {any} reply
+ * @returns {Library[]}
+ */
 export function readLibraries(reply) {
   return reply.libraries.map(({ name, short, takes, error, weights, output, shapes }) => {
     if (error) return { name, short, takes, error };
@@ -24,7 +37,12 @@ export function readLibraries(reply) {
   });
 }
 
-/** One library's row in a word or two, beside the first library's. */
+/**
+ * One library's row in a word or two, compared with the first library's.
+ *
+ * @param {number[]} weights
+ * @param {number[] | null} first
+ */
 export function rowVerdict(weights, first) {
   if (weights.some(Number.isNaN)) return "NaN";
   if (weights.every((weight) => weight === 0)) return "zeros";
@@ -35,7 +53,11 @@ export function rowVerdict(weights, first) {
   return apart < 1e-5 ? "the same" : `differs by ${apart.toFixed(3)}`;
 }
 
-/** The table: `set({libraries, composed, sentence, query, empty, problem}, theme)`. */
+/**
+ * The table: `set({libraries, composed, sentence, query, empty, problem}, theme)`.
+ *
+ * @param {Element} parent
+ */
 export function libraryTable(parent) {
   const told = element(parent, "p", "vt-told");
   const tables = element(parent, "div", "vt-tables");
@@ -45,8 +67,8 @@ export function libraryTable(parent) {
   const refusals = element(parent, "div", "vt-refusals");
 
   function set({ libraries, composed, sentence, query, empty, problem }, theme) {
-    if (!libraries && !problem && told.textContent) return; // asked: what was last is shown until the reply
-    const word = quoted_(composed.queriesOf[sentence][query]);
+    if (!libraries && !problem && told.textContent) return; // the last reply stays until the next one
+    const word = quoted(composed.queryTokens[sentence][query]);
     const answered = (libraries ?? []).filter((library) => !library.error);
     tables.hidden = answered.length === 0;
     given.textContent = libraries
@@ -70,7 +92,7 @@ export function libraryTable(parent) {
       {
         values: rows,
         rowNames: answered.map(({ name }) => name),
-        colNames: composed.keysOf[sentence],
+        colNames: composed.keyTokens[sentence],
         digits: 2,
         scale: "weight",
         masked: rows.map(() => barred),

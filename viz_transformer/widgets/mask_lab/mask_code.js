@@ -1,6 +1,13 @@
-// The lines of code that make the mask on screen; a test runs them.
+// The Python code that makes the mask on screen; a test runs it.
 
-/** What is joined, as an expression of our package and as one of plain torch. */
+/** @import { ComposedMask, MaskPart } from "./composition.js" */
+
+/**
+ * A part of the mask as an expression of our package, and as one of plain torch.
+ *
+ * @param {MaskPart} part
+ * @param {ComposedMask} composed
+ */
 function partExpressions({ name, of, shape }, composed) {
   const [Q, K] = [composed.queries, composed.keys];
   const tril = (rows) => `torch.ones(${rows}, ${K}, dtype=torch.bool).tril()`;
@@ -26,6 +33,10 @@ function partExpressions({ name, of, shape }, composed) {
  *
  * `library` is "ours" or "torch". They use `source_ids` and `target_ids`, [batch, position], and
  * `pad_id`.
+ *
+ * @param {ComposedMask} composed
+ * @param {string} polarity
+ * @param {string} library
  */
 export function maskCode(composed, polarity, library) {
   const { sentences: B, queries: Q, keys: K, parts, inverted, painted, copied } = composed;

@@ -4,122 +4,173 @@ import { element } from "../base/js/controls.js";
 import { gridCell, moveInTable } from "../base/js/number_table.js";
 import { visible } from "../base/js/text.js";
 
-/**
- * `set(shown)` shows {rowNames, colNames, may: [rows][cols], textOf(may), labelOf(row, col),
- * painted: Set of "row,col", empty: [rows], edited: col or null, chosen: {row, col}}.
- * `onPoint(cell or null)` hears pointer and focus, `onPaint(cell, value)` each cell painted, and
- * `onChoose(cell)` the cell that a click or Space was on.
- */
-export function maskGrid(parent, { label, onPoint, onPaint, onChoose }) {
-  const box = element(parent, "div", "vt-grid-box");
-  const table = element(box, "table", "vt-mask-grid", { role: "grid", "aria-label": label });
-  let [cells, rowHeads, colHeads, names, at, shown, stroke] = [
-    [],
-    [],
-    [],
-    "",
-    { row: 0, col: 0 },
-    null,
-    null,
-  ];
+/** @import { Cell } from "../base/js/number_table.js" */
 
-  const placeOf = (target) => {
+/**
+ * @typedef {object} MaskShown
+ * @property {string[]} rowNames
+ * @property {string[]} colNames
+ * @property {boolean[][]} may [row][col]
+ * @property {(may: boolean) => string} textOf
+ * @property {(row: number, col: number) => string} labelOf
+ * @property {Set<string>} painted "row,col" of each cell set by hand
+ * @property {number[]} empty rows without a key
+ * @property {number | null} edited column of the key that is replaced
+ * @property {Cell} chosen
+ */
+
+/**
+ * @typedef {object} MaskGridHandlers
+ * @property {(cell: Cell | null) => void} onPoint the cell under the pointer or with the focus
+ * @property {(cell: Cell, value: boolean) => void} onPaint each cell painted
+ * @property {(cell: Cell) => void} onChoose the cell of a click, Space or Enter
+ */
+
+/** A mask's grid of cells; `set(shown)` shows a mask. */
+export class MaskGrid {
+  /** @type {MaskGridHandlers} */
+  #handlers;
+  /** @type {HTMLElement[][]} */
+  #cells = [];
+  /** @type {HTMLElement[]} */
+  #rowHeads = [];
+  /** @type {HTMLElement[]} */
+  #colHeads = [];
+  #names = "";
+  /** @type {Cell} the one cell in the Tab order */
+  #focus = { row: 0, col: 0 };
+  /** @type {MaskShown} */
+  #shown = null;
+  /** @type {boolean | null} what the pointer paints while its button is down */
+  #stroke = null;
+
+  /**
+   * @param {HTMLElement} parent
+   * @param {{label: string} & MaskGridHandlers} options
+   */
+  constructor(parent, { label, ...handlers }) {
+    this.#handlers = handlers;
+    this.node = element(parent, "div", "vt-grid-box");
+    this.table = element(this.node, "table", "vt-mask-grid", { role: "grid", "aria-label": label });
+    const { table } = this;
+    table.addEventListener("pointerdown", (event) => this.#startStroke(event));
+    table.addEventListener("pointerover", (event) => this.#onPointer(event));
+    table.addEventListener("pointerup", () => {
+      this.#stroke = null;
+    });
+    table.addEventListener("pointerleave", () => handlers.onPoint(null));
+    table.addEventListener("focusin", (event) => handlers.onPoint(this.#cellOf(event.target)));
+    table.addEventListener("focusout", () => handlers.onPoint(null));
+    table.addEventListener("keydown", (event) => this.#onKey(event));
+  }
+
+  /** @param {MaskShown} shown */
+  set(shown) {
+    this.#shown = shown;
+    const names = JSON.stringify([shown.rowNames, shown.colNames]);
+    if (names !== this.#names) {
+      this.#names = names;
+      this.#build(shown.rowNames, shown.colNames);
+    }
+    shown.may.forEach((line, row) => {
+      line.forEach((may, col) => {
+        this.#setCell(row, col, may);
+      });
+    });
+    this.#rowHeads.forEach((head, row) => {
+      head.classList.toggle("vt-empty", shown.empty.includes(row));
+    });
+    this.#colHeads.forEach((head, col) => {
+      head.classList.toggle("vt-edited", shown.edited === col);
+    });
+  }
+
+  #setCell(row, col, may) {
+    const { textOf, labelOf, painted, chosen } = this.#shown;
+    const cell = this.#cells[row][col];
+    const text = textOf(may);
+    if (cell.firstChild?.textContent !== text) {
+      cell.replaceChildren();
+      element(cell, "span").textContent = text;
+    }
+    const byHand = painted.has(`${row},${col}`);
+    cell.className = [may ? "vt-may" : "vt-masked", byHand ? "vt-painted" : ""].filter(Boolean).join(" ");
+    cell.setAttribute("aria-label", labelOf(row, col));
+    cell.setAttribute("aria-selected", String(chosen.row === row && chosen.col === col));
+  }
+
+  #build(rowNames, colNames) {
+    this.table.replaceChildren();
+    const head = element(element(this.table, "thead"), "tr", "", { role: "row" });
+    element(head, "th", "vt-corner", { scope: "col" }).textContent = "query ↓ key →";
+    this.#colHeads = colNames.map((name) => namedHead(head, name, "col"));
+    const body = element(this.table, "tbody");
+    [this.#cells, this.#rowHeads] = [[], []];
+    rowNames.forEach((name, row) => {
+      const line = element(body, "tr", "", { role: "row" });
+      this.#rowHeads.push(namedHead(line, name, "row"));
+      this.#cells.push(colNames.map((_, col) => gridCell(line, row, col)));
+    });
+    const inside = (at, names) => Math.min(at, names.length - 1);
+    this.#focusOn({ row: inside(this.#focus.row, rowNames), col: inside(this.#focus.col, colNames) });
+  }
+
+  /** @returns {Cell | null} */
+  #cellOf(target) {
     const cell = target?.closest?.("td");
-    return cell && table.contains(cell)
+    return cell && this.table.contains(cell)
       ? { row: Number(cell.dataset.row), col: Number(cell.dataset.col) }
       : null;
-  };
-  const focusOn = (place) => {
-    cells[at.row]?.[at.col]?.setAttribute("tabindex", "-1");
-    at = place;
-    cells[at.row]?.[at.col]?.setAttribute("tabindex", "0");
-  };
-  const paint = (place, value) => {
-    if (shown.may[place.row][place.col] !== value) onPaint(place, value);
-  };
+  }
 
-  table.addEventListener("pointerdown", (event) => {
-    const place = placeOf(event.target);
-    if (!place || event.button !== 0) return;
+  #nodeOf({ row, col }) {
+    return this.#cells[row]?.[col];
+  }
+
+  #focusOn(cell) {
+    this.#nodeOf(this.#focus)?.setAttribute("tabindex", "-1");
+    this.#focus = cell;
+    this.#nodeOf(cell)?.setAttribute("tabindex", "0");
+  }
+
+  #paint(cell, value) {
+    if (this.#shown.may[cell.row][cell.col] !== value) this.#handlers.onPaint(cell, value);
+  }
+
+  #startStroke(event) {
+    const cell = this.#cellOf(event.target);
+    if (!cell || event.button !== 0) return;
     event.preventDefault(); // no selection of text while painting
     event.target.releasePointerCapture?.(event.pointerId);
-    focusOn(place);
-    cells[place.row][place.col].focus();
-    stroke = { value: !shown.may[place.row][place.col] };
-    onChoose(place);
-    paint(place, stroke.value);
-  });
-  table.addEventListener("pointerover", (event) => {
-    const place = placeOf(event.target);
-    onPoint(place);
-    if (stroke && place && event.buttons & 1) paint(place, stroke.value);
-    else if (!(event.buttons & 1)) stroke = null;
-  });
-  table.addEventListener("pointerup", () => {
-    stroke = null;
-  });
-  table.addEventListener("pointerleave", () => onPoint(null));
-  table.addEventListener("focusin", (event) => onPoint(placeOf(event.target)));
-  table.addEventListener("focusout", () => onPoint(null));
-  table.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !placeOf(event.target)) return;
-    const to = moveInTable(at, cells.length, cells[0].length, event.key);
+    this.#focusOn(cell);
+    this.#nodeOf(cell).focus();
+    this.#stroke = !this.#shown.may[cell.row][cell.col];
+    this.#handlers.onChoose(cell);
+    this.#paint(cell, this.#stroke);
+  }
+
+  #onPointer(event) {
+    const cell = this.#cellOf(event.target);
+    this.#handlers.onPoint(cell);
+    if (!(event.buttons & 1)) this.#stroke = null;
+    else if (this.#stroke !== null && cell) this.#paint(cell, this.#stroke);
+  }
+
+  #onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.#cellOf(event.target)) return;
+    const cell = this.#focus;
+    const to = moveInTable(cell, this.#cells.length, this.#cells[0].length, event.key);
     if (to) {
-      focusOn(to);
-      cells[to.row][to.col].focus();
+      this.#focusOn(to);
+      this.#nodeOf(to).focus();
     } else if (event.key === " ") {
-      onChoose(at);
-      paint(at, !shown.may[at.row][at.col]);
-    } else if (event.key === "Enter") onChoose(at);
+      this.#handlers.onChoose(cell);
+      this.#paint(cell, !this.#shown.may[cell.row][cell.col]);
+    } else if (event.key === "Enter") this.#handlers.onChoose(cell);
     else return;
     event.preventDefault();
     event.stopPropagation();
-  });
-
-  function build(rowNames, colNames) {
-    table.replaceChildren();
-    const head = element(element(table, "thead"), "tr", "", { role: "row" });
-    const corner = element(head, "th", "vt-corner", { scope: "col" });
-    corner.textContent = "query ↓ key →";
-    colHeads = colNames.map((name) => namedHead(head, name, "col"));
-    const body = element(table, "tbody");
-    [cells, rowHeads] = [[], []];
-    rowNames.forEach((name, row) => {
-      const line = element(body, "tr", "", { role: "row" });
-      rowHeads.push(namedHead(line, name, "row"));
-      cells.push(colNames.map((_, col) => gridCell(line, row, col)));
-    });
-    focusOn({ row: Math.min(at.row, rowNames.length - 1), col: Math.min(at.col, colNames.length - 1) });
   }
-
-  function set(next) {
-    shown = next;
-    const wanted = JSON.stringify([next.rowNames, next.colNames]);
-    if (wanted !== names) {
-      names = wanted;
-      build(next.rowNames, next.colNames);
-    }
-    next.may.forEach((line, row) =>
-      line.forEach((may, col) => {
-        const cell = cells[row][col];
-        const text = next.textOf(may);
-        if (cell.firstChild?.textContent !== text) {
-          cell.replaceChildren();
-          element(cell, "span").textContent = text;
-        }
-        const painted = next.painted.has(`${row},${col}`);
-        cell.className = [may ? "vt-may" : "vt-masked", painted ? "vt-painted" : ""]
-          .filter(Boolean)
-          .join(" ");
-        cell.setAttribute("aria-label", next.labelOf(row, col));
-        cell.setAttribute("aria-selected", String(next.chosen.row === row && next.chosen.col === col));
-      }),
-    );
-    rowHeads.forEach((head, row) => head.classList.toggle("vt-empty", next.empty.includes(row)));
-    colHeads.forEach((head, col) => head.classList.toggle("vt-edited", next.edited === col));
-  }
-
-  return { node: box, set };
 }
 
 function namedHead(line, name, scope) {

@@ -1,267 +1,256 @@
-// The mask lab: compose a mask, paint it, and see what leaks through it in a live model.
+// The mask lab: a mask composed from parts or painted, and what leaks through it in a live model.
 //
-// State lives in the model's traits; the mask is composed here from them. Replies of the kernel
-// are kept with the request that they answer, and shown only while that is still the state.
+// The state lives in the model's traits. Each frame reads it once into a snapshot, with the mask
+// that it makes, and hands that to every part of the view.
 
-import { choice, button, element, slider, toggle } from "../base/js/controls.js";
+import { element } from "../base/js/controls.js";
+import { quoted } from "../base/js/text.js";
 import { createView } from "../base/js/view.js";
-import { canonicalJson, connectKernel } from "../base/js/kernel.js";
-import { maskCode } from "./mask_code.js";
-import { maskGrid } from "./mask_grid.js";
-import { leakMeter, readLeaks } from "./leak_meter.js";
-import { libraryTable, readLibraries } from "./library_table.js";
 import {
   cellText,
   composeMask,
   describeMaskCell,
   emptyRows,
-  firstLook,
+  MASK_TRAITS,
+  maskStateOf,
   paintCell,
-  presetOf,
-  PRESETS,
-  quoted_,
-} from "./mask_rules.js";
+} from "./composition.js";
+import { addBatchControls, addMaskControls, addPresets } from "./mask_controls.js";
+import { maskCode } from "./mask_code.js";
+import { MaskGrid } from "./mask_grid.js";
+import { leakMeter, readLeaks } from "./leak_meter.js";
+import { libraryTable, readLibraries } from "./library_table.js";
+import { firstLook } from "./presets.js";
+import { createReplies } from "./replies.js";
 import { shapesPicture } from "./broadcasting.js";
 
-const MASK_TRAITS = ["kind", "side", "padding", "causal", "mistake", "lengths", "painted"];
-const CHOSEN = ["polarity", "sentence", "query", "key", "edit", "edited"];
-const POLARITY_TEXT = {
-  may: "True = may attend",
-  may_not: "True = may NOT attend",
-  additive: "0 or −∞, added to scores",
-};
+/**
+ * @import { ComposedMask, MaskState, Words } from "./composition.js"
+ * @import { Cell } from "../base/js/number_table.js"
+ * @import { Preset } from "./presets.js"
+ */
+
+const SELECTION_TRAITS = ["polarity", "sentence", "query", "key", "edit", "edited"];
 const POLARITY_NOTE = {
   may: "True = may attend: in viz_transformer and in F.scaled_dot_product_attention.",
   may_not: "True = may NOT attend: in nn.MultiheadAttention, for attn_mask and key_padding_mask.",
   additive: "0 = may attend, −∞ = may not: a float mask that is added to the scores, in all of torch.",
 };
 
+/**
+ * @typedef {object} Snapshot all that one frame shows
+ * @property {Words} words
+ * @property {MaskState} state
+ * @property {ComposedMask} composed
+ * @property {string} polarity
+ * @property {number} sentence
+ * @property {number | null} query
+ * @property {number | null} key
+ * @property {"word" | "padding"} edit
+ * @property {number} edited
+ * @property {number[]} empty the sentence's queries that may attend to nothing
+ */
+
+/** @returns {Snapshot} */
+function snapshotOf(model) {
+  const [words, state] = [model.get("words"), maskStateOf(model)];
+  const composed = composeMask(words, state);
+  const sentence = Math.min(model.get("sentence"), composed.sentences - 1);
+  return {
+    words,
+    state,
+    composed,
+    sentence,
+    polarity: model.get("polarity"),
+    query: model.get("query"),
+    key: model.get("key"),
+    edit: model.get("edit"),
+    edited: Math.min(model.get("edited"), composed.keys - 1),
+    empty: emptyRows(composed, sentence),
+  };
+}
+
 function render({ model, el }) {
-  const stateNow = () => Object.fromEntries(MASK_TRAITS.map((name) => [name, model.get(name)]));
   const view = createView({
     model,
     el,
     name: "mask-lab",
     label: "Mask lab",
-    traits: ["words", ...MASK_TRAITS, ...CHOSEN],
+    traits: ["words", ...MASK_TRAITS, ...SELECTION_TRAITS],
     draw,
   });
-  const parts = buildParts(view.root);
-  const asked = ["leaks", "libraries", "eager"].map((ask) => openReplies(model, ask, view.redraw));
-  let hover = null;
-
-  // --- what the viewer does -------------------------------------------------------------------
-
-  /** A change of what the mask is made of; what is chosen is brought inside the new mask. */
-  function change(changes, look = null) {
-    const state = { ...stateNow(), ...changes };
-    const composed = composeMask(model.get("words"), state);
-    const inside = (name, size) => Math.min(model.get(name) ?? 0, size - 1);
-    const kept = {
-      sentence: inside("sentence", composed.sentences),
-      edited: inside("edited", composed.keys),
-      query: model.get("query") === null ? null : inside("query", composed.queries),
-      key: model.get("key") === null ? null : inside("key", composed.keys),
-    };
-    view.set({ ...kept, ...(look ? { ...firstLook(look, composed), edit: "word" } : {}), ...changes });
-  }
-  function paint({ row, col }, value) {
-    const state = stateNow();
-    view.set({ painted: paintCell(model.get("words"), state, [model.get("sentence"), row, col], value) });
-  }
-
-  const presets = PRESETS.map((preset) => {
-    const pressed = toggle(preset.right ? parts.right : parts.mistakes, preset.name, () =>
-      change({ ...preset.state, painted: [] }, preset),
-    );
-    return { preset, pressed };
-  });
-  const kind = choice(
-    parts.controls,
-    "Attention",
-    [
-      ["encoder", "encoder, self"],
-      ["decoder", "decoder, self"],
-      ["cross", "cross"],
-    ],
-    (value) => change({ kind: value, mistake: "none", painted: [] }),
-  );
-  const padding = toggle(parts.controls, "hide padding", (on) => change({ padding: on }));
-  const causal = toggle(parts.controls, "hide what comes later", (on) => change({ causal: on }));
-  const side = choice(
-    parts.controls,
-    "Padding stands",
-    [
-      ["right", "right of the words"],
-      ["left", "left of the words"],
-    ],
-    (value) => change({ side: value, painted: [] }),
-  );
-  const polarity = choice(parts.controls, "Cells say", Object.entries(POLARITY_TEXT), (value) =>
-    view.set({ polarity: value }),
-  );
-  const sentences = choice(parts.batch, "Sentence", [], (value) => view.set({ sentence: Number(value) }));
-  const length = slider(
-    parts.batch,
-    { label: "tokens kept", min: 1, max: 2, step: 1, digits: 0 },
-    (value) => {
-      const lengths = [...model.get("lengths")];
-      lengths[model.get("sentence") % lengths.length] = value;
-      change({ lengths, painted: [] });
-    },
-  );
-  const clear = button(parts.batch, "clear paint", () => view.set({ painted: [] }));
-  const grid = maskGrid(parts.grid, {
-    label: "The mask. Space or a click paints a cell; arrow keys move.",
-    onPoint: (cell) => {
-      hover = cell;
-      if (composed) parts.readout.textContent = readout();
-    },
-    onPaint: paint,
-    onChoose: ({ row, col }) => view.set({ query: row, key: col }),
-  });
-  grid.node.after(parts.readout, parts.rows);
-  const leaks = leakMeter(parts.leaks, { onEdit: (edit) => view.set(edit) });
-  const shapes = shapesPicture(parts.shapes);
-  const libraries = libraryTable(parts.libraries);
-
-  // --- what is shown --------------------------------------------------------------------------
-
-  let composed = null;
-  function readout() {
-    // What is under the pointer, or chosen, may be gone from a mask that became smaller.
-    const has = (cell) =>
-      cell &&
-      cell.row !== null &&
-      cell.col !== null &&
-      cell.row < composed.queries &&
-      cell.col < composed.keys;
-    const cell = [hover, { row: model.get("query"), col: model.get("key") }].find(has);
-    if (!cell) return "Point at a cell, or move with the arrow keys. A click or Space paints it.";
-    return describeMaskCell(
-      composed,
-      Math.min(model.get("sentence"), composed.sentences - 1),
-      cell.row,
-      cell.col,
-    );
-  }
+  const sections = addSections(view.root);
+  const change = (changes, preset = null) => view.set(changeOf(model, changes, preset));
+  const controls = [
+    addPresets(sections.right, sections.mistakes, change),
+    addMaskControls(sections.controls, change, view.set),
+    addBatchControls(sections.batch, model, change, view.set),
+  ];
+  const grid = createGrid(sections, model, view);
+  const meter = leakMeter(sections.leaks, { onEdit: (edit) => view.set(edit) });
+  const shapes = shapesPicture(sections.shapes);
+  const table = libraryTable(sections.libraries);
+  const replies = {
+    leaks: createReplies(model, "leaks", view.redraw),
+    libraries: createReplies(model, "libraries", view.redraw),
+    eager: createReplies(model, "eager", view.redraw),
+  };
 
   function draw({ theme, width }) {
-    const state = stateNow();
-    const chosen = Object.fromEntries(CHOSEN.map((name) => [name, model.get(name)]));
-    composed = composeMask(model.get("words"), state);
-    for (const [name, size] of [
-      ["sentence", composed.sentences],
-      ["edited", composed.keys],
-    ])
-      chosen[name] = Math.min(chosen[name], size - 1);
-    const { sentence } = chosen;
+    const snapshot = snapshotOf(model);
     view.root.dataset.layout = width >= 1000 ? "wide" : width >= 740 ? "medium" : "narrow";
-    const shown = presetOf(state);
-    for (const { preset, pressed } of presets) pressed.set(preset === shown);
-    parts.told.textContent = `${shown?.text ?? "A mask of your own making."}${composed.painted.length ? " Underlined cells are painted by hand." : ""}`;
-    kind.set(state.kind);
-    side.set(state.side);
-    padding.set(state.padding);
-    causal.set(state.causal);
-    polarity.set(chosen.polarity);
-    setSentences(sentences, composed, sentence);
-    const base = sentence % state.lengths.length;
-    const input = length.node.querySelector("input");
-    const words = model.get("words");
-    input.max = String(Math.max(words.source[base].length, words.target[base].length));
-    length.set(state.lengths[base]);
-    clear.disabled = state.painted.length === 0;
-
-    const empty = emptyRows(composed, sentence);
-    grid.set({
-      rowNames: composed.queriesOf[sentence],
-      colNames: composed.keysOf[sentence],
-      may: composed.may[sentence],
-      textOf: (may) => cellText(may, chosen.polarity),
-      labelOf: (row, col) =>
-        `${cellText(composed.may[sentence][row][col], chosen.polarity)}. ${describeMaskCell(composed, sentence, row, col)}`,
-      painted: new Set(composed.painted.filter(([b]) => b === sentence).map(([, q, k]) => `${q},${k}`)),
-      empty,
-      edited: chosen.edit === "word" ? chosen.edited : null,
-      chosen: { row: chosen.query, col: chosen.key },
-    });
-    parts.readout.textContent = readout();
-    parts.rows.textContent = `${emptySentence(empty, composed, sentence)} ${POLARITY_NOTE[chosen.polarity]}`;
-
-    const [leak, library, eager] = asked.map((replies) => replies.of(state));
-    leaks.set({
-      leaks: leak.reply && readLeaks(leak.reply),
-      composed,
-      state: { ...state, ...chosen },
-      problem: leak.problem,
-    });
-    const anywhere = composed.may.some((rows) => rows.some((row) => !row.some(Boolean)));
-    const theirs = anywhere ? eager.ask() : null; // loading it takes seconds, and elsewhere all agree
-    const query = Math.min(chosen.query ?? empty[0] ?? composed.queries, composed.queries - 1);
-    for (const [section, { reply, problem }] of [
-      [parts.leaks, leak],
-      [parts.libraries, library],
-    ]) {
-      section.setAttribute("aria-busy", String(!reply && !problem)); // what is shown is that of the last state
-    }
-    libraries.set(
-      {
-        libraries: library.reply && [
-          ...readLibraries(library.reply),
-          ...(theirs?.reply ? readLibraries(theirs.reply) : []),
-        ],
-        composed,
-        sentence,
-        query,
-        empty: empty.includes(query),
-        problem: library.problem,
-      },
-      theme,
-    );
-    shapes.set(composed, chosen, theme, parts.shapes.clientWidth || width);
-    for (const [name, place] of Object.entries(parts.code)) {
-      const lines = maskCode(composed, chosen.polarity, name).join("\n");
-      if (place.textContent !== lines) place.textContent = lines;
-    }
+    sections.told.textContent = controls.map((each) => each.update(snapshot) ?? "").join("");
+    grid.update(snapshot);
+    sections.rows.textContent = rowsSentence(snapshot);
+    showLeaks(meter, sections.leaks, replies.leaks.of(snapshot.state), snapshot);
+    showLibraries(table, sections.libraries, replies, snapshot, theme);
+    shapes.set(snapshot.composed, snapshot, theme, sections.shapes.clientWidth || width);
+    showCode(sections.code, snapshot);
   }
 
   return () => {
-    for (const replies of asked) replies.close();
+    for (const each of Object.values(replies)) each.close();
     view.close();
   };
 }
 
-/** The kernel's replies to one question: `of(state)` is {reply, problem} and asks where it must. */
-function openReplies(model, ask, changed) {
-  const kernel = connectKernel(model);
-  let [want, have] = ["", { at: "", reply: null, problem: "" }];
-  const current = (request) => {
-    const at = canonicalJson(request);
-    if (at !== want) {
-      want = at;
-      const keep = (reply, problem) => {
-        have = { at, reply, problem };
-        changed();
-      };
-      kernel.latest(
-        request,
-        (reply) => keep(reply, ""),
-        (error) => keep(null, error.message),
-      );
-    }
-    return have.at === at ? have : { reply: null, problem: "" };
+/**
+ * A change of what the mask is made of, with what is selected brought inside the new mask.
+ *
+ * @param {Partial<MaskState>} changes
+ * @param {Preset | null} preset whose point is then selected
+ */
+function changeOf(model, changes, preset) {
+  const composed = composeMask(model.get("words"), { ...maskStateOf(model), ...changes });
+  const inside = (name, size) => Math.min(model.get(name) ?? 0, size - 1);
+  const kept = {
+    sentence: inside("sentence", composed.sentences),
+    edited: inside("edited", composed.keys),
+    query: model.get("query") === null ? null : inside("query", composed.queries),
+    key: model.get("key") === null ? null : inside("key", composed.keys),
   };
-  return {
-    of(state) {
-      const request = { ask, ...state };
-      return ask === "eager" ? { ask: () => current(request) } : current(request);
+  return { ...kept, ...(preset ? { ...firstLook(preset, composed), edit: "word" } : {}), ...changes };
+}
+
+/** The grid and the sentence on the cell under the pointer: {update(snapshot)}. */
+function createGrid(sections, model, view) {
+  const selected = () => ({ query: model.get("query"), key: model.get("key") });
+  /** @type {Cell | null} */
+  let hover = null;
+  /** @type {Snapshot | null} */
+  let shown = null;
+  const grid = new MaskGrid(sections.grid, {
+    label: "The mask. Space or a click paints a cell; arrow keys move.",
+    onPoint: (cell) => {
+      hover = cell;
+      if (shown) sections.readout.textContent = readout({ ...shown, ...selected() }, hover);
     },
-    close: kernel.close,
+    onPaint: ({ row, col }, value) => {
+      const cell = /** @type {[number, number, number]} */ ([model.get("sentence"), row, col]);
+      view.set({ painted: paintCell(model.get("words"), maskStateOf(model), cell, value) });
+    },
+    onChoose: ({ row, col }) => view.set({ query: row, key: col }),
+  });
+  grid.node.after(sections.readout, sections.rows);
+
+  function update(snapshot) {
+    shown = snapshot;
+    grid.set(gridOf(snapshot));
+    sections.readout.textContent = readout(snapshot, hover);
+  }
+
+  return { update };
+}
+
+/** @param {Snapshot} snapshot */
+function gridOf({ composed, sentence, polarity, query, key, edit, edited, empty }) {
+  const may = composed.may[sentence];
+  return {
+    rowNames: composed.queryTokens[sentence],
+    colNames: composed.keyTokens[sentence],
+    may,
+    textOf: (value) => cellText(value, polarity),
+    labelOf: (row, col) =>
+      `${cellText(may[row][col], polarity)}. ${describeMaskCell(composed, sentence, row, col)}`,
+    painted: new Set(composed.painted.filter(([b]) => b === sentence).map(([, q, k]) => `${q},${k}`)),
+    empty,
+    edited: edit === "word" ? edited : null,
+    chosen: { row: query, col: key },
   };
 }
 
-function buildParts(root) {
+/**
+ * The cell under the pointer, or the selected one, in words.
+ *
+ * @param {Snapshot} snapshot
+ * @param {Cell | null} hover
+ */
+function readout({ composed, sentence, query, key }, hover) {
+  // The mask may have become smaller than the place of either.
+  const has = (cell) =>
+    cell && cell.row !== null && cell.col !== null && cell.row < composed.queries && cell.col < composed.keys;
+  const cell = [hover, { row: query, col: key }].find(has);
+  if (!cell) return "Point at a cell, or move with the arrow keys. A click or Space paints it.";
+  return describeMaskCell(composed, sentence, cell.row, cell.col);
+}
+
+/** @param {Snapshot} snapshot */
+function rowsSentence({ empty, composed, sentence, polarity }) {
+  if (!empty.length) return `Every query has something to look at. ${POLARITY_NOTE[polarity]}`;
+  const names = empty.map((q) => `${quoted(composed.queryTokens[sentence][q])} (position ${q})`);
+  const count = empty.length === 1 ? "One row" : `${empty.length} rows`;
+  return `∅ ${count} may look at nothing: ${names.join(", ")}. ${POLARITY_NOTE[polarity]}`;
+}
+
+/** Mark a section whose numbers are those of an earlier state, until the reply is here. */
+function setBusy(section, { reply, problem }) {
+  section.setAttribute("aria-busy", String(!reply && !problem));
+}
+
+/** @param {Snapshot} snapshot */
+function showLeaks(meter, section, { reply, problem }, snapshot) {
+  const { state, composed, sentence, edit, edited } = snapshot;
+  meter.set({
+    leaks: reply && readLeaks(reply),
+    composed,
+    state: { ...state, sentence, edit, edited },
+    problem,
+  });
+  setBusy(section, { reply, problem });
+}
+
+/** @param {Snapshot} snapshot */
+function showLibraries(table, section, replies, snapshot, theme) {
+  const { state, composed, sentence, query, empty } = snapshot;
+  const { reply, problem } = replies.libraries.of(state);
+  const anyEmpty = composed.may.some((rows) => rows.some((row) => !row.some(Boolean)));
+  // Hugging Face's takes seconds to load, and differs only where a row is empty.
+  const eager = anyEmpty ? replies.eager.of(state).reply : null;
+  const row = Math.min(query ?? empty[0] ?? composed.queries, composed.queries - 1);
+  setBusy(section, { reply, problem });
+  table.set(
+    {
+      libraries: reply && [...readLibraries(reply), ...(eager ? readLibraries(eager) : [])],
+      composed,
+      sentence,
+      query: row,
+      empty: empty.includes(row),
+      problem,
+    },
+    theme,
+  );
+}
+
+/** @param {Snapshot} snapshot */
+function showCode(places, snapshot) {
+  const { composed, polarity } = snapshot;
+  for (const [library, place] of Object.entries(places)) {
+    const lines = maskCode(composed, polarity, library).join("\n");
+    if (place.textContent !== lines) place.textContent = lines;
+  }
+}
+
+function addSections(root) {
   const section = (parent, className, title) => {
     const node = element(parent, "section", className, { "aria-label": title });
     element(node, "div", "vt-heading").textContent = title;
@@ -289,7 +278,6 @@ function buildParts(root) {
     element(code, "div", "vt-label").textContent = title;
     return element(code, "pre", "", { tabindex: "0", "data-lm-suppress-shortcuts": "true" });
   };
-  const libraries = section(root, "vt-libraries", "What each library does with a row");
   return {
     right,
     mistakes,
@@ -301,34 +289,9 @@ function buildParts(root) {
     rows,
     leaks,
     shapes,
-    libraries,
+    libraries: section(root, "vt-libraries", "What each library does with a row"),
     code: { ours: listing("viz_transformer"), torch: listing("torch") },
   };
-}
-
-function setSentences(sentences, composed, chosen) {
-  const select = sentences.node.querySelector("select");
-  const names = composed.keysOf.map(
-    (tokens, b) => `${b + 1} of ${composed.sentences}: ${tokens.filter(composed.isWord).join(" ")}`,
-  );
-  if (select.dataset.names !== names.join("\n")) {
-    select.dataset.names = names.join("\n");
-    select.replaceChildren(
-      ...names.map((name, b) => {
-        const option = document.createElement("option");
-        option.value = String(b);
-        option.textContent = name;
-        return option;
-      }),
-    );
-  }
-  sentences.set(String(chosen));
-}
-
-function emptySentence(empty, composed, sentence) {
-  if (!empty.length) return "Every query has something to look at.";
-  const names = empty.map((q) => `${quoted_(composed.queriesOf[sentence][q])} (position ${q})`);
-  return `∅ ${empty.length === 1 ? "One row" : `${empty.length} rows`} may look at nothing: ${names.join(", ")}.`;
 }
 
 export default { render };

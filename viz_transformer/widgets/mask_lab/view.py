@@ -1,29 +1,42 @@
-"""The mask lab: compose a mask, paint it, and see what it does to a live model."""
+"""The mask lab: a mask composed from parts or painted, and what leaks through it in a live model."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import traitlets
 
+from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.traits import Index, SelectionError, check_index
+from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.mask_lab.composition import (
+    MISTAKES,
     SIDES,
+    STATE,
     MaskedBatch,
     MaskState,
     compose,
 )
-from viz_transformer.widgets.mask_lab.traits import MaskTraits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Smaller changes than this are the rounding of float32, and no leak; leak_meter.js has it.
+POLARITIES = ("may", "may_not", "additive")
+EDITS = ("word", "padding")
+_ABOUT = (
+    "Each row is a word that looks (query) and each column a word that it may look at (key); the "
+    "mask bars the hatched cells. Change one word, and the leak meter shows which outputs of a "
+    "live model move: what is barred must not move them."
+)
+#: A smaller change is float32's rounding and no leak; leak_meter.js has the same number.
 UNMOVED = 1e-4
-#: The mistakes whose presets stand beside all ways to combine the parts; see `questions`.
-_MISTAKEN = (
+#: The presets with a mistake; an exported page carries their replies too, see `questions`.
+_MISTAKEN_PRESETS = (
     {"kind": "decoder", "causal": True, "mistake": "inverted"},
     {"kind": "decoder", "padding": False, "causal": True, "mistake": "causal_as_padding"},
     {"kind": "cross", "causal": False, "mistake": "target_padding"},
@@ -32,7 +45,7 @@ _MISTAKEN = (
 )
 
 
-class MaskLab(MaskTraits):
+class MaskLab(View):
     """Compose padding, causal and cross masks, paint cells, and see what leaks.
 
     What the viewer chooses is a trait; setting it moves the view. Positions count from 0.
@@ -45,10 +58,10 @@ class MaskLab(MaskTraits):
         mistake: ``"none"``; ``"inverted"``: read the wrong way round; ``"causal_as_padding"``: the
             look-ahead mask given as a padding mask, to a batch as long as its sentences;
             ``"target_padding"``: cross-attention with the padding of the target; or
-            ``"source_as_target"``: the decoder reads the very words that it shall write.
+            ``"source_as_target"``: the decoder reads the very words that it has to write.
         lengths: tokens kept of each sentence; the rest becomes padding.
-        painted: cells set by hand, a list of [sentence, query, key, may attend]; cells that the
-            mask does not have are left out.
+        painted: cells set by hand, a list of [sentence, query, key, may attend]; cells outside
+            the mask are ignored.
         polarity: how the cells are written: ``"may"``: True = may attend, as here and in
             F.scaled_dot_product_attention; ``"may_not"``: True = may not, as in
             nn.MultiheadAttention; ``"additive"``: 0 and −inf.
@@ -58,23 +71,117 @@ class MaskLab(MaskTraits):
         edit: what the leak meter changes, ``"word"`` or ``"padding"``: two more padding tokens.
         edited: position of the key whose word is changed.
 
-    Setting one of them to what there is not raises SelectionError and changes nothing.
+    Setting one of them to an invalid value raises SelectionError and changes nothing.
     """
 
     _esm = bundle(__file__)
     _css = styles(__file__)
 
+    words = traitlets.Dict(help="tokens of the batch: source, target (read) and written").tag(
+        sync=True, content=True
+    )
+    kind = traitlets.Unicode("decoder", help="encoder, decoder or cross").tag(sync=True)
+    side = traitlets.Unicode("right", help="where the padding stands, right or left").tag(sync=True)
+    padding = traitlets.Bool(True, help="hide padding").tag(sync=True)
+    causal = traitlets.Bool(True, help="hide what comes later").tag(sync=True)
+    mistake = traitlets.Unicode("none", help="a mistake to look at").tag(sync=True)
+    lengths: traitlets.List[int] = traitlets.List(help="tokens kept of each sentence").tag(sync=True)
+    painted: traitlets.List[list[Any]] = traitlets.List(help="cells set by hand").tag(sync=True)
+    polarity = traitlets.Unicode("may", help="may, may_not or additive").tag(sync=True)
+    sentence = Index(help="sentence shown, counted from 0").tag(sync=True)
+    query = Index(None, allow_none=True, help="chosen query, counted from 0").tag(sync=True)
+    key = Index(None, allow_none=True, help="chosen key, counted from 0").tag(sync=True)
+    edit = traitlets.Unicode("word", help="word or padding").tag(sync=True)
+    edited = Index(help="key whose word is changed, counted from 0").tag(sync=True)
+
+    def __init__(
+        self,
+        source: Sequence[Sequence[str]],
+        target: Sequence[Sequence[str]],
+        written: Sequence[Sequence[str]],
+        *,
+        answer: Answer | None = None,
+    ) -> None:
+        """Make a view of a batch; `labs.mask_lab` makes one with a live model.
+
+        Args:
+            source: tokens that the encoder reads, for each sentence, without padding.
+            target: tokens that the decoder reads.
+            written: tokens that it writes, as many as it reads.
+            answer: the function that answers requests, such as `labs.MaskTester.answer`.
+
+        Raises:
+            UserError: if the sentences do not match, or one is empty.
+        """
+        words = {
+            name: [sendable(tokens) for tokens in each]
+            for name, each in (("source", source), ("target", target), ("written", written))
+        }
+        sizes = {name: [len(tokens) for tokens in each] for name, each in words.items()}
+        if (
+            sizes["target"] != sizes["written"]
+            or len(sizes["source"]) != len(sizes["target"])
+            or not all(itertools.chain([sizes["source"]], *sizes.values()))
+        ):
+            raise UserError(
+                f"the sentences have {sizes['source']} tokens to read, {sizes['target']} of the "
+                f"target to read and {sizes['written']} to write; give each sentence at least one "
+                "of each, and as many to write as the decoder reads"
+            )
+        self._longest = [max(pair) for pair in zip(sizes["source"], sizes["target"], strict=True)]
+        first = {"words": words, "lengths": self._longest, "about": _ABOUT}
+        super().__init__(answer=answer, traits={**first, "edited": len(words["target"][0]) // 2})
+
+    @property
+    def state(self) -> MaskState:
+        """The parts of the mask."""
+        return MaskState.of({name: getattr(self, name) for name in STATE})
+
+    @property
+    def batch(self) -> MaskedBatch:
+        """The padded words and the mask, as they are on screen."""
+        return compose(self.words, self.state)
+
+    @property
+    def mask(self) -> np.ndarray:
+        """The mask on screen, bool [batch, 1, query, key], True = may attend, for `attend`.
+
+        Setting it paints the cells that differ from what the parts make.
+
+        Raises:
+            UserError: if what is set is not boolean, or does not broadcast to this shape.
+        """
+        return self.batch.mask
+
+    @mask.setter
+    def mask(self, mask: Any) -> None:
+        unpainted = {**self.state.request(), "painted": ()}
+        plain = compose(self.words, MaskState.of(unpainted)).mask
+        given = np.asarray(mask)
+        fits = given.ndim == 4 and all(
+            have in (1, want) for have, want in zip(given.shape, plain.shape, strict=True)
+        )
+        if given.dtype != bool or not fits:
+            raise UserError(
+                f"the mask given is {given.dtype} of shape {list(given.shape)}, but here it is "
+                f"bool {list(plain.shape)}, [batch, 1, query, key], or of length 1 on some axes; "
+                "compare to make one, and give it its missing axes, such as mask[:, None]"
+            )
+        wanted = np.broadcast_to(given, plain.shape)
+        cells = np.argwhere(wanted != plain)  # [cell, axis]
+        self.painted = [[int(b), int(q), int(k), bool(wanted[b, 0, q, k])] for b, _, q, k in cells]
+
     def measure(self) -> dict[str, Any]:
-        """Ask the live model what leaks through the mask on screen.
+        """Return what leaks through the mask on screen, measured in the live model.
 
         Returns:
-            ``changes`` [batch, edited, query]: by how much an output changes at most when a key is
-            another word; ``longer`` [batch, query]: when two padding tokens are added, or None
-            where the mask would be refused then; ``allowed`` bool [batch, query, key]: which
+            ``changes`` [batch, edited, query]: the largest change of an output when a key becomes
+            another word; ``longer`` [batch, query]: the same when two padding tokens are added, or
+            None if the mask would then be refused; ``allowed`` bool [batch, query, key]: which
             output may depend on which key; ``replacements`` [batch][key]: the other words.
 
         Raises:
-            UserError: if there is no live model, or it cannot be asked.
+            UserError: if there is no live model, or it refuses the request.
         """
         reply = self.answer({"ask": "leaks", **self.state.request()})
         changes = np.frombuffer(reply["changes"], "<f4").reshape(reply["shape"])
@@ -89,9 +196,9 @@ class MaskLab(MaskTraits):
         }
 
     def questions(self) -> list[dict[str, Any]]:
-        """Return what the exported page can be asked: every preset, and each part on or off.
+        """Return the requests of every preset, and of each part on or off.
 
-        Painted cells and shortened sentences other than those on screen need the notebook.
+        In an exported page, other painted cells and shortened sentences have no reply.
         """
         lengths = {"lengths": list(self.lengths)}
         usual = {"side": "right", "padding": True, "mistake": "none", "painted": [], **lengths}
@@ -99,14 +206,14 @@ class MaskLab(MaskTraits):
         for kind, side, padding, causal in itertools.product(KINDS, SIDES, (True, False), (True, False)):
             parts = {"kind": kind, "side": side, "padding": padding, "causal": causal}
             states.append({**usual, **parts})
-        states += [{**usual, **mistaken} for mistaken in _MISTAKEN]
-        unlike = [state for i, state in enumerate(states) if state not in states[:i]]
-        asked = []
-        for state in unlike:
-            asked += [{"ask": "leaks", **state}, {"ask": "libraries", **state}]
+        states += [{**usual, **preset} for preset in _MISTAKEN_PRESETS]
+        distinct = [state for i, state in enumerate(states) if state not in states[:i]]
+        requests: list[dict[str, Any]] = []
+        for state in distinct:
+            requests += [{"ask": "leaks", **state}, {"ask": "libraries", **state}]
             if not compose(self.words, MaskState.of(state)).mask.any(-1).all():
-                asked.append({"ask": "eager", **state})  # it differs in fully masked rows alone
-        return asked
+                requests.append({"ask": "eager", **state})  # it differs in fully masked rows alone
+        return requests
 
     def figure(self) -> Figure:
         """Return the mask on screen, and what leaks if there is a model, as a figure."""
@@ -123,7 +230,7 @@ class MaskLab(MaskTraits):
                     "changes": moved,
                     "allowed": self._may_move(batch),
                     "real": batch.real[sentence],
-                    "change": self._change(measured["replacements"]),
+                    "change": self._edit_in_words(measured["replacements"]),
                 }
         return plot_mask_lab(
             batch.mask[sentence, 0],
@@ -135,7 +242,7 @@ class MaskLab(MaskTraits):
         )
 
     def alt_text(self) -> str:
-        """Return the mask in words: its parts, how many cells it bars, and rows left with none."""
+        """Return the mask in words: its parts, how many cells are masked, and fully masked rows."""
         batch = self.batch
         mask = batch.mask[self.sentence, 0]  # [query, key]
         parts = [
@@ -155,12 +262,74 @@ class MaskLab(MaskTraits):
     def _may_move(self, batch: MaskedBatch) -> np.ndarray:
         """Return bool [query]: which outputs may move with the edit chosen."""
         if self.edit == "padding":
-            # Padding on the left moves each word to another position, which no mask can hide.
+            # Padding on the left shifts each word to another position, which no mask can hide.
             return np.full_like(batch.real[self.sentence], self.side == "left")
         return batch.allowed[self.sentence, :, self.edited]
 
-    def _change(self, replacements: list[list[str]]) -> str:
+    def _edit_in_words(self, replacements: list[list[str]]) -> str:
         if self.edit == "padding":
             return "two more padding tokens"
         word = self.batch.keys[self.sentence][self.edited]
         return f"{word} becomes {replacements[self.sentence][self.edited]}"
+
+    def _sizes(self) -> dict[str, int]:
+        sentences, _, queries, keys = self.mask.shape
+        return {"sentence": sentences, "query": queries, "key": keys, "edited": keys}
+
+    @traitlets.validate("kind", "side", "mistake", "polarity", "edit")
+    def _check_name(self, proposal: dict[str, Any]) -> str:
+        name, value = proposal["trait"].name, proposal["value"]
+        known = {
+            "kind": KINDS,
+            "side": SIDES,
+            "mistake": MISTAKES,
+            "polarity": POLARITIES,
+            "edit": EDITS,
+        }[name]
+        if value not in known:
+            raise SelectionError(f"{name}={value!r} is none of {list(known)}")
+        return value
+
+    @traitlets.validate("lengths")
+    def _check_lengths(self, proposal: dict[str, Any]) -> list[int]:
+        lengths = list(proposal["value"])
+        fits = len(lengths) == len(self._longest) and all(
+            isinstance(length, int | np.integer) and 1 <= length <= most
+            for length, most in zip(lengths, self._longest, strict=False)
+        )
+        if not fits:
+            raise SelectionError(
+                f"lengths={lengths}, but the sentences have {self._longest} tokens; give as many "
+                "lengths, each from 1 to that"
+            )
+        return [int(length) for length in lengths]
+
+    @traitlets.validate("painted")
+    def _check_painted(self, proposal: dict[str, Any]) -> list[list[Any]]:
+        try:
+            cells = [(int(b), int(q), int(k), bool(may)) for b, q, k, may in proposal["value"]]
+        except (TypeError, ValueError) as error:
+            raise SelectionError(
+                f"painted={proposal['value']!r:.60} is no list of [sentence, query, key, may]"
+            ) from error
+        if any(min(cell) < 0 for cell in cells):
+            raise SelectionError(f"painted={cells!r:.60} holds a place below 0; count from 0")
+        return [list(cell) for cell in cells]
+
+    @traitlets.validate("sentence", "query", "key", "edited")
+    def _check_index(self, proposal: dict[str, Any]) -> int | None:
+        name, value = proposal["trait"].name, proposal["value"]
+        check_index(name, value, self._sizes()[name], owner="this mask has")
+        return value
+
+    @traitlets.observe("kind", "side", "mistake", "lengths")
+    def _on_state(self, change: dict[str, Any]) -> None:
+        if change["old"] in ("", [], traitlets.Undefined):
+            return
+        sizes = self._sizes()
+        with self.hold_sync(), self.hold_trait_notifications():
+            for name in ("query", "key"):
+                if (getattr(self, name) or 0) >= sizes[name]:
+                    setattr(self, name, None)
+            for name in ("sentence", "edited"):
+                setattr(self, name, min(getattr(self, name), sizes[name] - 1))

@@ -1,4 +1,4 @@
-"""The position lab: how a model is told the order of its words."""
+"""The position lab: positional encodings, and what attention makes of them."""
 
 from viz_transformer.widgets.position_lab.view import PositionLab
 

@@ -1,7 +1,11 @@
-// The position lab in words: each sentence is made from the numbers that the picture shows.
+// The sentences of the position lab, made from the numbers that its charts show.
 
-import { ALIKE, wavelengthOf } from "./encodings.js";
+import { ALIKE, wavelength } from "./encodings.js";
 import { formatNumber, formatWeight, visible } from "../base/js/text.js";
+
+/** @import { Matrix } from "./matrix.js" */
+
+/** @typedef {{row: number, distance: number} | null} Nearest the position nearest to the chosen one */
 
 export const ENCODING_NAMES = [
   ["sinusoidal", "sinusoidal"],
@@ -10,17 +14,30 @@ export const ENCODING_NAMES = [
   ["none", "none"],
 ];
 
-/** Whether an encoding's columns are sines and cosines. */
+/**
+ * Whether an encoding's columns are sines and cosines.
+ *
+ * @param {string} encoding
+ */
 export function isWave(encoding) {
   return encoding === "sinusoidal" || encoding === "rotary";
 }
 
-/** A length in tokens: 44.4, and 62,832 without decimals. */
+/**
+ * A length in tokens: 44.4, and 62,832 without decimals.
+ *
+ * @param {number} count
+ */
 export function tokens(count) {
   return count < 1000 ? count.toFixed(1) : Math.round(count).toLocaleString("en");
 }
 
-/** What an encoding does. */
+/**
+ * What an encoding does.
+ *
+ * @param {string} encoding
+ * @param {{n_positions: number, trained: number}} data
+ */
 export function encodingSentence(encoding, { n_positions: rows, trained }) {
   if (encoding === "sinusoidal") {
     return "Row p is added to the word at position p. Each pair of columns is the hand of a clock. The fast hands at the left tell neighbours apart but come round again; the slow ones at the right tell far places apart but not neighbours: so there are many.";
@@ -38,39 +55,60 @@ export function encodingSentence(encoding, { n_positions: rows, trained }) {
   return "Nothing is added: every row is zero, and attention sees a set of words without an order.";
 }
 
-/** "position 7, dimension 12: 0.84, one turn every 44.4 tokens". */
+/**
+ * Such as "position 7, dimension 12: 0.84, one turn every 44.4 tokens".
+ *
+ * @param {string} encoding
+ * @param {Matrix} table
+ * @param {number} position
+ * @param {number} dimension
+ */
 export function cellSentence(encoding, table, position, dimension) {
-  const value = twoPlaces(table.values[position * table.cols + dimension]);
+  const value = twoDecimals(table.values[position * table.cols + dimension]);
   const turn = isWave(encoding)
-    ? `, one turn every ${tokens(wavelengthOf(Math.floor(dimension / 2), table.cols))} tokens`
+    ? `, one turn every ${tokens(wavelength(Math.floor(dimension / 2), table.cols))} tokens`
     : "";
   return `position ${position}, dimension ${dimension}: ${value}${turn}`;
 }
 
-/** The formula of a pair with its numbers in. */
+/**
+ * The formula of a pair, with its numbers.
+ *
+ * @param {string} encoding
+ * @param {number} pair
+ * @param {number} width
+ */
 export function formula(encoding, pair, width) {
   const inside = `pos / 10000^(${2 * pair}/${width})`;
   if (encoding === "rotary") return `angle(pos, pair ${pair}) = ${inside}`;
   return `PE(pos, ${2 * pair}) = sin(${inside}) · PE(pos, ${2 * pair + 1}) = cos(${inside})`;
 }
 
-/** What one pair can tell apart, and what all pairs together can. */
+/**
+ * What one pair can tell apart, and what all pairs together can.
+ *
+ * @param {string} encoding
+ * @param {Matrix} table
+ * @param {{pair: number, position: number}} chosen
+ * @param {number[]} alike
+ * @param {Nearest} nearest
+ */
 export function pairSentence(encoding, table, { pair, position }, alike, nearest) {
   const columns = `Columns ${2 * pair} and ${2 * pair + 1}`;
   if (encoding === "none")
     return `${columns} are zero: neither this pair nor all ${table.cols / 2} together tell one position from another.`;
-  const turn = isWave(encoding) ? ` turn once every ${tokens(wavelengthOf(pair, table.cols))} tokens.` : ".";
-  return `${columns}${turn} ${likeness(encoding, table, { pair, position }, alike)} ${together(table, position, nearest)}`.trim();
+  const turn = isWave(encoding) ? ` turn once every ${tokens(wavelength(pair, table.cols))} tokens.` : ".";
+  return `${columns}${turn} ${lookAlikeSentence(encoding, table, { pair, position }, alike)} ${allPairsSentence(table, nearest)}`.trim();
 }
 
-function likeness(encoding, table, { pair, position }, alike) {
+function lookAlikeSentence(encoding, table, { pair, position }, alike) {
   if (!alike.length) return `This pair alone tells position ${position} from every other here.`;
   if (isWave(encoding) && alike.length === table.rows - 1) {
     return "To this pair all positions look alike: so slow a hand has hardly moved.";
   }
   const others = `By this pair alone, position ${position} looks like ${listed(alike)}`;
   if (!isWave(encoding)) return `${others}.`;
-  const half = wavelengthOf(pair, table.cols) / 2;
+  const half = wavelength(pair, table.cols) / 2;
   const far = alike.some((other) => Math.abs(other - position) > half);
   const near = alike.some((other) => Math.abs(other - position) <= half);
   const why =
@@ -82,12 +120,19 @@ function likeness(encoding, table, { pair, position }, alike) {
   return `${others}: ${why}.`;
 }
 
-function together(table, position, nearest) {
+function allPairsSentence(table, nearest) {
   if (!nearest || nearest.distance < ALIKE) return "";
   return `All ${table.cols / 2} pairs together tell it from every other: the nearest, ${nearest.row}, is ${formatWeight(nearest.distance)} away.`;
 }
 
-/** How alike two positions are, and whether their offset alone decides it. */
+/**
+ * The score of two positions, and whether it depends on their offset alone.
+ *
+ * @param {string} encoding
+ * @param {Matrix} scores
+ * @param {{position: number, offset: number}} chosen
+ * @param {number[] | null} range of the scores at this offset
+ */
 export function offsetSentence(encoding, scores, { position, offset }, range) {
   const other = position + offset;
   const signedOffset = offset < 0 ? formatNumber(offset, 0) : `+${offset}`;
@@ -95,16 +140,22 @@ export function offsetSentence(encoding, scores, { position, offset }, range) {
   const what = encoding === "rotary" ? "One query at position" : "Position";
   const partner = encoding === "rotary" ? "one key at" : "position";
   const here = inside
-    ? `${what} ${position} · ${partner} ${other} (offset ${signedOffset}) = ${twoPlaces(scores.values[position * scores.rows + other])}.`
+    ? `${what} ${position} · ${partner} ${other} (offset ${signedOffset}) = ${twoDecimals(scores.values[position * scores.rows + other])}.`
     : `The table has no position ${formatNumber(other, 0)} (offset ${signedOffset} from ${position}).`;
   if (encoding === "none") return `${here} All are 0: nothing tells one place from another.`;
   const spread = range[1] - range[0];
   return spread < 1e-6 * Math.max(1, Math.abs(range[0]), Math.abs(range[1]))
     ? `${here} From every position the same: all lines lie on one. Only the offset counts.`
-    : `${here} At this offset the positions range from ${twoPlaces(range[0])} to ${twoPlaces(range[1])}: the place counts, not the offset alone.`;
+    : `${here} At this offset the positions range from ${twoDecimals(range[0])} to ${twoDecimals(range[1])}: the place counts, not the offset alone.`;
 }
 
-/** What bars of look-alikes under the table count. */
+/**
+ * What the bars under the table count.
+ *
+ * @param {Matrix} table
+ * @param {{position: number}} chosen
+ * @param {Nearest} nearest
+ */
 export function countSentence(table, { position }, nearest) {
   const all =
     nearest && nearest.distance < ALIKE
@@ -113,20 +164,37 @@ export function countSentence(table, { position }, nearest) {
   return `Bars: how many positions each pair alone confuses with position ${position}. ${all}`;
 }
 
-/** How far training made neighbours alike, in a learned table. */
+/**
+ * The cosine similarity of neighbours in a learned table.
+ *
+ * @param {number | null} trained
+ * @param {number | null} rest
+ */
 export function neighbourSentence(trained, rest) {
   if (trained === null) return "";
-  const other = rest === null ? "" : `; of those left at random, ${twoPlaces(rest)}`;
-  return ` Neighbours' mean cosine: ${twoPlaces(trained)} among the trained${other}.`;
+  const other = rest === null ? "" : `; of those left at random, ${twoDecimals(rest)}`;
+  return ` Neighbours' mean cosine: ${twoDecimals(trained)} among the trained${other}.`;
 }
 
-/** Whether the claim holds here: "true", "false", or "" while nothing was moved. */
+/**
+ * Whether the claim holds here: "true", "false", or "" while nothing is moved.
+ *
+ * @param {number} shift
+ * @param {number} changed
+ * @param {number} size
+ */
 export function claimVerdict(shift, changed, size) {
   if (!shift) return "";
   return changed > 1e-6 * size ? "false" : "true";
 }
 
-/** Why the claim is true or false. */
+/**
+ * Why the claim is true or false.
+ *
+ * @param {string} encoding
+ * @param {number} shift
+ * @param {{changed: number, size: number, bare: number}} rms
+ */
 export function claimSentence(encoding, shift, { changed, size, bare }) {
   if (!shift) return "Move the sentence to see what its scores do.";
   const measured = `Moved by ${shift}, the scores change by ${formatWeight(changed)} rms, and they are ${formatWeight(size)} rms themselves.`;
@@ -141,8 +209,14 @@ export function claimSentence(encoding, shift, { changed, size, bare }) {
   return `${measured} ${alone}`;
 }
 
-/** What shuffling did, from the model's answer. */
-export function shuffleSentence(sentence, { order, on }, { moved, translation, as_written: written }) {
+/**
+ * The effect of the new order, from the model's reply.
+ *
+ * @param {string[]} sentence
+ * @param {{order: number[]}} request
+ * @param {{moved: number[], translation: string, as_written: string}} reply
+ */
+export function shuffleSentence(sentence, { order }, { moved, translation, as_written: written }) {
   if (order.every((word, place) => word === place)) {
     return "The words stand as they were written. Give them another order and watch their vectors.";
   }
@@ -154,7 +228,7 @@ export function shuffleSentence(sentence, { order, on }, { moved, translation, a
   return `Every vector knows its place: “\u2068${visible(sentence[most])}\u2069” moved most, by ${formatWeight(moved[most])} of its length.${same ? " The translation is the same all the same." : " The translation changes too."}`;
 }
 
-function twoPlaces(value) {
+function twoDecimals(value) {
   return formatNumber(value, 2);
 }
 

@@ -1,14 +1,22 @@
-// The live part of the position lab: words in another order, and how far their vectors move.
+// The live section of the position lab: words in another order, and how far their vectors move.
 
 import { button, choice, element, toggle } from "../base/js/controls.js";
 import { shuffleSentence } from "./narration.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { formatWeight, visible } from "../base/js/text.js";
 
+/** @import { View } from "../base/js/view.js" */
+
 const FARTHEST = 2; // vectors of one length, turned to opposite ways, differ by two lengths
 const OWN = "own"; // the choice's value for an order that is not among those offered
 
-/** The order with the words of two places exchanged; the same order at the ends. */
+/**
+ * The order with the words of two places exchanged; the same order at the ends.
+ *
+ * @param {number[]} order
+ * @param {number} place
+ * @param {number} other
+ */
 export function exchanged(order, place, other) {
   if (other < 0 || other >= order.length) return order;
   const next = [...order];
@@ -16,7 +24,12 @@ export function exchanged(order, place, other) {
   return next;
 }
 
-/** A random order (Fisher and Yates), never the same as before where there are others. */
+/**
+ * A random order (Fisher and Yates), never the same as before where there are others.
+ *
+ * @param {number[]} order
+ * @param {() => number} random
+ */
 export function shuffled(order, random = Math.random) {
   const next = [...order];
   for (let last = next.length - 1; last > 0; last--) {
@@ -27,114 +40,156 @@ export function shuffled(order, random = Math.random) {
   return same && next.length > 1 ? exchanged(next, 0, 1) : next;
 }
 
-/** The part of the page; `draw()` brings it to the model's state and asks for what is not known. */
-export function openShuffle(parent, { model, view, kernel }) {
-  const { sentence, orders } = model.get("data");
-  const fixed = Boolean(model.get("answers")?.length) || !model.get("live"); // a page without its kernel
-  const order = () => model.get("order");
-  let place = 0; // of the word to be moved
+/**
+ * The section with the live model: words in another order, and how far their vectors move.
+ *
+ * `update()` brings it to the model's state, and asks for a reply that is not known.
+ */
+export class Shuffle {
+  #asked = "";
+  #place = 0; // of the word to be moved
 
-  element(parent, "p", "vt-quiet").textContent =
-    `A live translator, with ${model.get("data").live_encoding} positions of its own. How far does each word's output vector move, in shares of its length?`;
-  const controls = element(parent, "div", "vt-controls");
-  const positions = toggle(controls, "positions on", (on) => view.set({ positions_on: on }));
-  const text = (words) => words.map((word) => visible(sentence[word])).join(" ");
-  const offered = [
-    ...orders.map((each, index) => [String(index), text(each)]),
-    [OWN, "an order of your own"],
-  ];
-  const orderChoice = choice(controls, "read as", offered, (value) => {
-    if (value !== OWN) view.set({ order: [...orders[Number(value)]] });
-  });
-  const strip = tokenStrip(parent, {
-    label: "The words in the order in which they are read",
-    onChoose: (index) => {
-      place = index;
-      view.redraw();
-    },
-  });
-  const moves = element(parent, "div", "vt-controls");
-  const move = (step) => {
-    const next = exchanged(order(), place, place + step);
-    if (next === order()) return;
-    place += step;
-    view.set({ order: next });
-  };
-  const [left, right] = [
-    button(moves, "← word to the left", () => move(-1)),
-    button(moves, "word to the right →", () => move(1)),
-  ];
-  button(moves, "shuffle", () => view.set({ order: shuffled(order()) }));
-  moves.hidden = fixed;
-  strip.node.hidden = fixed;
-  const note = element(parent, "p", "vt-quiet");
-  note.hidden = !fixed;
-  note.textContent = "This page knows the orders in the list; any other needs the running notebook.";
-  const bars = element(parent, "div", "vt-moved", {
-    role: "list",
-    "aria-label": "How far each word's vector moved",
-  });
-  const translation = element(parent, "p", "vt-spanish");
-  const told = element(parent, "p", "", { role: "status", "aria-live": "polite" });
+  /**
+   * @param {HTMLElement} parent
+   * @param {{model: any, view: View, kernel: any}} lab
+   */
+  constructor(parent, { model, view, kernel }) {
+    const { sentence, orders, live_encoding: encoding } = model.get("data");
+    this.model = model;
+    this.view = view;
+    this.kernel = kernel;
+    /** @type {string[]} */
+    this.sentence = sentence;
+    /** @type {number[][]} */
+    this.orders = orders;
+    this.section = element(parent, "section", "vt-part vt-shuffle");
+    this.section.hidden = !sentence.length;
+    element(this.section, "div", "vt-title", { role: "heading", "aria-level": "3" }).textContent =
+      "5 · Shuffle the words of a live model";
+    if (!sentence.length) return;
+    // A page without its kernel knows the orders that it carries.
+    this.fixed = Boolean(model.get("answers")?.length) || !model.get("live");
+    element(this.section, "p", "vt-quiet").textContent =
+      `A live translator, with ${encoding} positions of its own. How far does each word's output vector move, in shares of its length?`;
+    this.#addControls();
+    this.#addWords();
+    this.#addResult();
+  }
 
-  let asked = "";
-  function showReply(request, reply) {
-    const on = request.positions_on;
-    bars.replaceChildren();
-    for (const word of request.order) {
-      const row = element(bars, "div", "vt-row", { role: "listitem" });
-      element(row, "bdi").textContent = visible(sentence[word]);
-      const track = element(row, "span", "vt-track", { "aria-hidden": "true" });
-      element(track, "span", "vt-fill").style.width =
-        `${Math.min(100, (100 * reply.moved[word]) / FARTHEST)}%`;
-      element(row, "span", "vt-amount").textContent = formatWeight(reply.moved[word]);
-    }
+  #addControls() {
+    const controls = element(this.section, "div", "vt-controls");
+    this.positions = toggle(controls, "positions on", (on) => this.view.set({ positions_on: on }));
+    const text = (order) => order.map((word) => visible(this.sentence[word])).join(" ");
+    const options = [
+      ...this.orders.map((order, index) => [String(index), text(order)]),
+      [OWN, "an order of your own"],
+    ];
+    this.orderChoice = choice(controls, "read as", options, (value) => {
+      if (value !== OWN) this.view.set({ order: [...this.orders[Number(value)]] });
+    });
+  }
+
+  #addWords() {
+    this.strip = tokenStrip(this.section, {
+      label: "The words in the order in which they are read",
+      onChoose: (index) => {
+        this.#place = index;
+        this.view.redraw();
+      },
+    });
+    const moves = element(this.section, "div", "vt-controls");
+    this.left = button(moves, "← word to the left", () => this.#move(-1));
+    this.right = button(moves, "word to the right →", () => this.#move(1));
+    button(moves, "shuffle", () => this.view.set({ order: shuffled(this.model.get("order")) }));
+    moves.hidden = this.fixed;
+    this.strip.node.hidden = this.fixed;
+    const note = element(this.section, "p", "vt-quiet");
+    note.hidden = !this.fixed;
+    note.textContent = "This page knows the orders in the list; any other needs the running notebook.";
+  }
+
+  #addResult() {
+    this.bars = element(this.section, "div", "vt-moved", {
+      role: "list",
+      "aria-label": "How far each word's vector moved",
+    });
+    this.translation = element(this.section, "p", "vt-spanish");
+    this.says = element(this.section, "p", "", { role: "status", "aria-live": "polite" });
+  }
+
+  #move(by) {
+    const order = this.model.get("order");
+    const next = exchanged(order, this.#place, this.#place + by);
+    if (next === order) return;
+    this.#place += by;
+    this.view.set({ order: next });
+  }
+
+  update() {
+    if (this.section.hidden) return;
+    const on = Boolean(this.model.get("positions_on"));
+    const order = [...this.model.get("order")];
+    this.positions.set(on);
+    this.positions.node.textContent = on ? "positions on" : "positions off";
+    const known = this.orders.findIndex((each) => each.join() === order.join());
+    this.orderChoice.set(known < 0 ? OWN : String(known));
+    this.#place = Math.min(this.#place, order.length - 1);
+    this.strip.set(
+      order.map((word) => this.sentence[word]),
+      { chosen: this.fixed ? null : this.#place },
+    );
+    this.left.disabled = this.#place === 0;
+    this.right.disabled = this.#place === order.length - 1;
+    this.#ask({ order, positions_on: on });
+  }
+
+  #ask(request) {
+    const wanted = JSON.stringify(request);
+    if (wanted === this.#asked) return;
+    this.#asked = wanted;
+    this.kernel.latest(
+      request,
+      (reply) => this.#showReply(request, reply),
+      (error) => this.#showProblem(request, error),
+    );
+  }
+
+  #showReply(request, reply) {
+    this.bars.replaceChildren();
+    for (const word of request.order) addBar(this.bars, this.sentence[word], reply.moved[word]);
     const tag = reply.language_tag || "";
-    translation.replaceChildren(
+    this.translation.replaceChildren(
       reply.language ? `In ${reply.language}: ` : "Translation: ",
       translated(reply.translation, tag),
       " (as written: ",
       translated(reply.as_written, tag),
       ")",
     );
-    told.className = "";
-    told.textContent = shuffleSentence(sentence, { order: request.order, on }, reply);
-    parent.dataset.shown = JSON.stringify([request.order, on]);
+    this.says.className = "";
+    this.says.textContent = shuffleSentence(this.sentence, request, reply);
+    this.#markShown(request);
   }
 
-  function showProblem(request, error) {
-    bars.replaceChildren();
-    translation.replaceChildren();
-    told.className = "vt-problem";
-    told.textContent = error.message;
-    parent.dataset.shown = JSON.stringify([request.order, request.positions_on]);
+  #showProblem(request, error) {
+    this.bars.replaceChildren();
+    this.translation.replaceChildren();
+    this.says.className = "vt-problem";
+    this.says.textContent = error.message;
+    this.#markShown(request);
   }
 
-  function draw() {
-    const on = Boolean(model.get("positions_on"));
-    const request = { order: [...order()], positions_on: on };
-    positions.set(on);
-    positions.node.textContent = on ? "positions on" : "positions off";
-    const known = orders.findIndex((each) => each.join() === request.order.join());
-    orderChoice.set(known < 0 ? OWN : String(known));
-    place = Math.min(place, request.order.length - 1);
-    strip.set(
-      request.order.map((word) => sentence[word]),
-      { chosen: fixed ? null : place },
-    );
-    left.disabled = place === 0;
-    right.disabled = place === request.order.length - 1;
-    const wanted = JSON.stringify(request);
-    if (wanted === asked) return;
-    asked = wanted;
-    kernel.latest(
-      request,
-      (reply) => showReply(request, reply),
-      (error) => showProblem(request, error),
-    );
+  #markShown({ order, positions_on: on }) {
+    this.section.dataset.shown = JSON.stringify([order, on]);
   }
+}
 
-  return { draw };
+/** One word's bar: how far its vector moved. */
+function addBar(parent, word, moved) {
+  const row = element(parent, "div", "vt-row", { role: "listitem" });
+  element(row, "bdi").textContent = visible(word);
+  const track = element(row, "span", "vt-track", { "aria-hidden": "true" });
+  element(track, "span", "vt-fill").style.width = `${Math.min(100, (100 * moved) / FARTHEST)}%`;
+  element(row, "span", "vt-amount").textContent = formatWeight(moved);
 }
 
 function translated(words, tag) {

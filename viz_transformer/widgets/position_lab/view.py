@@ -1,4 +1,4 @@
-"""The position lab: how a model is told the order of its words, and what becomes of it."""
+"""The position lab: positional encodings, and what attention makes of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from viz_transformer.analysis.positions import (
 )
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 ENCODINGS = ("sinusoidal", "learned", "rotary", "none")
 _COUNTED = ("pair", "position", "shift")
+_ABOUT = (
+    "Attention sees a set of words, so something must tell it their order: "
+    "here each row is what is added to the word at that position. Choose an encoding, "
+    "a pair of columns and a position; then move a sentence, and shuffle its words, "
+    "and see what attention notices."
+)
 
 
 class PositionLab(View):
@@ -39,18 +45,17 @@ class PositionLab(View):
     Attributes:
         encoding: ``"sinusoidal"``, ``"learned"``, ``"rotary"`` or ``"none"``.
         pair: i of the dimensions 2i and 2i + 1 whose curves are drawn.
-        position: the position that is looked at, from 0.
-        offset: how many tokens after it stands the position that it is compared with; below 0,
-            before it.
-        shift: how many tokens the sentence of the shift experiment is moved.
-        order: the words of `words` in the order in which the live model reads them: a list of
-            their indices.
-        positions_on: whether the live model knows positions.
+        position: the chosen position, from 0.
+        offset: distance from it to the position that it is compared with, in tokens; negative
+            if that comes before it.
+        shift: by how many tokens the sentence of the shift experiment is moved.
+        order: indices into `words`, in the order in which the live model reads the words.
+        positions_on: whether the live model adds its positions.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
-        words: the live sentence's words, in the order in which they were written.
+        words: the words of the live model's sentence, in their original order.
 
-    Setting one of them to what the view does not have raises SelectionError, a UserError, and
-    changes nothing.
+    Setting one of them to an invalid value raises SelectionError, a UserError, and changes
+    nothing.
     """
 
     _esm = bundle(__file__)
@@ -62,8 +67,8 @@ class PositionLab(View):
     position = Index(help="position, counted from 0").tag(sync=True)
     offset = Index(help="how far after it its partner stands").tag(sync=True)
     shift = Index(help="how far the sentence is moved").tag(sync=True)
-    order = traitlets.List(help="indices of the words, as they are read").tag(sync=True)
-    text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
+    order: traitlets.List[int] = traitlets.List(help="indices of the words, as they are read").tag(sync=True)
+    text_size = TextSize()
     positions_on = traitlets.Bool(True, help="whether the live model has positions").tag(sync=True)
 
     def __init__(
@@ -79,7 +84,7 @@ class PositionLab(View):
         live_encoding: str = "sinusoidal",
         encoding: str = "sinusoidal",
     ) -> None:
-        """Make a view; `labs.position_lab` has all that it takes.
+        """Make a view; `labs.position_lab` makes one with a live model.
 
         Args:
             sinusoids: table [position, d_model] of sines and cosines in turn.
@@ -87,12 +92,12 @@ class PositionLab(View):
             head: the sentence and head of the shift experiment.
             trained: how many of the learned table's first positions were trained; None for all.
             words: the live sentence.
-            orders: orders of its words to offer, as lists of indices; an exported page knows the
-                answers for these.
-            answer: ``{"order": […], "positions_on": bool}`` to ``{"moved": […], "translation":
-                text, "as_written": text}``: how far each word's vector moved, as a share of its
-                length, and the translations in the new order and in the old.
-            live_encoding: what positions the live model has, for the text beside it.
+            orders: orders of its words to offer, as lists of indices; an exported page carries
+                the replies for these.
+            answer: the function that maps ``{"order": […], "positions_on": bool}`` to ``{"moved":
+                […], "translation": text, "as_written": text}``: how far each word's vector moved,
+                relative to its length, and the translations in the new order and the original.
+            live_encoding: the live model's positional encoding, named in the view's text.
             encoding: the first one shown.
 
         Raises:
@@ -106,21 +111,8 @@ class PositionLab(View):
         super().__init__(
             answer=answer,
             traits={
-                "about": "Attention sees a set of words, so something must tell it their order: "
-                "here each row is what is added to the word at that position. Choose an encoding, "
-                "a pair of columns and a position; then move a sentence, and shuffle its words, "
-                "and see what attention notices.",
-                "data": {
-                    "n_positions": n_positions,
-                    "d_model": d_model,
-                    "trained": n_positions if trained is None else int(trained),
-                    "learned": _sent(self._tables["learned"]),
-                    "n_words": len(head.words),
-                    **{name: _sent(getattr(head, name)) for name in ("words", "mixing", "queries", "keys")},
-                    "sentence": sendable(self.words),
-                    "orders": self._orders,
-                    "live_encoding": live_encoding,
-                },
+                "about": _ABOUT,
+                "data": self._payload(n_positions if trained is None else int(trained), live_encoding),
                 "encoding": encoding,
                 "pair": min(3, d_model // 2 - 1),
                 "position": min(7, n_positions - 1),
@@ -130,17 +122,33 @@ class PositionLab(View):
             },
         )
 
+    def _payload(self, trained: int, live_encoding: str) -> dict[str, Any]:
+        """Return the tables, the head and the sentence in the form that the page reads."""
+        n_positions, d_model = self._tables["sinusoidal"].shape
+        arrays = {name: getattr(self._head, name) for name in ("words", "mixing", "queries", "keys")}
+        return {
+            "n_positions": n_positions,
+            "d_model": d_model,
+            "trained": trained,
+            "learned": _float32_bytes(self._tables["learned"]),
+            "n_words": len(self._head.words),
+            **{name: _float32_bytes(values) for name, values in arrays.items()},
+            "sentence": sendable(self.words),
+            "orders": self._orders,
+            "live_encoding": live_encoding,
+        }
+
     @property
     def table(self) -> np.ndarray:
-        """What is shown, float64 [position, d_model]; for rotary, sin and cos of each angle."""
+        """The encoding shown, float64 [position, d_model]; for rotary, sin and cos of each angle."""
         return self._tables[self.encoding]
 
     @property
     def scores_by_place(self) -> np.ndarray:
-        """What the picture of distance shows, float64 [position, position].
+        """Scores of all pairs of positions, float64 [position, position].
 
-        Dot products of positions; for rotary, the score of one query with one key, each turned as
-        at its position.
+        Dot products of the encodings; for rotary, the score of one query with one key, each
+        rotated as at its position.
         """
         if self.encoding != "rotary":
             return similarity(self.table)
@@ -153,13 +161,14 @@ class PositionLab(View):
         return query @ key.T / np.sqrt(d_model)
 
     def shifted_scores(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sentence's scores [query, key] here, and moved by `shift`."""
+        """Return the sentence's scores [query, key] at position 0, and moved by `shift`."""
         if self.encoding == "rotary":
             return self._head.rotary(0), self._head.rotary(self.shift)
-        return tuple(self._head.added(self.table, start).whole for start in (0, self.shift))
+        here, moved = (self._head.added(self.table, start).whole for start in (0, self.shift))
+        return here, moved
 
     def questions(self) -> list[dict[str, Any]]:
-        """Return the orders whose answers an exported page carries, with and without positions."""
+        """Return the requests for the orders offered, with and without positions."""
         if not self.live:
             return []
         orders = [*self._orders, *([] if self.order in self._orders else [self.order])]
@@ -172,7 +181,7 @@ class PositionLab(View):
         from viz_transformer import plots
 
         figure = plt.figure(figsize=(11, 8), layout="constrained")
-        plt.close(figure)  # shown once, by whoever gets it
+        plt.close(figure)  # or pyplot would show it a second time
         axes = figure.subplot_mosaic(
             [[*["table"] * 3, *["wave"] * 3], [*["table"] * 3, *["by"] * 3], [*"aabbcc"]]
         )
@@ -204,7 +213,7 @@ class PositionLab(View):
         )
 
     def __repr__(self) -> str:
-        """Name the selection: what a reader without the view, or of a log, sees in its place."""
+        """Return the selection in short, for logs and where no view can be shown."""
         names = ("encoding", "pair", "position", "offset", "shift", "order", "positions_on")
         return f"PositionLab({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
@@ -227,12 +236,6 @@ class PositionLab(View):
             raise SelectionError(f"{name}={value} is out of range; choose {first} to {last}")
         return value
 
-    @traitlets.validate("text_size")
-    def _check_text_size(self, proposal: dict[str, Any]) -> float:
-        if not 0.5 <= proposal["value"] <= 4:
-            raise SelectionError(f"text_size={proposal['value']:g}; give 0.5 to 4, 1 for the usual")
-        return proposal["value"]
-
     @traitlets.validate("order")
     def _check_order(self, proposal: dict[str, Any]) -> list[int]:
         order = list(proposal["value"])
@@ -251,7 +254,7 @@ def _checked_tables(sinusoids: ArrayLike, learned: ArrayLike) -> Mapping[str, np
             f"sinusoids has shape {list(waves.shape)} and learned {list(table.shape)}; both must "
             "be one [position, d_model], d_model even"
         )
-    # Rotary positions turn by the very angles whose sines and cosines the sinusoids are.
+    # Rotary positions rotate by the angles whose sines and cosines are the sinusoids.
     return {"sinusoidal": waves, "learned": table, "rotary": waves, "none": np.zeros_like(waves)}
 
 
@@ -265,5 +268,5 @@ def _checked_head(head: ProbeHead, table: np.ndarray) -> ProbeHead:
     return head
 
 
-def _sent(values: np.ndarray) -> bytes:
+def _float32_bytes(values: np.ndarray) -> bytes:
     return np.ascontiguousarray(values, dtype="<f4").tobytes()

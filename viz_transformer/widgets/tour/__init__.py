@@ -1,4 +1,4 @@
-"""Presenter mode: a guided tour through the states of a view."""
+"""The tour: states of a view with captions, to step through."""
 
 from viz_transformer.widgets.tour.view import Tour, tour
 

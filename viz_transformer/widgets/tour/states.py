@@ -1,4 +1,4 @@
-"""States of a view: what the viewer chose in it, tried and taken up without half of it failing."""
+"""States of a view: the values of the traits that its viewer sets, read, tried and applied whole."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.traits import Index
 from viz_transformer.widgets.base.view import View
 
-#: Traits of all views that no viewer chooses, and the size of text, which is the room's choice.
-#: A view's own content, in distinction to what is chosen of it, is tagged ``content=True``.
-_NOT_CHOSEN = {"about", "live", "data", "text_size"}
+#: Traits of all views that a viewer does not set, and the text size, which suits the room, not the
+#: step. A view's own content, as opposed to what is chosen of it, is tagged ``content=True``.
+_NOT_IN_STATE = {"about", "live", "data", "text_size"}
 
 State = dict[str, Any]
 
 
 class _Undo(traitlets.TraitError):
-    """Raised where traits are held, it puts them back and tells nobody."""
+    """Raised while trait notifications are held: the traits are restored, no observer is called."""
 
 
-def chosen_names(view: View) -> list[str]:
+def state_traits(view: View) -> list[str]:
     """Return the names of the traits that the viewer sets, in an order in which they can be set.
 
-    What an index counts comes before the index: a sentence before its words, a layer before its
-    heads.
+    An index comes after what it counts: a sentence before its words, a layer before its heads.
     """
-    plumbing = {*anywidget.AnyWidget.class_traits(sync=True), *_NOT_CHOSEN}
+    plumbing = {*anywidget.AnyWidget.class_traits(sync=True), *_NOT_IN_STATE}
     traits = view.traits(sync=True)
     defined = [name for kind in reversed(type(view).__mro__) for name in vars(kind)]
     names = [
@@ -46,41 +45,41 @@ def chosen_names(view: View) -> list[str]:
     return sorted(names, key=rank)
 
 
-def state_of(view: View) -> State:
-    """Return what is chosen in a view, as JSON's own types."""
-    return view.get_state(chosen_names(view))
+def get_state(view: View) -> State:
+    """Return the state of a view as plain JSON values."""
+    return view.get_state(state_traits(view))
 
 
-def take_up(view: View, state: Mapping[str, Any]) -> None:
-    """Bring a view into a state, all of it at once, as a click in the page would."""
+def set_state(view: View, state: Mapping[str, Any]) -> None:
+    """Set a view to a state, all of it at once, as a click in the page would."""
     view.set_state(dict(state))
-    view.send_state(list(state))  # what the page is thought to have told is not sent to it
+    view.send_state(list(state))  # set_state takes it for news from the page, and does not send it back
 
 
 @contextmanager
-def looking_at(view: View, state: Mapping[str, Any]) -> Iterator[None]:
-    """Put a view into a state while the block runs; nobody hears of it, in Python or in the page.
+def temporary_state(view: View, state: Mapping[str, Any]) -> Iterator[None]:
+    """Set a view to a state while the block runs, unseen by observers and by the page.
 
     Raises:
-        UserError: if the view cannot be in this state; it names the trait.
+        UserError: if the view refuses the state; the message names the trait.
     """
     problem: Exception | None = None
     try:
         with view.hold_trait_notifications():
             try:
-                _put(view, state)
+                _try_state(view, state)
                 yield
             except Exception as error:  # raised again below, once the traits are as they were
                 problem = error
             raise _Undo
     except _Undo:
-        _settle(view)
+        _validate_all(view)
     if problem is not None:
         raise problem
 
 
-def _put(view: View, state: Mapping[str, Any]) -> None:
-    names = chosen_names(view)
+def _try_state(view: View, state: Mapping[str, Any]) -> None:
+    names = state_traits(view)
     unknown = [name for name in state if name not in names]
     if unknown:
         raise UserError(
@@ -89,16 +88,16 @@ def _put(view: View, state: Mapping[str, Any]) -> None:
         )
     given = [name for name in names if name in state]
     for name in given:
-        with _naming(name):
+        with _errors_name(name):
             view.set_trait(name, state[name])
-    for name in given:  # now that all are set, for one may allow or forbid another
-        with _naming(name):
+    for name in given:  # again now that all are set: one may allow or forbid another
+        with _errors_name(name):
             _validate(view, name)
 
 
-def _settle(view: View) -> None:
-    """Have a view check what it is in again: some set aside what belongs to it as they do."""
-    for name in chosen_names(view):
+def _validate_all(view: View) -> None:
+    """Validate all traits again: some validators also set what belongs to the new value."""
+    for name in state_traits(view):
         _validate(view, name)
 
 
@@ -107,10 +106,10 @@ def _validate(view: View, name: str) -> None:
 
 
 @contextmanager
-def _naming(name: str) -> Iterator[None]:
+def _errors_name(name: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # a file may hold anything, and validators meet it as it is
-        told = " ".join(str(error).split())
-        named = re.match(r"\w+=", told) is not None  # as our own validators begin
-        raise UserError(told if named else f"{name}: {told}") from error
+    except Exception as error:  # values from a file reach the validators unchecked
+        message = " ".join(str(error).split())
+        named = re.match(r"\w+=", message) is not None  # our own validators begin so
+        raise UserError(message if named else f"{name}: {message}") from error

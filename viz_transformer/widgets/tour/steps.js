@@ -1,6 +1,14 @@
-// The steps of a tour as plain data: where a key leads, what is remembered, put in and taken out.
+// The steps of a tour as plain data: keys that move, and steps inserted, changed and removed.
 
-/** The step that a key leads to, or null if it is no such key. A presenter's remote sends PageUp and PageDown. */
+/** @typedef {{caption: string, state: Record<string, unknown>}} Step */
+
+/**
+ * The step that a key moves to, or null for another key. A presenter's remote sends PageUp and PageDown.
+ *
+ * @param {string} key
+ * @param {number} step
+ * @param {number} count
+ */
 export function stepOnKey(key, step, count) {
   const last = Math.max(0, count - 1);
   const places = {
@@ -16,37 +24,71 @@ export function stepOnKey(key, step, count) {
   return Object.hasOwn(places, key) ? Math.min(last, Math.max(0, places[key])) : null;
 }
 
-/** What is chosen in a view now, as plain data of its own. */
+/**
+ * The state of a view as a copy in plain data.
+ *
+ * @param {string[]} names
+ * @param {(name: string) => unknown} get
+ */
 export function chosenState(names, get) {
   const set = names.map((name) => [name, get(name)]).filter(([, value]) => value !== undefined);
   return JSON.parse(JSON.stringify(Object.fromEntries(set)));
 }
 
-/** The traits of a state that differ from what a view has: [[name, value], …], in the order of `names`. */
+/**
+ * The traits of a state that differ from a view's, in the order of `names`.
+ *
+ * @param {string[]} names
+ * @param {Record<string, unknown>} state
+ * @param {(name: string) => unknown} get
+ * @returns {[name: string, value: unknown][]}
+ */
 export function differing(names, state, get) {
   return names
     .filter((name) => Object.hasOwn(state, name) && JSON.stringify(state[name]) !== JSON.stringify(get(name)))
     .map((name) => [name, structuredClone(state[name])]);
 }
 
-/** The steps with a new one after `step`, and its place: {steps, step}. */
+/**
+ * The steps with a new one after `step`, and its index.
+ *
+ * @param {Step[]} steps
+ * @param {number} step
+ * @param {Step} added
+ */
 export function withStep(steps, step, added) {
   const at = Math.min(step + 1, steps.length);
   return { steps: [...steps.slice(0, at), added, ...steps.slice(at)], step: at };
 }
 
-/** The steps with some of one step changed. */
+/**
+ * The steps with one of them changed.
+ *
+ * @param {Step[]} steps
+ * @param {number} step
+ * @param {Partial<Step>} change
+ */
 export function withChange(steps, step, change) {
   return steps.map((each, index) => (index === step ? { ...each, ...change } : each));
 }
 
-/** The steps without one, and the place to be at then: {steps, step}. */
+/**
+ * The steps without one, and the index of the step to show then.
+ *
+ * @param {Step[]} steps
+ * @param {number} step
+ */
 export function withoutStep(steps, step) {
   const left = steps.filter((_, index) => index !== step);
   return { steps: left, step: Math.max(0, Math.min(step, left.length - 1)) };
 }
 
-/** Where the tour is, in words. */
+/**
+ * Where the tour is, in words.
+ *
+ * @param {number} step
+ * @param {number} count
+ */
 export function placeInTour(step, count) {
   return count ? `step ${step + 1} of ${count}` : "no step yet";
 }

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import written_whole
+from viz_transformer._files import atomic_write
 from viz_transformer.errors import FileError, UserError
 
 #: One step: ``{"caption": str, "state": {trait: value}}``.
@@ -19,10 +19,10 @@ _FIELDS = {"caption", "state"}
 
 
 def plain_steps(given: Any) -> list[Step]:
-    """Return steps as a list of ``{"caption", "state"}``, whatever kind of sequence was given.
+    """Return any sequence of steps as a list of ``{"caption", "state"}``.
 
     Raises:
-        UserError: if they are not of this form; it names the step, counted from 1 as the view does.
+        UserError: if they are not of this form; the message names the step, counted from 1.
     """
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
         raise UserError(
@@ -57,7 +57,7 @@ def write_steps(path: str | os.PathLike[str], view: str, steps: Sequence[Step]) 
         FileError: if the file cannot be written.
     """
     tour = {"tour": _VERSION, "view": view, "steps": list(steps)}
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(json.dumps(tour, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return Path(path)
 

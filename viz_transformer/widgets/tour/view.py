@@ -13,9 +13,9 @@ from ipywidgets import widget_serialization
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.traits import Index, SelectionError, check_index
 from viz_transformer.widgets.base.view import View
-from viz_transformer.widgets.tour.states import chosen_names, looking_at, state_of, take_up
+from viz_transformer.widgets.tour.states import get_state, set_state, state_traits, temporary_state
 from viz_transformer.widgets.tour.steps import Step, plain_steps, read_steps, write_steps
 
 if TYPE_CHECKING:
@@ -29,19 +29,19 @@ _ABOUT = (
 
 
 class Tour(View):
-    """Step through states of a view, each with a caption: for a projector, and for a reader alone.
+    """Step through states of a view, each with a caption, for a talk or for reading alone.
 
-    Make one with ``vt.tour(view)``; bring the view into a state, click *Remember this state*, write
-    a caption; ``tour.save("tour.json")`` keeps it, and ``vt.tour(view, "tour.json")`` takes it up.
+    ``vt.tour(view)`` makes one. Bring the view into a state, click *Remember this state*, write a
+    caption; ``tour.save("tour.json")`` saves the tour, ``vt.tour(view, "tour.json")`` loads it.
 
     Attributes:
-        view: the view; it can be used as ever while the tour stands above it.
-        steps: list of ``{"caption": str, "state": {trait: value}}``. A state may leave traits out,
-            which then stay as they are. The size of text is the room's, and part of no state.
-        step: which step is shown, counted from 0. Setting it brings the view into its state.
+        view: the view; it can be used as always below the tour.
+        steps: list of ``{"caption": str, "state": {trait: value}}``. Traits that a state leaves
+            out keep their values. The text size suits the room and is part of no state.
+        step: which step is shown, counted from 0. Setting it sets the view to its state.
         names: names of the traits that a state can hold.
 
-    Setting what does not fit raises a UserError of one line that names the step and the trait, and
+    Setting invalid steps raises a UserError of one line that names the step and the trait, and
     changes nothing.
     """
 
@@ -56,26 +56,26 @@ class Tour(View):
     names = traitlets.List(traitlets.Unicode(), help="traits that a state can hold").tag(sync=True)
 
     def __init__(self, view: View, steps: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Make a tour through `view`, and bring the view into the first step's state.
+        """Make a tour through `view`, and set the view to the first step's state.
 
         Raises:
-            UserError: if `view` is none of ours, or a step does not fit it.
+            UserError: if `view` is not a view of this package, or a step does not fit it.
         """
         if not isinstance(view, View) or isinstance(view, Tour):
             raise UserError(
                 f"a tour goes through one of our views, not {type(view).__name__}; of a lab give "
                 "the view inside, such as lab.explorer"
             )
-        self._known: set[str] = set()  # states that the view was found able to be in
+        self._known: set[str] = set()  # states, as JSON, that the view has accepted
         checked = _checked(view, steps, self._known)
-        first = {"about": _ABOUT, "view": view, "names": chosen_names(view), "steps": checked}
+        first = {"about": _ABOUT, "view": view, "names": state_traits(view), "steps": checked}
         super().__init__(traits=first)
-        self._show()
+        self._apply_step()
 
     def remember(self, caption: str = "") -> None:
-        """Put the state that the view is in after the step on show, and go there."""
+        """Insert the view's current state after the step shown, and go to it."""
         at = min(self.step + 1, len(self.steps))
-        new = {"caption": caption, "state": state_of(self.view)}
+        new = {"caption": caption, "state": get_state(self.view)}
         with self.hold_sync():
             self.steps = [*self.steps[:at], new, *self.steps[at:]]
             self.step = at
@@ -97,10 +97,10 @@ class Tour(View):
         return self.view.answer(request)
 
     def questions(self) -> list[dict[str, Any]]:
-        """Return what the view asks in the states of the steps, beside what a page carries."""
+        """Return the requests that the states of the steps add to those of the view itself."""
         own, asked = self.view.questions(), []
         for step in self.steps:
-            with looking_at(self.view, step["state"]):
+            with temporary_state(self.view, step["state"]):
                 here = self.view.questions_here()
             asked += [each for each in here if each not in own and each not in asked]
         return asked
@@ -119,12 +119,12 @@ class Tour(View):
         return f"{told}: {caption} {shown}" if caption else f"{told}. {shown}"
 
     def __repr__(self) -> str:
-        """Name the view and the step: what a reader of a log sees in its place."""
+        """Return the view's class and the step in short, for logs and where it cannot be shown."""
         return f"Tour({type(self.view).__name__}, step={self.step}, steps={len(self.steps)})"
 
-    def _show(self) -> None:
+    def _apply_step(self) -> None:
         if self.steps:
-            take_up(self.view, self.steps[self.step]["state"])
+            set_state(self.view, self.steps[self.step]["state"])
 
     @traitlets.validate("steps")
     def _check_steps(self, proposal: dict[str, Any]) -> list[Step]:
@@ -136,9 +136,8 @@ class Tour(View):
     @traitlets.validate("step")
     def _check_step(self, proposal: dict[str, Any]) -> int:
         step, n_steps = proposal["value"], len(self.steps)
-        if not 0 <= step < max(1, n_steps):
-            last = max(0, n_steps - 1)
-            raise SelectionError(f"step={step}, but the tour has {n_steps}; choose 0 to {last}")
+        if step or n_steps:  # an empty tour stands at step 0
+            check_index("step", step, n_steps, owner="the tour has")
         return step
 
     @traitlets.observe("steps")
@@ -148,11 +147,11 @@ class Tour(View):
     @traitlets.observe("step")
     def _on_step(self, _: object) -> None:
         if not self._from_page:  # there the view is brought into the state by the page
-            self._show()
+            self._apply_step()
 
 
 def _checked(view: View, given: Any, known: set[str]) -> list[Step]:
-    """Return the steps, each tried in the view; `known` holds the states that need no trial."""
+    """Return the steps, each tried in the view; states in `known` need no trial."""
     steps = plain_steps(given)
     tried = set()
     for number, step in enumerate(steps, start=1):
@@ -163,7 +162,7 @@ def _checked(view: View, given: Any, known: set[str]) -> list[Step]:
         if text in known:
             continue
         try:
-            with looking_at(view, step["state"]):
+            with temporary_state(view, step["state"]):
                 tried.add(text)
         except UserError as error:
             raise UserError(f"step {number}: {error}") from error
@@ -177,11 +176,11 @@ def tour(view: View, steps: Sequence[Mapping[str, Any]] | str | os.PathLike[str]
     Args:
         view: the view, such as ``vt.explore(trace)``.
         steps: a file that `Tour.save` wrote, or ``[{"caption": "…", "state": {"layer": 0}}, …]``;
-            without them the tour is empty, and *Remember this state* fills it.
+            without them the tour is empty, to be filled with *Remember this state*.
 
     Raises:
-        UserError: if there is no such view or file, or a step does not fit the view; one line that
-            names the step and the trait. The view is then as it was.
+        UserError: if there is no such view or file, or a step does not fit the view; the message
+            names the step and the trait, and the view keeps its state.
     """
     if isinstance(steps, str | os.PathLike):
         steps = read_steps(steps, type(view).__name__)

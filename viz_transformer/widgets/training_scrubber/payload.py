@@ -1,7 +1,7 @@
-"""What the page reads of a watched training: a curve, texts, and one sentence's heads as bytes.
+"""The training scrubber's payload: loss curves, translations, and the heads of sentences as bytes.
 
-Arrays are little-endian bytes in C order. A small training goes whole; of a large one the first
-sentence goes, and the others when they are looked at.
+Arrays are little-endian bytes in C order. A small training is sent whole; of a large one the first
+sentence is sent, and the others when they are looked at.
 """
 
 from __future__ import annotations
@@ -13,26 +13,37 @@ import numpy as np
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.learning import entropy_share_over_training
 from viz_transformer.errors import UserError
-from viz_transformer.trace import TrainingTrace
+from viz_transformer.trace import FloatArray, ForwardTrace, TrainingTrace
 from viz_transformer.widgets.base.view import sendable
 
-#: Weights of no more bytes than this, as float16, are sent with the view, all sentences at once.
+#: Up to this many bytes, as float16, the weights of all sentences are sent with the view.
 WHOLE_BYTES = 2 * 1024 * 1024
-#: A sentence larger than this would be slow to send and to hold; it is refused before that.
-MOST_SENTENCE_BYTES = 50 * 1000 * 1000
+#: A larger sentence is slow to send and to hold, and is refused.
+MAX_SENTENCE_BYTES = 50 * 1000 * 1000
+
+
+def weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
+    """Return the weights of a kind that the trace holds, float32 [layer, head, query, key].
+
+    Raises:
+        UserError: if it does not hold them.
+    """
+    weights = trace.attention(kind)
+    if weights is None:
+        raise UserError(f"this training holds no {kind} attention")
+    return weights
 
 
 def sentence_bytes(runs: tuple[TrainingTrace, ...], sentence: int) -> int:
     """Return how many bytes the weights of a sentence take as float16, in all runs together."""
-    return sum(
-        2 * len(run.moments) * trace.attention(kind).size
-        for run in runs
-        for trace in (run.moments[0].traces[sentence],)
-        for kind in trace.kinds
-    )
+    total = 0
+    for run in runs:
+        trace = run.moments[0].traces[sentence]
+        total += 2 * len(run.moments) * sum(weights_of(trace, kind).size for kind in trace.kinds)
+    return total
 
 
-def check_runs(trace: Any, other: Any) -> tuple[TrainingTrace, ...]:
+def check_runs(trace: TrainingTrace, other: TrainingTrace | None) -> tuple[TrainingTrace, ...]:
     """Return one run or two, which a view can show.
 
     Raises:
@@ -47,11 +58,11 @@ def check_runs(trace: Any, other: Any) -> tuple[TrainingTrace, ...]:
             )
     if len({run.sources for run in runs}) > 1:
         raise UserError(
-            f"the runs were watched on {_listed(trace)} and {_listed(other)}; to stand side by "
-            "side they must be watched on the same sentences in the same order"
+            f"the runs were watched on {_sentence_list(runs[0])} and {_sentence_list(runs[-1])}; "
+            "to stand side by side they must be watched on the same sentences in the same order"
         )
     for run in runs:
-        heads = {_heads(run, sentence) for sentence in range(len(run.sources))}
+        heads = {_head_counts(run, sentence) for sentence in range(len(run.sources))}
         if len(heads) > 1:
             raise UserError(
                 f"the sentences of {run.name!r:.40} differ in their kinds, layers or heads; trace "
@@ -62,10 +73,10 @@ def check_runs(trace: Any, other: Any) -> tuple[TrainingTrace, ...]:
             "there is no kind of attention that all sentences hold; trace the sentences with their attention"
         )
     largest = max(sentence_bytes(runs, sentence) for sentence in range(len(trace.sources)))
-    if largest > MOST_SENTENCE_BYTES:
+    if largest > MAX_SENTENCE_BYTES:
         raise UserError(
             f"a sentence takes {largest / 1e6:.0f} MB, and a view holds up to "
-            f"{MOST_SENTENCE_BYTES / 1e6:.0f}; record fewer moments or shorter sentences"
+            f"{MAX_SENTENCE_BYTES / 1e6:.0f}; record fewer moments or shorter sentences"
         )
     return runs
 
@@ -76,16 +87,16 @@ def kinds_of(runs: tuple[TrainingTrace, ...]) -> tuple[str, ...]:
     return tuple(kind for kind in first if all(kind in each for each in others))
 
 
-def pack(runs: tuple[TrainingTrace, ...], sentence: int) -> dict[str, Any]:
-    """Return what the page reads at first: everything, or all but the other sentences' heads."""
+def training_payload(runs: tuple[TrainingTrace, ...], sentence: int) -> dict[str, Any]:
+    """Return what the page reads first: everything, or all but the other sentences' heads."""
     return {
-        "runs": [_run(run) for run in runs],
+        "runs": [_run_payload(run) for run in runs],
         "kinds": list(kinds_of(runs)),
-        "sentences": {str(each): pack_sentence(runs, each) for each in sent_at_once(runs, sentence)},
+        "sentences": {str(each): sentence_payload(runs, each) for each in sentences_sent(runs, sentence)},
     }
 
 
-def sent_at_once(runs: tuple[TrainingTrace, ...], sentence: int) -> list[int]:
+def sentences_sent(runs: tuple[TrainingTrace, ...], sentence: int) -> list[int]:
     """Return the sentences whose heads are sent with the view."""
     every = range(len(runs[0].sources))
     if sum(sentence_bytes(runs, each) for each in every) <= WHOLE_BYTES:
@@ -93,17 +104,17 @@ def sent_at_once(runs: tuple[TrainingTrace, ...], sentence: int) -> list[int]:
     return [sentence]
 
 
-def pack_sentence(runs: tuple[TrainingTrace, ...], sentence: int) -> dict[str, Any]:
+def sentence_payload(runs: tuple[TrainingTrace, ...], sentence: int) -> dict[str, Any]:
     """Return the heads of a sentence, run by run and kind by kind.
 
     Weights are float16 ``[moment, layer, head, query, key]``, off by 0.00025 at most; entropies
-    are float32 ``[moment, layer, head]``, shares of the most there can be; `masked` has one byte
+    are float32 ``[moment, layer, head]``, shares of the largest possible; `masked` has one byte
     a cell ``[query, key]``, 1 where no head gives any weight at any moment.
     """
-    return {"runs": [_kinds(run, sentence, kinds_of(runs)) for run in runs]}
+    return {"runs": [_attention_payload(run, sentence, kinds_of(runs)) for run in runs]}
 
 
-def _run(run: TrainingTrace) -> dict[str, Any]:
+def _run_payload(run: TrainingTrace) -> dict[str, Any]:
     losses = np.array([moment.losses for moment in run.moments], dtype="<f4")
     return {
         "name": sendable([run.name])[0],
@@ -117,28 +128,28 @@ def _run(run: TrainingTrace) -> dict[str, Any]:
     }
 
 
-def _kinds(run: TrainingTrace, sentence: int, kinds: tuple[str, ...]) -> dict[str, Any]:
+def _attention_payload(run: TrainingTrace, sentence: int, kinds: tuple[str, ...]) -> dict[str, Any]:
     traces = [moment.traces[sentence] for moment in run.moments]
     return {
         kind: {
             "kind": kind,
             "queries": sendable(traces[0].query_tokens(kind)),
             "keys": sendable(traces[0].key_tokens(kind)),
-            "shape": list(traces[0].attention(kind).shape),
+            "shape": list(weights_of(traces[0], kind).shape),
             "masked": np.logical_and.reduce([masked_cells(trace, kind) for trace in traces])
             .astype(np.uint8)
             .tobytes(),
             "entropies": entropy_share_over_training(run, sentence, kind).astype("<f4").tobytes(),
-            "weights": np.stack([trace.attention(kind) for trace in traces]).astype("<f2").tobytes(),
+            "weights": np.stack([weights_of(trace, kind) for trace in traces]).astype("<f2").tobytes(),
         }
         for kind in kinds
     }
 
 
-def _heads(run: TrainingTrace, sentence: int) -> tuple[Any, ...]:
+def _head_counts(run: TrainingTrace, sentence: int) -> tuple[Any, ...]:
     trace = run.moments[0].traces[sentence]
-    return tuple((kind, *trace.attention(kind).shape[:2]) for kind in trace.kinds)
+    return tuple((kind, *weights_of(trace, kind).shape[:2]) for kind in trace.kinds)
 
 
-def _listed(run: TrainingTrace) -> str:
+def _sentence_list(run: TrainingTrace) -> str:
     return f"{len(run.sources)} sentences, {run.sources[0]!r:.40} first"

@@ -1,27 +1,77 @@
-// What the training scrubber reads and works out: runs, heads at a moment, and how to say it.
+// Recorded runs: their numbers, their heads at a moment, and their description in words.
 
 import { differences } from "../base/js/text_difference.js";
+import { quoted } from "../base/js/text.js";
 import { halfTable } from "../base/js/weights.js";
 
-/** The numbers in the bytes of a message (a DataView), which may start at any offset. */
-export function numbersIn(bytes, Type) {
-  return new Type(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+/**
+ * A run as the page reads it.
+ *
+ * @typedef {object} Run
+ * @property {string} name
+ * @property {string[]} sources
+ * @property {string[]} references
+ * @property {number[]} moments the step of each moment
+ * @property {string[][]} translations [moment][sentence]
+ * @property {Float32Array} momentLosses [moment, sentence]
+ * @property {Float64Array} steps [record]
+ * @property {Float32Array} losses [record]
+ */
+
+/**
+ * One kind of attention of one sentence.
+ *
+ * @typedef {object} KindEntry
+ * @property {string} kind
+ * @property {string[]} queries
+ * @property {string[]} keys
+ * @property {number} layers
+ * @property {number} heads
+ * @property {number} rows
+ * @property {number} cols
+ * @property {Uint8Array | null} masked [query, key]
+ * @property {Uint16Array} halves float16 bit patterns [moment, layer, head, query, key]
+ * @property {Float32Array} entropies [moment, layer, head]
+ * @property {[number, number]} [widest] the widest query and key in pixels, measured once
+ */
+
+/**
+ * The numbers in the bytes of a message, which may start at any offset.
+ *
+ * @template T
+ * @param {DataView} bytes
+ * @param {new (buffer: ArrayBuffer) => T} Type
+ * @returns {T}
+ */
+export function typedArrayOf(bytes, Type) {
+  const { buffer, byteOffset, byteLength } = bytes;
+  return new Type(/** @type {ArrayBuffer} */ (buffer.slice(byteOffset, byteOffset + byteLength)));
 }
 
-/** A run as it is sent, with its numbers as numbers; `momentLosses` is flat, [moment, sentence]. */
+/**
+ * A run as it is sent, with its bytes as numbers.
+ *
+ * @param {any} run
+ * @returns {Run}
+ */
 export function readRun(run) {
   return {
     ...run,
-    momentLosses: numbersIn(run.momentLosses, Float32Array),
-    steps: numbersIn(run.steps, Float64Array),
-    losses: numbersIn(run.losses, Float32Array),
+    momentLosses: typedArrayOf(run.momentLosses, Float32Array),
+    steps: typedArrayOf(run.steps, Float64Array),
+    losses: typedArrayOf(run.losses, Float32Array),
   };
 }
 
-/** A kind of attention of one sentence: `halves` are bit patterns [moment, layer, head, query, key]. */
+/**
+ * A kind of attention of one sentence as it is sent, with its bytes as numbers.
+ *
+ * @param {any} sent
+ * @returns {KindEntry}
+ */
 export function readKind(sent) {
   const [layers, heads, rows, cols] = sent.shape;
-  const masked = numbersIn(sent.masked, Uint8Array);
+  const masked = typedArrayOf(sent.masked, Uint8Array);
   return {
     ...sent,
     layers,
@@ -29,12 +79,20 @@ export function readKind(sent) {
     rows,
     cols,
     masked: masked.includes(1) ? masked : null,
-    halves: numbersIn(sent.weights, Uint16Array),
-    entropies: numbersIn(sent.entropies, Float32Array), // [moment, layer, head]
+    halves: typedArrayOf(sent.weights, Uint16Array),
+    entropies: typedArrayOf(sent.entropies, Float32Array), // [moment, layer, head]
   };
 }
 
-/** One head's weights at a moment, a Float32Array [query, key]. */
+/**
+ * One head's weights at a moment, [query, key].
+ *
+ * @param {KindEntry} entry
+ * @param {number} moment
+ * @param {number} layer
+ * @param {number} head
+ * @returns {Float32Array}
+ */
 export function headAtMoment({ halves, layers, heads, rows, cols }, moment, layer, head) {
   const table = halfTable();
   const start = ((moment * layers + layer) * heads + head) * rows * cols;
@@ -45,7 +103,13 @@ export function headAtMoment({ halves, layers, heads, rows, cols }, moment, laye
 
 let halfBytes = null;
 
-/** All heads at a moment as bytes, 255 for a weight of 1: {values [layer, head, query, key], rows, cols}. */
+/**
+ * All heads at a moment as bytes [layer, head, query, key], 255 for a weight of 1.
+ *
+ * @param {KindEntry} entry
+ * @param {number} moment
+ * @returns {{ values: Uint8Array, rows: number, cols: number }}
+ */
 export function overviewAtMoment({ halves, layers, heads, rows, cols }, moment) {
   halfBytes ??= Uint8Array.from(halfTable(), (value) =>
     Math.min(255, Math.max(0, Math.round(255 * value || 0))),
@@ -56,8 +120,14 @@ export function overviewAtMoment({ halves, layers, heads, rows, cols }, moment) 
   return { values, rows, cols };
 }
 
-/** The place in a rising list that is nearest to a step; of two alike, the earlier. */
-export function nearestTo(steps, step) {
+/**
+ * The index of the step in a rising list that is nearest to another; of two alike, the earlier.
+ *
+ * @param {ArrayLike<number>} steps
+ * @param {number} step
+ * @returns {number}
+ */
+export function nearestIndex(steps, step) {
   let best = 0;
   for (let i = 1; i < steps.length; i++) {
     if (Math.abs(steps[i] - step) < Math.abs(steps[best] - step)) best = i;
@@ -65,48 +135,72 @@ export function nearestTo(steps, step) {
   return best;
 }
 
-/** A loss in a few digits. */
-export function shownLoss(loss) {
+/**
+ * A loss in a few digits.
+ *
+ * @param {number} loss
+ * @returns {string}
+ */
+export function formatLoss(loss) {
   if (!Number.isFinite(loss)) return "not a number";
   return loss === 0 || loss >= 0.01 ? loss.toFixed(2) : loss.toPrecision(1);
 }
 
-/** The step and the losses at a moment, in words. */
-export function factsOf({ moments, steps, losses, momentLosses, sources }, moment, sentence) {
-  const told = [`Step ${moments[moment]} of ${moments.at(-1)}`];
+/**
+ * The step and the losses at a moment, in words.
+ *
+ * @param {Run} run
+ * @param {number} moment
+ * @param {number} sentence
+ * @returns {string}
+ */
+export function describeMoment({ moments, steps, losses, momentLosses, sources }, moment, sentence) {
+  const facts = [`Step ${moments[moment]} of ${moments.at(-1)}`];
   if (losses.length) {
-    const record = nearestTo(steps, moments[moment]);
+    const record = nearestIndex(steps, moments[moment]);
     const where = steps[record] === moments[moment] ? "" : ` (at step ${steps[record]})`;
-    told.push(`training loss ${shownLoss(losses[record])}${where}`);
+    facts.push(`training loss ${formatLoss(losses[record])}${where}`);
   }
-  told.push(`this sentence’s ${shownLoss(momentLosses[moment * sources.length + sentence])} nats a token`);
-  return told.join(" · ");
+  facts.push(`this sentence’s ${formatLoss(momentLosses[moment * sources.length + sentence])} nats a token`);
+  return facts.join(" · ");
 }
 
-/** Words between white space. */
-export function wordsIn(text) {
+function splitWords(text) {
   return text.split(/\s+/).filter(Boolean);
 }
 
 /**
- * A translation beside its reference: the `words` of both as [{text, differs}], whether it is
- * `right`, and that in words, `verdict`.
+ * A translation beside its reference: the words of both, whether it is right, and that in words.
+ *
+ * @param {string} translation
+ * @param {string} reference
+ * @returns {{ translation: { text: string, differs: boolean }[], right: boolean, verdict: string,
+ *   reference: { text: string, differs: boolean }[] }}
  */
 export function compareWords(translation, reference) {
-  const [said, wanted] = [wordsIn(translation), wordsIn(reference)];
-  const [extra, missing] = differences(said, wanted);
+  const [written, right] = [splitWords(translation), splitWords(reference)];
+  const [extra, missing] = differences(written, right);
   const count = Math.max(extra.filter(Boolean).length, missing.filter(Boolean).length);
   const marked = (words, flags) => words.map((text, i) => ({ text, differs: flags[i] }));
   return {
-    said: marked(said, extra),
-    wanted: marked(wanted, missing),
+    translation: marked(written, extra),
+    reference: marked(right, missing),
     right: count === 0,
     verdict: count === 0 ? "✓ right" : `✗ not yet: ${count} ${count === 1 ? "word differs" : "words differ"}`,
   };
 }
 
-/** How broadly a head looks at a moment, beside how it began. */
-export function entropyInWords({ entropies, layers, heads }, moments, moment, layer, head) {
+/**
+ * How broadly a head attends at a moment, beside how it began.
+ *
+ * @param {Pick<KindEntry, "entropies" | "layers" | "heads">} entry
+ * @param {number[]} moments
+ * @param {number} moment
+ * @param {number} layer
+ * @param {number} head
+ * @returns {string}
+ */
+export function describeEntropy({ entropies, layers, heads }, moments, moment, layer, head) {
   const at = (index) => entropies[(index * layers + layer) * heads + head];
   const [first, now] = [at(0), at(moment)];
   if (Number.isNaN(now)) return "No query of this head has a choice, so it has no entropy.";
@@ -115,10 +209,16 @@ export function entropyInWords({ entropies, layers, heads }, moments, moment, la
   return `Entropy ${first.toFixed(2)} of the most there can be at step ${moments[0]}, ${now.toFixed(2)} now.`;
 }
 
-/** A head's strongest weight, in words, for who cannot see the picture. */
-export function strongestInWords({ queries, keys, cols }, weights, visibleText) {
+/**
+ * A head's strongest weight, in words, for those who cannot see the picture.
+ *
+ * @param {Pick<KindEntry, "queries" | "keys" | "cols">} entry
+ * @param {Float32Array} weights [query, key]
+ * @returns {string}
+ */
+export function describeStrongest({ queries, keys, cols }, weights) {
   let best = 0;
   for (let i = 1; i < weights.length; i++) if (weights[i] > weights[best]) best = i;
   const [query, key] = [Math.floor(best / cols), best % cols];
-  return `Strongest weight: ${visibleText(queries[query])} to ${visibleText(keys[key])}, ${weights[best].toFixed(2)}.`;
+  return `Strongest weight: ${quoted(queries[query])} to ${quoted(keys[key])}, ${weights[best].toFixed(2)}.`;
 }

@@ -1,4 +1,4 @@
-"""The training scrubber: drag through a training, and see heads sharpen and translations come."""
+"""The training scrubber's view: one recorded training, or two side by side, moment by moment."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import traitlets
 from viz_transformer.analysis.learning import most_sharpened
 from viz_transformer.trace import TrainingTrace
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.traits import Index, SelectionError
+from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.training_scrubber.payload import (
     check_runs,
     kinds_of,
-    pack,
-    pack_sentence,
-    sent_at_once,
     sentence_bytes,
+    sentence_payload,
+    sentences_sent,
+    training_payload,
+    weights_of,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class TrainingScrubber(View):
     _esm = bundle(__file__)
     _css = styles(__file__)
 
-    data = traitlets.Dict(help="the runs as the page reads them; see `pack`").tag(sync=True)
+    data = traitlets.Dict(help="the runs as the page reads them; see `training_payload`").tag(sync=True)
     moment = Index(0, help="the moment, counted from 0").tag(sync=True)
     sentence = Index(0, help="the sentence, counted from 0").tag(sync=True)
     kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)
@@ -64,7 +65,7 @@ class TrainingScrubber(View):
     head = Index(0, help="the chosen head, counted from 0").tag(sync=True)
     other_layer = Index(None, allow_none=True, help="the same of the second run").tag(sync=True)
     other_head = Index(None, allow_none=True, help="the same of the second run").tag(sync=True)
-    text_size = traitlets.Float(1.0, help="size of all text and pictures, 0.5 to 4").tag(sync=True)
+    text_size = TextSize()
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class TrainingScrubber(View):
             answer=self._reply,
             traits={
                 "about": _ABOUT + (_ABOUT_TWO if other is not None else ""),
-                "data": pack(runs, self._first),
+                "data": training_payload(runs, self._first),
                 **chosen,
             },
         )
@@ -113,8 +114,8 @@ class TrainingScrubber(View):
         return self._runs[1] if len(self._runs) > 1 else None
 
     def questions(self) -> list[dict[str, Any]]:
-        """Ask for the heads of every sentence that is not sent with the view."""
-        sent = sent_at_once(self._runs, self._first)
+        """Return requests for the heads of every sentence that is not sent with the view."""
+        sent = sentences_sent(self._runs, self._first)
         every = range(len(self.trace.sources))
         return [{"sentence": each} for each in every if each not in sent]
 
@@ -136,7 +137,7 @@ class TrainingScrubber(View):
         return describe_training(self.trace, self.other, **self._chosen())
 
     def __repr__(self) -> str:
-        """Name what is chosen: what a reader of a log sees in the view's place."""
+        """Return what is chosen, for a log or a page that cannot show the view."""
         chosen = ", ".join(f"{name}={value!r}" for name, value in self._chosen().items())
         return f"TrainingScrubber({self.trace.name!r}, {chosen})"
 
@@ -145,31 +146,27 @@ class TrainingScrubber(View):
         return {name: getattr(self, name) for name in names}
 
     def _sharpest(self, kind: str) -> dict[str, int]:
-        chosen = {}
-        for run, before in zip(self._runs, ("", "other_"), strict=False):
-            layer, head = most_sharpened(run, self._first, kind)
-            chosen |= {f"{before}layer": layer, f"{before}head": head}
-        return chosen
+        traits = {}
+        for run, prefix in zip(self._runs, ("", "other_"), strict=False):
+            traits[f"{prefix}layer"], traits[f"{prefix}head"] = most_sharpened(run, self._first, kind)
+        return traits
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the page: the heads of another sentence."""
-        sentence = request.get("sentence")
-        self._check_inside("sentence", sentence, len(self.trace.sources))
-        return pack_sentence(self._runs, sentence)
+        """Return the heads of another sentence."""
+        sentence = -1 if request.get("sentence") is None else request["sentence"]
+        check_index("sentence", sentence, len(self.trace.sources))
+        return sentence_payload(self._runs, sentence)
 
-    def _shape(self, run: int) -> tuple[int, ...]:
+    def _head_counts(self, run: int) -> tuple[int, int]:
         """The sizes of the chosen kind in a run: layers, heads."""
-        return self._runs[run].moments[0].traces[0].attention(self.kind).shape[:2]
-
-    def _check_inside(self, name: str, value: Any, size: int) -> None:
-        if not isinstance(value, int) or not 0 <= value < size:
-            raise SelectionError(f"{name}={value!r}, but here there are {size}; choose 0 to {size - 1}")
+        n_layers, n_heads, _, _ = weights_of(self._runs[run].moments[0].traces[0], self.kind).shape
+        return n_layers, n_heads
 
     @traitlets.validate("moment", "sentence")
     def _check_place(self, proposal: dict[str, Any]) -> int:
         name, value = proposal["trait"].name, proposal["value"]
         size = len(self.trace.moments if name == "moment" else self.trace.sources)
-        self._check_inside(name, value, size)
+        check_index(name, value, size)
         return value
 
     @traitlets.validate("kind")
@@ -187,19 +184,13 @@ class TrainingScrubber(View):
             if value is not None:
                 raise SelectionError(f"{name}={value}, but there is no second run; give other=")
             return value
-        self._check_inside(name, value, self._shape(run)[name.endswith("head")])
+        check_index(name, value, self._head_counts(run)[name.endswith("head")])
         return value
-
-    @traitlets.validate("text_size")
-    def _check_text_size(self, proposal: dict[str, Any]) -> float:
-        if not 0.5 <= proposal["value"] <= 4:
-            raise SelectionError(f"text_size={proposal['value']:g}; give 0.5 to 4, 1 for the usual")
-        return proposal["value"]
 
     @traitlets.observe("kind")
     def _fit_head(self, _: object) -> None:
         for run, before in zip(range(len(self._runs)), ("", "other_"), strict=False):
-            for name, size in zip(("layer", "head"), self._shape(run), strict=True):
+            for name, size in zip(("layer", "head"), self._head_counts(run), strict=True):
                 chosen = getattr(self, before + name)
                 if chosen is not None and chosen >= size:
                     setattr(self, before + name, size - 1)

@@ -1,5 +1,5 @@
 // The three kinds of attention: their names, and what their axes are. Python has the same in
-// viz_transformer/trace/forward.py.
+// viz_transformer/trace/kinds.py.
 
 /**
  * @typedef {object} Kind

@@ -1,0 +1,180 @@
+"""A live view and its still in each host's page: which of the two can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from matplotlib.figure import Figure
+from playwright.sync_api import Locator, Page, expect
+
+from viz_transformer.widgets.base.static_fallback import render_static
+from viz_transformer.widgets.base.view import View
+
+#: What a widget is drawn as; each holds the words "live view".
+VIEW = '<div class="lm-Widget"><div class="vt">live view</div></div>'
+BOX = '<div class="lm-Widget jupyter-widgets widget-container widget-box"><p>live view</p></div>'
+ADRIFT = '<div class="lm-Widget jupyter-widgets-disconnected"><div class="vt">live view</div></div>'
+#: A box that is drawn, around a view whose code could not be loaded.
+BROKEN_BOX = """
+<div class="lm-Widget jupyter-widgets widget-container widget-box"><p>live view</p>
+<div class="jupyter-widgets"><div class="jupyter-widgets-error-widget icon-error"></div></div></div>
+"""
+ERROR = "Error displaying widget: model not found"
+
+
+def jupyterlab(live: str, told: str) -> str:
+    """Return a cell's outputs as JupyterLab and Notebook 7 lay them out."""
+    return f"""
+<div class="lm-Widget jp-OutputArea jp-Cell-outputArea">
+  <div class="lm-Widget lm-Panel jp-OutputArea-child">
+    <div class="lm-Widget jp-OutputPrompt jp-OutputArea-prompt"></div>
+    <div class="lm-Widget lm-Panel jupyter-widgets jp-OutputArea-output">{live}</div>
+  </div>
+  <div class="lm-Widget lm-Panel jp-OutputArea-child">
+    <div class="lm-Widget jp-OutputPrompt jp-OutputArea-prompt"></div>
+    <div class="lm-Widget jp-RenderedHTMLCommon jp-RenderedHTML jp-OutputArea-output">{told}</div>
+  </div>
+</div>"""
+
+
+def nbclassic(live: str, told: str) -> str:
+    """Return a cell's outputs as the classic notebook lays them out."""
+    return f"""
+<div class="output">
+  <div class="output_area"><div class="run_this_cell"></div><div class="prompt"></div>
+    <div class="output_subarea jupyter-widgets-view" dir="auto">{live}</div></div>
+  <div class="output_area"><div class="run_this_cell"></div><div class="prompt"></div>
+    <div class="output_subarea output_html rendered_html" dir="auto">{told}</div></div>
+</div>"""
+
+
+def vs_code(live: str, told: str) -> str:
+    """Return a cell's outputs as VS Code lays them out, its error line as it writes one."""
+    drawn = f"""
+    <div class="cell-output-ipywidget-background">
+      <div class="cell-output-ipywidget-background"><div class="cell-output"></div>{live}</div>
+    </div>"""
+    error = f'<div><div class="no-renderer-error">{ERROR}</div><div>model_id</div></div>'
+    return f"""
+<div class="cell_container">
+  <div class="output_container"><div class="output">{error if live == ERROR else drawn}</div></div>
+  <div class="output_container"><div class="output"><div>{told}</div></div></div>
+</div>"""
+
+
+def colab(live: str, told: str) -> str:
+    """Return a cell's outputs as Colab lays them out, in the frame that it gives a cell."""
+    return f"""
+<div id="output-area"><span id="output-header"></span><div id="output-body">
+  <div class="display_data output-id-1"><div class="output_subarea">{live}</div></div>
+  <div class="display_data output-id-2">
+    <div class="output_subarea output_html rendered_html">{told}</div></div>
+</div></div>"""
+
+
+def unknown(live: str, told: str) -> str:
+    """Return a cell's outputs as nobody lays them out."""
+    return f'<section><div class="out">{live}</div><div class="out">{told}</div></section>'
+
+
+Host = Callable[[str, str], str]
+HOSTS = [jupyterlab, nbclassic, vs_code, colab]
+each_host = pytest.mark.parametrize("host", HOSTS)
+
+
+class Bar(View):
+    """One bar."""
+
+    _esm = "export default { render() {} };"
+
+    def alt_text(self) -> str:
+        return "One bar"
+
+    def figure(self) -> Figure:
+        figure = Figure(figsize=(2, 1))
+        figure.add_subplot().bar([0], [1])
+        return figure
+
+
+@pytest.fixture(scope="module")
+def told() -> str:
+    """The still of a view, as it is shown."""
+    return render_static(Bar())[0]
+
+
+def picture(page: Page) -> Locator:
+    return page.get_by_role("img", name="One bar", include_hidden=True)
+
+
+def live_view(page: Page) -> Locator:
+    return page.get_by_text("live view")
+
+
+def note(page: Page) -> Locator:
+    return page.locator(".vt-still-note")
+
+
+@each_host
+@pytest.mark.parametrize("live", [VIEW, BOX], ids=["view", "box"])
+def test_a_drawn_view_stays_and_its_picture_goes(page: Page, told: str, host: Host, live: str) -> None:
+    page.set_content(host(live, told))
+    expect(live_view(page)).to_be_visible()
+    expect(picture(page)).to_have_count(1)
+    expect(picture(page)).to_be_hidden()
+    expect(note(page)).to_be_hidden()
+
+
+@each_host
+def test_a_picture_stands_in_place_of_an_error_line(page: Page, told: str, host: Host) -> None:
+    page.set_content(host(ERROR, told))
+    expect(page.get_by_text(ERROR)).to_have_count(1)
+    expect(page.get_by_text(ERROR)).to_be_hidden()
+    expect(picture(page)).to_be_visible()
+    expect(note(page)).to_be_visible()
+
+
+@each_host
+def test_a_view_without_its_kernel_stays_and_the_note_says_so(page: Page, told: str, host: Host) -> None:
+    mark = "<style>.jupyter-widgets-disconnected::before { content: 'broken chain'; }</style>"
+    page.set_content(mark + host(ADRIFT, told))
+    expect(live_view(page)).to_be_visible()
+    expect(picture(page)).to_be_hidden()
+    expect(note(page)).to_be_visible()
+    adrift = page.locator(".jupyter-widgets-disconnected")
+    assert adrift.evaluate("(node) => getComputedStyle(node, '::before').content") == "none"
+
+
+@each_host
+def test_a_box_that_lacks_a_view_keeps_its_picture(page: Page, told: str, host: Host) -> None:
+    page.set_content(host(BROKEN_BOX, told))
+    expect(live_view(page)).to_be_visible()
+    expect(picture(page)).to_be_visible()
+
+
+@each_host
+def test_a_view_that_is_drawn_after_its_picture_came_is_seen(page: Page, told: str, host: Host) -> None:
+    page.set_content(host("<div id='later'></div>", told))
+    expect(picture(page)).to_be_visible()
+    page.locator("#later").evaluate("(node, view) => { node.innerHTML = view; }", VIEW)
+    expect(live_view(page)).to_be_visible()
+    expect(picture(page)).to_be_hidden()
+
+
+@pytest.mark.parametrize("live", [VIEW, BOX, ADRIFT], ids=["view", "box", "adrift"])
+def test_in_an_unknown_page_both_are_seen(page: Page, told: str, live: str) -> None:
+    page.set_content(unknown(live, told))
+    expect(live_view(page)).to_be_visible()
+    expect(picture(page)).to_be_visible()
+
+
+@each_host
+@pytest.mark.parametrize("before", [BOX, ERROR], ids=["box", "error"])
+def test_an_output_widget_keeps_the_view_inside_it(page: Page, told: str, host: Host, before: str) -> None:
+    """The output before it is another widget's: it says nothing about the view."""
+    inner = jupyterlab('<div class="vt">inner view</div>', told)
+    output_widget = f'<div class="lm-Widget jupyter-widgets jupyter-widget-output">{inner}</div>'
+    page.set_content(host(before, output_widget))
+    expect(page.get_by_text("inner view")).to_be_visible()
+    expect(page.get_by_text(ERROR if before == ERROR else "live view")).to_be_visible()
+    expect(picture(page)).to_be_hidden()

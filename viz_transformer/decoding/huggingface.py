@@ -1,0 +1,224 @@
+"""Hugging Face's beam search, reconstructed step by step from what ``generate`` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from viz_transformer.decoding.constraints import Words, is_whole
+from viz_transformer.decoding.length_penalty import power_norm
+from viz_transformer.decoding.recorder import Ranked, Recorder
+from viz_transformer.errors import UserError
+from viz_transformer.trace import DecodeTrace, Hypothesis
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What decoding asks of a vocabulary, from a tokenizer."""
+
+    tokens: Sequence[str]
+    pad_id: int
+    sos_id: int
+    eos_id: int
+
+
+@dataclass(frozen=True)
+class _TheirConstraints:
+    """The constraints of ``generate``: the words whose score its processors set to -inf."""
+
+    words: Words
+    scores: Sequence[Tensor]
+    num_beams: int
+
+    def why_forbidden(self, token: int, step: int, sentence: int) -> str | None:
+        """Return why a word could not be written, if it could not."""
+        row = self.scores[step][sentence * self.num_beams, token]
+        return None if row > -torch.inf else "generate was told not to write it here"
+
+
+def from_generate(
+    output: Any,
+    vocabulary: Any,
+    *,
+    num_beams: int,
+    length_penalty: float = 1.0,
+    source_ids: Tensor | None = None,
+) -> list[DecodeTrace]:
+    """Return the search behind the result of ``generate``, one DecodeTrace per sentence.
+
+    Ask for it with ``model.generate(ids, num_beams=4, return_dict_in_generate=True,
+    output_scores=True)``, and ``output_attentions=True`` where attention is wanted (of a model
+    with ``attn_implementation="eager"``). Each step is ranked again from the scores that it
+    returned, and held to the beam indices of the texts that it found. Their scores divide by
+    length ** length_penalty; their texts may end at the maximum length without ``<eos>``.
+
+    Args:
+        output: what ``generate`` returned.
+        vocabulary: the tokenizer, or anything with ``tokens``, ``pad_id``, ``sos_id``, ``eos_id``.
+        num_beams: as given to ``generate``.
+        length_penalty: as given to ``generate``.
+        source_ids: what an encoder read [sentence, source], for its tokens; None leaves them out.
+
+    Returns:
+        One DecodeTrace per sentence, recorded as far as the longest of its returned texts.
+
+    Raises:
+        UserError: if scores or beam indices are missing, or do not give the texts that were
+            found: with ``do_sample`` or groups of beams there is no one ranking.
+    """
+    for name in ("sequences", "sequences_scores", "scores", "beam_indices"):
+        if getattr(output, name, None) is None:
+            raise UserError(
+                f"the output has no {name}; call generate with num_beams of at least 2, "
+                "return_dict_in_generate=True and output_scores=True"
+            )
+    n_rows = len(output.scores[0])
+    fits = is_whole(num_beams) and num_beams >= 2 and n_rows % num_beams == 0
+    if not fits or len(output.sequences) % (n_rows // num_beams):
+        raise UserError(
+            f"num_beams={num_beams!r} does not fit {n_rows} rows of scores and "
+            f"{len(output.sequences)} texts; give the num_beams that generate was given"
+        )
+    words: Words = vocabulary if hasattr(vocabulary, "eos_id") else _words(vocabulary)
+    n_sentences = n_rows // num_beams
+    n_texts = len(output.sequences) // n_sentences
+    constraints = _TheirConstraints(words, output.scores, num_beams)
+    return [
+        _Replay(
+            output,
+            constraints,
+            slice(place * n_texts, (place + 1) * n_texts),
+            place,
+            lambda length: power_norm(length, length_penalty),
+        ).trace(() if source_ids is None else source_ids[place].tolist())
+        for place in range(n_sentences)
+    ]
+
+
+class _Replay:
+    """The search over one sentence, ranked again from the scores."""
+
+    def __init__(
+        self,
+        output: Any,
+        constraints: _TheirConstraints,
+        texts: slice,
+        place: int,
+        norm: Callable[[int], float],
+    ) -> None:
+        self._output, self._constraints, self._place, self._norm = output, constraints, place, norm
+        self._width, self._texts = constraints.num_beams, texts
+        self._parents = output.beam_indices[texts].tolist()  # [text, step], −1 after its end
+        self._lengths = [sum(row >= 0 for row in rows) for rows in self._parents]
+        self._n_prompt = output.sequences.shape[1] - output.beam_indices.shape[1]
+        self._ranked: list[Ranked] = []
+
+    def trace(self, source: Sequence[int]) -> DecodeTrace:
+        """Return the sentence's search."""
+        words, recorder = self._constraints.words, Recorder(self._constraints, self._width, self._norm)
+        first = self._place * self._width
+        before = torch.zeros(1, 1)  # [sentence, hypothesis]: at first there is one
+        for step in range(max(self._lengths)):
+            n_live = before.shape[1]
+            scores = self._output.scores[step][first : first + n_live].cpu()  # [hypothesis, vocab]
+            recorder.on_logits(scores, before, [self._place], self._attention(step, n_live))
+            ranked = self._rank(scores, before, step)
+            recorder.on_ranked(ranked)
+            self._ranked.append(ranked)
+            before = ranked.kept_sums
+        hypotheses = [self._hypothesis(text) for text in range(len(self._parents))]
+        tokens = words.tokens
+        prompt = self._output.sequences[self._texts][0, : self._n_prompt].tolist()
+        return DecodeTrace(
+            source_tokens=tuple(tokens[i] for i in source),
+            hypotheses=tuple(hypotheses),
+            steps=recorder.steps(self._place, self._place),
+            prompt_tokens=tuple(tokens[i] for i in prompt),
+            end_token=tokens[words.eos_id],
+            prompt_attention=self._prompt_attention(),
+        )
+
+    def _rank(self, scores: Tensor, before: Tensor, step: int) -> Ranked:
+        """Rank the continuations of a step as generate did."""
+        n_words = scores.shape[1]
+        sums = (before.T + scores).flatten()  # [hypothesis · vocab]
+        best = sums.topk(min(2 * self._width, len(sums)))
+        parents, tokens = best.indices // n_words, best.indices % n_words
+        ends = tokens == self._constraints.words.eos_id
+        kept = ends.to(torch.int8).argsort(stable=True)[: self._width]
+        kept_sums = best.values[kept].masked_fill(ends[kept], -torch.inf)
+        ranked = (best.values, parents, tokens, kept, kept_sums)
+        return Ranked(*(each[None] for each in ranked))
+
+    def _hypothesis(self, text: int) -> Hypothesis:
+        """Find one of the texts among the candidates of the steps."""
+        length, row = self._lengths[text], self._texts.start + text
+        ids = self._output.sequences[row, self._n_prompt : self._n_prompt + length].tolist()
+        path = []
+        for step, (token, parent) in enumerate(zip(ids, self._parents[text], strict=False)):
+            ranked = self._ranked[step]
+            same = (ranked.tokens[0] == token) & (ranked.parents[0] == parent - self._place * self._width)
+            if not same.any():
+                raise UserError(
+                    f"step {step} of text {row} is not among the best continuations of that step; "
+                    "only a plain beam search can be replayed: no do_sample, no groups, and the "
+                    "num_beams that generate was given"
+                )
+            path.append(int(same.nonzero()[0]))
+        words = self._constraints.words
+        log_prob = self._ranked[length - 1].sums[0, path[-1]].item()
+        if ids and ids[-1] == words.eos_id:
+            ids.pop()
+        return Hypothesis(
+            ids=tuple(ids),
+            tokens=tuple(words.tokens[i] for i in ids),
+            log_prob=log_prob,
+            score=self._output.sequences_scores[row].item(),
+            path=tuple(path),
+        )
+
+    def _attention(self, step: int, n_live: int) -> tuple[Tensor, Tensor | None] | None:
+        """Return what each hypothesis attended to [hypothesis, layer, head, key], if that was returned."""
+        layers = getattr(self._output, "decoder_attentions", None)
+        if layers is None:
+            layers = getattr(self._output, "attentions", None)
+        if layers is None or layers[step] is None or layers[step][0] is None:
+            return None
+        first = self._place * self._width
+        rows = slice(first, first + n_live)
+        own = torch.stack([layer[rows, :, -1] for layer in layers[step]], dim=1).cpu()
+        cross = getattr(self._output, "cross_attentions", None)
+        if cross is None:
+            return own, None
+        return own, torch.stack([layer[rows, :, -1] for layer in cross[step]], dim=1).cpu()
+
+    def _prompt_attention(self) -> Any:
+        """Return what all but the last token of a prompt attended to, [layer, head, query, key]."""
+        layers = getattr(self._output, "attentions", None)
+        if layers is None or self._n_prompt < 2 or layers[0][0] is None:
+            return None
+        row = self._place * self._width
+        return torch.stack([layer[row, :, :-1] for layer in layers[0]]).cpu().numpy()
+
+
+def _words(tokenizer: Any) -> _Words:
+    """Read a Hugging Face tokenizer.
+
+    Raises:
+        UserError: if it is none.
+    """
+    try:
+        tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        end = tokenizer.eos_token_id
+    except (AttributeError, TypeError) as error:
+        raise UserError(
+            f"{tokenizer!r:.60} is no tokenizer and no vocabulary; give the model's tokenizer"
+        ) from error
+    pad = tokenizer.pad_token_id
+    pad = end if pad is None else pad
+    start = tokenizer.bos_token_id
+    return _Words(tokens, pad, pad if start is None else start, end)

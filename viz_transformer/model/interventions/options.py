@@ -1,0 +1,171 @@
+"""The options of an intervention: parts of a model switched off, and heads changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from viz_transformer.config import ModelConfig
+from viz_transformer.errors import UserError
+from viz_transformer.trace import KINDS, find_kind
+
+
+@dataclass(frozen=True)
+class HeadChange:
+    """One head scaled, or made to look elsewhere.
+
+    Attributes:
+        kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
+        layer: counted from 0.
+        head: counted from 0.
+        factor: what the head says is multiplied by this; 0 ablates it. Its weights stay.
+        pattern: weights in place of its own: ``"uniform"`` over the keys that each query may
+            attend to, or rows of numbers [query, key], each row summing to 1 or all zeros. Given
+            rows are taken as they are, whatever the mask says. In decoding, step i takes row i,
+            up to the words that are there.
+
+    Raises:
+        UserError: if a value is out of range, or the pattern is no such thing.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    factor: int | float = 1.0
+    pattern: Any = None
+
+    def __post_init__(self) -> None:
+        """Check every value, and keep a given pattern as tuples that cannot change."""
+        find_kind(self.kind)
+        for name in ("layer", "head"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise UserError(f"{name}={value!r} must be a whole number of at least 0")
+        _check_number("factor", self.factor, least=-float("inf"))
+        if self.pattern is not None and not isinstance(self.pattern, str):
+            object.__setattr__(self, "pattern", _rows(self.pattern))
+        elif self.pattern not in (None, "uniform"):
+            raise UserError(f"pattern={self.pattern!r} is unknown; give 'uniform', or rows [query, key]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interventions:
+    """What to switch off or replace during one call; as it is made, nothing.
+
+    Attributes:
+        scale: False leaves dot products undivided by √d_k.
+        temperature: scores are divided by it before the softmax; above 0. A low one sharpens the
+            weights, a high one evens them out.
+        causal_mask: False lets the decoder look at words that it has yet to write. A word written
+            by `decode_step` has none after it, so there this changes nothing.
+        padding_mask: False lets every position look at padding.
+        positions: False takes the positions away, so that attention sees a set of words.
+        residual: False drops what goes around each sub-layer: x = sublayer(x).
+        layer_norm: False drops every LayerNorm of the layers and stacks.
+        heads: a `HeadChange` for each head to change.
+
+    Raises:
+        UserError: if a value is out of range, or a head is named twice.
+    """
+
+    scale: bool = True
+    temperature: int | float = 1.0
+    causal_mask: bool = True
+    padding_mask: bool = True
+    positions: bool = True
+    residual: bool = True
+    layer_norm: bool = True
+    heads: Sequence[HeadChange] = ()
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name in ("scale", "causal_mask", "padding_mask", "positions", "residual", "layer_norm"):
+            if not isinstance(getattr(self, name), bool):
+                raise UserError(f"{name}={getattr(self, name)!r} must be True, or False for off")
+        _check_number("temperature", self.temperature, least=0.0)
+        if not isinstance(self.heads, Sequence) or not all(
+            isinstance(change, HeadChange) for change in self.heads
+        ):
+            raise UserError(
+                f"heads={self.heads!r:.60} must be a sequence of HeadChange, such as "
+                "[HeadChange('encoder', layer=0, head=1, factor=0)]"
+            )
+        object.__setattr__(self, "heads", tuple(self.heads))
+        places = [(change.kind, change.layer, change.head) for change in self.heads]
+        for place in places:
+            if places.count(place) > 1:
+                raise UserError(
+                    f"heads names {place[0]} layer {place[1]} head {place[2]} {places.count(place)}"
+                    " times; give one HeadChange with both factor and pattern"
+                )
+
+    def check(self, config: ModelConfig) -> None:
+        """Check that a model has the heads that are named.
+
+        Raises:
+            UserError: if it has not; the message says what it has.
+        """
+        layers = {
+            "encoder": config.n_encoder_layers,
+            "decoder": config.n_decoder_layers,
+            "cross": min(config.n_encoder_layers, 1) * config.n_decoder_layers,
+        }
+        for change in self.heads:
+            n_layers, n_heads = layers[change.kind], config.n_heads
+            if n_layers == 0:
+                raise UserError(
+                    f"this model has no {change.kind} attention; it has "
+                    f"{[kind for kind in KINDS if layers[kind]]}"
+                )
+            if change.layer >= n_layers or change.head >= n_heads:
+                raise UserError(
+                    f"{change.kind} layer {change.layer} head {change.head} is not in this model, "
+                    f"whose {change.kind} layers go from 0 to {n_layers - 1} and heads from 0 to "
+                    f"{n_heads - 1}"
+                )
+
+
+def checked(interventions: Interventions | None, config: ModelConfig) -> Interventions:
+    """Return the interventions, or those that change nothing for None.
+
+    Raises:
+        UserError: if they are no Interventions, or name a head that the model has not.
+    """
+    if interventions is None or interventions is UNCHANGED:
+        return UNCHANGED
+    if not isinstance(interventions, Interventions):
+        raise UserError(
+            f"interventions={interventions!r:.60} must be Interventions or None; make them such "
+            "as Interventions(scale=False)"
+        )
+    interventions.check(config)
+    return interventions
+
+
+def _check_number(name: str, value: Any, least: float) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least < value < float("inf"):
+        beyond = "" if least == -float("inf") else f" above {least}"
+        raise UserError(f"{name}={value!r} must be a finite number{beyond}")
+
+
+def _rows(pattern: Any) -> tuple[tuple[float, ...], ...]:
+    """Return a pattern as tuples, or raise a UserError that says why it is none."""
+    try:
+        rows = torch.as_tensor(pattern, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UserError(f"the pattern {pattern!r:.60} is not rows of numbers: {error}") from error
+    if rows.ndim != 2 or rows.numel() == 0:
+        raise UserError(f"the pattern has shape {list(rows.shape)}, but it must be [query, key]")
+    totals = rows.sum(-1)
+    if not ((rows >= 0).all() and ((totals - 1).abs() < 1e-3).logical_or(totals == 0).all()):
+        raise UserError(
+            "the pattern's rows must hold weights of at least 0 that sum to 1, or only zeros; "
+            "divide each row by its sum"
+        )
+    return tuple(tuple(row) for row in rows.tolist())
+
+
+#: As it is made, nothing changes.
+UNCHANGED = Interventions()

@@ -1,0 +1,191 @@
+"""The inputs of one `capture` call, parsed once for every adapter."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from viz_transformer import model as models
+from viz_transformer.errors import UserError
+from viz_transformer.tracing.labels import Labels, encode
+
+#: Each model of ours with its traced variant.
+TRACED: dict[type[nn.Module], type[nn.Module]] = {
+    models.Transformer: models.TracedTransformer,
+    models.EncoderOnly: models.TracedEncoderOnly,
+    models.DecoderOnly: models.TracedDecoderOnly,
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CaptureInputs:
+    """Everything that came with a model.
+
+    Attributes:
+        positional: what the model's forward takes by position.
+        ids: token ids by the names that `capture` knows, each [batch, position].
+        named: further inputs of the model by name.
+        encoding: what the tokenizer made of the text, or None without a text.
+        tokenizer: Hugging Face's, or None.
+        labels: the labels that were given.
+        batch_index: which sentence, where there are several.
+        generate: whether a Hugging Face model writes; None leaves it to the adapter.
+        max_new_tokens: the most tokens that are then written.
+        forward: what runs the model, for ours the forward that returns the weights; None for weights.
+        parameters: what `forward` takes.
+        causal: whether the model's attention modules are causal, if they all say the same.
+    """
+
+    positional: tuple[Any, ...]
+    ids: Mapping[str, Tensor]
+    named: Mapping[str, Any]
+    encoding: Mapping[str, Any] | None
+    tokenizer: Any
+    labels: Labels
+    batch_index: int | None
+    generate: bool | None
+    max_new_tokens: int
+    forward: Callable[..., Any] | None
+    parameters: Mapping[str, inspect.Parameter]
+    causal: bool | None
+
+
+def parse_inputs(
+    model: Any,
+    inputs: tuple[Any, ...],
+    ids: Mapping[str, Any],
+    named: Mapping[str, Any],
+    labels: Labels,
+    *,
+    tokenizer: Any,
+    batch_index: int | None,
+    generate: bool | None,
+    max_new_tokens: int,
+    known: Collection[str],
+) -> CaptureInputs:
+    """Check the arguments of `capture`, and bring them into one form.
+
+    Args:
+        model: a model, or weights.
+        inputs: the positional arguments: a text or several, or what the model's forward takes.
+        ids: token ids by the names that `capture` knows; a None counts as not given.
+        named: the other inputs, by name.
+        labels: the labels that were given.
+        tokenizer: see `CaptureInputs`; likewise `batch_index`, `generate` and `max_new_tokens`.
+        known: the names of the arguments of `capture`, for the message about a misspelt one.
+
+    Raises:
+        UserError: if they contradict each other, or neither `capture` nor the model knows a name.
+    """
+    text, inputs, batch_index = _text_of(inputs, batch_index)
+    ids = {name: value for name, value in ids.items() if value is not None}
+    forward: Callable[..., Any] | None = None
+    parameters: Mapping[str, inspect.Parameter] = {}
+    if isinstance(model, nn.Module):
+        if text is not None and tokenizer is None:
+            raise UserError(
+                f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
+            )
+        forward = _forward_of(model)
+        parameters = inspect.signature(forward).parameters
+        _check_names(model, parameters, named, known)
+    elif text is not None or inputs or ids or named:
+        raise UserError(
+            f"a {type(model).__name__} is no torch module and reads no input; "
+            "give a module, or weights alone with tokens=[...]"
+        )
+    return CaptureInputs(
+        positional=inputs,
+        ids={name: as_ids(model, value) for name, value in ids.items()},
+        named=named,
+        encoding=None if text is None else encode(tokenizer, text),
+        tokenizer=tokenizer,
+        labels=labels,
+        batch_index=batch_index,
+        generate=generate,
+        max_new_tokens=max_new_tokens,
+        forward=forward,
+        parameters=parameters,
+        causal=None if forward is None else _declared_causal(model),
+    )
+
+
+def _forward_of(model: nn.Module) -> Callable[..., Any]:
+    """Return a model's forward, or the traced one of ours.
+
+    A traced variant overrides forward alone, so its forward serves the plain model as well.
+    """
+    for plain, traced in TRACED.items():
+        if isinstance(model, plain):
+            return partial(traced.forward, model)
+    return model.forward
+
+
+def _declared_causal(model: nn.Module) -> bool | None:
+    """Return whether a model's attention modules are causal, if they all say the same."""
+    declared = {getattr(module, "is_causal", None) for module in model.modules()} - {None}
+    return declared == {True} if declared and declared <= {True, False} else None
+
+
+def as_ids(model: nn.Module, ids: Any) -> Tensor:
+    """Turn ids, also those of one sentence in a list, into a tensor [batch, position]."""
+    first = next(model.parameters(), torch.empty(0))
+    tensor = torch.as_tensor(ids, device=first.device)
+    return tensor if tensor.ndim > 1 else tensor[None]
+
+
+def sentence_index(n_sentences: int, batch_index: int | None) -> int:
+    """Return which sentence of a batch is meant.
+
+    Raises:
+        UserError: if that is not clear, or there is no such sentence.
+    """
+    if batch_index is None and n_sentences > 1:
+        raise UserError(
+            f"the batch has {n_sentences} sentences, and a trace shows one; "
+            f"say which: batch_index=0 to {n_sentences - 1}"
+        )
+    index = 0 if batch_index is None else batch_index
+    if not 0 <= index < n_sentences:
+        raise UserError(
+            f"batch_index={index}, but the batch has {n_sentences} sentences; choose 0 to {n_sentences - 1}"
+        )
+    return index
+
+
+def _text_of(
+    inputs: tuple[Any, ...], batch_index: int | None
+) -> tuple[str | None, tuple[Any, ...], int | None]:
+    """Split off the text, if there is one, or of several the one that is meant."""
+    first = inputs[0] if inputs else None
+    if isinstance(first, str):
+        return first, inputs[1:], batch_index
+    if isinstance(first, list | tuple) and first and isinstance(first[0], str):
+        return first[sentence_index(len(first), batch_index)], inputs[1:], None
+    return None, inputs, batch_index
+
+
+def _check_names(
+    model: nn.Module,
+    parameters: Mapping[str, inspect.Parameter],
+    named: Mapping[str, Any],
+    known: Collection[str],
+) -> None:
+    """Raise a UserError for an input that neither `capture` nor the model knows."""
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    for name in named.keys() - parameters.keys():
+        # A model that takes any name would silently ignore a misspelt one of ours.
+        choices, cutoff = (known, 0.8) if takes_any else ([*known, *parameters], 0.6)
+        near = difflib.get_close_matches(name, choices, n=1, cutoff=cutoff)
+        if near or not takes_any:
+            raise UserError(
+                f"unknown input {name}=: neither capture nor {type(model).__name__} takes it; "
+                + (f"did you mean {near[0]}=?" if near else f"the model takes {[*parameters]}")
+            )

@@ -1,0 +1,122 @@
+"""Training checkpoints: one file, written whole or not at all, that resumes a training bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, fields
+from itertools import chain
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from viz_transformer._files import atomic_write
+from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.training.averaging import WeightAverage
+from viz_transformer.training.run import Run
+
+_DEFAULTS = {each.name: each.default for kind in (ModelConfig, TrainConfig) for each in fields(kind)}
+#: What Adam and Muon keep of earlier gradients.
+_MOMENTS = ("exp_avg", "exp_avg_sq", "momentum")
+
+
+def save_state(
+    run: Run,
+    path: str | os.PathLike[str],
+    facts: dict[str, str] | None = None,
+    average: WeightAverage | None = None,
+) -> Path:
+    """Write all that the next step depends on; the file that was there stands until then.
+
+    Args:
+        run: between two steps.
+        path: one safetensors file.
+        facts: what else must be the same when the training goes on, such as the data's digest.
+        average: the moving average of the weights, where one is kept.
+
+    Raises:
+        FileError: if it cannot be written; the file that was there stays.
+    """
+    path = Path(path)
+    tensors = {f"model.{name}": value for name, value in run.model.state_dict().items()}
+    for name, parameter in run.model.named_parameters():
+        for optimiser in run.optimisers:
+            for moment in _MOMENTS:
+                if moment in optimiser.state.get(parameter, {}):
+                    tensors[f"{moment}.{name}"] = optimiser.state[parameter][moment]
+    if average is not None:
+        tensors |= {f"average.{name}": value for name, value in average.weights.items()}
+    tensors |= {f"random.{name}": state for name, state in run.random_states.items()}
+    notes = {"step": str(run.step), "settings": json.dumps(_settings(run, facts or {}))}
+    data = save({name: value.contiguous() for name, value in tensors.items()}, notes)
+    with atomic_write(path) as part:
+        part.write_bytes(data)
+    return path
+
+
+def load_state(
+    run: Run,
+    path: str | os.PathLike[str],
+    facts: dict[str, str] | None = None,
+    average: WeightAverage | None = None,
+) -> None:
+    """Restore a run to the step at which `save_state` wrote the file.
+
+    Raises:
+        FileError: if the file is missing or damaged; the run is as it was.
+        UserError: if the settings, the model's sizes or one of the facts were others.
+    """
+    path = Path(path)
+    try:
+        with safe_open(path, "pt") as file:
+            notes = file.metadata()
+            tensors = {
+                name: file.get_tensor(name).to(run.device)
+                for name in file.keys()  # noqa: SIM118
+            }
+        step, settings = int(notes["step"]), json.loads(notes["settings"])
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise FileError(
+            f"{str(path)!r} holds no training to go on with ({error}); "
+            "begin anew in another folder, without --resume"
+        ) from error
+    for name, now in _settings(run, facts or {}).items():
+        # A setting that came later than the file: then there was only what is its default now.
+        before = settings.get(name, _DEFAULTS.get(name))
+        if before != now:
+            raise UserError(
+                f"this training was begun with {name}={before!r:.60}, not "
+                f"{now!r:.60}; resume it with the same settings, or begin anew in another folder"
+            )
+    run.model.load_state_dict(_part(tensors, "model"))
+    moments = {moment: _part(tensors, moment) for moment in _MOMENTS}
+    names = {parameter: name for name, parameter in run.model.named_parameters()}
+    for optimiser in run.optimisers:
+        for parameter in chain.from_iterable(one["params"] for one in optimiser.param_groups):
+            state = {
+                moment: kept[names[parameter]] for moment, kept in moments.items() if names[parameter] in kept
+            }
+            if "exp_avg" in state:
+                # Adam counts its steps per weight, as a float; not fused, always on the CPU.
+                count = parameter.new_tensor(float(step))
+                state["step"] = count if optimiser.defaults["fused"] else count.cpu()
+            if state:
+                optimiser.state[parameter] = state
+    if average is not None:
+        kept = _part(tensors, "average")
+        average.weights = {name: kept[name] for name in average.weights}  # in the model's order
+    run.random_states = {name: state.cpu() for name, state in _part(tensors, "random").items()}
+    run.step = step
+
+
+def _part(tensors: dict, part: str) -> dict:
+    return {
+        name.removeprefix(f"{part}."): value for name, value in tensors.items() if name.startswith(f"{part}.")
+    }
+
+
+def _settings(run: Run, facts: dict[str, str]) -> dict[str, object]:
+    """Return by name the settings that must be the same when a training resumes."""
+    return {**asdict(run.model.config), **asdict(run.config), **facts}

@@ -1,0 +1,109 @@
+// The field for the sentence, and the line that explains why a reply is missing.
+
+import { button, element, setText } from "../base/js/controls.js";
+import { NEEDS_KERNEL, NO_ANSWER } from "../base/js/kernel.js";
+import { visible } from "../base/js/text.js";
+import { addTextSizeButtons } from "../base/js/text_size.js";
+import { changesInWords } from "./head_changes.js";
+
+/**
+ * @import { View } from "../base/js/view.js"
+ * @import { Replies } from "./replies.js"
+ */
+
+/** The form: a typed sentence is shown once the model has read it. */
+export class SentenceForm {
+  /** @type {string | null} the sentence that is being read */
+  #submitted = null;
+  /** @type {string | null} why it was not */
+  #problem = null;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {{model: any, view: View, kernel: any, replies: Replies}} lab
+   */
+  constructor(root, { model, view, kernel, replies }) {
+    this.view = view;
+    this.kernel = kernel;
+    this.replies = replies;
+    const form = element(root, "div", "vt-controls");
+    this.field = element(element(form, "label", "vt-field"), "input", "", {
+      type: "text",
+      "aria-label": "sentence to translate",
+      spellcheck: "false",
+      autocomplete: "off",
+      "data-lm-suppress-shortcuts": "true",
+    });
+    button(form, "Translate", () => this.#submit());
+    addTextSizeButtons(form, (trait) => model.get(trait), view.set);
+    this.message = element(root, "p", "vt-problem", { role: "alert" });
+    // No <form>: JupyterLab keeps the Enter key from submitting one.
+    view.listen(this.field, "keydown", (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.#submit();
+    });
+    view.listen(this.field, "input", () => {
+      if (this.#problem) this.#explain(null);
+    });
+  }
+
+  #submit() {
+    const sentence = this.field.value;
+    this.#submitted = sentence;
+    this.#problem = null;
+    const request = { sentence, changes: [] };
+    const ifNewest = (then) => (value) => {
+      if (this.#submitted !== sentence) return; // another sentence was submitted meanwhile
+      this.#submitted = null;
+      then(value);
+    };
+    this.kernel
+      .ask(request, () => {
+        if (this.#submitted === sentence) this.#explain(NO_ANSWER);
+      })
+      .then(
+        ifNewest((reply) => {
+          this.#problem = null;
+          this.replies.setBase(request, reply);
+          this.view.set({ sentence, query: null });
+        }),
+        ifNewest((error) => this.#explain(error.message)),
+      );
+  }
+
+  /** @param {string | null} problem */
+  #explain(problem) {
+    this.#problem = problem;
+    this.view.redraw();
+  }
+
+  /** Show the state's sentence, and what is wrong; `after` is the reply shown, or null. */
+  update({ sentence }, after) {
+    if (this.field.dataset.of !== sentence) {
+      this.field.dataset.of = sentence;
+      this.field.value = sentence;
+    }
+    const text = this.#problem
+      ? `${sentenceEnd(this.#problem)} The picture still shows “${visible(sentence)}”.`
+      : missingInWords(this.replies.failure, after);
+    this.message.hidden = !text;
+    setText(this.message, text);
+  }
+}
+
+function missingInWords(failure, after) {
+  if (!failure) return "";
+  const why =
+    failure === NEEDS_KERNEL
+      ? `${failure} Without it, this page knows each head alone switched off.`
+      : failure;
+  if (!after) return sentenceEnd(why);
+  const { sentence, changes } = after.request;
+  return `${sentenceEnd(why)} Shown still: ${visible(sentence)}. ${changesInWords(changes)}`;
+}
+
+function sentenceEnd(text) {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

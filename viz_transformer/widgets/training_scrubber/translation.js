@@ -1,0 +1,56 @@
+// The translation of one run at a moment, beside the right one, word by word.
+
+import { element, setText } from "../base/js/controls.js";
+import { visible } from "../base/js/text.js";
+import { compareWords, describeMoment } from "./runs.js";
+
+/**
+ * The words of a run.
+ *
+ * @param {Element} parent
+ * @returns {{ draw: (snapshot: import("./run_panel.js").RunSnapshot) => void }}
+ */
+export function translationText(parent) {
+  const node = element(parent, "div", "vt-run-words");
+  const name = element(node, "h3", "vt-title");
+  const facts = element(node, "p", "vt-facts");
+  const lines = element(node, "div", "vt-lines");
+  const [translationLine, referenceLine] = ["translation now", "right translation"].map((text) => {
+    element(lines, "span", "vt-line-name").textContent = text;
+    return element(lines, "div", "vt-line");
+  });
+  element(lines, "span");
+  const verdict = element(lines, "strong", "vt-verdict");
+  let written = "";
+
+  function draw({ run, moment, sentence, named, width, longest, theme }) {
+    name.hidden = !named;
+    setText(name, visible(run.name));
+    setText(facts, describeMoment(run, moment, sentence));
+    const [translation, reference] = [run.translations[moment][sentence], run.references[sentence]];
+    const key = JSON.stringify([translation, reference, width, longest, theme.scale]);
+    if (key === written) return;
+    written = key;
+    const compared = compareWords(translation, reference);
+    writeWords(translationLine, compared.translation);
+    writeWords(referenceLine, compared.reference);
+    setText(verdict, compared.verdict);
+    verdict.classList.toggle("vt-right", compared.right);
+    translationLine.title = visible(translation); // a beginner's may be longer than the two lines it has
+    // As high as the longest translation of all moments: what stands below it keeps its place.
+    const rows = Math.min(2, Math.max(1, Math.ceil(longest / Math.max(80, width - 140))));
+    translationLine.style.minHeight = `${1.45 * rows}em`;
+  }
+
+  return { draw };
+}
+
+/** Write words, each marked that has no partner in the other line. */
+function writeWords(line, words) {
+  line.replaceChildren();
+  for (const [index, { text, differs }] of words.entries()) {
+    if (index) line.append(" ");
+    element(element(line, differs ? "mark" : "span"), "bdi").textContent = visible(text);
+  }
+  if (!words.length) element(line, "span", "vt-nothing").textContent = "no word";
+}
