@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 import transformers
 
 from benchmarks.table import Goal, Table
+from tests.support.huggingface_models import marian_words
 from viz_transformer.decoding import beam_search, greedy
 from viz_transformer.model import Transformer, from_huggingface
 
@@ -21,16 +21,7 @@ BATCHES, LENGTHS = (1, 32), (16, 64, 256)
 #: Both sides run by turns until they have taken this long together, at most 7 times each.
 SECONDS = 5.0
 PAD, EOS = N_WORDS - 1, 0
-
-
-@dataclass(frozen=True)
-class Words:
-    """Marian's special tokens: a text begins with padding."""
-
-    pad_id: int = PAD
-    sos_id: int = PAD
-    eos_id: int = EOS
-    tokens: tuple[str, ...] = tuple(f"t{i}" for i in range(N_WORDS))
+WORDS = marian_words(N_WORDS)
 
 
 def models(d_model: int, n_layers: int, n_heads: int) -> tuple[torch.nn.Module, Transformer]:
@@ -101,8 +92,8 @@ def sides(
     def we() -> object:
         given = {"min_length": length, "max_length": length}
         if width == 1:
-            return greedy(ours, rows, Words(), **given)
-        return beam_search(ours, rows, Words(), beam_width=width, steps=False, **given)
+            return greedy(ours, rows, WORDS, **given)
+        return beam_search(ours, rows, WORDS, beam_width=width, steps=False, **given)
 
     def they() -> object:
         return theirs.generate(

@@ -16,6 +16,8 @@ sys.modules["rfc3987_syntax"] = None
 jaxtyping.install_import_hook("viz_transformer.model", "beartype.beartype")
 
 import hypothesis  # noqa: E402
+import matplotlib as mpl  # noqa: E402
+import matplotlib.pyplot as plt  # noqa: E402
 import torch  # noqa: E402
 
 import viz_transformer as vt  # noqa: E402
@@ -68,3 +70,11 @@ def shapes_unchecked():
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def no_window():
+    """Draw matplotlib's figures in memory, and close them after the test."""
+    with mpl.rc_context({"backend": "agg"}):
+        yield
+    plt.close("all")

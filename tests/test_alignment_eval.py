@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.support.training_runs import MODEL
 from viz_transformer.analysis import alignment_error_rate, weights_between
 from viz_transformer.cli import main
-from viz_transformer.config import ModelConfig
 from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.links import GoldLinks, read_links
@@ -60,10 +61,7 @@ def test_the_bundled_translator_is_held_to_the_grammars_own_links() -> None:
 def pieces() -> Translator:
     texts = ["the black cat sleeps", "el gato negro duerme"] * 3
     vocabulary = Subwords.train(texts, 300, ("en", "es"))
-    config = ModelConfig(
-        vocab_size=len(vocabulary), d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=2,
-        d_ff=16, max_length=64,
-    )  # fmt: skip
+    config = replace(MODEL, vocab_size=len(vocabulary), n_decoder_layers=2, d_ff=16, max_length=64)
     return Translator(make_model(config, 0).eval(), vocabulary)
 
 

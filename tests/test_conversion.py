@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from tests.support.small_models import PAD, randomise, small_model, traced, words
+from tests.support.small_models import NOT_IN_TORCH, PAD, randomise, small_model, torch_forward, traced, words
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import MultiHeadAttention
 from viz_transformer.model.conversion import (
@@ -13,22 +13,7 @@ from viz_transformer.model.conversion import (
     to_torch_attention,
     to_torch_transformer,
 )
-from viz_transformer.model.masks import causal_mask, to_torch_mask
-
-
-def torch_forward(module, model, source, target):
-    """Logits of a torch.nn.Transformer between our embeddings and our output layer."""
-    source_ignore = to_torch_mask(model.padding_mask(source))[:, 0, 0]
-    return model.logits(
-        module(
-            model.embed_source(source),
-            model.embed_target(target),
-            tgt_mask=to_torch_mask(causal_mask(target.shape[1]))[0, 0],
-            src_key_padding_mask=source_ignore,
-            tgt_key_padding_mask=to_torch_mask(model.padding_mask(target))[:, 0, 0],
-            memory_key_padding_mask=source_ignore,
-        )
-    )
+from viz_transformer.model.masks import to_torch_mask
 
 
 def padded_batch():
@@ -94,14 +79,7 @@ def test_attention_goes_there_and_back(bias):
     torch.testing.assert_close(dict(back.state_dict()), dict(ours.state_dict()))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"scoring": "dot"}, "scores by dot, rotary=False"),
-        ({"scoring": "additive"}, "scores by AdditiveScore, rotary=False"),
-        ({"positional": "rotary"}, "scores by scaled_dot, rotary=True"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), NOT_IN_TORCH)
 def test_attention_that_torch_cannot_be_is_refused(changes, message):
     with pytest.raises(UserError, match=message):
         to_torch_transformer(small_model(**changes))

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.support.small_models import PAD, VOCAB, family_config, randomise, traced, words
+from tests.support.small_models import NOT_IN_TORCH, PAD, VOCAB, family_config, randomise, traced, words
 from viz_transformer.errors import UserError
 from viz_transformer.model import EncoderOnly
 from viz_transformer.model.conversion import from_torch_encoder, to_torch_encoder
@@ -240,14 +240,7 @@ def test_an_encoder_from_torch_cannot_have_rotary_positions():
         from_torch_encoder(torch_encoder(), VOCAB, positional="rotary")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"scoring": "dot"}, "scores by dot, rotary=False"),
-        ({"scoring": "additive"}, "scores by AdditiveScore, rotary=False"),
-        ({"positional": "rotary"}, "scores by scaled_dot, rotary=True"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), NOT_IN_TORCH)
 def test_an_encoder_that_torch_cannot_be_is_refused(changes, message):
     with pytest.raises(UserError, match=message):
         to_torch_encoder(small_encoder(**changes))

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import viz_transformer as vt
+from tests.support import training_runs
 from tests.support.fake_cuda import pretend_card
-from viz_transformer.config import ModelConfig
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.decoding import greedy
 from viz_transformer.model import DecoderOnly, Transformer
@@ -124,15 +124,11 @@ def test_a_translator_whose_model_was_moved_to_a_card_answers_as_before(translat
 @pytest.mark.parametrize("positional", ["sinusoidal", "learned", "rotary", "none"])
 @pytest.mark.parametrize("scoring", ["scaled_dot", "additive"])
 def test_every_kind_of_model_writes_on_a_card_what_it_writes_here(family, positional, scoring, translator):
-    config = ModelConfig(
+    config = replace(
+        training_runs.MODEL,
         vocab_size=len(translator.vocabulary),
-        d_model=16,
-        n_heads=2,
-        n_encoder_layers=1,
-        n_decoder_layers=2,
-        d_ff=32,
         max_length=32,
-        dropout=0.1,
+        n_decoder_layers=2,
         family=family,
         positional=positional,
         scoring=scoring,

@@ -8,13 +8,13 @@ maximum length it keeps texts that have not ended, or ends them at no cost, wher
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from tests.support.huggingface_models import hf
+from tests.support.huggingface_models import hf, marian_words
 from viz_transformer.decoding import beam_search, from_generate, greedy, power_norm
 from viz_transformer.errors import UserError
 from viz_transformer.model import (
@@ -29,17 +29,21 @@ PAD, EOS, N_WORDS = 19, 0, 20
 LONGEST = 24
 
 
-@dataclass(frozen=True)
-class Words:
-    """Marian's special tokens: a text begins with padding."""
-
-    pad_id: int = PAD
-    sos_id: int = PAD
-    eos_id: int = EOS
-    tokens: tuple[str, ...] = tuple(f"t{i}" for i in range(N_WORDS))
-
-
+WORDS = marian_words(N_WORDS)
 SOURCES = [[5, 6, 7, EOS], [8, EOS], [9, 10, 11, 12, 13, EOS]]
+
+
+def half_trained(theirs, *, n_steps: int, first: int, shortest: int):
+    """Half teach a model of theirs to copy ids from `first` on; return the same model as ours."""
+    optimiser = torch.optim.Adam(theirs.parameters(), lr=1e-2)
+    for step in range(n_steps):
+        ids = torch.randint(first, PAD, (32, shortest + step % 5))
+        ids[:, -1] = EOS
+        theirs(input_ids=ids, labels=ids).loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    theirs.eval()
+    return from_huggingface(theirs).eval()
 
 
 @pytest.fixture(scope="module", params=[0, 1])
@@ -53,15 +57,7 @@ def models(request) -> tuple[hf.MarianMTModel, Transformer]:
         decoder_start_token_id=PAD, forced_eos_token_id=None, dropout=0.0,
     )  # fmt: skip
     theirs = hf.MarianMTModel(config)
-    optimiser = torch.optim.Adam(theirs.parameters(), lr=1e-2)
-    for step in range(120):
-        ids = torch.randint(1, PAD, (32, 2 + step % 5))
-        ids[:, -1] = EOS
-        theirs(input_ids=ids, labels=ids).loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
-    theirs.eval()
-    return theirs, from_huggingface(theirs).eval()
+    return theirs, half_trained(theirs, n_steps=120, first=1, shortest=2)
 
 
 def generated(theirs, sources: list[list[int]], **options):
@@ -93,7 +89,7 @@ def test_the_n_best_and_their_scores_are_theirs(models, width: int, penalty: flo
         early_stopping=True if early else "never",
     )  # fmt: skip
     found = beam_search(
-        ours, SOURCES, Words(), beam_width=width, length_penalty=penalty, norm=power_norm,
+        ours, SOURCES, WORDS, beam_width=width, length_penalty=penalty, norm=power_norm,
         max_length=LONGEST, early_stop=early,
     )  # fmt: skip
     for trace, texts in zip(found, expected, strict=True):
@@ -111,7 +107,7 @@ def test_greedy_is_theirs(models) -> None:
             max_new_tokens=LONGEST + 1,
         )[0, 1:].tolist()  # fmt: skip
         expected = found[: found.index(EOS)] if EOS in found else found
-        assert greedy(ours, [source], Words(), max_length=LONGEST) == [expected]
+        assert greedy(ours, [source], WORDS, max_length=LONGEST) == [expected]
 
 
 def test_gpt2_continues_as_theirs_does() -> None:
@@ -121,18 +117,10 @@ def test_gpt2_continues_as_theirs_does() -> None:
         eos_token_id=EOS,
     )  # fmt: skip
     theirs = hf.GPT2LMHeadModel(config)
-    optimiser = torch.optim.Adam(theirs.parameters(), lr=1e-2)
-    for step in range(60):
-        ids = torch.randint(2, PAD, (32, 4 + step % 5))
-        ids[:, -1] = EOS
-        theirs(input_ids=ids, labels=ids).loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
-    theirs.eval()
-    ours = from_huggingface(theirs).eval()
+    ours = half_trained(theirs, n_steps=60, first=2, shortest=4)
     assert isinstance(ours, DecoderOnly)
     prompts = [[3, 4, 5], [6, 7]]
-    words = Words(pad_id=PAD, sos_id=1)
+    words = replace(WORDS, sos_id=1)
     found = beam_search(
         ours, prompts, words, beam_width=3, length_penalty=0, max_length=LONGEST, early_stop=False
     )
@@ -166,7 +154,7 @@ def returned(theirs, sources: list[list[int]], width: int, n_texts: int, **optio
 def test_their_search_is_told_step_by_step(models, longest: int) -> None:
     theirs, ours = models
     ids, output = returned(theirs, SOURCES, 3, 2, max_new_tokens=longest, length_penalty=0.6)
-    traces = from_generate(output, Words(), num_beams=3, length_penalty=0.6, source_ids=ids)
+    traces = from_generate(output, WORDS, num_beams=3, length_penalty=0.6, source_ids=ids)
     assert len(traces) == len(SOURCES)
     for place, (source, trace) in enumerate(zip(SOURCES, traces, strict=True)):
         for rank, hypothesis in enumerate(trace.hypotheses):
@@ -178,7 +166,7 @@ def test_their_search_is_told_step_by_step(models, longest: int) -> None:
             assert hypothesis.log_prob / length**0.6 == pytest.approx(hypothesis.score, abs=1e-5)
         if longest == LONGEST:  # the same candidates as in our own search
             (found,) = beam_search(
-                ours, [source], Words(), beam_width=3, norm=power_norm, max_length=LONGEST,
+                ours, [source], WORDS, beam_width=3, norm=power_norm, max_length=LONGEST,
                 early_stop=False,
             )  # fmt: skip
             for one, other in zip(trace.steps, found.steps, strict=False):
@@ -205,24 +193,24 @@ def test_what_cannot_be_replayed_is_refused(models) -> None:
     theirs, _ = models
     _, output = returned(theirs, SOURCES, 4, 1, max_new_tokens=LONGEST)
     with pytest.raises(UserError, match="num_beams=5 does not fit 12 rows of scores and 3 texts"):
-        from_generate(output, Words(), num_beams=5)
+        from_generate(output, WORDS, num_beams=5)
     with pytest.raises(UserError, match="num_beams=2 does not fit"):
-        from_generate(output, Words(), num_beams=2)
+        from_generate(output, WORDS, num_beams=2)
     _, drawn = returned(theirs, SOURCES, 4, 4, max_new_tokens=LONGEST, top_k=0)
     drawn.sequences[:, 2] = (drawn.sequences[:, 2] + 7) % PAD  # as if another word had been drawn
     with pytest.raises(UserError, match="is not among the best continuations"):
-        from_generate(drawn, Words(), num_beams=4)
+        from_generate(drawn, WORDS, num_beams=4)
     with pytest.raises(UserError, match="is no tokenizer and no vocabulary"):
         from_generate(output, object(), num_beams=4)
     bare = theirs.generate(torch.tensor([SOURCES[0]]), return_dict_in_generate=True)
     with pytest.raises(UserError, match="output_scores=True"):
-        from_generate(bare, Words(), num_beams=2)
+        from_generate(bare, WORDS, num_beams=2)
 
 
 def test_their_search_is_shown_as_ours_is(models) -> None:
     theirs, _ = models
     ids, output = returned(theirs, SOURCES, 3, 2, max_new_tokens=LONGEST)
-    trace = from_generate(output, Words(), num_beams=3, source_ids=ids)[2]
+    trace = from_generate(output, WORDS, num_beams=3, source_ids=ids)[2]
     view = BeamStepper(trace)
     assert view.search is trace
     best = " ".join(trace.hypotheses[0].tokens)

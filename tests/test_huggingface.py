@@ -7,25 +7,18 @@ import torch
 from torch import nn
 
 from tests.support.huggingface_models import hf
+from tests.support.small_models import traced
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.errors import UserError
 from viz_transformer.model import (
     DecoderOnly,
     EncoderOnly,
-    TracedDecoderOnly,
-    TracedEncoderOnly,
-    TracedTransformer,
     Transformer,
     from_huggingface,
 )
 from viz_transformer.model.huggingface.bert import read_bert, read_distilbert
 from viz_transformer.model.huggingface.gpt2 import read_gpt2
 
-TRACED = {
-    EncoderOnly: TracedEncoderOnly,
-    DecoderOnly: TracedDecoderOnly,
-    Transformer: TracedTransformer,
-}
 EAGER = {"attn_implementation": "eager"}  # transformers' other ways return no weights
 BERT = EAGER | {
     "vocab_size": 23,
@@ -101,12 +94,6 @@ def gpt2(model_class="GPT2LMHeadModel", **changes):
 
 def marian(model_class="MarianMTModel", **changes):
     return build(model_class, "MarianConfig", MARIAN, **changes)
-
-
-def traced(ours):
-    twin = TRACED[type(ours)](ours.config).train(ours.training)
-    twin.load_state_dict(ours.state_dict())
-    return twin
 
 
 def ids(pad_id=None, batch=3, length=7):

@@ -10,13 +10,13 @@ import torch
 from torch import nn
 
 from tests.support.lessons import Lesson, flat
+from tests.support.small_models import torch_forward
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.exercises import exercise
 from viz_transformer.labs.model_summary import model_summary_lab, summary_of
 from viz_transformer.model.attention_hooks import watched
 from viz_transformer.model.conversion import to_torch_transformer
-from viz_transformer.model.masks import causal_mask, to_torch_mask
 from viz_transformer.plots.model_summary import n_learned, shares
 from viz_transformer.recipes import six_pairs_translator
 
@@ -132,16 +132,8 @@ def test_torch_s_machine_gives_the_same_numbers(translator) -> None:
     source = pad([torch.tensor(vocabulary.source_ids(one)) for one in english], batch_first=True)
     target = pad([torch.tensor(vocabulary.target_ids(one)) for one in spanish], batch_first=True)
     assert (source == vocabulary.pad_id).any()  # “one is padded”
-    hidden = to_torch_mask(model.padding_mask(source))[:, 0, 0]
-    vectors = to_torch_transformer(model)(
-        model.embed_source(source),
-        model.embed_target(target),
-        tgt_mask=to_torch_mask(causal_mask(target.shape[1]))[0, 0],
-        src_key_padding_mask=hidden,
-        tgt_key_padding_mask=to_torch_mask(model.padding_mask(target))[:, 0, 0],
-        memory_key_padding_mask=hidden,
-    )
-    torch.testing.assert_close(model.logits(vectors), model(source, target), atol=1e-4, rtol=0)
+    logits = torch_forward(to_torch_transformer(model), model, source, target)
+    torch.testing.assert_close(logits, model(source, target), atol=1e-4, rtol=0)
 
 
 def test_2048_lands_where_the_lesson_says() -> None:

@@ -6,7 +6,6 @@ import json
 import subprocess
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -27,12 +26,7 @@ from viz_transformer.plots.colour import SIGNED, STOPS, ink_on, weight_colormap
 from viz_transformer.plots.labels import label, visible
 from viz_transformer.trace import ForwardTrace
 
-
-@pytest.fixture(autouse=True)
-def _no_window():
-    with mpl.rc_context({"backend": "agg"}):
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def texts(labels) -> list[str]:

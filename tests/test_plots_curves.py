@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -10,12 +9,7 @@ from matplotlib import pyplot as plt
 from viz_transformer.errors import UserError
 from viz_transformer.plots import describe_curves, plot_curves
 
-
-@pytest.fixture(autouse=True)
-def _no_window():
-    with mpl.rc_context({"backend": "agg"}):
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def test_every_curve_is_drawn_as_it_is_given_with_dashes_of_its_own() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
@@ -16,10 +15,7 @@ from viz_transformer.plots import plot_split
 WORDS = ("the", "black", "cat")
 
 
-@pytest.fixture(autouse=True)
-def _no_window():
-    with mpl.rc_context({"backend": "agg"}):
-        yield
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def owners(figure) -> list[np.ndarray]:

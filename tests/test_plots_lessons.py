@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.saturation import drawn_scores, slope_spread
@@ -24,11 +22,7 @@ from viz_transformer.plots import (
 TOKENS = ["<pad>", "<sos>", "<eos>", "$a$", "b\n"]
 
 
-@pytest.fixture(autouse=True)
-def _no_window():
-    with mpl.rc_context({"backend": "agg"}):
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def heights(ax) -> list[float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
@@ -37,11 +36,7 @@ WAVES = sinusoidal_encoding(24, 16).numpy()
 RANDOM = np.random.default_rng(0).normal(size=(24, 16))
 
 
-@pytest.fixture(autouse=True)
-def _no_window():
-    with mpl.rc_context({"backend": "agg"}):
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def probe(n_words: int = 12, d_model: int = 64) -> ProbeHead:

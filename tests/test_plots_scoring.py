@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
@@ -13,11 +12,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.labs import compare_scorings
 from viz_transformer.plots import plot_scorings
 
-
-@pytest.fixture(autouse=True)
-def _no_window():
-    with mpl.rc_context({"backend": "agg"}):
-        yield
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def test_the_three_ways_score_the_same_vectors() -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from tests.support.hand_made_traces import OUTPUT, SOURCE, TARGET, attention, make_trace, softmax
 from tests.support.javascript import module_url
@@ -24,11 +22,7 @@ PIECES = ("[CLS]", "un", "##able", "##s", "dog", "[SEP]")
 WORDS = (None, 0, 0, 0, 1, None)
 
 
-@pytest.fixture(autouse=True)
-def _no_window():
-    with mpl.rc_context({"backend": "agg"}):
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_window")
 
 
 def drawn(figure) -> np.ndarray:

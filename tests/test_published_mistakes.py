@@ -7,6 +7,7 @@ broken; here is the proof that they are mended.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -21,21 +22,14 @@ from viz_transformer.model import DecoderOnly, EncoderOnly, TracedTransformer, T
 from viz_transformer.model.attention import MultiHeadAttention, attend
 from viz_transformer.model.masks import causal_mask, padding_mask, to_torch_mask
 from viz_transformer.model.scoring import AdditiveScore, softmax_steps
+from viz_transformer.recipes.six_pairs import SIX_PAIRS_MODEL
 from viz_transformer.training import fit, make_model, token_loss
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import UnknownWordError
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
-CONFIG = ModelConfig(
-    vocab_size=len(VOCABULARY),
-    d_model=32,
-    n_heads=4,
-    n_encoder_layers=2,
-    n_decoder_layers=2,
-    d_ff=64,
-    max_length=20,
-)
+CONFIG = replace(SIX_PAIRS_MODEL, vocab_size=len(VOCABULARY), bias=True)
 
 
 @pytest.fixture

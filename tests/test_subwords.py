@@ -6,6 +6,7 @@ import html
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,10 @@ from hypothesis import strategies as st
 
 import viz_transformer as vt
 from tests.support.texts import HOSTILE, TEXTS
+from tests.support.training_runs import MODEL
 from viz_transformer import vocabulary as vocabularies
 from viz_transformer.analysis.words import query_words, word_axis
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.config import ModelConfig
 from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
@@ -44,10 +45,7 @@ def subwords() -> Subwords:
 
 @pytest.fixture(scope="module")
 def translator(subwords: Subwords) -> Translator:
-    config = ModelConfig(
-        vocab_size=len(subwords), d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1,
-        d_ff=16, max_length=24,
-    )  # fmt: skip
+    config = replace(MODEL, vocab_size=len(subwords), d_ff=16, max_length=24)
     return Translator(make_model(config, 0).eval(), subwords)
 
 

@@ -11,8 +11,9 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from safetensors.torch import load_file, save_file
 
+from tests.support import training_runs
 from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
-from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.config import TrainConfig
 from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.errors import UserError
 from viz_transformer.training import fit, make_model
@@ -20,17 +21,7 @@ from viz_transformer.training.distributed import shard
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 #: Without the keys' biases: their gradient is nothing but rounding, and Adam would scale it up.
-MODEL = ModelConfig(
-    vocab_size=len(VOCABULARY),
-    d_model=16,
-    n_heads=2,
-    n_encoder_layers=1,
-    n_decoder_layers=1,
-    d_ff=32,
-    max_length=20,
-    dropout=0.0,
-    bias=False,
-)
+MODEL = replace(training_runs.MODEL, dropout=0.0, bias=False)
 CONFIG = TrainConfig(n_steps=5, batch_size=5, accumulate=2, warmup_steps=2)
 
 

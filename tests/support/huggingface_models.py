@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -85,3 +86,18 @@ def same(before, after) -> bool:
 
 def frozen(model: nn.Module) -> list:
     return copy.deepcopy(state(model))
+
+
+@dataclass(frozen=True)
+class Words:
+    """The special tokens of a model whose words are bare numbers."""
+
+    tokens: tuple[str, ...]
+    pad_id: int
+    sos_id: int
+    eos_id: int = 0
+
+
+def marian_words(n_words: int) -> Words:
+    """Words whose last one is padding; with it a text of Marian's begins."""
+    return Words(tuple(f"t{i}" for i in range(n_words)), n_words - 1, n_words - 1)

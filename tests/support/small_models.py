@@ -16,6 +16,7 @@ from viz_transformer.model import (
     TracedTransformer,
     Transformer,
 )
+from viz_transformer.model.masks import causal_mask, to_torch_mask
 
 PAD, VOCAB = 0, 11
 SIZES = {"vocab_size": VOCAB, "d_model": 16, "n_heads": 4, "d_ff": 24, "max_length": 12}
@@ -24,6 +25,14 @@ TRACED = {
     EncoderOnly: TracedEncoderOnly,
     DecoderOnly: TracedDecoderOnly,
 }
+
+
+#: Changes to a configuration that torch's modules cannot have, each with how it is refused.
+NOT_IN_TORCH = [
+    ({"scoring": "dot"}, "scores by dot, rotary=False"),
+    ({"scoring": "additive"}, "scores by AdditiveScore, rotary=False"),
+    ({"positional": "rotary"}, "scores by scaled_dot, rotary=True"),
+]
 
 
 def small_config(**changes):
@@ -54,6 +63,21 @@ def randomise(module):
     for parameter in module.parameters():
         nn.init.normal_(parameter, mean=0.1, std=0.3)
     return module
+
+
+def torch_forward(module, model, source, target):
+    """Logits of a torch.nn.Transformer between our embeddings and our output layer."""
+    source_ignore = to_torch_mask(model.padding_mask(source))[:, 0, 0]
+    return model.logits(
+        module(
+            model.embed_source(source),
+            model.embed_target(target),
+            tgt_mask=to_torch_mask(causal_mask(target.shape[1]))[0, 0],
+            src_key_padding_mask=source_ignore,
+            tgt_key_padding_mask=to_torch_mask(model.padding_mask(target))[:, 0, 0],
+            memory_key_padding_mask=source_ignore,
+        )
+    )
 
 
 def words(batch, length):

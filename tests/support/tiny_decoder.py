@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
-from viz_transformer.config import ModelConfig
+from tests.support.training_runs import MODEL
 from viz_transformer.model import Transformer
 from viz_transformer.training import make_model
 from viz_transformer.vocabulary import Vocabulary
@@ -16,16 +18,7 @@ EOS = VOCABULARY.eos_id
 
 def tiny_model(seed: int, sharpness: float = 3.0) -> Transformer:
     """A random model whose probabilities are uneven enough to tell translations apart."""
-    config = ModelConfig(
-        vocab_size=len(VOCABULARY),
-        d_model=8,
-        n_heads=2,
-        n_encoder_layers=1,
-        n_decoder_layers=1,
-        d_ff=8,
-        max_length=16,
-        dropout=0.3,
-    )
+    config = replace(MODEL, vocab_size=len(VOCABULARY), d_model=8, d_ff=8, max_length=16, dropout=0.3)
     model = make_model(config, seed).eval()
     with torch.no_grad():
         model.source_embedding.weight.mul_(sharpness)

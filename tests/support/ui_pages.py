@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.ui_jupyterlab import errors_of, next_frames
+from tests.support.ui_jupyterlab import TIMEOUT_S, errors_of, next_frames
 from viz_transformer.export import export_html
 from viz_transformer.widgets.explorer import AttentionExplorer
 
@@ -19,6 +19,13 @@ def open_page(page: Page, path: Path) -> Locator:
     root = page.locator(".vt-explorer").first
     expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
     assert errors == []
+    return root
+
+
+def drawn(root: Locator, attribute: str = "data-stale") -> Locator:
+    """Wait until a view shows what was last asked of it, and return it."""
+    next_frames(root)
+    expect(root).to_have_attribute(attribute, "false", timeout=TIMEOUT_S * 1000)
     return root
 
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.ui_jupyterlab import LabServer
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.ui_jupyterlab import LabPage, LabServer, guard
 
 ROOT = Path(__file__).parents[2]
 ARTIFACTS = ROOT / "artifacts"
@@ -18,6 +21,20 @@ SMALL = {"width": 1024, "height": 768}
 #: Each of them in both of JupyterLab's themes.
 LOOKS = [(theme, size) for size in (LAPTOP, SMALL) for theme in ("light", "dark")]
 
+ELSEWHERE_ASKED = "the page asked for something that is not on this machine"
+
+
+@contextmanager
+def guarded_lab(server: LabServer, browser: Browser, **options: str) -> Iterator[LabPage]:
+    """Open JupyterLab in a browser context of its own, held to this machine, and reset it after."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    context = browser.new_context(viewport=LAPTOP, **options)
+    asked = guard(context)
+    yield LabPage(context.new_page(), server, ARTIFACTS)
+    context.close()
+    server.reset()
+    assert asked == [], ELSEWHERE_ASKED
+
 
 @contextmanager
 def serving(folder: Path, app: str = "jupyterlab") -> Iterator[LabServer]:
@@ -25,3 +42,12 @@ def serving(folder: Path, app: str = "jupyterlab") -> Iterator[LabServer]:
     with LabServer(folder, app) as server:
         shutil.copytree(ROOT / "notebooks", server.root, dirs_exist_ok=True)
         yield server
+
+
+@contextmanager
+def kernels_find_this_clone() -> Iterator[None]:
+    """Let kernels that are started meanwhile import this clone's tests, on one thread each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield

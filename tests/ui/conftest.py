@@ -9,10 +9,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, guard
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, serving
+from tests.support.ui_windows import ARTIFACTS, ELSEWHERE_ASKED, LAPTOP, guarded_lab, serving
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
-
-_ASKED = "the page asked for something that is not on this machine"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -56,7 +54,7 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     asked = [url for urls in contexts.values() for url in urls]
-    assert asked == [], _ASKED
+    assert asked == [], ELSEWHERE_ASKED
 
 
 @pytest.fixture
@@ -87,10 +85,5 @@ def kept_lab(lab_server: LabServer, browser: Browser) -> Iterator[LabPage]:
     Opening a notebook takes most of a test's time. A test that breaks what the others need, or
     that ends the server's kernels, takes `lab` and stands last in its file.
     """
-    ARTIFACTS.mkdir(exist_ok=True)
-    context = browser.new_context(viewport=LAPTOP, service_workers="block")
-    asked = guard(context)
-    yield LabPage(context.new_page(), lab_server, ARTIFACTS)
-    context.close()
-    lab_server.reset()
-    assert asked == [], _ASKED
+    with guarded_lab(lab_server, browser, service_workers="block") as lab:
+        yield lab

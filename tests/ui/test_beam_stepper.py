@@ -13,7 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, next_frames, open_exported
+from tests.support.ui_jupyterlab import LabPage, open_exported
+from tests.support.ui_pages import drawn
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
@@ -28,13 +29,6 @@ LONG = "the cow did not cross the street because it was too tired"
 def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     view = vt.beam_stepper(translator, SENTENCE)
     return export_html(view, tmp_path_factory.mktemp("beam") / "page.html", title="Beam search")
-
-
-def drawn(root: Locator) -> Locator:
-    """Wait until the view shows what is asked of it, and return it."""
-    next_frames(root)
-    expect(root).to_have_attribute("data-stale", "false")
-    return root
 
 
 def open_page(page: Page, path: Path) -> Locator:

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Frame, Page, expect
 
 from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace, uneven_trace
-from tests.support.ui_jupyterlab import LabPage, LabServer, guard
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_jupyterlab import LabPage, LabServer
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL, guarded_lab
 from viz_transformer.bertviz_views import BertvizView, head_view, model_view
 from viz_transformer.trace import ForwardTrace
 
@@ -185,13 +185,8 @@ def test_the_model_view_is_redrawn_when_the_colours_change(page: Page, tmp_path:
 @pytest.fixture
 def themed_lab(browser: Browser, lab_server: LabServer) -> Iterator[LabPage]:
     """Return JupyterLab in a browser whose own preference no test has fixed."""
-    ARTIFACTS.mkdir(exist_ok=True)
-    context = browser.new_context(viewport=LAPTOP, color_scheme="null")
-    asked = guard(context)
-    yield LabPage(context.new_page(), lab_server, ARTIFACTS)
-    context.close()
-    lab_server.reset()
-    assert asked == []
+    with guarded_lab(lab_server, browser, color_scheme="null") as lab:
+        yield lab
 
 
 def test_in_jupyterlab_it_is_drawn_on_the_first_run(themed_lab: LabPage) -> None:

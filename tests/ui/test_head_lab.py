@@ -13,7 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE, hostile_trace
-from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, errors_of, next_frames
+from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, open_exported
+from tests.support.ui_pages import drawn
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.model import HeadChange, Interventions
@@ -31,20 +32,8 @@ def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory
     return export_html(lab, tmp_path_factory.mktemp("head_lab") / "page.html", title="Head lab")
 
 
-def drawn(root: Locator) -> Locator:
-    """Wait until the view shows what is asked of it, and return it."""
-    next_frames(root)
-    expect(root).to_have_attribute("data-stale", "false", timeout=TIMEOUT_S * 1000)
-    return root
-
-
 def open_page(page: Page, path: Path) -> Locator:
-    """Open an exported page and return its head lab, drawn."""
-    errors = errors_of(page)
-    page.goto(path.as_uri())
-    root = drawn(page.locator(".vt-head-lab"))
-    assert errors == []
-    return root
+    return drawn(open_exported(page, path, ".vt-head-lab"))
 
 
 def head_button(root: Locator, kind: str, layer: int, head: int) -> Locator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -13,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.notebooks import CELLS, write_notebook
-from tests.support.ui_jupyterlab import guard
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, ROOT, SMALL
+from tests.support.ui_jupyterlab import errors_of, guard
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL, kernels_find_this_clone
 from viz_transformer.cli import main
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -24,14 +23,9 @@ DRAWN = re.compile(r"[1-9]\d*")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a notebook; its kernel finds this clone's tests."""
     folder = tmp_path_factory.mktemp("saved")
-    before = {name: os.environ.get(name) for name in ("PYTHONPATH", "OMP_NUM_THREADS")}
-    os.environ.update(PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1")
-    write_notebook(folder / "views.ipynb")
-    yield folder
-    for name, value in before.items():
-        os.environ.pop(name)
-        if value is not None:
-            os.environ[name] = value
+    with kernels_find_this_clone():
+        write_notebook(folder / "views.ipynb")
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +38,8 @@ def saved(folder: Path) -> Path:
 @pytest.fixture
 def requests(page: Page) -> list[str]:
     """Every address that the page asked for, errors and refusals too."""
-    heard: list[str] = []
+    heard = errors_of(page)
     page.on("request", lambda request: heard.append(request.url))
-    page.on("pageerror", lambda error: heard.append(str(error)))
-    page.on("console", lambda said: heard.append(said.text) if said.type == "error" else None)
     return heard
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,8 @@ import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, ROOT, SMALL
+from tests.support.ui_jupyterlab import errors_of
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL, kernels_find_this_clone
 from viz_transformer.export.site import write_site
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -40,24 +40,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         kernel = {"name": "python3", "display_name": "Python 3"}
         notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
         nbformat.write(notebook, folder / f"{name}.ipynb")
-    before = {name: os.environ.get(name) for name in ("PYTHONPATH", "OMP_NUM_THREADS")}
-    os.environ.update(PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1")
-    notebooks = sorted(folder.glob("*.ipynb"))
-    yield write_site(notebooks, folder / "site", title="A course")
-    for name, value in before.items():
-        os.environ.pop(name)
-        if value is not None:
-            os.environ[name] = value
+    with kernels_find_this_clone():
+        notebooks = sorted(folder.glob("*.ipynb"))
+        yield write_site(notebooks, folder / "site", title="A course")
     assert not list(folder.rglob("left_behind.txt"))
 
 
 @pytest.fixture
 def heard(page: Page) -> list[str]:
     """Every address that the page asked for, and what went wrong."""
-    heard: list[str] = []
+    heard = errors_of(page)
     page.on("request", lambda request: heard.append(request.url))
-    page.on("pageerror", lambda error: heard.append(str(error)))
-    page.on("console", lambda said: heard.append(said.text) if said.type == "error" else None)
     return heard
 
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support import ui_pages
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.hand_made_trainings import STEPS, hostile_training, make_training
-from tests.support.ui_jupyterlab import LabPage, LabServer, next_frames, open_exported
+from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, LOOKS, SMALL
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
@@ -32,10 +33,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def drawn(root: Locator) -> Locator:
-    """Wait until what was just asked for is on the screen."""
-    next_frames(root)
-    expect(root).to_have_attribute("data-waiting", "false")
-    return root
+    return ui_pages.drawn(root, "data-waiting")
 
 
 def open_page(page: Page, path: Path) -> Locator:
