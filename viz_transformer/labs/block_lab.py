@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.model.layers import EncoderLayer
 from viz_transformer.plots.perturbation import plot_spread
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
@@ -70,7 +69,7 @@ def block_spread(
         UserError: if the sentence cannot be read.
     """
     model = translator.model
-    block = cast(EncoderLayer, model.encoder.layers[layer])
+    block = model.encoder.layers[layer]
     ids = torch.tensor([translator.vocabulary.source_ids(sentence)])
     x = model.embed_source(ids)  # [1, word, d_model]
     other = x.clone()

@@ -15,6 +15,8 @@ from anywidget._file_contents import VirtualFileContents
 from viz_transformer._files import text_beside
 from viz_transformer.widgets.base.hot_reload import followed
 
+# Comments on lines of their own, which pages need not carry; no text in backticks has such lines.
+_COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[\w./]+)";\n', re.MULTILINE)
 _ANY_IMPORT = re.compile(r"^import\b.*", re.MULTILINE)
 # What a line that starts in the first column declares: one name, or several in brackets.
@@ -27,7 +29,7 @@ _DECLARATION = re.compile(
 def bundle(module: str | Path) -> str | VirtualFileContents:
     """Return ``view.js`` from beside a view's Python module, joined with all that it imports.
 
-    Each part appears once, after the parts that it imports itself.
+    Each part appears once, after the parts that it imports itself, and without its comments.
 
     Args:
         module: the ``__file__`` of the Python module.
@@ -54,7 +56,7 @@ def join(entry: Path) -> str:
                 raise ValueError(f"{part.name} renames {names.strip()!r}: joined, names are shared")
             add((part.parent / neighbour).resolve())
         del texts[part]
-        texts[part] = _IMPORT.sub("", text)
+        texts[part] = _COMMENT.sub("", _IMPORT.sub("", text))
         if other := _ANY_IMPORT.search(texts[part]):
             raise ValueError(f"{part.name} has an import that cannot be joined: {other[0]}")
         for name in top_level_names(text):
