@@ -1,4 +1,4 @@
-"""Check of a head that a learner has found: does it attend where it should?"""
+"""The check of a head that a learner has found: whether it attends where it should.
 
 from __future__ import annotations
 
