@@ -63,9 +63,9 @@ test("Enter runs a cell with a modifier only, and never while a character is com
 test("Shift+Enter goes to the cell, which has the focus then; an arrow key stays", (context) => {
   const { page, cell, root, send } = pretend(context);
   const heard = [];
-  cell.addEventListener("keydown", ({ key, shiftKey }) =>
-    heard.push([key, shiftKey, page.activeElement === cell]),
-  );
+  cell.addEventListener("keydown", (/** @type {any} */ { key, shiftKey }) => {
+    heard.push([key, shiftKey, page.activeElement === cell]);
+  });
   const stop = forwardCellKeys(root);
   assert.equal(send("keydown", { key: "ArrowDown" }).defaultPrevented, false);
   assert.deepEqual([heard, page.activeElement], [[], null]);

@@ -425,11 +425,11 @@ const KINDS = [
 
 test("every thumbnail is found at its place, and nothing between sections", () => {
   const cases = [
-    [KINDS, 260],
-    [KINDS, 560],
-    [[{ kind: "encoder", layers: 24, heads: 16 }], 260],
+    { kinds: KINDS, width: 260 },
+    { kinds: KINDS, width: 560 },
+    { kinds: [{ kind: "encoder", layers: 24, heads: 16 }], width: 260 },
   ];
-  for (const [kinds, width] of cases) {
+  for (const { kinds, width } of cases) {
     const layout = headGridLayout(kinds, width, 560);
     assert.ok(layout.width <= width);
     for (const { kind, layers, heads, left, top } of layout.sections) {
@@ -649,7 +649,9 @@ test("paths run through all linked columns, as strong as the product of their we
     { shown: decoder, flip: false },
   ];
   const close = (found, wanted) =>
-    found.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) < 1e-6, `${found} ${wanted}`));
+    found.forEach((value, i) => {
+      assert.ok(Math.abs(value - wanted[i]) < 1e-6, `${found} ${wanted}`);
+    });
   const { reach, lines } = pathsOf(links, [2, 2, 2, 2], { column: 2, index: 0 }, 0);
   close(reach[1], [0.1, 0.9]);
   close(reach[0], [0.45, 0.45]); // over s1: 0.9 · 0.5, both ways; over s0 only 0.1 · 0.75

@@ -1,4 +1,4 @@
-"""The check of a head that a learner has found: whether it attends where it should.
+"""Check of a head that a learner has found, by where it attends."""
 
 from __future__ import annotations
 

@@ -319,24 +319,18 @@ _PARAMETER_COUNTS = (
 
 # -- 9.5 and 9.6: arguments and ids that land where they belong ------------------------------------
 
-_WANTED: dict[str, Any] = {
-    "d_model": 256,
-    "nhead": 4,
-    "num_encoder_layers": 3,
-    "num_decoder_layers": 3,
-    "dim_feedforward": 1024,
-    "dropout": 0.2,
-    "batch_first": True,
+#: What torch.nn.Transformer is to be given, and what each argument means.
+_ARGUMENTS: dict[str, tuple[Any, str]] = {
+    "d_model": (256, "the width of the vectors"),
+    "nhead": (4, "the number of heads"),
+    "num_encoder_layers": (3, "the number of encoder layers"),
+    "num_decoder_layers": (3, "the number of decoder layers"),
+    "dim_feedforward": (1024, "the inner width of the feed-forward networks"),
+    "dropout": (0.2, "the dropout"),
+    "batch_first": (True, "whether the first axis counts the sentences"),
 }
-_MEANINGS = {
-    "d_model": "the width of the vectors",
-    "nhead": "the number of heads",
-    "num_encoder_layers": "the number of encoder layers",
-    "num_decoder_layers": "the number of decoder layers",
-    "dim_feedforward": "the inner width of the feed-forward networks",
-    "dropout": "the dropout",
-    "batch_first": "whether the first axis counts the sentences",
-}
+_WANTED = {name: value for name, (value, _) in _ARGUMENTS.items()}
+_MEANINGS = {name: meaning for name, (_, meaning) in _ARGUMENTS.items()}
 
 
 def _without(name: str) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def read_metrics(folder: str | os.PathLike[str]) -> list[Metrics]:
         return [Metrics(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
     except (OSError, ValueError, TypeError) as error:
         raise FileError(
-            f"{str(path)!r} is damaged ({error}); begin the training anew in another folder"
+            f"{str(path)!r} is damaged ({error}); start the training again in another folder"
         ) from error
 
 

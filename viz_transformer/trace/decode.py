@@ -79,7 +79,7 @@ class DecodeStep:
     Attributes:
         candidates: the continuations considered, best first, then those that were forbidden.
         probable: for each hypothesis kept so far the most probable words, best first.
-        decoder_attention: float32 [hypothesis, layer, head, target], what each looked at in the
+        decoder_attention: float32 [hypothesis, layer, head, target], what each attended to in the
             text so far while it wrote; None where that was not recorded.
         cross_attention: float32 [hypothesis, layer, head, source], the same of the source.
     """
@@ -101,7 +101,7 @@ class DecodeTrace:
         prompt_tokens: what the decoder had read before it wrote: ``<sos>``, or a text to continue.
         end_token: what ends a text.
         prompt_attention: float32 [layer, head, prompt - 1, prompt], what all but the last of the
-            prompt's tokens looked at; None where that was not recorded, or there is but one.
+            prompt's tokens attended to; None where that was not recorded, or there is only one.
     """
 
     source_tokens: tuple[str, ...]
@@ -114,7 +114,7 @@ class DecodeTrace:
     def forward_trace(self, rank: int = 0) -> ForwardTrace:
         """Stitch the attention of one finished hypothesis from the steps that wrote it.
 
-        It equals what the decoder looks at in one teacher-forced pass over the finished text.
+        It equals the attention of the decoder in one teacher-forced pass over the finished text.
 
         Args:
             rank: which hypothesis, 0 the best.

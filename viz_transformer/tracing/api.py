@@ -44,7 +44,7 @@ def capture(
 
     - a model of ours: `Transformer`, `EncoderOnly`, `DecoderOnly`;
     - a Hugging Face model, whichever attention it was loaded with. An encoder–decoder without a
-      target writes one, greedily; a decoder goes on from its text with ``generate=True``;
+      target writes one, greedily; a decoder continues its text with ``generate=True``;
     - any other torch module that holds `nn.MultiheadAttention` or an `nn.Transformer` module, or
       calls `torch.nn.functional.scaled_dot_product_attention`;
     - weights that are there already: arrays or tensors [layer, head, query, key], or a sequence

@@ -89,7 +89,7 @@ def _layers_by_kind(raw: RawAttention) -> dict[str, list[FloatArray]]:
     layers = {kind: _one_sentence(of_kind, raw.batch_index) for kind, of_kind in present.items()}
     if "self" in layers:
         stack = layers.pop("self")
-        # Beside other kinds it is that of a decoder that also looks at a source.
+        # Beside other kinds it belongs to a decoder that also attends to a source.
         layers["decoder" if layers else _self_attention_kind(stack, labels, raw.causal)] = stack
     return layers
 

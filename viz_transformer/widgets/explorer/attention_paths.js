@@ -1,14 +1,18 @@
-// Which lines to draw between columns of words, and how strong: steps, and paths of several steps.
+// Attention paths: the lines between columns of tokens, of one step or of several, and their strength.
 
 const FAINTEST = 0.02; // lines below this weight are left out: they are invisible, and there are many
-const MANY_CELLS = 2 ** 17; // of these the lines of the rows in view are drawn: all take too long
-export const MOST_LINES = 250; // of one step between two columns: more is a blot, and slow
+const MANY_CELLS = 2 ** 17; // of more cells only the lines of the rows in view are computed
+export const MOST_LINES = 250; // of one step between two columns: more lines are unreadable, and slow
+
+/** @typedef {Pick<import("./displayed_head.js").DisplayedHead, "weights" | "rows" | "cols" | "limit">} Weights */
 
 /**
  * The strongest lines of one picture of weights, as {row, col, value, count, all}: `value` is the
- * weight (of a difference, its share of the scale), times what of the focus reaches its row
- * (`rowReach`) or column (`colReach`). `all` counts those from `least` up, `count` those kept.
- * `inView`, [first, last + 1], are the rows to look at.
+ * weight (of a difference, its share of the scale), times how strongly its row (`rowReach`) or
+ * column (`colReach`) is reached from the focus. `all` counts those from `least` up, `count` those
+ * that are returned. `inView`, [first, last + 1], are the rows that are considered.
+ *
+ * @param {Weights} shown
  */
 export function strongLines(
   { weights, rows, cols, limit },
@@ -54,12 +58,12 @@ export function strongLines(
   return lines;
 }
 
-/** Whether a picture has so many cells that not all its lines are worked out. */
+/** Whether a picture has so many cells that not all its lines are computed. */
 export function isMany({ rows, cols }) {
   return rows * cols > MANY_CELLS;
 }
 
-/** The indices that `reach` reaches by at least `least`; all without it. */
+/** The indices where `reach` is at least `least`; all indices where `reach` is null. */
 function reached(reach, count, least) {
   const indices = new Int32Array(count);
   let size = 0;
@@ -69,7 +73,7 @@ function reached(reach, count, least) {
   return indices.subarray(0, size);
 }
 
-/** How strongly each word of the other side is reached over one step: by its strongest path. */
+/** How strongly each token of the other side is reached over one step: by its strongest path. */
 export function spread({ weights, rows, cols }, near, fromRows, least = 0.002) {
   const far = new Float32Array(fromRows ? cols : rows);
   for (const index of reached(near, near.length, least)) {
@@ -83,12 +87,18 @@ export function spread({ weights, rows, cols }, near, fromRows, least = 0.002) {
 }
 
 /**
- * What lights up, column by column: {reach: [Float32Array or null], lines: [of each link or null]}.
+ * What is highlighted, column by column: {reach: [Float32Array or null], lines: [of each link or null]}.
  *
  * `links[i]` joins column i to i + 1 and is {shown, flip}: its queries are on the left, or with
  * `flip` on the right. A path is as strong as the product of its weights. From `focus`, {column,
  * index}, paths run through all columns; of a difference, only one step: changes do not multiply.
  * Without a focus every link shows its own strongest weights, of many those of the rows `inView`.
+ *
+ * @param {{shown: Weights, flip: boolean}[]} links
+ * @param {number[]} counts of the tokens of each column
+ * @param {{column: number, index: number} | null} focus
+ * @param {number} threshold
+ * @param {number[]} [inView]
  */
 export function pathsOf(links, counts, focus, threshold, inView) {
   const reach = counts.map(() => null);

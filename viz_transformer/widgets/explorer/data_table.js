@@ -8,7 +8,7 @@ const MOST_CELLS = 400;
 const MOST_ROWS = 50;
 
 /**
- * What the table holds: {caption, heads, rows}. All weights of a small head; of a large one the
+ * The content of the table: {caption, heads, rows}. All weights of a small head; of a large one the
  * pinned row or column, or without a pin the strongest weights.
  */
 export function tableOf(shown, title, { query, key }) {

@@ -4,9 +4,19 @@
 import { quoted } from "../base/js/text.js";
 
 /**
- * The columns, left to right, and what joins them: {columns: [{title, kind, axis}], links: [{kind,
- * flip}]}; `kind` and `axis` say which pin a click on the column is. Null where nothing can be
- * linked: there must be cross-attention and another kind.
+ * @typedef {object} LinkedPlan the columns, left to right, and the kinds that join them
+ * @property {{title: string, kind: string, axis: string}[]} columns `kind` and `axis`: what a click pins
+ * @property {{kind: string, flip: boolean}[]} links `flip`: queries on the right
+ *
+ * @typedef {{column: number, index: number}} Place
+ */
+
+/**
+ * The plan of the kinds of a trace; null where nothing can be linked: that takes cross-attention and
+ * another kind.
+ *
+ * @param {string[]} kinds
+ * @returns {LinkedPlan | null}
  */
 export function linkedColumns(kinds) {
   if (!kinds.includes("cross") || kinds.length < 2) return null;
@@ -27,11 +37,16 @@ export function linkedColumns(kinds) {
 }
 
 /**
- * Where pinned or active words of a kind stand, the one to start from first. Without a plan there
- * are two columns, the queries and the keys.
+ * The places of a kind's pinned or active tokens, the one that paths start from first. Without a
+ * plan there are two columns, the queries and the keys.
+ *
+ * @param {LinkedPlan | null} plan
+ * @param {string} kind
+ * @param {import("./selection.js").Cell} cell
+ * @returns {Place[]}
  */
 export function placesOf(plan, kind, { query, key }) {
-  const same = { "encoder.query": "cross.key", "decoder.query": "cross.query" }; // one word, two roles
+  const same = { "encoder.query": "cross.key", "decoder.query": "cross.query" }; // one token, two roles
   const place = (axis, index) => {
     if (!plan) return { column: axis === "query" ? 0 : 1, index };
     const name = same[`${kind}.${axis}`] ?? `${kind}.${axis}`;
@@ -52,20 +67,26 @@ export function movePlace(counts, place, arrow) {
   return { column, index: Math.max(0, Math.min(counts[column] - 1, index)) };
 }
 
-/** What the linked picture shows: each kind with its head. */
+/** The heading of the linked columns: each kind with its head. */
 export function linkedHeading({ links }, wordsOf) {
   const words = links.map(({ kind }) => `${kind} ${wordsOf(kind)}`).join(" → ");
   return words[0].toUpperCase() + words.slice(1);
 }
 
-/** Where the paths from a word lead, column by column. */
+/**
+ * Where the paths from a token lead, column by column.
+ *
+ * @param {Pick<LinkedPlan, "columns">} plan
+ * @param {string[][]} names
+ * @param {(ArrayLike<number> | null)[]} reach
+ * @param {Place} place
+ */
 export function linkedSentence({ columns }, names, reach, { column }) {
   const ends = columns.flatMap(({ title }, at) => {
     if (at === column || !reach[at]) return [];
     let best = 0;
-    reach[at].forEach((value, index) => {
-      if (Math.abs(value) > Math.abs(reach[at][best])) best = index;
-    });
+    for (let index = 1; index < reach[at].length; index++)
+      if (Math.abs(reach[at][index]) > Math.abs(reach[at][best])) best = index;
     return Math.abs(reach[at][best]) < 0.005
       ? []
       : [`${title} ${quoted(names[at][best])} ${reach[at][best].toFixed(2)}`];

@@ -23,7 +23,12 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
   return entry.signed ? `Difference · ${words}` : words;
 }
 
-/** A head's label and entropy in words. */
+/**
+ * A head's label and entropy in words.
+ *
+ * @param {{kind: string, heads: number, labels?: any, entropies?: Float32Array, signed?: boolean}} entry
+ * @param {{layer: number, head: number}} head
+ */
 export function headInWords({ labels, entropies, heads, signed, kind }, { layer, head }) {
   const label = labels?.[layer][head];
   const share = entropies?.[layer * heads + head] ?? NaN; // NaN too where no query has a choice

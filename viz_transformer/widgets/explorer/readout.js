@@ -7,7 +7,7 @@ export const HINT =
   "Point at a cell or a word to see its weight; click to pin it. Arrow keys move, Escape lets go.";
 const MOST_LISTED = 8; // heads in a line of Python
 
-/** A weight's place in its row, and of how many that may be looked at: {rank, of}; 1 is the largest. */
+/** A weight's rank in its row, among those that are not masked: {rank, of}; 1 is the largest. */
 export function rankOf({ weights, cols, masked }, query, key) {
   const start = query * cols;
   const own = Math.abs(weights[start + key]);
@@ -27,7 +27,7 @@ export function rowSum({ weights, cols }, query) {
   return sum;
 }
 
-/** The three strongest of `count`, strongest first. */
+/** The indices of the three strongest of `count` weights, strongest first. */
 export function strongestThree(count, weightOf) {
   const found = [];
   for (let index = 0; index < count; index++) {
@@ -126,7 +126,7 @@ export function readout(shown, { query, key }) {
   };
 }
 
-/** A weight with the digits that are true of it. */
+/** A weight with the digits that its precision guarantees. */
 export function digitsOf(weight, { entry }) {
   return Number(weight.toPrecision(entry.dtype === "float16" ? 4 : 6));
 }

@@ -22,7 +22,7 @@ export const NOTHING = { query: null, key: null };
 /**
  * A selection made to fit the entries, as Python does.
  *
- * @param {Map<string, import("./weight_store.js").Entry>} entries
+ * @param {Map<string, Pick<import("./weight_store.js").Entry, "layers" | "heads" | "rows" | "cols" | "noRollout">>} entries
  * @returns {Selection}
  */
 export function fitSelection(entries, { kind, layer, head, query, key, selected = [], aggregate = "head" }) {

@@ -71,7 +71,7 @@ export class WeightStore {
   entries = new Map();
 
   /**
-   * @param {import("../base/js/kernel.js").Model} model
+   * @param {Pick<import("../base/js/kernel.js").Model, "get" | "send" | "on" | "off">} model
    * @param {() => void} onChange called when there is more to draw
    * @param {number} limit of the cache, in bytes
    */

@@ -81,8 +81,8 @@ function render({ model, el }) {
   });
   const sections = addSections(view.root);
   const change = (changes, preset = null) => view.set(changeOf(model, changes, preset));
+  const presets = addPresets(sections.right, sections.mistakes, change);
   const controls = [
-    addPresets(sections.right, sections.mistakes, change),
     addMaskControls(sections.controls, change, view.set),
     addBatchControls(sections.batch, model, change, view.set),
   ];
@@ -99,7 +99,8 @@ function render({ model, el }) {
   function draw({ theme, width }) {
     const snapshot = snapshotOf(model);
     view.root.dataset.layout = width >= 1000 ? "wide" : width >= 740 ? "medium" : "narrow";
-    sections.told.textContent = controls.map((each) => each.update(snapshot) ?? "").join("");
+    sections.told.textContent = presets.update(snapshot);
+    for (const each of controls) each.update(snapshot);
     grid.update(snapshot);
     sections.rows.textContent = rowsSentence(snapshot);
     showLeaks(meter, sections.leaks, replies.leaks.of(snapshot.state), snapshot);

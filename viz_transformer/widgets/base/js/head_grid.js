@@ -17,7 +17,7 @@ const SECTION_WIDTH = 175; // as much as the longest title needs
  * @property {LayerHead[] | null} [slots] the heads in their order; null for layer and head
  * @property {boolean} [signed] whether the weights are differences
  * @property {number | null} [limit] of the differences
- * @property {({name: string, evidence: number, sentence: string} | null)[][]} [labels]
+ * @property {({name: string, evidence: number, sentence?: string} | null)[][]} [labels]
  * @property {Float32Array} [entropies]
  *
  * @typedef {KindHeads & {x: number, y: number, left: number, top: number}} Section
@@ -69,7 +69,7 @@ export function headGridLayout(kinds, width, maxHeight) {
 /**
  * A kind's heads in order: by "layer", "entropy" (lowest first) or "label".
  *
- * @param {KindHeads} kind
+ * @param {Pick<KindHeads, "layers" | "heads" | "entropies" | "labels">} kind
  * @param {string} order
  * @returns {LayerHead[]}
  */

@@ -1,4 +1,4 @@
-// What all views stand on: asking the kernel, and a table of numbers.
+// Shared by all views: requests to the kernel, and a table of numbers.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,9 +22,11 @@ function fakeModel(state) {
     sent,
     get: (name) => state[name],
     send: (content) => sent.push(content),
-    on: (event, listener) => listeners.add(listener),
-    off: (event, listener) => listeners.delete(listener),
-    reply: (content, buffers = []) => listeners.forEach((listener) => listener(content, buffers)),
+    on: (_, listener) => listeners.add(listener),
+    off: (_, listener) => listeners.delete(listener),
+    reply(content, buffers = []) {
+      for (const listener of listeners) listener(content, buffers);
+    },
     listeners,
   };
 }

@@ -1,4 +1,4 @@
-// The parts that views share: weights to numbers and pixels, tokens to text, the exported page.
+// Shared by views: weights to numbers and pixels, tokens to text, the exported page.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -25,11 +25,13 @@ function fakeModel(data, live = true) {
     sent,
     listeners,
     get: (name) => state[name],
-    send: (content) => sent.push(content),
-    on: (event, listener) => listeners.add(listener),
-    off: (event, listener) => listeners.delete(listener),
+    send: (content) => {
+      sent.push(content);
+    },
+    on: (_, listener) => listeners.add(listener),
+    off: (_, listener) => listeners.delete(listener),
     async reply(content, reply, buffers = []) {
-      listeners.forEach((listener) => listener({ id: content.id, ...reply }, buffers));
+      for (const listener of listeners) listener({ id: content.id, ...reply }, buffers);
       await tick();
     },
   };
@@ -272,11 +274,10 @@ test("what is kept stays within its limit, whatever is looked at", async () => {
   data.kinds[0].first.weights = new DataView(new ArrayBuffer(2 * side * side));
   const model = fakeModel(data);
   model.send = ({ id }) =>
-    queueMicrotask(() =>
-      model.listeners.forEach((hear) =>
-        hear({ id, reply: { weights: { buffer: 0 } } }, [new DataView(new ArrayBuffer(2 * side * side))]),
-      ),
-    );
+    queueMicrotask(() => {
+      for (const listener of model.listeners)
+        listener({ id, reply: { weights: { buffer: 0 } } }, [new DataView(new ArrayBuffer(2 * side * side))]);
+    });
   const store = new WeightStore(model, () => {}, 20 * bytes);
   let most = 0;
   for (let click = 0; click < 500; click++) {
