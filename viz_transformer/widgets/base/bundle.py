@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-
-from anywidget._file_contents import VirtualFileContents
+from typing import TYPE_CHECKING
 
 from viz_transformer._files import text_beside
 from viz_transformer.widgets.base.hot_reload import followed
+
+if TYPE_CHECKING:
+    from anywidget._file_contents import VirtualFileContents
 
 # Comments on lines of their own, which pages need not carry; no text in backticks has such lines.
 _COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)

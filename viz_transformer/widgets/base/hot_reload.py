@@ -7,8 +7,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING
 
-from anywidget._file_contents import VirtualFileContents
+if TYPE_CHECKING:
+    from anywidget._file_contents import VirtualFileContents
 
 #: `make dev` sets this variable for JupyterLab and its kernels.
 VARIABLE = "VIZ_TRANSFORMER_DEV"
@@ -21,6 +23,9 @@ def followed(read: Callable[[], str]) -> str | VirtualFileContents:
     """Return what `read` returns: text, or while developing, text that is read again on each change."""
     if not os.environ.get(VARIABLE):
         return read()
+    # anywidget's own, and private: imported only where a developer asks for it.
+    from anywidget._file_contents import VirtualFileContents
+
     contents = VirtualFileContents(read())
     if not _followed:
         Thread(target=_watch, name="hot reload", daemon=True).start()
