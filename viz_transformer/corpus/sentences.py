@@ -74,13 +74,8 @@ def intransitive(rng: Random) -> Phrase:
     """*the black cat sleeps*, *she does not run*, *we walk in the park*."""
     subject = draw_subject(rng)
     where = draw_place(rng) if rng.random() < 0.35 else None
-    return verb_clause(
-        subject,
-        rng.choice(INTRANSITIVE),
-        draw_tense(rng, subject),
-        negated=rng.random() < 0.3,
-        complement=where,
-    )
+    verb, tense = rng.choice(INTRANSITIVE), draw_tense(rng, subject)
+    return verb_clause(subject, verb, tense, negated=rng.random() < 0.3, complement=where)
 
 
 def transitive(rng: Random) -> Phrase:

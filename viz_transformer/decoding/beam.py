@@ -24,7 +24,6 @@ from viz_transformer.model.interventions import Interventions
 from viz_transformer.trace import DecodeTrace, Hypothesis
 
 
-@torch.inference_mode()
 def beam_search(
     model: AutoregressiveModel,
     sources: Sequence[Sequence[int]],

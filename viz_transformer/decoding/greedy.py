@@ -13,7 +13,6 @@ from viz_transformer.model.autoregressive import AutoregressiveModel
 from viz_transformer.model.interventions import Interventions
 
 
-@torch.inference_mode()
 def greedy(
     model: AutoregressiveModel,
     sources: Sequence[Sequence[int]],

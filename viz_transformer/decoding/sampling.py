@@ -24,7 +24,6 @@ from viz_transformer.trace import Candidate, DecodeStep, DecodeTrace, Hypothesis
 _N_SHOWN = 12  # how much of each distribution's top is kept
 
 
-@torch.inference_mode()
 def sample(
     model: AutoregressiveModel,
     sources: Sequence[Sequence[int]],

@@ -146,10 +146,11 @@ def _batches(model: AutoregressiveModel, sources: Sequence[Sequence[int]]) -> li
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluate the model without dropout, and put its mode back."""
+    """Evaluate the model without dropout or gradients, and put its mode back."""
     was_training = model.training
     model.eval()
     try:
-        yield
+        with torch.inference_mode():
+            yield
     finally:
         model.train(was_training)

@@ -123,63 +123,55 @@ EXERCISES = (
             _vectors,
             mistakes=(
                 Mistake(
-                    lambda query, key, value: (query @ key.T).softmax(-1) @ value,
+                    lambda q, k, v: (q @ k.T).softmax(-1) @ v,
                     "The scores are not divided by √d_k yet.",
                 ),
                 Mistake(
-                    lambda query, key, value: (query @ key.T / query.shape[-1]).softmax(-1) @ value,
+                    lambda q, k, v: (q @ k.T / q.shape[-1]).softmax(-1) @ v,
                     "You divided by d_k; the formula divides by its square root.",
                 ),
                 Mistake(
-                    lambda query, key, value: (query @ key.T / math.sqrt(len(key))).softmax(-1) @ value,
+                    lambda q, k, v: (q @ k.T / math.sqrt(len(k))).softmax(-1) @ v,
                     "You divided by the root of the number of keys. d_k is how long a key is: the "
                     "size of its last axis.",
                 ),
                 Mistake(
-                    lambda query, key, value: (
-                        (query @ key.T / math.sqrt(value.shape[-1])).softmax(-1) @ value
-                    ),
+                    lambda q, k, v: (q @ k.T / math.sqrt(v.shape[-1])).softmax(-1) @ v,
                     "You divided by the root of how long a value is. d_k is how long a key is, and "
                     "the two may differ.",
                 ),
                 Mistake(
-                    lambda query, key, value: (
-                        (query @ key.T).softmax(-1) / math.sqrt(query.shape[-1]) @ value
-                    ),
+                    lambda q, k, v: (q @ k.T).softmax(-1) / math.sqrt(q.shape[-1]) @ v,
                     "You divided the weights by √d_k. The scores are divided, before the softmax.",
                 ),
                 Mistake(
-                    lambda query, key, value: (
-                        (query @ key.T * math.sqrt(query.shape[-1])).softmax(-1) @ value
-                    ),
+                    lambda q, k, v: (q @ k.T * math.sqrt(q.shape[-1])).softmax(-1) @ v,
                     "You multiplied the scores by √d_k; the formula divides them.",
                 ),
                 Mistake(
-                    lambda query, key, value: (query @ key.T / math.sqrt(query.shape[-1])).softmax(0) @ value,
+                    lambda q, k, v: (q @ k.T / math.sqrt(q.shape[-1])).softmax(0) @ v,
                     "The softmax ran down the columns, so the weights of a word do not add up to "
                     "1. A row belongs to the word that looks: which axis is its row?",
                 ),
                 Mistake(
-                    lambda query, key, value: query @ key.T / math.sqrt(query.shape[-1]) @ value,
+                    lambda q, k, v: q @ k.T / math.sqrt(q.shape[-1]) @ v,
                     "The scores went to the values as they are: the softmax is missing.",
                 ),
                 Mistake(
-                    lambda query, key, value: (
-                        (key @ query.T / math.sqrt(query.shape[-1])).softmax(-1) @ value
-                    ),
+                    lambda q, k, v: (k @ q.T / math.sqrt(q.shape[-1])).softmax(-1) @ v,
                     "Your table has a row for each key. It must have a row for each query: which "
                     "of the two is transposed?",
                 ),
                 Mistake(
-                    lambda query, key, value: (query @ key.T / math.sqrt(query.shape[-1])).softmax(-1),
+                    lambda q, k, v: (q @ k.T / math.sqrt(q.shape[-1])).softmax(-1),
                     "These are the weights. One step is missing: what the head says.",
                 ),
                 Mistake(
-                    lambda query, key, value: (query @ key.T / math.sqrt(query.shape[-1])).softmax(-1) @ key,
+                    lambda q, k, v: (q @ k.T / math.sqrt(q.shape[-1])).softmax(-1) @ k,
                     "The weights mix the keys; they must mix the values.",
                 ),
                 Mistake(
-                    lambda query, key, value: (query @ key / math.sqrt(query.shape[-1])).softmax(-1) @ value,
+                    lambda q, k, v: (q @ k / math.sqrt(q.shape[-1])).softmax(-1) @ v,
                     "query @ key does not fit: a row of one meets a column of the other. Turn the "
                     "keys round with key.T.",
                 ),

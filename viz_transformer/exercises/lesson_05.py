@@ -88,26 +88,13 @@ EXERCISES = (
                     "All numbers are right, but the words come before the heads: the second step, "
                     "transpose, is missing.",
                 ),
+                Mistake([2, 4, 7, 64], "The heads share the 64 numbers; no head has all of them."),
+                Mistake([2, 4, 16, 7], "The last two are swapped: each head has a row for each word."),
                 Mistake(
-                    [2, 4, 7, 64],
-                    "The heads share the 64 numbers; no head has all of them.",
+                    [4, 2, 7, 16], "The batch stays in front: each of the two sentences has heads of its own."
                 ),
-                Mistake(
-                    [2, 4, 16, 7],
-                    "The last two are swapped: each head has a row for each word.",
-                ),
-                Mistake(
-                    [4, 2, 7, 16],
-                    "The batch stays in front: each of the two sentences has heads of its own.",
-                ),
-                Mistake(
-                    [2, 16, 7, 4],
-                    "You have 16 heads of 4 numbers; it is 4 heads of 16.",
-                ),
-                Mistake(
-                    [4, 7, 16],
-                    "That is one sentence; two are read together.",
-                ),
+                Mistake([2, 16, 7, 4], "You have 16 heads of 4 numbers; it is 4 heads of 16."),
+                Mistake([4, 7, 16], "That is one sentence; two are read together."),
             ),
             right="2 · 4 · 7 · 16 = 2 · 7 · 64: no number was lost, and none was added.",
         ),

@@ -66,10 +66,7 @@ _CROSS_ATTENTION = (
                     "Each head would be as wide as the whole vector. The heads share its 64 "
                     "numbers among them.",
                 ),
-                Mistake(
-                    [1, 7, 64],
-                    "That is the memory itself, before it is split into heads.",
-                ),
+                Mistake([1, 7, 64], "That is the memory itself, before it is split into heads."),
                 Mistake(
                     [1, 4, 3, 7],
                     "That is the shape of the weights: for each query, one for each key. The keys "

@@ -22,6 +22,9 @@ from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.output import StepOutput
 from viz_transformer.model.stacks import Decoder, Encoder
 
+#: The ids of each sentence.
+Sources = Sequence[Sequence[int]]
+
 
 class DecoderInputs(NamedTuple):
     """What the decoder begins with, for a batch of sources.
@@ -59,20 +62,13 @@ class AutoregressiveModel(nn.Module, ABC):
 
     @abstractmethod
     def embed_unchecked(
-        self,
-        target_ids: Int[Tensor, "batch target"],
-        start: int = 0,
-        interventions: Interventions = UNCHANGED,
+        self, ids: Int[Tensor, "batch target"], start: int = 0, interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch target d_model"]:
         """Do what `embed_target` does, with ids that are known to fit."""
 
     @abstractmethod
     def decoder_inputs(
-        self,
-        sources: Sequence[Sequence[int]],
-        sos_id: int,
-        pad_id: int,
-        interventions: Interventions | None = None,
+        self, sources: Sources, sos_id: int, pad_id: int, interventions: Interventions | None = None
     ) -> DecoderInputs:
         """Return what the decoder begins with.
 

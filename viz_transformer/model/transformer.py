@@ -4,8 +4,6 @@
 is the same model, with the same parameters, that also returns what every head looked at.
 """
 
-from collections.abc import Sequence
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -13,7 +11,7 @@ from torch import Tensor, nn
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model.attention import attend_fused
-from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs
+from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs, Sources
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.init_weights import initialise
@@ -138,11 +136,7 @@ class Transformer(AutoregressiveModel):
         return self.decoder.start(memory, source_mask)
 
     def decoder_inputs(
-        self,
-        sources: Sequence[Sequence[int]],
-        sos_id: int,
-        pad_id: int,
-        interventions: Interventions | None = None,
+        self, sources: Sources, sos_id: int, pad_id: int, interventions: Interventions | None = None
     ) -> DecoderInputs:
         """Read the sources; the decoder begins with ``<sos>``."""
         device = self.source_embedding.weight.device
@@ -167,14 +161,11 @@ class Transformer(AutoregressiveModel):
         return self._embed(source_ids, embedding, positions)
 
     def embed_unchecked(
-        self,
-        target_ids: Int[Tensor, "batch target"],
-        start: int = 0,
-        interventions: Interventions = UNCHANGED,
+        self, ids: Int[Tensor, "batch target"], start: int = 0, interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch target d_model"]:
         """Do what `embed_target` does, with ids that are known to fit."""
-        positions = self._position_vectors(self.target_positions, target_ids, start, interventions)
-        return self._embed(target_ids, self.target_words, positions)
+        positions = self._position_vectors(self.target_positions, ids, start, interventions)
+        return self._embed(ids, self.target_words, positions)
 
     @property
     def target_words(self) -> nn.Embedding:

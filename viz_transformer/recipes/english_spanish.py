@@ -10,7 +10,7 @@ from pathlib import Path
 from safetensors.torch import save
 
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint, check_writable
-from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import batches
 from viz_transformer.corpus.files import TextPair
@@ -19,21 +19,12 @@ from viz_transformer.model.threads import threads
 from viz_transformer.recipes.alignment_eval import AlignmentScore, evaluate_alignment
 from viz_transformer.recipes.provenance import MADE_BY, provenance, sha256
 from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, moments_for, record_training
+from viz_transformer.recipes.two_layers import TWO_LAYERS
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
 
 #: Small, so that the heads are few enough to look at one by one and each has work to do.
-MODEL = ModelConfig(
-    vocab_size=1,  # replaced by the size of the corpus's vocabulary
-    d_model=64,
-    n_heads=4,
-    n_encoder_layers=2,
-    n_decoder_layers=2,
-    d_ff=128,
-    max_length=64,
-    dropout=0.0,
-    norm="post",
-)
+MODEL = replace(TWO_LAYERS, d_model=64, d_ff=128, max_length=64, dropout=0.0, norm="post")
 #: Not fused: the bundled weights were made with the unfused Adam, and stay the same to the last bit.
 TRAINING = TrainConfig(
     n_steps=5000, batch_size=128, learning_rate=3e-3, warmup_steps=200, fused=False, seed=0

@@ -16,23 +16,14 @@ from viz_transformer.model import Transformer
 from viz_transformer.model.threads import threads
 from viz_transformer.recipes.provenance import python_command, sha256, write_provenance
 from viz_transformer.recipes.recording import Recorder, moments_for, record_training
+from viz_transformer.recipes.two_layers import TWO_LAYERS
 from viz_transformer.trace import TrainingTrace
 from viz_transformer.training import StepRecord, fit, make_model
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Vocabulary
 
 #: The model of the six pairs: two layers, four heads, learned in about a second.
-SIX_PAIRS_MODEL = ModelConfig(
-    vocab_size=1,  # replaced by the size of the pairs' vocabulary
-    d_model=32,
-    n_heads=4,
-    n_encoder_layers=2,
-    n_decoder_layers=2,
-    d_ff=64,
-    max_length=20,
-    dropout=0.1,
-    bias=False,
-)
+SIX_PAIRS_MODEL = replace(TWO_LAYERS, d_model=32, d_ff=64, max_length=20, dropout=0.1, bias=False)
 SIX_PAIRS_TRAINING = TrainConfig(n_steps=300, batch_size=6, warmup_steps=10, fused=False, seed=0)
 #: Small and large are recorded while they learn, and differ only in size and rate: neither uses
 #: dropout, and the rate is constant. An epoch is one step: a batch of all six pairs.

@@ -17,16 +17,15 @@ from viz_transformer.errors import FileError, UserError
 from viz_transformer.training.averaging import WeightAverage
 from viz_transformer.training.run import Run
 
+#: By name, what else must be the same when a training goes on.
+Facts = dict[str, str]
 _DEFAULTS = {each.name: each.default for kind in (ModelConfig, TrainConfig) for each in fields(kind)}
 #: What Adam and Muon keep of earlier gradients.
 _MOMENTS = ("exp_avg", "exp_avg_sq", "momentum")
 
 
 def save_state(
-    run: Run,
-    path: str | os.PathLike[str],
-    facts: dict[str, str] | None = None,
-    average: WeightAverage | None = None,
+    run: Run, path: str | os.PathLike[str], facts: Facts | None = None, average: WeightAverage | None = None
 ) -> Path:
     """Write all that the next step depends on; the file that was there stands until then.
 
@@ -57,10 +56,7 @@ def save_state(
 
 
 def load_state(
-    run: Run,
-    path: str | os.PathLike[str],
-    facts: dict[str, str] | None = None,
-    average: WeightAverage | None = None,
+    run: Run, path: str | os.PathLike[str], facts: Facts | None = None, average: WeightAverage | None = None
 ) -> None:
     """Restore a run to the step at which `save_state` wrote the file.
 
@@ -117,6 +113,6 @@ def _part(tensors: dict, part: str) -> dict:
     }
 
 
-def _settings(run: Run, facts: dict[str, str]) -> dict[str, object]:
+def _settings(run: Run, facts: Facts) -> dict[str, object]:
     """Return by name the settings that must be the same when a training resumes."""
     return {**asdict(run.model.config), **asdict(run.config), **facts}

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from viz_transformer.exercises.answer_types import Mistake
+from viz_transformer.exercises.clinic.checks import CLOSE, build_module
 from viz_transformer.exercises.comparison import UnusableError, all_close, describe_type, first_line
 from viz_transformer.exercises.feedback import Check
-from viz_transformer.exercises.instruments import leak_meter
 from viz_transformer.exercises.sandbox import call_each
-
-_Module = TypeVar("_Module", bound=nn.Module)
-_CLOSE = 1e-4  # float32 rounding, and some room for sums in another order
 
 
 class Property(NamedTuple):
@@ -115,7 +112,7 @@ def _return(value: Any) -> Any:
 
 def _alike(probe: Callable[[Any], Any], answer: Any, other: Any) -> bool:
     found, wanted = (call_each(partial(probe, each), [()]) for each in (answer, other))
-    return all_close(found[0], wanted[0], _CLOSE)
+    return all_close(found[0], wanted[0], CLOSE)
 
 
 @cache
@@ -127,38 +124,3 @@ def _warm_up() -> None:
     """
     x, mask = torch.zeros(1, 1, 2), torch.zeros(1, 1, dtype=torch.bool)
     build_module(nn.MultiheadAttention, 2, 1)(x, x, x, key_padding_mask=mask)
-
-
-def random_vectors(*shape: int, seed: int = 0) -> Tensor:
-    """Return random numbers from N(0, 1)."""
-    return torch.randn(shape, generator=torch.Generator().manual_seed(1000 + seed))
-
-
-def build_module(make: Callable[..., _Module], *arguments: Any, **named: Any) -> _Module:
-    """Build a module, the same each time, without dropout, and without moving torch's own seed."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return make(*arguments, **named).eval()
-
-
-def is_close(one: Any, other: Tensor) -> bool:
-    """Whether something is a tensor of that shape and those numbers."""
-    return (
-        isinstance(one, Tensor)
-        and one.shape == other.shape
-        and torch.allclose(one, other, rtol=_CLOSE, atol=_CLOSE)
-    )
-
-
-def runs(function: Callable[..., Any], *inputs: Any) -> bool:
-    """Whether a call returns without an exception."""
-    try:
-        function(*inputs)
-    except Exception:
-        return False
-    return True
-
-
-def no_leak(function: Callable[[Tensor], Any], x: Tensor, between: str = "positions") -> bool:
-    """Whether no output moves that must stay; see `leak_meter`."""
-    return not leak_meter(function, x, between=between).leaks.any()

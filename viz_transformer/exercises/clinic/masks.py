@@ -11,16 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from viz_transformer.exercises.answer_types import Exercise, Function, Mistake
-from viz_transformer.exercises.clinic.hidden_tests import (
-    HiddenTests,
-    Property,
-    WrongAnswer,
-    build_module,
-    is_close,
-    no_leak,
-    random_vectors,
-    runs,
-)
+from viz_transformer.exercises.clinic.checks import build_module, is_close, no_leak, random_vectors, runs
+from viz_transformer.exercises.clinic.hidden_tests import HiddenTests, Property, WrongAnswer
 
 # -- 4: polarity -----------------------------------------------------------------------------------
 

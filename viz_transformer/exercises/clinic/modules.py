@@ -11,16 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.exercises.answer_types import Exercise
-from viz_transformer.exercises.clinic.hidden_tests import (
-    HiddenTests,
-    Property,
-    WrongAnswer,
-    build_module,
-    is_close,
-    no_leak,
-    random_vectors,
-    runs,
-)
+from viz_transformer.exercises.clinic.checks import build_module, is_close, no_leak, random_vectors, runs
+from viz_transformer.exercises.clinic.hidden_tests import HiddenTests, Property, WrongAnswer
 from viz_transformer.exercises.instruments import who_learns
 
 # -- 9: merging heads ------------------------------------------------------------------------------
@@ -120,13 +112,17 @@ MERGED = HiddenTests(
 class _CrossAttention(nn.Module):
     """The right one; a wrong one says what else its queries, keys and values are made of."""
 
+    reads = "qkv"  # which of query, key and value W_Q, W_K and W_V are given
+
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.w_q, self.w_k = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
         self.w_v, self.w_o = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
 
     def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return self.w_q(query), self.w_k(key), self.w_v(value)
+        given = {"q": query, "k": key, "v": value}
+        q, k, v = (given[name] for name in self.reads)
+        return self.w_q(q), self.w_k(k), self.w_v(v)
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         q, k, v = self.project(query, key, value)
@@ -141,18 +137,15 @@ class _NothingAfterReturn(_CrossAttention):
 
 
 class _Deaf(_NothingAfterReturn):
-    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return self.w_q(query), self.w_k(query), self.w_v(query)
+    reads = "qqq"
 
 
 class _DeafToValues(_CrossAttention):
-    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return self.w_q(query), self.w_k(key), self.w_v(query)
+    reads = "qkq"
 
 
 class _Swapped(_CrossAttention):
-    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return self.w_q(query), self.w_k(value), self.w_v(key)
+    reads = "qvk"
 
 
 class _OneProjection(_CrossAttention):

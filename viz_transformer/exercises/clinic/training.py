@@ -12,13 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from viz_transformer.exercises.answer_types import Exercise
-from viz_transformer.exercises.clinic.hidden_tests import (
-    HiddenTests,
-    Property,
-    WrongAnswer,
-    build_module,
-    random_vectors,
-)
+from viz_transformer.exercises.clinic.checks import build_module, random_vectors
+from viz_transformer.exercises.clinic.hidden_tests import HiddenTests, Property, WrongAnswer
 
 # -- 13: the start loss ----------------------------------------------------------------------------
 

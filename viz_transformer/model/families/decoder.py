@@ -1,14 +1,12 @@
 """Decoder-only models: language models that continue a text word by word."""
 
-from collections.abc import Sequence
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.model.attention import KeysValues, attend, attend_fused
-from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs
+from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs, Sources
 from viz_transformer.model.cache import DecoderCache, LayerCache
 from viz_transformer.model.families.embedding import Embedding
 from viz_transformer.model.families.family_config import of_family
@@ -80,11 +78,7 @@ class DecoderOnly(AutoregressiveModel):
         return DecoderCache((empty,) * len(self.decoder.layers), mask)
 
     def decoder_inputs(
-        self,
-        sources: Sequence[Sequence[int]],
-        sos_id: int,
-        pad_id: int,
-        interventions: Interventions | None = None,
+        self, sources: Sources, sos_id: int, pad_id: int, interventions: Interventions | None = None
     ) -> DecoderInputs:
         """Return the sources, all of one length, as what is read first: there is no encoder."""
         ids = torch.tensor([list(source) for source in sources])  # [sentence, position]
@@ -92,13 +86,10 @@ class DecoderOnly(AutoregressiveModel):
         return DecoderInputs(ids, self.start_decoding(len(ids)))
 
     def embed_unchecked(
-        self,
-        target_ids: Int[Tensor, "batch target"],
-        start: int = 0,
-        interventions: Interventions = UNCHANGED,
+        self, ids: Int[Tensor, "batch target"], start: int = 0, interventions: Interventions = UNCHANGED
     ) -> Float[Tensor, "batch target d_model"]:
         """Do what `embed_target` does, with ids that are known to fit."""
-        return self.embedding(target_ids, interventions=interventions, start=start)
+        return self.embedding(ids, interventions=interventions, start=start)
 
     @property
     def target_words(self) -> nn.Embedding:

@@ -1,18 +1,12 @@
 """BERT and DistilBERT: encoders, post-norm, with learned positions and a LayerNorm before all."""
 
-from torch import nn
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.model.huggingface.reading import (
-    Reading,
-    base_weights,
-    check_class,
-    check_options,
-    layer_names,
-    read_activation,
-    read_config,
-    rename,
-)
+from viz_transformer.model.huggingface import reading
 
 _BERT = {
     "embeddings.word_embeddings": "embedding.words",
@@ -21,7 +15,7 @@ _BERT = {
     "embeddings.LayerNorm": "embedding.norm",
     "pooler.dense": "pooler",
     "classifier": "classifier",
-} | layer_names(
+} | reading.layer_names(
     "encoder.layer",
     "encoder",
     {
@@ -42,7 +36,7 @@ _DISTILBERT = {
     "embeddings.LayerNorm": "embedding.norm",
     "pre_classifier": "pooler",
     "classifier": "classifier",
-} | layer_names(
+} | reading.layer_names(
     "transformer.layer",
     "encoder",
     {
@@ -58,65 +52,59 @@ _DISTILBERT = {
 )
 
 
-def read_bert(model: nn.Module) -> Reading:
+def read_bert(model: nn.Module) -> reading.Reading:
     """Read a BertModel or a BertForSequenceClassification.
 
     Raises:
         UserError: if it is another class, or has an option that ours has not.
     """
-    check_class(model, ("BertModel", "BertForSequenceClassification"))
-    theirs = read_config(model)
+    theirs, weights = reading.read_model(model, "bert.", "BertModel", "BertForSequenceClassification")
     # A BERT may be told to decode, or (in older versions) to learn distances between positions.
     wanted = {"is_decoder": False, "add_cross_attention": False}
-    check_options(theirs, wanted | {"position_embedding_type": "absolute"})
-    weights = base_weights(model, "bert.")
-    config = ModelConfig(
-        family="encoder",
-        vocab_size=theirs.vocab_size,
-        d_model=theirs.hidden_size,
-        n_heads=theirs.num_attention_heads,
-        n_encoder_layers=theirs.num_hidden_layers,
+    reading.check_options(theirs, wanted | {"position_embedding_type": "absolute"})
+    config = replace(
+        _shared_config(theirs, weights),
         d_ff=theirs.intermediate_size,
-        max_length=theirs.max_position_embeddings,
         dropout=theirs.hidden_dropout_prob,
-        positional="learned",
-        activation=read_activation(theirs, "hidden_act"),
-        pad_id=theirs.pad_token_id,
-        scale_embeddings=False,
-        embedding_norm=True,
+        activation=reading.read_activation(theirs, "hidden_act"),
         n_segments=theirs.type_vocab_size,
         pooler="tanh" if "pooler.dense.weight" in weights else "none",
-        n_classes=theirs.num_labels if "classifier.weight" in weights else 0,
         layer_norm_eps=theirs.layer_norm_eps,
     )
-    return Reading(config, rename(weights, _BERT))
+    return reading.Reading(config, reading.rename(weights, _BERT))
 
 
-def read_distilbert(model: nn.Module) -> Reading:
+def read_distilbert(model: nn.Module) -> reading.Reading:
     """Read a DistilBertModel or a DistilBertForSequenceClassification.
 
     Raises:
         UserError: if it is another class, or has an option that ours has not.
     """
-    check_class(model, ("DistilBertModel", "DistilBertForSequenceClassification"))
-    theirs = read_config(model)
-    weights = base_weights(model, "distilbert.")
-    config = ModelConfig(
+    known = ("DistilBertModel", "DistilBertForSequenceClassification")
+    theirs, weights = reading.read_model(model, "distilbert.", *known)
+    config = replace(
+        _shared_config(theirs, weights),
+        d_ff=theirs.hidden_dim,
+        dropout=theirs.dropout,
+        activation=reading.read_activation(theirs, "activation"),
+        pooler="relu" if "pre_classifier.weight" in weights else "none",
+        layer_norm_eps=1e-12,  # not an option of theirs
+    )
+    return reading.Reading(config, reading.rename(weights, _DISTILBERT))
+
+
+def _shared_config(theirs: Any, weights: dict[str, Tensor]) -> ModelConfig:
+    """Return what both read alike: DistilBERT's configuration answers to BERT's names of the sizes."""
+    return ModelConfig(
         family="encoder",
         vocab_size=theirs.vocab_size,
-        d_model=theirs.dim,
-        n_heads=theirs.n_heads,
-        n_encoder_layers=theirs.n_layers,
-        d_ff=theirs.hidden_dim,
+        d_model=theirs.hidden_size,
+        n_heads=theirs.num_attention_heads,
+        n_encoder_layers=theirs.num_hidden_layers,
         max_length=theirs.max_position_embeddings,
-        dropout=theirs.dropout,
-        positional="learned",  # their fixed sinusoids, too, are stored as a table
-        activation=read_activation(theirs, "activation"),
+        positional="learned",  # DistilBERT's fixed sinusoids, too, are stored as a table
         pad_id=theirs.pad_token_id,
         scale_embeddings=False,
         embedding_norm=True,
-        pooler="relu" if "pre_classifier.weight" in weights else "none",
         n_classes=theirs.num_labels if "classifier.weight" in weights else 0,
-        layer_norm_eps=1e-12,  # not an option of theirs
     )
-    return Reading(config, rename(weights, _DISTILBERT))

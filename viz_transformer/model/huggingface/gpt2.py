@@ -8,23 +8,14 @@ from typing import Any
 from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.model.huggingface.reading import (
-    Reading,
-    base_weights,
-    check_class,
-    check_options,
-    layer_names,
-    read_activation,
-    read_config,
-    rename,
-)
+from viz_transformer.model.huggingface import reading
 
 _GPT2 = {
     "wte": "embedding.words",
     "wpe": "embedding.positions.embedding",
     "ln_f": "decoder.norm",
     "lm_head": "output",
-} | layer_names(
+} | reading.layer_names(
     "h",
     "decoder",
     {
@@ -40,17 +31,15 @@ _GPT2 = {
 )
 
 
-def read_gpt2(model: nn.Module) -> Reading:
+def read_gpt2(model: nn.Module) -> reading.Reading:
     """Read a GPT2Model or a GPT2LMHeadModel.
 
     Raises:
         UserError: if it is another class, or has an option that ours has not.
     """
-    check_class(model, ("GPT2Model", "GPT2LMHeadModel"))
-    theirs = read_config(model)
+    theirs, weights = reading.read_model(model, "transformer.", "GPT2Model", "GPT2LMHeadModel")
     wanted = {"scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False}
-    check_options(theirs, wanted)
-    weights = base_weights(model, "transformer.")
+    reading.check_options(theirs, wanted)
     tied = theirs.tie_word_embeddings or "lm_head.weight" not in weights
     config = ModelConfig(
         family="decoder",
@@ -64,7 +53,7 @@ def read_gpt2(model: nn.Module) -> Reading:
         norm="pre",
         positional="learned",
         scoring="scaled_dot" if theirs.scale_attn_weights else "dot",
-        activation=read_activation(theirs, "activation_function"),
+        activation=reading.read_activation(theirs, "activation_function"),
         tie_embeddings=tied,
         pad_id=_pad_id(theirs),
         scale_embeddings=False,
@@ -72,7 +61,7 @@ def read_gpt2(model: nn.Module) -> Reading:
     )
     if tied:
         weights.pop("lm_head.weight", None)
-    return Reading(config, rename(_split(weights), _GPT2))
+    return reading.Reading(config, reading.rename(_split(weights), _GPT2))
 
 
 def _pad_id(theirs: Any) -> int | None:

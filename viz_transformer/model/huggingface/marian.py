@@ -6,16 +6,7 @@ Every target starts with Marian's padding token, and every word has a bias on it
 from torch import nn
 
 from viz_transformer.config import ModelConfig
-from viz_transformer.model.huggingface.reading import (
-    Reading,
-    base_weights,
-    check_class,
-    check_options,
-    layer_names,
-    read_activation,
-    read_config,
-    rename,
-)
+from viz_transformer.model.huggingface import reading
 
 
 def _attention(theirs: str, ours: str) -> dict[str, str]:
@@ -35,24 +26,22 @@ _MARIAN = {
     "decoder.embed_tokens": "target_embedding",
     "lm_head": "output",
 }
-_MARIAN |= layer_names("encoder.layers", "encoder", _ENCODER_LAYER)
-_MARIAN |= layer_names("decoder.layers", "decoder", _DECODER_LAYER)
+_MARIAN |= reading.layer_names("encoder.layers", "encoder", _ENCODER_LAYER)
+_MARIAN |= reading.layer_names("decoder.layers", "decoder", _DECODER_LAYER)
 
 
-def read_marian(model: nn.Module) -> Reading:
+def read_marian(model: nn.Module) -> reading.Reading:
     """Read a MarianModel or a MarianMTModel.
 
     Raises:
         UserError: if it is another class, or has an option that ours has not.
     """
-    check_class(model, ("MarianModel", "MarianMTModel"))
-    theirs = read_config(model)
+    theirs, weights = reading.read_model(model, "model.", "MarianModel", "MarianMTModel")
     same_on_both_sides = {
         "decoder_attention_heads": theirs.encoder_attention_heads,
         "decoder_ffn_dim": theirs.encoder_ffn_dim,
     }
-    check_options(theirs, same_on_both_sides)
-    weights = base_weights(model, "model.")
+    reading.check_options(theirs, same_on_both_sides)
     tied = theirs.tie_word_embeddings or "lm_head.weight" not in weights
     shared = theirs.share_encoder_decoder_embeddings
     bias = weights.pop("final_logits_bias", None)  # [1, vocab]
@@ -67,7 +56,7 @@ def read_marian(model: nn.Module) -> Reading:
         max_length=theirs.max_position_embeddings,
         dropout=theirs.dropout,
         positional="sinusoidal_halves",
-        activation=read_activation(theirs, "activation_function"),
+        activation=reading.read_activation(theirs, "activation_function"),
         tie_embeddings=tied,
         pad_id=theirs.pad_token_id,
         start_id=theirs.decoder_start_token_id,
@@ -84,7 +73,7 @@ def read_marian(model: nn.Module) -> Reading:
     if not config.has_target_embedding:
         unused.add("decoder.embed_tokens.weight")
     kept = {name: value for name, value in weights.items() if name not in unused}
-    ours = rename(kept, _MARIAN)
+    ours = reading.rename(kept, _MARIAN)
     if bias is not None:
         ours["output_bias"] = bias[0]  # [vocab]
-    return Reading(config, ours)
+    return reading.Reading(config, ours)

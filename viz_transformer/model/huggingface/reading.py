@@ -27,11 +27,16 @@ class Reading(NamedTuple):
     weights: dict[str, Tensor]
 
 
-def check_class(model: nn.Module, known: tuple[str, ...]) -> None:
-    """Check that a model is of one of the classes, or of one derived from it.
+def read_model(model: nn.Module, prefix: str, *known: str) -> tuple[Any, dict[str, Tensor]]:
+    """Return a model's configuration, whose options depend on its type, and its weights.
+
+    Args:
+        model: of one of the known classes, or of one derived from it.
+        prefix: the name of an inner model, which is taken from the names of the weights.
+        known: the names of the classes.
 
     Raises:
-        UserError: if it is not: it may have a head that ours has not.
+        UserError: if it is of another class: it may have a head that ours has not.
     """
     if not {parent.__name__ for parent in type(model).__mro__} & set(known):
         base = getattr(model, "base_model_prefix", "")
@@ -39,6 +44,10 @@ def check_class(model: nn.Module, known: tuple[str, ...]) -> None:
         raise UserError(
             f"a {type(model).__name__} cannot be mapped; of this type, {', '.join(known)} can{inside}"
         )
+    weights = {name.removeprefix(prefix): value for name, value in model.state_dict().items()}
+    # Tables that older versions of transformers stored as if they were learned.
+    kept = {name: value for name, value in weights.items() if not name.endswith("position_ids")}
+    return model.config, kept
 
 
 def check_options(theirs: Any, wanted: Mapping[str, object]) -> None:
@@ -56,11 +65,6 @@ def check_options(theirs: Any, wanted: Mapping[str, object]) -> None:
             )
 
 
-def read_config(model: nn.Module) -> Any:
-    """Return a model's configuration, whose options depend on its type."""
-    return model.config
-
-
 def read_activation(theirs: Any, name: str) -> Activation:
     """Return our name of the activation that the option `name` holds.
 
@@ -74,15 +78,6 @@ def read_activation(theirs: Any, name: str) -> Activation:
             f"use one with one of {list(_ACTIVATIONS)}"
         )
     return _ACTIVATIONS[given]
-
-
-def base_weights(model: nn.Module, *prefixes: str) -> dict[str, Tensor]:
-    """Return a model's weights, the name of an inner model taken from theirs."""
-    weights = dict(model.state_dict())
-    for prefix in prefixes:
-        weights = {name.removeprefix(prefix): value for name, value in weights.items()}
-    # Tables that older versions of transformers stored as if they were learned.
-    return {name: value for name, value in weights.items() if not name.endswith("position_ids")}
 
 
 def rename(weights: Mapping[str, Tensor], names: Mapping[str, str]) -> dict[str, Tensor]:

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.config import TrainConfig
 from viz_transformer.corpus.coreference import (
     ANIMALS,
     PLACES,
@@ -22,6 +22,7 @@ from viz_transformer.corpus.coreference import (
 from viz_transformer.errors import UserError
 from viz_transformer.model import TracedEncoderOnly
 from viz_transformer.model.threads import threads
+from viz_transformer.recipes.two_layers import TWO_LAYERS
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.training import learning_rate
 from viz_transformer.vocabulary import Vocabulary
@@ -34,16 +35,8 @@ NOUNS = (*ANIMALS, *PLACES)
 START, ANIMAL, PLACE, IT = 0, 2, 7, 9
 
 #: Two layers of four heads, 32 wide.
-COREFERENCE_MODEL = ModelConfig(
-    vocab_size=1,  # replaced by the size of the sentences' vocabulary
-    d_model=32,
-    n_heads=4,
-    n_encoder_layers=2,
-    d_ff=64,
-    max_length=16,
-    dropout=0.0,
-    family="encoder",
-    n_classes=len(NOUNS),
+COREFERENCE_MODEL = replace(
+    TWO_LAYERS, family="encoder", d_model=32, d_ff=64, max_length=16, dropout=0.0, n_classes=len(NOUNS)
 )
 #: Takes a few seconds.
 COREFERENCE_TRAINING = TrainConfig(n_steps=500, batch_size=32, learning_rate=8e-3, warmup_steps=50)
