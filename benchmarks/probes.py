@@ -37,6 +37,10 @@ class Probe:
     point: Action
 
 
+def _text_of(selector: str) -> str:
+    return f"document.querySelector('{selector}').textContent"
+
+
 _DRAWN = "document.querySelector('.vt-explorer').dataset.vtDrawn"
 _MOVE = """(i) => {
     const canvas = %s;
@@ -82,7 +86,7 @@ _CIRCUITSVIS = Probe(
             const next = names.find((name) => name.textContent === `L${i}H0`);
             next.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));
         }""",
-        "document.querySelector('h2').textContent",
+        _text_of("h2"),
     ),
     point=Action(_MOVE % (_LAST_CANVAS, "new MouseEvent('mousemove', at)"), _PIXELS),
 )
@@ -118,10 +122,7 @@ PROBES: tuple[Probe, ...] = (
         name="attnview",
         package="attnview",
         painted="document.querySelector('#weights tr')",
-        switch=Action(_SELECT_NEXT, "document.querySelector('#meta').textContent"),
-        point=Action(
-            "() => document.querySelector('#next').click()",
-            "document.querySelector('#question').textContent",
-        ),
+        switch=Action(_SELECT_NEXT, _text_of("#meta")),
+        point=Action("() => document.querySelector('#next').click()", _text_of("#question")),
     ),
 )

@@ -64,10 +64,10 @@ def config_of(vocab_size: int, d_model: int, n_heads: int) -> ModelConfig:
     return ModelConfig(
         vocab_size=vocab_size,
         d_model=d_model,
+        d_ff=4 * d_model,
         n_heads=n_heads,
         n_encoder_layers=N_LAYERS,
         n_decoder_layers=N_LAYERS,
-        d_ff=4 * d_model,
         max_length=64,
         dropout=DROPOUT,
     )

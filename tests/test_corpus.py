@@ -12,40 +12,26 @@ from viz_transformer.corpus import (
     SentencePair,
     draw,
     english_spanish,
+    grammar,
     is_held_out,
     vocabulary_of,
 )
 from viz_transformer.corpus.batches import batches, pad
 from viz_transformer.corpus.files import TextPair
-from viz_transformer.corpus.grammar import (
-    DETERMINERS,
-    Phrase,
-    after,
-    bare_noun,
-    copula_clause,
-    copula_question,
-    location,
-    noun_phrase,
-    pronoun,
-    same_order,
-    this_is,
-    verb_clause,
-    verb_question,
-)
 from viz_transformer.corpus.lexicon import ADJECTIVES, NOUNS, PERSONS, SET_PHRASES, VERBS
 from viz_transformer.corpus.random_phrases import NOUN, VERB
 from viz_transformer.corpus.sentences import PATTERNS, crossing
 from viz_transformer.vocabulary import Vocabulary
 
-DET = {words[0]: words for words in DETERMINERS if words[0] != "-"}
+DET = {words[0]: words for words in grammar.DETERMINERS if words[0] != "-"}
 ADJ = {adjective.english: adjective for adjective in ADJECTIVES}
 
 
 def np_of(determiner: str, noun: str, number: int = 0, adjective: str | None = None):
-    return noun_phrase(DET[determiner], NOUN[noun], number, ADJ[adjective] if adjective else None)
+    return grammar.noun_phrase(DET[determiner], NOUN[noun], number, ADJ[adjective] if adjective else None)
 
 
-def written(phrase: Phrase) -> tuple[str, str]:
+def written(phrase: grammar.Phrase) -> tuple[str, str]:
     pair = SentencePair.from_phrase(phrase)
     return " ".join(pair.source), " ".join(pair.target)
 
@@ -59,55 +45,63 @@ def written(phrase: Phrase) -> tuple[str, str]:
         (np_of("a", "car", 0, "old").phrase, "an old car", "un coche viejo"),
         (np_of("our", "house", 1, "green").phrase, "our green houses", "nuestras casas verdes"),
         (
-            verb_clause(np_of("the", "cat"), VERB["sleep"], "past", negated=True),
+            grammar.verb_clause(np_of("the", "cat"), VERB["sleep"], "past", negated=True),
             "the cat did not sleep",
             "el gato no durmio",
         ),
-        (verb_clause(pronoun("she"), VERB["run"]), "she runs", "corre"),
-        (verb_clause(pronoun("we"), VERB["run"], negated=True), "we do not run", "no corremos"),
+        (grammar.verb_clause(grammar.pronoun("she"), VERB["run"]), "she runs", "corre"),
         (
-            verb_clause(pronoun("i"), VERB["love"], clitic=same_order(("you", "te"))),
+            grammar.verb_clause(grammar.pronoun("we"), VERB["run"], negated=True),
+            "we do not run",
+            "no corremos",
+        ),
+        (
+            grammar.verb_clause(grammar.pronoun("i"), VERB["love"], clitic=grammar.same_order(("you", "te"))),
             "i love you",
             "te amo",
         ),
         (
-            verb_clause(pronoun("i"), VERB["love"], complement=bare_noun(NOUN["cat"]).phrase),
+            grammar.verb_clause(
+                grammar.pronoun("i"), VERB["love"], complement=grammar.bare_noun(NOUN["cat"]).phrase
+            ),
             "i love cat",
             "amo gato",
         ),
-        (verb_question(np_of("the", "cat"), VERB["sleep"]), "does the cat sleep", "duerme el gato"),
+        (grammar.verb_question(np_of("the", "cat"), VERB["sleep"]), "does the cat sleep", "duerme el gato"),
         (
-            verb_question(pronoun("you"), VERB["eat"], asked=("what", "que")),
+            grammar.verb_question(grammar.pronoun("you"), VERB["eat"], asked=("what", "que")),
             "what do you eat",
             "que comes",
         ),
-        (copula_clause(np_of("the", "cat"), ADJ["black"]), "the cat is black", "el gato es negro"),
+        (grammar.copula_clause(np_of("the", "cat"), ADJ["black"]), "the cat is black", "el gato es negro"),
         (
-            copula_clause(pronoun("she"), ADJ["tired"], "past", degree=("too", "demasiado")),
+            grammar.copula_clause(grammar.pronoun("she"), ADJ["tired"], "past", degree=("too", "demasiado")),
             "she was too tired",
             "estaba demasiado cansada",
         ),
         (
-            copula_question(np_of("the", "door"), ADJ["open"]),
+            grammar.copula_question(np_of("the", "door"), ADJ["open"]),
             "is the door open",
             "esta abierta la puerta",
         ),
-        (this_is(DET["this"], np_of("a", "book")), "this is a book", "este es un libro"),
+        (grammar.this_is(DET["this"], np_of("a", "book")), "this is a book", "este es un libro"),
         (
-            this_is(DET["that"], np_of("my", "table", 1)),
+            grammar.this_is(DET["that"], np_of("my", "table", 1)),
             "those are my tables",
             "esas son mis mesas",
         ),
         (
-            location(np_of("the", "dog"), after("near", "cerca de", np_of("the", "park").phrase)),
+            grammar.location(
+                np_of("the", "dog"), grammar.after("near", "cerca de", np_of("the", "park").phrase)
+            ),
             "the dog is near the park",
             "el perro esta cerca del parque",
         ),
-        (after("to", "a", np_of("the", "river").phrase), "to the river", "al rio"),
-        (after("to", "a", np_of("the", "beach").phrase), "to the beach", "a la playa"),
+        (grammar.after("to", "a", np_of("the", "river").phrase), "to the river", "al rio"),
+        (grammar.after("to", "a", np_of("the", "beach").phrase), "to the beach", "a la playa"),
     ],
 )
-def test_the_grammar_writes_correct_pairs(phrase: Phrase, english: str, spanish: str) -> None:
+def test_the_grammar_writes_correct_pairs(phrase: grammar.Phrase, english: str, spanish: str) -> None:
     assert written(phrase) == (english, spanish)
 
 
@@ -131,11 +125,11 @@ def test_it_takes_its_gender_from_what_it_stands_for() -> None:
 
 def test_links_join_the_words_that_translate_each_other() -> None:
     pair = SentencePair.from_phrase(
-        verb_clause(
+        grammar.verb_clause(
             np_of("the", "cat", 0, "black"),
             VERB["see"],
             negated=True,
-            complement=after("", "a", np_of("the", "boy").phrase),
+            complement=grammar.after("", "a", np_of("the", "boy").phrase),
         )
     )
     assert " ".join(pair.source) == "the black cat does not see the boy"

@@ -14,6 +14,7 @@ from tests.support.small_models import (
     PAD,
     VOCAB,
     batches,
+    each_of,
     family_config,
     pad_right,
     randomise,
@@ -23,11 +24,7 @@ from tests.support.small_models import (
 )
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
-from viz_transformer.model import (
-    DecoderOnly,
-    EncoderOnly,
-    Transformer,
-)
+from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.model.conversion import to_torch_attention
 from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.model.layers import EncoderLayer
@@ -41,9 +38,7 @@ VARIANTS = [
         ("relu", "gelu", "gelu_tanh", "silu"),
     )
 ]
-each_variant = pytest.mark.parametrize(
-    "variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values()))
-)
+each_variant = each_of(VARIANTS)
 each_family = pytest.mark.parametrize("family", [EncoderOnly, DecoderOnly])
 
 

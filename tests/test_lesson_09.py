@@ -178,14 +178,8 @@ def test_one_layer_six_times_learns_a_sixth() -> None:
 def test_the_function_asked_for_counts_what_the_package_counts() -> None:
     count = exercise("9.4").wanted.reference
     for vocab_size, d_model, d_ff, n_layers in ((35, 32, 64, 2), (35, 512, 2048, 6)):
-        config = ModelConfig(
-            vocab_size=vocab_size,
-            d_model=d_model,
-            d_ff=d_ff,
-            n_encoder_layers=n_layers,
-            n_decoder_layers=n_layers,
-            bias=False,
-        )
+        layers = {"n_encoder_layers": n_layers, "n_decoder_layers": n_layers}
+        config = ModelConfig(vocab_size=vocab_size, d_model=d_model, d_ff=d_ff, bias=False, **layers)
         assert count(vocab_size, d_model, d_ff, n_layers) == count_parameters(config)
         assert f"{count_parameters(config):,}" in exercise("9.4").wanted.right
 

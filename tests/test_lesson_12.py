@@ -197,15 +197,8 @@ class TestOtherTools:
 
     def test_all_heads_of_an_untrained_bert_are_broad(self) -> None:
         torch.manual_seed(0)
-        bert = hf.BertModel(
-            hf.BertConfig(
-                vocab_size=40,
-                hidden_size=32,
-                num_hidden_layers=2,
-                num_attention_heads=4,
-                intermediate_size=64,
-            )
-        )
+        sizes = {"vocab_size": 40, "hidden_size": 32, "intermediate_size": 64}
+        bert = hf.BertModel(hf.BertConfig(num_hidden_layers=2, num_attention_heads=4, **sizes))
         words = ["[CLS]", *TIRED.split(), "[SEP]"]
         trace = vt.capture(bert, input_ids=torch.arange(1, len(words) + 1)[None], tokens=words)
         labels = [label for heads in label_heads(trace, "encoder") for label in heads]

@@ -9,16 +9,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 
-from viz_transformer.analysis.positions import (
-    ProbeHead,
-    is_sinusoidal,
-    look_alikes,
-    offset_spread,
-    rms,
-    similarity,
-    turned,
-    wavelength,
-)
+from viz_transformer.analysis import positions
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.shift import random_head, shift_experiment
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
@@ -39,8 +30,8 @@ RANDOM = np.random.default_rng(0).normal(size=(24, 16))
 pytestmark = pytest.mark.usefixtures("no_window")
 
 
-def probe(n_words: int = 12, d_model: int = 64) -> ProbeHead:
-    return ProbeHead(*(part.double().numpy() for part in random_head(n_words, d_model)))
+def probe(n_words: int = 12, d_model: int = 64) -> positions.ProbeHead:
+    return positions.ProbeHead(*(part.double().numpy() for part in random_head(n_words, d_model)))
 
 
 def test_a_table_is_drawn_as_it_is_and_evenly_around_zero() -> None:
@@ -70,7 +61,7 @@ def test_a_pair_shows_its_two_columns_and_its_wavelength() -> None:
     ax = plot_wavelength(WAVES, 1, position=2)
     for dimension, line in zip((2, 3), ax.lines, strict=False):
         np.testing.assert_allclose(line.get_ydata(), WAVES[:, dimension])
-    turn = wavelength(1, 16)
+    turn = positions.wavelength(1, 16)
     assert f"{turn:,.1f} tokens" in ax.get_title("left")
     learned = plot_wavelength(RANDOM, 1)
     assert "tokens" not in learned.get_title("left")  # there is no wave to name
@@ -79,28 +70,28 @@ def test_a_pair_shows_its_two_columns_and_its_wavelength() -> None:
 def test_a_wavelength_is_what_the_columns_do() -> None:
     long = sinusoidal_encoding(700, 8)
     for pair in range(3):
-        turn = wavelength(pair, 8)
+        turn = positions.wavelength(pair, 8)
         column = long[:, 2 * pair].double().numpy()
         rising = np.flatnonzero((column[:-1] < 0) & (column[1:] >= 0))
         if len(rising) > 1:
             assert np.diff(rising).mean() == pytest.approx(turn, abs=1)
-    assert wavelength(0, 512) == pytest.approx(2 * np.pi)
-    assert is_sinusoidal(long)
-    assert not is_sinusoidal(RANDOM)
+    assert positions.wavelength(0, 512) == pytest.approx(2 * np.pi)
+    assert positions.is_sinusoidal(long)
+    assert not positions.is_sinusoidal(RANDOM)
 
 
 def test_look_alikes_are_those_within_reach() -> None:
     for pair in range(8):
         points = WAVES[:, 2 * pair : 2 * pair + 2]
         wanted = [p for p in range(24) if p != 5 and np.hypot(*(points[p] - points[5])) < 0.3]
-        assert list(look_alikes(WAVES, 5, pair)) == wanted
+        assert list(positions.look_alikes(WAVES, 5, pair)) == wanted
 
 
 def test_likeness_depends_on_the_offset_alone_for_sinusoids_and_not_for_others() -> None:
-    assert offset_spread(similarity(WAVES)) < 1e-5
-    assert offset_spread(similarity(RANDOM)) > 1
+    assert positions.offset_spread(positions.similarity(WAVES)) < 1e-5
+    assert positions.offset_spread(positions.similarity(RANDOM)) > 1
     ax = plot_similarity(WAVES, 5)
-    np.testing.assert_allclose(ax.lines[-1].get_ydata(), similarity(WAVES)[5])
+    np.testing.assert_allclose(ax.lines[-1].get_ydata(), positions.similarity(WAVES)[5])
     np.testing.assert_array_equal(ax.lines[-1].get_xdata(), np.arange(24) - 5)
     assert "differ by up to 0.000" in ax.figure.alt_text
 
@@ -120,7 +111,7 @@ def test_the_probe_head_gives_the_scores_of_the_experiment() -> None:
 def test_turning_is_rotary_positions() -> None:
     rotary = RotaryPositions(24, 16).double()
     np.testing.assert_allclose(
-        turned(RANDOM, np.arange(24)), rotary(torch.from_numpy(RANDOM)).numpy(), atol=1e-5
+        positions.turned(RANDOM, np.arange(24)), rotary(torch.from_numpy(RANDOM)).numpy(), atol=1e-5
     )
 
 
@@ -131,7 +122,7 @@ def test_a_shift_is_three_matrices() -> None:
     drawn = [ax.images[0].get_array() for ax in figure.axes]
     for matrix, wanted in zip(drawn, (here, moved, moved - here), strict=True):
         np.testing.assert_allclose(matrix, wanted)
-    assert f"rms {rms(moved - here):.2f}" in figure.alt_text
+    assert f"rms {positions.rms(moved - here):.2f}" in figure.alt_text
 
 
 def test_it_is_drawn_where_it_is_told_to_and_saved_with_its_text(tmp_path: Path) -> None:

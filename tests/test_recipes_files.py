@@ -78,17 +78,24 @@ def ctrl_c() -> Iterator[Callable[[], None]]:
     signal.signal(signal.SIGINT, before)
 
 
+def at_seven(ctrl_c: Callable[[], None], times: int = 1):
+    """Return a progress bar that raises Ctrl-C after the seventh step."""
+
+    def records_until(records, done, total):
+        for record in records:
+            if record.step == 7:
+                for _ in range(times):
+                    ctrl_c()
+            yield record
+
+    return records_until
+
+
 @pytest.mark.parametrize("where", ["between two steps", "in the middle of a step"])
 def test_stopped_and_resumed_it_ends_as_if_it_never_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, ctrl_c: Callable[[], None]
 ) -> None:
     whole = train(tmp_path / "whole")
-
-    def at_seven(records, done, total):
-        for record in records:
-            if record.step == 7:
-                ctrl_c()
-            yield record
 
     def in_the_seventh(model, *args, losses=Run._losses):
         if model.step == 6:
@@ -96,7 +103,7 @@ def test_stopped_and_resumed_it_ends_as_if_it_never_was(
         return losses(model, *args)
 
     if where == "between two steps":
-        half = train(tmp_path / "half", progress=at_seven)
+        half = train(tmp_path / "half", progress=at_seven(ctrl_c))
     else:
         monkeypatch.setattr(Run, "_losses", in_the_seventh)
         half = train(tmp_path / "half")
@@ -117,15 +124,8 @@ def test_stopped_and_resumed_it_ends_as_if_it_never_was(
 def test_a_second_ctrl_c_stops_at_once_and_the_last_look_stands(
     tmp_path: Path, ctrl_c: Callable[[], None]
 ) -> None:
-    def twice(records, done, total):
-        for record in records:
-            if record.step == 7:
-                ctrl_c()
-                ctrl_c()
-            yield record
-
     with pytest.raises(KeyboardInterrupt):
-        train(tmp_path / "own", progress=twice)
+        train(tmp_path / "own", progress=at_seven(ctrl_c, times=2))
     assert [look.step for look in read_metrics(tmp_path / "own")] == [5]
     train(tmp_path / "own", resume=True)
     train(tmp_path / "whole")
@@ -136,15 +136,8 @@ def test_where_ctrl_c_is_ignored_the_training_ignores_it_too(
     tmp_path: Path, ctrl_c: Callable[[], None]
 ) -> None:
     """As in a script's background job: the Ctrl-C that ends the script is not meant for it."""
-
-    def at_seven(records, done, total):
-        for record in records:
-            if record.step == 7:
-                ctrl_c()
-            yield record
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    done = train(tmp_path / "own", progress=at_seven)
+    done = train(tmp_path / "own", progress=at_seven(ctrl_c))
     assert (done.step, done.stopped) == (12, "")
     assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 

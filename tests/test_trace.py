@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from tests.support.without_torch import printed_without_torch
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.trace import ForwardTrace, running_text
+from viz_transformer.trace import ForwardTrace, TrainingTrace, running_text
 
 SOURCE = ("the", "cat", "<eos>")
 TARGET = ("<sos>", "el")
@@ -132,11 +132,12 @@ def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing(tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04broken"])
-def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("kind", [ForwardTrace, TrainingTrace])
+def test_a_damaged_file_is_named(tmp_path: Path, kind: type, content: bytes) -> None:
     path = tmp_path / "x.npz"
     path.write_bytes(content)
     with pytest.raises(FileError, match=r"x\.npz.*damaged"):
-        ForwardTrace.load(path)
+        kind.load(path)
 
 
 def test_half_a_file_is_named(tmp_path: Path) -> None:

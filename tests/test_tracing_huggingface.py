@@ -13,6 +13,7 @@ from torch import nn
 
 import viz_transformer as vt
 from tests.support.huggingface_models import (
+    BERT_SIZES,
     LLAMA_SIZES,
     PIECES,
     SIZES,
@@ -46,14 +47,7 @@ def word_piece(special: bool) -> hf.PreTrainedTokenizerFast:
 
 def bert(**changes) -> nn.Module:
     return hf.BertForSequenceClassification(
-        hf.BertConfig(
-            hidden_size=16,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            intermediate_size=24,
-            max_position_embeddings=32,
-            **SIZES | changes,
-        )
+        hf.BertConfig(max_position_embeddings=32, **BERT_SIZES | SIZES | changes)
     )
 
 
@@ -70,18 +64,9 @@ def gpt2() -> nn.Module:
 
 
 def t5() -> nn.Module:
+    sizes = {"d_model": 16, "d_kv": 4, "d_ff": 24, "num_layers": 1, "num_decoder_layers": 3, "num_heads": 4}
     return hf.T5ForConditionalGeneration(
-        hf.T5Config(
-            d_model=16,
-            d_kv=4,
-            d_ff=24,
-            num_layers=1,
-            num_decoder_layers=3,
-            num_heads=4,
-            decoder_start_token_id=0,
-            eos_token_id=3,
-            **SIZES,
-        )
+        hf.T5Config(decoder_start_token_id=0, eos_token_id=3, **sizes, **SIZES)
     )
 
 
@@ -142,6 +127,13 @@ def test_a_decoder_reads_a_text(make) -> None:
     np.testing.assert_allclose(trace.decoder_attention, expected, atol=1e-5)
 
 
+def check_every_kind(trace: vt.ForwardTrace, output: dict) -> None:
+    """Check each kind of attention against what an eager model returned."""
+    for kind in ("encoder", "decoder", "cross"):
+        expected = stacked(output[f"{kind}_attentions"])
+        np.testing.assert_allclose(trace.attention(kind), expected, atol=1e-5)
+
+
 @pytest.mark.parametrize("length", [3, 4, 5])  # equal lengths too: nothing is told by shape
 @pytest.mark.parametrize("make", BOTH)
 def test_an_encoder_decoder_reads_two_lists_of_ids(make, length) -> None:
@@ -156,9 +148,7 @@ def test_an_encoder_decoder_reads_two_lists_of_ids(make, length) -> None:
         target_tokens=names[:length],
     )
     output = eager(model, input_ids=ids, decoder_input_ids=target)
-    for kind in ("encoder", "decoder", "cross"):
-        expected = stacked(output[f"{kind}_attentions"])
-        np.testing.assert_allclose(trace.attention(kind), expected, atol=1e-5)
+    check_every_kind(trace, output)
 
 
 @pytest.mark.parametrize("make", BOTH)
@@ -171,9 +161,7 @@ def test_an_encoder_decoder_writes_its_own_target(make) -> None:
     assert trace.target_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, :-1]))
     assert trace.output_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, 1:]))
     output = eager(model, **given, decoder_input_ids=ids[:, :-1])
-    for kind in ("encoder", "decoder", "cross"):
-        expected = stacked(output[f"{kind}_attentions"])
-        np.testing.assert_allclose(trace.attention(kind), expected, atol=1e-5)
+    check_every_kind(trace, output)
 
 
 @pytest.mark.parametrize("make", DECODERS)
@@ -199,9 +187,7 @@ def test_the_steps_of_generate_become_whole_maps(cached) -> None:
     read = {"source_tokens": ["a", "b", "c"], "target_tokens": names}
     trace = vt.capture(output, **read)
     whole = eager(model, input_ids=torch.tensor([[4, 5, 6]]), decoder_input_ids=output.sequences[:, :-1])
-    for kind in ("encoder", "decoder", "cross"):
-        expected = stacked(whole[f"{kind}_attentions"])
-        np.testing.assert_allclose(trace.attention(kind), expected, atol=1e-5)
+    check_every_kind(trace, whole)
     decoder = vt.capture(output.decoder_attentions, tokens=names)
     np.testing.assert_array_equal(decoder.decoder_attention, trace.decoder_attention)
     cross = vt.capture(output.cross_attentions, **read)
@@ -322,30 +308,12 @@ def bert_decoder() -> nn.Module:
 
 
 def roberta() -> nn.Module:
-    return hf.RobertaModel(
-        hf.RobertaConfig(
-            hidden_size=16,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            intermediate_size=24,
-            max_position_embeddings=32,
-            **SIZES,
-        )
-    )
+    return hf.RobertaModel(hf.RobertaConfig(max_position_embeddings=32, **BERT_SIZES, **SIZES))
 
 
 def clip_text() -> nn.Module:  # its attention says that it is not causal, and its mask is
     return hf.CLIPTextModel(
-        hf.CLIPTextConfig(
-            hidden_size=16,
-            intermediate_size=24,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            max_position_embeddings=32,
-            bos_token_id=2,
-            eos_token_id=3,
-            **SIZES,
-        )
+        hf.CLIPTextConfig(max_position_embeddings=32, bos_token_id=2, eos_token_id=3, **BERT_SIZES, **SIZES)
     )
 
 
@@ -511,16 +479,7 @@ def test_an_input_that_only_the_inner_model_names_passes() -> None:
 
 
 def test_a_picture_is_an_input_like_any_other() -> None:
-    model = hf.ViTModel(
-        hf.ViTConfig(
-            hidden_size=16,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            intermediate_size=24,
-            image_size=8,
-            patch_size=4,
-        )
-    )
+    model = hf.ViTModel(hf.ViTConfig(image_size=8, patch_size=4, **BERT_SIZES))
     given = {"pixel_values": torch.randn(1, 3, 8, 8), "tokens": ["[CLS]", *"abcd"]}
     assert vt.capture(model, **given).kinds == ("encoder",)
     with pytest.raises(UserError, match="takes head_mask= and does not use it"):

@@ -174,14 +174,6 @@ def test_what_does_not_fit_is_refused(changes: dict, message: str) -> None:
         training(**changes)
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04broken"])
-def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "x.npz"
-    path.write_bytes(content)
-    with pytest.raises(FileError, match=r"x\.npz.*damaged"):
-        TrainingTrace.load(path)
-
-
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.99])
 def test_a_part_of_a_file_is_named(tmp_path: Path, share: float) -> None:
     path = training().save(tmp_path / "x.npz")

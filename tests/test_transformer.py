@@ -10,6 +10,7 @@ from tests.support.small_models import (
     PAD,
     VOCAB,
     batches,
+    each_of,
     pad_right,
     small_config,
     small_model,
@@ -34,9 +35,7 @@ VARIANTS += [
     {"scoring": "additive"},
     {"scoring": "dot"},
 ]
-each_variant = pytest.mark.parametrize(
-    "variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values()))
-)
+each_variant = each_of(VARIANTS)
 
 
 def parameter_count(**changes):

@@ -30,6 +30,8 @@ function fakeModel(state) {
     listeners,
   };
 }
+/** The numbers that a model was asked for, in order. */
+const asked = (model) => model.sent.map(({ ask }) => ask.n);
 const tick = () => new Promise((done) => setTimeout(done, 0));
 
 test("equal requests have one text, whatever the order of their names", () => {
@@ -54,10 +56,7 @@ test("a reply reaches the one who asked, an error as an error", async () => {
   const model = fakeModel({ live: true });
   const kernel = connectKernel(model);
   const [first, second] = [kernel.ask({ n: 1 }), kernel.ask({ n: 2 })];
-  assert.deepEqual(
-    model.sent.map(({ ask }) => ask.n),
-    [1, 2],
-  );
+  assert.deepEqual(asked(model), [1, 2]);
   model.reply({ id: model.sent[1].id, error: "no such word" });
   model.reply({ id: model.sent[0].id, reply: { ok: 1 } });
   assert.deepEqual(await first, { ok: 1 });
@@ -71,16 +70,10 @@ test("thirty fast questions ask the first and the last, and only the last is tol
   const kernel = connectKernel(model);
   const told = [];
   for (let n = 0; n < 30; n++) kernel.latest({ n }, (reply) => told.push(reply.n));
-  assert.deepEqual(
-    model.sent.map(({ ask }) => ask.n),
-    [0],
-  );
+  assert.deepEqual(asked(model), [0]);
   model.reply({ id: model.sent[0].id, reply: { n: 0 } });
   await tick();
-  assert.deepEqual(
-    model.sent.map(({ ask }) => ask.n),
-    [0, 29],
-  );
+  assert.deepEqual(asked(model), [0, 29]);
   model.reply({ id: model.sent[1].id, reply: { n: 29 } });
   await tick();
   assert.deepEqual(told, [29]);
@@ -127,10 +120,7 @@ test("who asks anew of a silent kernel is told at once to wait, and only the new
   assert.deepEqual(told.splice(0), ["wait 2", "wait 3"]);
   model.reply({ id: model.sent[0].id, reply: { n: 1 } });
   await settle();
-  assert.deepEqual(
-    model.sent.map(({ ask }) => ask.n),
-    [1, 3],
-  );
+  assert.deepEqual(asked(model), [1, 3]);
   model.reply({ id: model.sent[1].id, reply: { n: 3 } });
   await settle();
   assert.deepEqual(told.splice(0), [3]);

@@ -67,8 +67,14 @@ import {
 const NONE = { query: null, key: null };
 const plainAxis = (names) => axisOf(names, [], null, { hideSpecial: false, mergeWords: false });
 
-/** A picture of one head, from rows of weights. */
-function pictureOf(kind, queries, keys, rows, { reads = null, signed = false, masked = null, ...rest } = {}) {
+/** A picture of one head, from its weights, row by row. */
+function pictureOf(
+  kind,
+  queries,
+  keys,
+  weights,
+  { reads = null, signed = false, masked = null, ...rest } = {},
+) {
   return {
     entry: { kind, reads, signed, dtype: "float32", heads: 1 },
     heads: [[0, 0]],
@@ -76,13 +82,13 @@ function pictureOf(kind, queries, keys, rows, { reads = null, signed = false, ma
     layer: 0,
     queries,
     keys,
-    rows: rows.length,
-    cols: rows[0].length,
+    rows: queries.length,
+    cols: keys.length,
     limit: signed ? 1 : null,
     masked,
     queryAxis: plainAxis(queries),
     keyAxis: plainAxis(keys),
-    weights: Float32Array.from(rows.flat()),
+    weights: Float32Array.from(weights),
     ...rest,
   };
 }
@@ -91,10 +97,7 @@ const cross = pictureOf(
   "cross",
   ["el", "gato"],
   ["the", "black", "cat"],
-  [
-    [0.75, 0.25, 0],
-    [0.0625, 0.03125, 0.90625],
-  ],
+  [0.75, 0.25, 0, 0.0625, 0.03125, 0.90625],
   { reads: ["<sos>", "el"] },
 );
 
@@ -129,16 +132,7 @@ test("with nothing active there is a hint and no weight", () => {
 
 test("a rank counts what may be looked at, and equals share the better rank", () => {
   const masked = Uint8Array.from([0, 0, 1, 0, 0, 0]);
-  const equal = pictureOf(
-    "decoder",
-    ["a", "b"],
-    ["x", "y", "z"],
-    [
-      [0.5, 0.5, 0],
-      [0.2, 0.4, 0.4],
-    ],
-    { masked },
-  );
+  const equal = pictureOf("decoder", ["a", "b"], ["x", "y", "z"], [0.5, 0.5, 0, 0.2, 0.4, 0.4], { masked });
   assert.deepEqual(rankOf(equal, 0, 1), { rank: 1, of: 2 });
   assert.deepEqual(rankOf(equal, 1, 0), { rank: 3, of: 3 });
   assert.deepEqual(rankOf(equal, 1, 2), { rank: 1, of: 3 });
@@ -156,47 +150,21 @@ test("a rank counts what may be looked at, and equals share the better rank", ()
 
 test("the sentence does not call a weak weight looking", () => {
   assert.match(describe(cross, 1, 1), /hardly looks at/);
-  const encoder = pictureOf(
-    "encoder",
-    ["a", "b"],
-    ["a", "b"],
-    [
-      [0.5, 0.5],
-      [1, 0],
-    ],
-  );
+  const encoder = pictureOf("encoder", ["a", "b"], ["a", "b"], [0.5, 0.5, 1, 0]);
   assert.equal(describe(encoder, 0, 1), "Reading “\u2068a\u2069”, it looks at “\u2068b\u2069”.");
 });
 
 test("what is masked may not be looked at, and only then", () => {
   const masked = Uint8Array.from([0, 1, 0, 0]);
-  const decoder = pictureOf(
-    "decoder",
-    ["el", "gato"],
-    ["<sos>", "el"],
-    [
-      [1, 0],
-      [0.5, 0],
-    ],
-    { masked },
-  );
+  const decoder = pictureOf("decoder", ["el", "gato"], ["<sos>", "el"], [1, 0, 0.5, 0], { masked });
   assert.match(describe(decoder, 0, 1), /may not look at “\u2068el\u2069”: it comes later/);
   assert.match(describe(decoder, 1, 1), /hardly looks at/);
-  const padded = pictureOf(
-    "encoder",
-    ["a", "<pad>"],
-    ["a", "<pad>"],
-    [
-      [1, 0],
-      [1, 0],
-    ],
-    { masked },
-  );
+  const padded = pictureOf("encoder", ["a", "<pad>"], ["a", "<pad>"], [1, 0, 1, 0], { masked });
   assert.match(describe(padded, 0, 1), /may not look at “\u2068<pad>\u2069”: the mask bars it/);
 });
 
 test("a difference is told as more or less, with its sign", () => {
-  const change = pictureOf("encoder", ["a"], ["a", "b", "c"], [[0.3, -0.3, 0.001]], { signed: true });
+  const change = pictureOf("encoder", ["a"], ["a", "b", "c"], [0.3, -0.3, 0.001], { signed: true });
   assert.match(describe(change, 0, 0), /looks at “\u2068a\u2069” more than before/);
   assert.match(describe(change, 0, 1), /less than before/);
   assert.match(describe(change, 0, 2), /as much as before/);
@@ -616,33 +584,9 @@ test("of too many lines the strongest are kept, and all are counted", () => {
 });
 
 test("paths run through all linked columns, as strong as the product of their weights", () => {
-  const encoder = pictureOf(
-    "encoder",
-    ["s0", "s1"],
-    ["s0", "s1"],
-    [
-      [0.25, 0.75],
-      [0.5, 0.5],
-    ],
-  );
-  const between = pictureOf(
-    "cross",
-    ["t0", "t1"],
-    ["s0", "s1"],
-    [
-      [0.1, 0.9],
-      [1, 0],
-    ],
-  );
-  const decoder = pictureOf(
-    "decoder",
-    ["t0", "t1"],
-    ["r0", "r1"],
-    [
-      [1, 0],
-      [0.3, 0.7],
-    ],
-  );
+  const encoder = pictureOf("encoder", ["s0", "s1"], ["s0", "s1"], [0.25, 0.75, 0.5, 0.5]);
+  const between = pictureOf("cross", ["t0", "t1"], ["s0", "s1"], [0.1, 0.9, 1, 0]);
+  const decoder = pictureOf("decoder", ["t0", "t1"], ["r0", "r1"], [1, 0, 0.3, 0.7]);
   const links = [
     { shown: encoder, flip: true },
     { shown: between, flip: true },
@@ -774,9 +718,7 @@ test("the table holds all of a small head, and of a large one what is pinned or 
   assert.deepEqual(small.heads, ["query", "the", "black", "cat"]);
   assert.deepEqual(small.rows[1], ["gato", "0.06", "0.03", "0.91"]);
   const words = Array.from({ length: 30 }, (_, i) => `w${i}`);
-  const weights = Array.from({ length: 30 }, (_, row) =>
-    Array.from({ length: 30 }, (_, col) => (row * 30 + col) / 1000),
-  );
+  const weights = Array.from({ length: 900 }, (_, cell) => cell / 1000);
   const large = pictureOf("encoder", words, words, weights);
   assert.deepEqual(tableOf(large, "A head", { query: 1, key: null }).rows[29], ["w29", "0.059", "1"]);
   assert.deepEqual(tableOf(large, "A head", { query: null, key: 2 }).rows[0], ["w0", "0.002", "28"]);

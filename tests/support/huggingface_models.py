@@ -26,7 +26,8 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "wel
 #: What every configuration needs to fit it.
 SIZES = {"vocab_size": len(PIECES), "pad_token_id": 0}
 
-
+#: The sizes of an encoder, under the names that most configurations give them.
+BERT_SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4}
 LLAMA_SIZES = {
     "hidden_size": 32,
     "intermediate_size": 24,

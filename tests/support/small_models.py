@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import strategies as st
@@ -33,6 +34,13 @@ NOT_IN_TORCH = [
     ({"scoring": "additive"}, "scores by AdditiveScore, rotary=False"),
     ({"positional": "rotary"}, "scores by scaled_dot, rotary=True"),
 ]
+
+
+def each_of(variants):
+    """Run a test with each of several changes to a configuration, as its `variant`."""
+    return pytest.mark.parametrize(
+        "variant", variants, ids=lambda variant: "-".join(map(str, variant.values()))
+    )
 
 
 def small_config(**changes):
@@ -68,16 +76,16 @@ def randomise(module):
 def torch_forward(module, model, source, target):
     """Logits of a torch.nn.Transformer between our embeddings and our output layer."""
     source_ignore = to_torch_mask(model.padding_mask(source))[:, 0, 0]
-    return model.logits(
-        module(
-            model.embed_source(source),
-            model.embed_target(target),
-            tgt_mask=to_torch_mask(causal_mask(target.shape[1]))[0, 0],
-            src_key_padding_mask=source_ignore,
-            tgt_key_padding_mask=to_torch_mask(model.padding_mask(target))[:, 0, 0],
-            memory_key_padding_mask=source_ignore,
-        )
+    target_ignore = to_torch_mask(model.padding_mask(target))[:, 0, 0]
+    hidden = module(
+        model.embed_source(source),
+        model.embed_target(target),
+        tgt_mask=to_torch_mask(causal_mask(target.shape[1]))[0, 0],
+        src_key_padding_mask=source_ignore,
+        tgt_key_padding_mask=target_ignore,
+        memory_key_padding_mask=source_ignore,
     )
+    return model.logits(hidden)
 
 
 def words(batch, length):

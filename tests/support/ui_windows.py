@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests.support.ui_jupyterlab import LabPage, LabServer, guard
 
@@ -22,6 +22,12 @@ SMALL = {"width": 1024, "height": 768}
 LOOKS = [(theme, size) for size in (LAPTOP, SMALL) for theme in ("light", "dark")]
 
 ELSEWHERE_ASKED = "the page asked for something that is not on this machine"
+
+
+def keep_picture(page: Page, name: str) -> None:
+    """Keep a picture of the whole page among the artifacts, for people to look at."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True)
 
 
 @contextmanager

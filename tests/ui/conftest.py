@@ -40,11 +40,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Return a function that opens a page held to this machine, `new_page(viewport=SMALL)`."""
+    """Return a function that opens a page held to this machine, `new_page(viewport=SMALL)`.
+
+    Its `scheme` is the colour scheme that the reader prefers.
+    """
     contexts: dict[BrowserContext, list[str]] = {}
 
-    def open_page(viewport: dict[str, int] = LAPTOP) -> Page:
-        context = browser.new_context(viewport=viewport, service_workers="block")
+    def open_page(viewport: dict[str, int] = LAPTOP, scheme: str = "light") -> Page:
+        context = browser.new_context(viewport=viewport, color_scheme=scheme, service_workers="block")
         contexts[context] = guard(context)
         page = context.new_page()
         page.set_default_timeout(TIMEOUT_S * 1000)

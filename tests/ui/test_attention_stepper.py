@@ -14,7 +14,7 @@ import viz_transformer as vt
 from tests.support.attention_steps import barred_steps, random_steps
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.ui_jupyterlab import LabPage, open_exported
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
 TEXT = "the black cat sleeps"
@@ -201,12 +201,10 @@ def test_a_page_carries_the_layers_and_says_what_it_lacks(page: Page, tmp_path: 
 def test_it_fits_its_window(
     new_page: Callable[..., Page], tmp_path: Path, translator, scheme: str, window: dict, what: str
 ) -> None:
-    page = new_page(viewport=window)
-    page.emulate_media(color_scheme=scheme)
+    page = new_page(viewport=window, scheme=scheme)
     machines = what == "machines"
     view = vt.thinking_machines() if machines else vt.attention_stepper(translator, TEXT, head=1)
     root = open_page(page, view, tmp_path)
-    ARTIFACTS.mkdir(exist_ok=True)
     for index, step in enumerate(view.steps.steps):
         root.locator(".vt-step").nth(index).click()
         expect(root).to_have_attribute("data-step", step)
@@ -217,8 +215,7 @@ def test_it_fits_its_window(
             "(cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).length"
         )
         assert cut == 0, f"{cut} numbers of {step} are cut off"
-        name = f"stepper_{what}_{index}_{window['width']}_{scheme}.png"
-        page.screenshot(path=ARTIFACTS / name, full_page=True)
+        keep_picture(page, f"stepper_{what}_{index}_{window['width']}_{scheme}")
 
 
 SHOW = """

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_views import EVERY_VIEW, class_names
-from tests.support.ui_windows import ARTIFACTS, LAPTOP
+from tests.support.ui_windows import LAPTOP, keep_picture
 from viz_transformer.export import export_html
 
 AXE = Path(__file__).parent / "vendor" / "axe-core-4.14.1.min.js"
@@ -81,8 +81,7 @@ def test_axe_finds_nothing_serious(page: Page, pages: Callable[[str], Path], nam
     expect(view).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
     assert (found := findings(page)) == [], json.dumps(found, indent=1)
     open_all(page)
-    ARTIFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"axe_{name.replace(' ', '_')}_{colours}.png", full_page=True)
+    keep_picture(page, f"axe_{name.replace(' ', '_')}_{colours}")
     assert (found := findings(page)) == [], json.dumps(found, indent=1)
 
 

@@ -15,7 +15,7 @@ from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.ui_jupyterlab import LabPage, open_exported
 from tests.support.ui_pages import drawn
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
 from viz_transformer.widgets.beam_stepper.payload import candidate_texts
@@ -243,8 +243,7 @@ def test_a_wide_beam_fits_its_window(
 ) -> None:
     search = translator.decode(LONG, 10, attention=True)
     path = export_html(BeamStepper(search), tmp_path / "page.html", title="A wide beam")
-    page = new_page(viewport=window)
-    page.emulate_media(color_scheme=scheme)
+    page = new_page(viewport=window, scheme=scheme)
     root = open_page(page, path)
     assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
     tree = root.locator(".vt-tree")
@@ -260,17 +259,10 @@ def test_a_wide_beam_fits_its_window(
     assert len(boxes) == len(search.steps[5].candidates)
     tops = sorted(box["y"] for box in boxes)
     assert min(np.diff(tops)) >= boxes[0]["height"]
-    ARTIFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"beam_{window['width']}_{scheme}.png", full_page=True)
+    keep_picture(page, f"beam_{window['width']}_{scheme}")
 
 
-CELL = """
-import viz_transformer as vt
-
-translator = vt.load_translator()
-view = vt.beam_stepper(translator)
-view
-"""
+CELL = "import viz_transformer as vt\nview = vt.beam_stepper(vt.load_translator())\nview"
 
 
 def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Translator) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Frame, Page, expect
 
 from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace, uneven_trace
 from tests.support.ui_jupyterlab import LabPage, LabServer
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL, guarded_lab
+from tests.support.ui_windows import LAPTOP, SMALL, guarded_lab, keep_picture
 from viz_transformer.bertviz_views import BertvizView, head_view, model_view
 from viz_transformer.trace import ForwardTrace
 
@@ -27,11 +27,6 @@ def open_view(page: Page, shown: BertvizView, folder: Path) -> None:
     page.goto(shown.save(folder / "view.html").as_uri())
     assert_drawn(page)
     assert errors == []
-
-
-def keep_picture(page: Page, name: str) -> None:
-    ARTIFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"bertviz_{name}.png", full_page=True)
 
 
 def assert_drawn(page: Page | Frame) -> None:
@@ -110,7 +105,7 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path, view: Callable) -> 
     assert "x" * 47 + "…" in words
     assert page.evaluate("window.pwned") is None
     assert page.locator("img, b, #vis script").count() == 0
-    keep_picture(page, f"{view.__name__}_hostile")
+    keep_picture(page, f"bertviz_{view.__name__}_hostile")
 
 
 def test_many_lines_are_drawn_when_asked_for(page: Page, tmp_path: Path) -> None:
@@ -130,8 +125,7 @@ def test_many_lines_are_drawn_when_asked_for(page: Page, tmp_path: Path) -> None
 def test_several_stand_in_one_page_and_fit_their_frames(
     new_page: Callable[..., Page], tmp_path: Path, view: Callable, window: dict, scheme: str
 ) -> None:
-    page = new_page(viewport=window)
-    page.emulate_media(color_scheme=scheme)
+    page = new_page(viewport=window, scheme=scheme)
     traces = [make_trace(), uneven_trace()]
     frames = "".join(view(trace)._repr_html_() for trace in traces)
     path = tmp_path / "page.html"
@@ -159,7 +153,7 @@ def test_several_stand_in_one_page_and_fit_their_frames(
         reach = "() => { try { return Boolean(parent.document) } catch { return false } }"
         assert frame.evaluate(reach) is False
     assert page.evaluate("[typeof jQuery, typeof d3, typeof requirejs]") == ["undefined"] * 3
-    keep_picture(page, f"{view.__name__}_{window['width']}_{scheme}")
+    keep_picture(page, f"bertviz_{view.__name__}_{window['width']}_{scheme}")
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

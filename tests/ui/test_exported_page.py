@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
 from tests.support.ui_pages import open_page, picture, settled
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
@@ -131,8 +131,7 @@ def test_it_fits_its_window(
         "hostile": hostile_trace,
         "long": lambda: make_trace(words, words, words, n_layers=6, n_heads=8),
     }[tokens]()
-    page = new_page(viewport=window)
-    page.emulate_media(color_scheme=scheme)
+    page = new_page(viewport=window, scheme=scheme)
     root = open_page(page, export_html(explore(trace, query=1, key=2), tmp_path / "page.html"))
     assert root.get_attribute("data-theme") == scheme
     assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
@@ -151,9 +150,7 @@ def test_it_fits_its_window(
                 or other["y"] + other["height"] <= one["y"]
             )
             assert apart, f"{one} lies over {other}"
-    ARTIFACTS.mkdir(exist_ok=True)
-    name = f"page_{tokens}_{window['width']}_{scheme}.png"
-    page.screenshot(path=ARTIFACTS / name, full_page=True)
+    keep_picture(page, f"page_{tokens}_{window['width']}_{scheme}")
 
 
 def test_it_follows_the_theme_and_the_window(new_page: Callable[..., Page], tmp_path: Path) -> None:

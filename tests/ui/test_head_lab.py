@@ -15,7 +15,7 @@ import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE, hostile_trace
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, open_exported
 from tests.support.ui_pages import drawn
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.widgets.head_lab.view import HeadLab
@@ -224,8 +224,7 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("window", [LAPTOP, SMALL, {"width": 480, "height": 720}])
 def test_it_fits_its_window(new_page: Callable[..., Page], exported: Path, scheme: str, window: dict) -> None:
-    page = new_page(viewport=window)
-    page.emulate_media(color_scheme=scheme)
+    page = new_page(viewport=window, scheme=scheme)
     root = open_page(page, exported)
     root.get_by_role("button", name="encoder L1 H3", exact=True).click()
     drawn(root)
@@ -236,17 +235,10 @@ def test_it_fits_its_window(new_page: Callable[..., Page], exported: Path, schem
     for one, other in pairwise(parts):
         beside = one["x"] + one["width"] <= other["x"] + 1
         assert beside or one["y"] + one["height"] <= other["y"] + 1
-    ARTIFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"head_lab_{window['width']}_{scheme}.png", full_page=True)
+    keep_picture(page, f"head_lab_{window['width']}_{scheme}")
 
 
-CELL = """
-import viz_transformer as vt
-
-translator = vt.load_translator()
-lab = vt.head_lab(translator)
-lab
-"""
+CELL = "import viz_transformer as vt\ntranslator = vt.load_translator()\nlab = vt.head_lab(translator)\nlab"
 
 
 def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Translator) -> None:

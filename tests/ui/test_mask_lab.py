@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.ui_jupyterlab import LabPage
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
 from viz_transformer.widgets.mask_lab.view import UNMOVED, MaskLab
 
@@ -262,17 +262,14 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
 def test_it_fits_its_window(
     new_page: Callable[..., Page], exported: Path, window: dict[str, int], scheme: str
 ) -> None:
-    page = new_page(viewport=window)
-    page.emulate_media(color_scheme=scheme)
+    page = new_page(viewport=window, scheme=scheme)
     shown = opened(page, exported)
     expect(shown.root).to_have_attribute("data-theme", scheme)
-    ARTIFACTS.mkdir(exist_ok=True)
     for preset in ("Decoder", "Polarity inverted", "Left padding"):
         shown.press(preset)
         shown.settle()
         assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
-        name = f"masks_{preset.split()[0].lower()}_{window['width']}_{scheme}.png"
-        page.screenshot(path=ARTIFACTS / name, full_page=True)
+        keep_picture(page, f"masks_{preset.split()[0].lower()}_{window['width']}_{scheme}")
 
 
 # --- JupyterLab ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.ui_jupyterlab import LabPage, errors_of, next_frames
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL
+from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.analysis.positions import look_alikes, rms, wavelength
 from viz_transformer.experiments.shift import shift_experiment
 from viz_transformer.export import export_html
@@ -243,8 +243,7 @@ def test_hostile_words_are_text(page: Page, made: PositionLab, tmp_path: Path) -
 def test_every_part_is_drawn_and_inside_the_window(
     new_page: Callable[..., Page], made: PositionLab, tmp_path: Path, size: dict, scheme: str
 ) -> None:
-    page = new_page(viewport=size)
-    page.emulate_media(color_scheme=scheme)
+    page = new_page(viewport=size, scheme=scheme)
     root = open_page(page, made, tmp_path)
     for encoding in ENCODINGS:
         root.get_by_role("button", name=encoding, exact=True).click()
@@ -258,9 +257,7 @@ def test_every_part_is_drawn_and_inside_the_window(
             box = canvas.bounding_box()
             assert box["x"] + box["width"] <= size["width"]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        ARTIFACTS.mkdir(exist_ok=True)
-        name = f"position-lab-{encoding}-{scheme}-{size['width']}x{size['height']}.png"
-        page.screenshot(path=ARTIFACTS / name, full_page=True)
+        keep_picture(page, f"position-lab-{encoding}-{scheme}-{size['width']}x{size['height']}")
 
 
 def test_in_jupyterlab_it_shuffles_live(lab: LabPage) -> None:

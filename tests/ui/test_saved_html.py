@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.notebooks import CELLS, write_notebook
 from tests.support.ui_jupyterlab import errors_of, guard
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL, kernels_find_this_clone
+from tests.support.ui_windows import LAPTOP, SMALL, keep_picture, kernels_find_this_clone
 from viz_transformer.cli import main
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -87,17 +87,14 @@ def test_the_words_of_a_box_stay_and_what_needs_a_kernel_says_so(page: Page, sav
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
-def test_it_fits_its_window(page: Page, saved: Path, scheme: str, size: dict[str, int]) -> None:
-    page.set_viewport_size(size)
-    page.emulate_media(color_scheme=scheme)
+def test_it_fits_its_window(new_page: Callable[..., Page], saved: Path, scheme: str, size: dict) -> None:
+    page = new_page(viewport=size, scheme=scheme)
     page.goto(saved.as_uri())
     expect(page.locator(".vt-explorer").first).to_have_attribute("data-vt-drawn", DRAWN)
     # nbconvert's page is light whatever the reader prefers, and the views go with it.
     expect(page.locator(".vt-explorer").first).to_have_attribute("data-theme", "light")
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    ARTIFACTS.mkdir(exist_ok=True)
-    name = f"saved_{size['width']}_{scheme}.png"
-    page.screenshot(path=ARTIFACTS / name, full_page=True)
+    keep_picture(page, f"saved_{size['width']}_{scheme}")
 
 
 def test_without_javascript_each_view_is_a_picture(browser: Browser, saved: Path) -> None:
@@ -128,5 +125,5 @@ def test_nbconverts_own_page_shows_pictures_where_its_scripts_cannot_be_fetched(
         assert picture.get_attribute("alt")
         assert picture.evaluate("(image) => image.naturalWidth") > 100
     expect(page.locator("body")).not_to_contain_text("Error displaying widget")
-    page.screenshot(path=ARTIFACTS / "nbconvert_stock.png", full_page=True)
+    keep_picture(page, "nbconvert_stock")
     context.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -101,9 +101,8 @@ def test_formulas_are_drawn_by_the_browser(page: Page, site: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
-def test_it_fits_its_window(page: Page, site: Path, scheme: str, size: dict[str, int]) -> None:
-    page.set_viewport_size(size)
-    page.emulate_media(color_scheme=scheme)
+def test_it_fits_its_window(new_page: Callable[..., Page], site: Path, scheme: str, size: dict) -> None:
+    page = new_page(viewport=size, scheme=scheme)
     ARTIFACTS.mkdir(exist_ok=True)
     for name in ("index", "01_first"):
         page.goto(site.with_name(f"{name}.html").as_uri())

@@ -157,8 +157,7 @@ def test_where_the_full_screen_is_refused_the_window_is_filled(page: Page, tmp_p
 def test_it_fits_a_projector(
     new_page: Callable[..., Page], tmp_path: Path, scheme: str, window: dict[str, int]
 ) -> None:
-    page = new_page(viewport=window)
-    page.emulate_media(color_scheme=scheme)
+    page = new_page(viewport=window, scheme=scheme)
     steps = [{"caption": "A caption of two lines. " * 6, "state": {"query": 1}}, *STEPS]
     root = open_tour(page, tour(explore(make_trace()), steps), tmp_path)
     assert root.get_attribute("data-theme") == scheme

@@ -14,7 +14,7 @@ from tests.support import ui_pages
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.hand_made_trainings import STEPS, hostile_training, make_training
 from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, LOOKS, SMALL
+from tests.support.ui_windows import LAPTOP, LOOKS, SMALL, keep_picture
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
 from viz_transformer.trace import TrainingTrace
@@ -239,8 +239,7 @@ def test_hostile_texts_are_texts(page: Page, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("scheme", "window"), [*LOOKS, ("light", {"width": 480, "height": 720})])
 def test_it_fits_its_window(new_page: Callable[..., Page], exported: Path, scheme: str, window: dict) -> None:
-    page = new_page(viewport=window)
-    page.emulate_media(color_scheme=scheme)
+    page = new_page(viewport=window, scheme=scheme)
     root = open_page(page, exported)
     go_to(root, 5)
     assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
@@ -252,9 +251,7 @@ def test_it_fits_its_window(new_page: Callable[..., Page], exported: Path, schem
         for canvas in side.locator("canvas").all():
             box = canvas.bounding_box()
             assert box["x"] + box["width"] <= right + 1
-    ARTIFACTS.mkdir(exist_ok=True)
-    name = f"training_scrubber_{window['width']}_{scheme}.png"
-    page.screenshot(path=ARTIFACTS / name, full_page=True)
+    keep_picture(page, f"training_scrubber_{window['width']}_{scheme}")
 
 
 CELL = """

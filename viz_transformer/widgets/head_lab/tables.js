@@ -44,7 +44,7 @@ export function leastOf(before, after) {
  * @param {Element} parent
  */
 export function wordTable(parent) {
-  const box = element(parent, "div", "vt-word-table");
+  const box = element(parent, "div", "vt-list vt-word-table");
   const table = element(box, "table");
   element(table, "caption").textContent =
     "log-probability of each word of the unchanged translation, in nats";
@@ -120,7 +120,7 @@ function showScores({ cells }, before, after) {
  * @param {{onAlone: (head: Head) => void}} handlers `onAlone` is called with a clicked head
  */
 export function effectTable(parent, { onAlone }) {
-  const box = element(parent, "div", "vt-worth-table", {
+  const box = element(parent, "div", "vt-list vt-worth-table", {
     tabindex: "0",
     role: "region",
     "aria-label": "Each head alone switched off",
