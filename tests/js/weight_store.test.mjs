@@ -252,6 +252,20 @@ test("an exact weight that comes late is told", async (context) => {
   store.close();
 });
 
+test("an exact weight is not taken for that of the next trace", async () => {
+  const model = fakeModel(large(0));
+  const store = new WeightStore(model, () => {});
+  const weight = () => store.exactIfHere("encoder", 0, 0, 1, 1);
+  assert.equal(weight(), null);
+  model.reply(model.sent[0], { reply: { value: 0.25 } });
+  await tick();
+  assert.equal(weight(), 0.25);
+  model.state.data = large(1);
+  store.load();
+  assert.equal(weight(), null);
+  store.close();
+});
+
 test("labels and entropies of a large trace come when they are asked for", async () => {
   const model = fakeModel(large(0, [1, 2]));
   const store = new WeightStore(model, () => {});
