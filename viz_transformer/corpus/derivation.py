@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 #: Words that an option brings into a sentence, or alternatives, one of which it brings.
 Words = str | tuple[str, ...]
@@ -39,21 +39,22 @@ class Heard:
         """
         self.english = None if english is None else tuple(word.lower() for word in english)
         self._english = None if english is None else frozenset(self.english)
-        self._spanish = None if spanish is None else frozenset(spanish)
-        self._n_missing = n_missing
+        self.spanish = None if spanish is None else frozenset(spanish)
+        self.n_missing = n_missing
 
-    def allows(self, english: Words, spanish: Words) -> bool:
-        """Whether the sentence may hold these words, or one of these alternatives, on each side."""
-        return _any_within(english, self._english, 0, lower=True) and _any_within(
-            spanish, self._spanish, self._n_missing
-        )
+    def english_within(self, position: int, near: int) -> frozenset[str] | None:
+        """Return the English words that may come among the next `near`; 0: anywhere in the text."""
+        if self.english is None or not near:
+            return self._english
+        return frozenset(self.english[position : position + near])
 
 
 def _any_within(
-    words: Words, known: frozenset[str] | None, n_missing: int, *, lower: bool = False
+    words: Words, known: frozenset[str] | None, n_missing: int = 0, *, lower: bool = False
 ) -> bool:
     if known is None or not words:
         return True
+    # Whether the text may hold the words, or one of the alternatives.
     alternatives = (words,) if isinstance(words, str) else words
     for each in alternatives:
         if sum(word not in known for word in (each.lower() if lower else each).split()) <= n_missing:
@@ -73,7 +74,7 @@ class Derivation:
     """One way through a grammar's choices.
 
     Attributes:
-        path: the number of the option to take at each choice; beyond its end, the first.
+        path: the options to take at its choices; beyond its end, the first that agrees with `heard`.
         rng: where choices are drawn at random instead.
         heard: what is known of the sentence.
         probability: of the choices so far.
@@ -81,13 +82,13 @@ class Derivation:
         position: how many English words were said.
     """
 
-    path: tuple[int, ...] = ()
+    path: tuple[Any, ...] = ()
     rng: Random | None = None
     heard: Heard = NOTHING_HEARD
     probability: float = 1.0
-    untried: list[tuple[int, ...]] = field(default_factory=list)
+    untried: list[tuple[Any, ...]] = field(default_factory=list)
     position: int = 0
-    _taken: list[int] = field(default_factory=list)
+    _taken: list[Any] = field(default_factory=list)
     _settled: dict[Hashable, object] = field(default_factory=dict)
 
     def choose(
@@ -95,6 +96,7 @@ class Derivation:
         options: Mapping[Option, float],
         english: Callable[[Option], Words] = lambda option: "",
         spanish: Callable[[Option], Words] = lambda option: "",
+        near: int = 0,
     ) -> Option:
         """Choose one of some options.
 
@@ -102,28 +104,32 @@ class Derivation:
             options: each with its weight; the weights need not sum to 1.
             english: the English words that the sentence will hold if an option is chosen.
             spanish: likewise the Spanish ones.
+            near: among how many next words the English ones will be; 0: anywhere.
 
         Raises:
             Contradiction: if no option agrees with what was heard.
         """
-        total = sum(options.values())
         if self.rng is not None:
             (chosen,) = self.rng.choices(tuple(options), tuple(options.values()))
             return chosen
-        fitting = [
-            option
-            for option, weight in options.items()
-            if weight and self.heard.allows(english(option), spanish(option))
-        ]
-        if not fitting:
-            raise Contradiction
         depth = len(self._taken)
-        number = self.path[depth] if depth < len(self.path) else 0
-        if depth >= len(self.path):
-            self.untried += [(*self._taken, other) for other in range(1, len(fitting))]
-        self._taken.append(number)
-        chosen = fitting[number]
-        self.probability *= options[chosen] / total
+        if depth < len(self.path):
+            chosen = self.path[depth]
+        else:
+            heard, known = self.heard, self.heard.english_within(self.position, near)
+            fitting = [
+                option
+                for option, weight in options.items()
+                if weight
+                and _any_within(english(option), known, lower=True)
+                and _any_within(spanish(option), heard.spanish, heard.n_missing)
+            ]
+            if not fitting:
+                raise Contradiction
+            chosen, *others = fitting
+            self.untried += [(*self._taken, other) for other in others]
+        self._taken.append(chosen)
+        self.probability *= options[chosen] / sum(options.values())
         return chosen
 
     def say(self, english: str) -> None:
@@ -177,7 +183,7 @@ def derivations(
 
     One result may come several times, of different choices.
     """
-    paths: list[tuple[int, ...]] = [()]
+    paths: list[tuple[Any, ...]] = [()]
     while paths:
         derivation = Derivation(paths.pop(), heard=heard)
         try:

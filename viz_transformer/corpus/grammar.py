@@ -148,20 +148,21 @@ def noun_phrase(
         adjective: an adjective that suits the noun.
         gender: of a person whose sex is known.
     """
+    words = [noun.english[number]]
+    if adjective is not None:
+        words.insert(0, adjective.english)
+    if determiner is not None:
+        article = DETERMINERS[determiner][number]
+        words.insert(0, "an" if article == "a" and words[0][0] in "aeiou" else article)
+    d.say(" ".join(words))
     spanish, gender = translate_noun(d, noun, number, gender)
-    english_noun = noun.english[number]
-    cat = same_order((english_noun, spanish.forms[number]))
-    black = NOTHING
+    the = black = NOTHING
+    if determiner is not None:
+        the = same_order((words[0], translate_determiner(d, determiner, gender, number)))
     if adjective is not None:
         black = same_order((adjective.english, translate_adjective(d, adjective, gender, number)))
-    the = NOTHING
-    if determiner is not None:
-        english_determiner = DETERMINERS[determiner][number]
-        if english_determiner == "a" and (adjective.english if adjective else english_noun)[0] in "aeiou":
-            english_determiner = "an"
-        the = same_order((english_determiner, translate_determiner(d, determiner, gender, number)))
+    cat = same_order((words[-1], spanish.forms[number]))
     phrase = in_orders([the, black, cat], [the, cat, black])
-    d.say(phrase.text)
     if adjective is not None:
         phrase = phrase.using(f"{adjective.english} {noun.lemma}")
     person = THEY if number else HE

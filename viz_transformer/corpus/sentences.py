@@ -48,6 +48,10 @@ Word = TypeVar("Word", Noun, Adjective, Verb, str)
 
 TOO = ("too", "demasiado")
 VERY = ("very", "muy")
+#: The most English words of a noun phrase: a determiner, an adjective, the noun.
+_NOUN_PHRASE = 3
+#: The most English words of a verb: *did not sleep*, *always sleeps*.
+_VERB = 3
 #: The share of plurals among the nouns that have one.
 PLURAL = 0.3
 ANIMATE = ("animal", "person")
@@ -104,30 +108,32 @@ def any_noun(d: Derivation, *kinds: str) -> tuple[Noun, int]:
         _numbered(kinds),
         lambda option: option[0].english[option[1]],
         lambda option: tuple(spanish.forms[option[1]] for spanish in option[0].spanish),
+        near=_NOUN_PHRASE,
     )
 
 
-def any_adjective(d: Derivation, kinds: frozenset[str]) -> Adjective:
+def any_adjective(d: Derivation, kinds: frozenset[str], near: int = 0) -> Adjective:
     """Choose an adjective that suits what is of these kinds."""
     return d.choose(
         _evenly(adjectives_for(kinds)),
         lambda adjective: adjective.english,
         lambda adjective: tuple(form for forms in adjective.spanish for form in forms),
+        near=near,
     )
 
 
 def any_verb(d: Derivation, verbs: tuple[Verb, ...]) -> Verb:
     """Choose a verb."""
-    return d.choose(_evenly(verbs), lambda verb: verb.english, _spanish_forms)
+    return d.choose(_evenly(verbs), lambda verb: verb.english, _spanish_forms, near=_VERB)
 
 
 def _spanish_forms(verb: Verb) -> tuple[str, ...]:
     return tuple(form for spanish in verb.spanish for form in (*spanish.present, *spanish.past))
 
 
-def any_of(d: Derivation, words: tuple[str, ...]) -> str:
+def any_of(d: Derivation, words: tuple[str, ...], near: int = 0) -> str:
     """Choose one of some English words."""
-    return d.choose(_evenly(words), lambda word: word)
+    return d.choose(_evenly(words), lambda word: word, near=near)
 
 
 @cache
@@ -161,9 +167,10 @@ def any_nominal(
     possessive = owner.possessive if owner else None
     determiner = d.choose(
         _determiners(number, "mass" in noun.kinds, subject, possessive),
-        lambda word: DETERMINERS[word][number] if word not in (None, "a") else "",
+        lambda word: ("a", "an") if word == "a" else DETERMINERS[word][number] if word else "",
+        near=1,
     )
-    suits = any_adjective(d, noun.kinds) if d.chance(adjective) else None
+    suits = any_adjective(d, noun.kinds, near=2) if d.chance(adjective) else None
     return noun_phrase(d, determiner, noun, number, suits)
 
 
@@ -179,14 +186,14 @@ def any_subject(d: Derivation, *kinds: str) -> Nominal:
 
 def any_pronoun(d: Derivation, words: tuple[str, ...]) -> Nominal:
     """Choose a subject pronoun."""
-    word = any_of(d, words)
+    word = any_of(d, words, near=1)
     d.say(word)
     return pronoun(d, word)
 
 
 def any_name(d: Derivation) -> Nominal:
     """Choose a first name."""
-    name = any_of(d, tuple(NAMES))
+    name = any_of(d, tuple(NAMES), near=1)
     d.say(name)
     return name_phrase(name)
 
@@ -195,8 +202,8 @@ def friend_by_name(d: Derivation) -> Nominal:
     """*my friend Maria* / *mi amiga María*: the name tells the sex."""
     name = any_of(d, tuple(NAMES))
     named = name_phrase(name)
-    noun = d.choose(_evenly(WITH_NAME), lambda noun: noun.lemma)
-    friend = noun_phrase(d, any_of(d, ("my", "our", "your")), noun, 0, gender=named.gender)
+    noun = d.choose(_evenly(WITH_NAME), lambda noun: noun.lemma, near=_NOUN_PHRASE)
+    friend = noun_phrase(d, any_of(d, ("my", "our", "your"), near=1), noun, 0, gender=named.gender)
     d.say(name)
     return replace(friend, phrase=(friend.phrase + named.phrase).using(f"{noun.lemma} {name}"), lemma="")
 
@@ -229,7 +236,8 @@ def _forms_of(verb: SpanishVerb) -> tuple[str, ...]:
 
 def any_place(d: Derivation) -> Phrase:
     """Choose *in the park*, *with the boy*: a preposition and what suits it."""
-    english, spanish = d.choose(_evenly(tuple(PREPOSITIONS)), lambda words: words[0], lambda words: words[1])
+    options = _evenly(tuple(PREPOSITIONS))
+    english, spanish = d.choose(options, lambda words: words[0], lambda words: words[1], near=1)
     d.say(english)
     return after(english, spanish, any_nominal(d, *PREPOSITIONS[english, spanish], adjective=0.15).phrase)
 
@@ -325,7 +333,7 @@ def object_pronoun(d: Derivation) -> Phrase:
 
 def any_of_verbs(d: Derivation, lemmas: tuple[str, ...]) -> str:
     """Choose one of some transitive verbs."""
-    return d.choose(_evenly(lemmas), lambda lemma: TRANSITIVE_VERB[lemma].english)
+    return d.choose(_evenly(lemmas), lambda lemma: TRANSITIVE_VERB[lemma].english, near=_VERB)
 
 
 def description(d: Derivation) -> Phrase:
