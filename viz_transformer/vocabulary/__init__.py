@@ -5,11 +5,12 @@ import json
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary.languages import language_tag
 from viz_transformer.vocabulary.subwords import Subwords
-from viz_transformer.vocabulary.tokeniser import EOS, PAD, SOS, SPECIAL_TOKENS, Side, Tokeniser
+from viz_transformer.vocabulary.tokeniser import EOS, MASK, PAD, SOS, SPECIAL_TOKENS, Side, Tokeniser
 from viz_transformer.vocabulary.words import UnknownWordError, Vocabulary, tokenize
 
 __all__ = [
     "EOS",
+    "MASK",
     "PAD",
     "SOS",
     "SPECIAL_TOKENS",

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from viz_transformer.errors import UserError
-from viz_transformer.vocabulary.tokeniser import SPECIAL_TOKENS, Side, Tokeniser
+from viz_transformer.vocabulary.tokeniser import MASK, SPECIAL_TOKENS, Side, Tokeniser
 
 _CONTRACTIONS = (
     (r"\bwon't\b", "will not"),
@@ -95,8 +95,9 @@ class Vocabulary(Tokeniser):
         target_words: Iterable[str],
         *,
         languages: tuple[str, str] = ("English", "Spanish"),
+        mask: bool = False,
     ) -> None:
-        """Make a vocabulary from the words of both sides.
+        """Make a vocabulary from the words of both sides; with `mask`, ``<mask>`` is its last token.
 
         Raises:
             UserError: if a word is a special token or holds white space.
@@ -108,14 +109,19 @@ class Vocabulary(Tokeniser):
         self.languages = languages
         words = self._words["source"] | self._words["target"]
         for word in sorted(words):
-            if word in SPECIAL_TOKENS or word.split() != [word]:
+            if word in (*SPECIAL_TOKENS, MASK) or word.split() != [word]:
                 raise UserError(f"{word!r} cannot be a word; give words without spaces or <tags>")
-        self.tokens: tuple[str, ...] = (*SPECIAL_TOKENS, *sorted(words))
+        self.tokens: tuple[str, ...] = (*SPECIAL_TOKENS, *sorted(words), *([MASK] if mask else ()))
         self._ids = {token: index for index, token in enumerate(self.tokens)}
 
     def __eq__(self, other: object) -> bool:
         """Equal vocabularies give equal ids and know the same words on each side."""
-        return isinstance(other, Vocabulary) and self._words == other._words
+        return isinstance(other, Vocabulary) and (self._words, self.tokens) == (other._words, other.tokens)
+
+    @property
+    def mask_id(self) -> int | None:
+        """The id of ``<mask>``, or None where the vocabulary has none."""
+        return self._ids.get(MASK)
 
     def words(self, side: Side = "source") -> tuple[str, ...]:
         """Return one side's words, sorted."""
@@ -136,7 +142,8 @@ class Vocabulary(Tokeniser):
         language = self.languages[0 if side == "source" else 1]
         if not words:
             raise UserError(f"{text!r:.40} holds no word; type a sentence in {language}")
-        unknown = [word for word in dict.fromkeys(words) if word not in self._words[side]]
+        known = self._words[side] | ({MASK} & self._ids.keys())
+        unknown = [word for word in dict.fromkeys(words) if word not in known]
         if unknown:
             raise UnknownWordError({word: self.nearest(word, side) for word in unknown}, language)
         return [self._ids[word] for word in words]
@@ -161,6 +168,7 @@ class Vocabulary(Tokeniser):
                 "languages": self.languages,
                 "source_words": self.words("source"),
                 "target_words": self.words("target"),
+                **({"mask": True} if MASK in self._ids else {}),
             },
             ensure_ascii=False,
             indent=1,
@@ -176,7 +184,12 @@ class Vocabulary(Tokeniser):
         try:
             read = json.loads(text)
             first, second = read["languages"]
-            return cls(read["source_words"], read["target_words"], languages=(first, second))
+            return cls(
+                read["source_words"],
+                read["target_words"],
+                languages=(first, second),
+                mask=read.get("mask", False),
+            )
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise UserError(
                 f"the vocabulary is not what Vocabulary.to_json wrote ({error}); write it again"
