@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
-from viz_transformer.vocabulary import Subwords, Tokeniser
+from viz_transformer.vocabulary import Subwords, Tokeniser, join_tokens
 
 #: How many batches are drawn together and sorted by length, so that little is padding.
 _BATCHES_PER_POOL = 32
@@ -152,7 +152,7 @@ def _encoded(pair: SentencePair | TextPair, vocabulary: Tokeniser) -> _Ids:
 
 def as_text(side: str | Sequence[str]) -> str:
     """Return one side of a pair as text."""
-    return side if isinstance(side, str) else " ".join(side)
+    return side if isinstance(side, str) else join_tokens(side)
 
 
 def _batch_indices(

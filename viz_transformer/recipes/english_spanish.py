@@ -10,7 +10,7 @@ from pathlib import Path
 from viz_transformer.checkpoint import check_writable
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
-from viz_transformer.corpus.batches import batches
+from viz_transformer.corpus.batches import as_text, batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.links import GoldLinks
 from viz_transformer.recipes.alignment_eval import AlignmentScore, evaluate_alignment
@@ -117,7 +117,7 @@ def evaluate_english_spanish(translator: Translator, beam_width: int = 4) -> lis
 def align_english_spanish(translator: Translator, n: int = 500) -> AlignmentScore:
     """Compare every cross-attention head with the word links of the first `n` held-out sentences."""
     pairs = english_spanish(n_train=0).held_out[:n]
-    texts = [TextPair(" ".join(pair.source), " ".join(pair.target)) for pair in pairs]
+    texts = [TextPair(as_text(pair.source), as_text(pair.target)) for pair in pairs]
     return evaluate_alignment(translator, texts, [GoldLinks(frozenset(p.links)) for p in pairs])
 
 
@@ -132,10 +132,10 @@ def exact_match(
     wrong = []
     for start in range(0, len(pairs), batch_size):
         some = pairs[start : start + batch_size]
-        sources = [" ".join(pair.source) for pair in some]
+        sources = [as_text(pair.source) for pair in some]
         found = translator.translate_all(sources, beam_width)
         wrong += [
-            (source, translation.text, " ".join(pair.target))
+            (source, translation.text, as_text(pair.target))
             for source, translation, pair in zip(sources, found, some, strict=True)
             if translation.tokens != pair.target
         ]

@@ -39,8 +39,8 @@ class Tokeniser(ABC):
         """Return the tokens that may stand in a sentence of one side."""
 
     @abstractmethod
-    def words_of(self, text: str) -> list[str]:
-        """Return the words that a text is made of; joined by spaces they are the same text."""
+    def words_of(self, text: str, side: Side = "source") -> list[str]:
+        """Return the words that a text of one side is made of; joined by spaces they mean the same."""
 
     @abstractmethod
     def encode(self, text: str, side: Side = "source") -> list[int]:
