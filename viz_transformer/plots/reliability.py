@@ -94,7 +94,7 @@ def _draw_counts(ax: Axes, bins: Reliability) -> None:
     ax.margins(y=0.25)
     if bins.counts.max() > 100:  # most predictions are nearly 0 or nearly 1
         ax.set_yscale("log")
-        ax.set_ylim(bottom=0.8)
+        ax.set_ylim(0.8, 6 * bins.counts.max())
         ax.yaxis.set_major_formatter("{x:,g}")
         ax.minorticks_off()
     ax.set_xlabel("predicted probability", color="0.35")
