@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from tests.support.tiny_decoder import VOCABULARY, log_prob, tiny_model
-from viz_transformer.analysis import lowest_loss, next_words
+from viz_transformer.analysis import entropy_nats, lowest_loss, next_words
+from viz_transformer.decoding import sample_ids
 from viz_transformer.errors import UserError
 from viz_transformer.recipes import grammar_eval
-from viz_transformer.recipes.grammar_eval import check_samples, evaluate_against_grammar
+from viz_transformer.recipes.grammar_eval import check_samples, evaluate_against_grammar, open_sentences
 from viz_transformer.translator import Translator
 
 #: Sentences of several lengths, with translations that begin alike, and one that is certain.
@@ -116,14 +117,14 @@ def test_what_cannot_be_judged_is_refused(
 
 def drawing(monkeypatch: pytest.MonkeyPatch, **counts: int) -> None:
     """Let the model write these words so often."""
-    texts = [tuple(VOCABULARY.ids_of(word)) for word, count in counts.items() for _ in range(count)]
-    monkeypatch.setattr(grammar_eval, "sample_ids", lambda *_, **__: texts)
+    texts = [word for word, count in counts.items() for _ in range(count)]
+    monkeypatch.setattr(Translator, "sample_texts", lambda *_, **__: texts)
 
 
 def test_shares_are_compared_in_standard_errors(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawing(monkeypatch, a=55, b=40, aa=5)
+    drawing(monkeypatch, a=55, b=40, c=5)
     language = {("b",): 0.4, ("a",): 0.5, ("b", "b"): 0.1}
     check = check_samples(translator, "a", lambda _: language, n=100)
     assert check.shares == (("a", 0.5, 0.55), ("b", 0.4, 0.4), ("b b", 0.1, 0.0))
@@ -155,9 +156,27 @@ def test_a_certain_translation_leaves_no_error(
 
 def test_samples_of_the_model_agree_with_its_own_distribution(translator: Translator) -> None:
     """Drawn once as the truth, once as the sample: the larger the truth, the fewer its own errors."""
-    source = VOCABULARY.source_ids("a b")
-    texts = grammar_eval.sample_ids(translator.model, source, VOCABULARY, 20_000, seed=1)
-    truth = {VOCABULARY.tokens_of(ids): count / 20_000 for ids, count in Counter(texts).items()}
+    texts = translator.sample_texts("a b", 20_000, seed=1)
+    truth = {tuple(text.split()): count / 20_000 for text, count in Counter(texts).items()}
     check = check_samples(translator, "a b", lambda _: truth, n=500)
     assert check.p_value > 0.01
     assert check.n_allowed > 450
+
+
+def test_open_sentences_go_from_the_least_open_to_the_most() -> None:
+    shares = {str(n): {"a": 0.5 + n / 20, "b": 0.5 - n / 20} for n in (3, 9, 0, 6)}
+    shares["certain"] = {"a": 1.0}
+    chosen = open_sentences(["0", *shares], shares.__getitem__, 3)
+    assert [chosen[0], chosen[-1]] == ["9", "0"]
+    entropies = [entropy_nats(shares[sentence]) for sentence in chosen]
+    assert entropies == sorted(set(entropies))
+    assert len(chosen) == 3
+    assert open_sentences(list(shares), shares.__getitem__, 20) == ["9", "6", "3", "0"]
+    assert open_sentences(["certain"], shares.__getitem__, 20) == []
+
+
+def test_sampled_texts_are_the_decoders_own(translator: Translator) -> None:
+    source = VOCABULARY.source_ids("a b")
+    ids = sample_ids(translator.model, source, VOCABULARY, 30, top_k=2, temperature=2, seed=4)
+    texts = translator.sample_texts("a b", 30, top_k=2, temperature=2, seed=4)
+    assert texts == [VOCABULARY.decode(each) for each in ids]

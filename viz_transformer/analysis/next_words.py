@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from viz_transformer.errors import UserError
 
@@ -65,8 +66,11 @@ def modes(translations: Translations) -> frozenset[tuple[str, ...]]:
     )
 
 
-def entropy_nats(translations: Translations) -> float:
+def entropy_nats(translations: Mapping[Any, float]) -> float:
     """Return how open a sentence's translation is: −Σ p ln p, 0 where there is only one.
+
+    Args:
+        translations: of one sentence, in any form, each with its probability.
 
     Raises:
         UserError: as `next_words`.
@@ -92,7 +96,7 @@ def lowest_loss(sentences: Iterable[Translations]) -> float:
     return entropy / n_tokens
 
 
-def _check(translations: Translations) -> None:
+def _check(translations: Mapping[Any, float]) -> None:
     total = math.fsum(translations.values())
     if abs(total - 1) > _TOLERANCE or min(translations.values(), default=0.0) < 0:
         raise UserError(

@@ -6,6 +6,7 @@ far its distribution is from the true one, and not by one reference.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,13 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from viz_transformer.analysis import modes, next_words
+from viz_transformer.analysis import NextWords, entropy_nats, modes, next_words
 from viz_transformer.corpus.batches import pad
-from viz_transformer.decoding import beam_search, sample_ids
-from viz_transformer.decoding.steps import evaluating
 from viz_transformer.errors import UserError
 from viz_transformer.model.threads import threads_for
-from viz_transformer.translator import Translator
+from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import Tokeniser
 
 #: What a grammar says of a sentence: its translations, as text or as tokens, and their probabilities.
@@ -138,13 +137,18 @@ def evaluate_against_grammar(
         point = told[rows, words].exp(), true[rows, words], read.weights[rows]
         points.append(tuple(each.float().numpy() for each in point))
     predicted, expected, weights = (np.concatenate(each) for each in zip(*points, strict=True))
-    found = _best_hypotheses(translator, sentences, beam_width, length_penalty)
-    wrong, not_mode = [], []
-    for sentence, tokens, language in zip(sentences, found, languages, strict=True):
+    found: list[Translation] = []
+    for start in range(0, len(sentences), _SENTENCES):
+        some = sentences[start : start + _SENTENCES]
+        found += translator.translate_all(some, beam_width, length_penalty)
+    wrong: list[tuple[str, str, str]] = []
+    not_mode: list[tuple[str, str, str]] = []
+    for sentence, translation, language in zip(sentences, found, languages, strict=True):
         best = modes(language)
-        if tokens not in best:
-            wrote, likeliest = (vocabulary.decode(vocabulary.ids_of(each)) for each in (tokens, min(best)))
-            (not_mode if language.get(tokens) else wrong).append((sentence, wrote, likeliest))
+        if translation.tokens not in best:
+            likeliest = vocabulary.decode(vocabulary.ids_of(min(best)))
+            kind = not_mode if language.get(translation.tokens) else wrong
+            kind.append((sentence, translation.text, likeliest))
     return GrammarScore(
         n=len(sentences),
         n_allowed=len(sentences) - len(wrong),
@@ -160,6 +164,22 @@ def evaluate_against_grammar(
     )
 
 
+def open_sentences(sentences: Sequence[str], translations: Grammar, n: int) -> list[str]:
+    """Choose `n` sentences with more than one translation, from the least open to the most.
+
+    They are evenly spaced in the order of their entropy; fewer, where there are fewer. The first
+    and the last of that order are among them.
+    """
+    entropies = {
+        sentence: entropy_nats(found)
+        for sentence in dict.fromkeys(sentences)
+        if len(found := translations(sentence)) > 1
+    }
+    order = sorted(entropies, key=lambda sentence: (entropies[sentence], sentence))
+    places = np.linspace(0, len(order) - 1, min(n, len(order)))
+    return [order[place] for place in places.round().astype(int)]
+
+
 def check_samples(
     translator: Translator, sentence: str, translations: Grammar, n: int = 1000, seed: int = 0
 ) -> SampleCheck:
@@ -171,14 +191,11 @@ def check_samples(
     vocabulary = translator.vocabulary
     language = _as_tokens(translations(sentence), vocabulary)
     next_words(language)  # refuses what is no distribution
-    with threads_for(translator.config):
-        drawn = sample_ids(translator.model, vocabulary.source_ids(sentence), vocabulary, n, seed=seed)
-    texts, counts = np.unique([vocabulary.decode(ids) for ids in drawn], return_counts=True)
-    count_of = dict(zip(texts.tolist(), counts.tolist(), strict=True))
+    counts = Counter(translator.sample_texts(sentence, n, seed=seed))
     ranked = sorted(language.items(), key=lambda each: -each[1])
     names = [vocabulary.decode(vocabulary.ids_of(tokens)) for tokens, _ in ranked]
     probabilities = np.array([probability for _, probability in ranked])  # [translation]
-    own = np.array([count_of.get(name, 0) for name in names])  # [translation]
+    own = np.array([counts[name] for name in names])  # [translation]
     simulated = np.random.default_rng(seed).multinomial(n, probabilities / probabilities.sum(), _N_SIMULATED)
     largest = float(_largest_difference(own, probabilities, n))
     as_large = _largest_difference(simulated, probabilities, n) >= largest - 1e-9  # [simulation]
@@ -209,27 +226,6 @@ def _largest_difference(
     return np.divide(difference, error, out=endless, where=error > 0).max(axis=-1)
 
 
-def _best_hypotheses(
-    translator: Translator, sentences: Sequence[str], beam_width: int, length_penalty: float
-) -> list[tuple[str, ...]]:
-    """Return the best hypothesis of each sentence, as tokens."""
-    vocabulary = translator.vocabulary
-    found = []
-    with threads_for(translator.config):
-        for start in range(0, len(sentences), _SENTENCES):
-            sources = [vocabulary.source_ids(text) for text in sentences[start : start + _SENTENCES]]
-            found += beam_search(
-                translator.model,
-                sources,
-                vocabulary,
-                beam_width=beam_width,
-                length_penalty=length_penalty,
-                n_best=1,
-                steps=False,
-            )
-    return [trace.hypotheses[0].tokens for trace in found]
-
-
 def _as_tokens(
     translations: Mapping[str, float] | Mapping[tuple[str, ...], float], vocabulary: Tokeniser
 ) -> dict[tuple[str, ...], float]:
@@ -258,10 +254,13 @@ def _read_all(
     """Read all translations, many sentences in one batch; each prefix counts once."""
     model, vocabulary = translator.model, translator.vocabulary
     device = next(model.parameters()).device
-    with threads_for(translator.config), evaluating(model):
+    with threads_for(translator.config), torch.inference_mode():
         for numbers in _batches(languages):
             sources = [vocabulary.source_ids(sentences[number]) for number in numbers]
-            rows, owners, places, nodes = [], [], [], []
+            rows: list[list[int]] = []
+            owners: list[int] = []  # of each row, the place of its sentence in the batch
+            places: list[tuple[int, int]] = []  # of each node, a row and a position
+            nodes: list[NextWords] = []
             for owner, number in enumerate(numbers):
                 place: dict[tuple[str, ...], tuple[int, int]] = {}  # row and position, by prefix
                 for tokens in languages[number]:
