@@ -11,7 +11,7 @@ import torch
 
 from viz_transformer._files import bundled
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.decoding import beam_search, sample
+from viz_transformer.decoding import beam_search, sample, sample_ids
 from viz_transformer.model import ModelOutput, TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.model.threads import threads_for
@@ -78,7 +78,7 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
             UserError: as `translate`.
         """
         translations = []
-        for decoded in self._decode(texts, beam_width, length_penalty, interventions):
+        for decoded in self._decode(texts, beam_width, length_penalty, interventions, steps=False):
             best = decoded.hypotheses[0]
             translations.append(Translation(self.vocabulary.decode(best.ids), best.tokens, best.score))
         return translations
@@ -124,6 +124,34 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
                 seed=seed,
             )[0]
 
+    def sample_texts(
+        self,
+        text: str,
+        n: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> list[str]:
+        """Draw `n` translations of one sentence at once, as `decoding.sample_ids` does.
+
+        Raises:
+            UserError: as `translate` and `decoding.sample_ids`.
+        """
+        source = self._source_ids(text)
+        with threads_for(self.config):
+            drawn = sample_ids(
+                self.model,
+                source,
+                self.vocabulary,
+                n,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                seed=seed,
+            )
+        return [self.vocabulary.decode(ids) for ids in drawn]
+
     def _decode(
         self,
         texts: Sequence[str],
@@ -131,6 +159,7 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
         length_penalty: float,
         interventions: Interventions | None,
         attention: bool = False,
+        steps: bool = True,
     ) -> list[DecodeTrace]:
         sources = [self._source_ids(text) for text in texts]
         with threads_for(self.config):
@@ -142,6 +171,7 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
                 length_penalty=length_penalty,
                 interventions=interventions,
                 attention=attention,
+                steps=steps,
             )
 
     @torch.no_grad()
