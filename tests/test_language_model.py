@@ -75,12 +75,13 @@ def test_a_search_shows_its_prompt_and_where_every_head_looked(model) -> None:
 
 def test_samples_have_the_distribution_s_shares(model) -> None:
     n = 400
-    counts = Counter(each.text for each in model.sample_many(n, seed=1))
+    counts = Counter(model.sample_texts(n=n, seed=1))
     share = counts[TEXT] / n
     probability = np.exp(model.log_probs(TEXT).sum())
     assert abs(share - probability) < 4 * np.sqrt(probability * (1 - probability) / n)
-    assert counts == Counter(each.text for each in model.sample_many(n, seed=1))
-    assert counts != Counter(each.text for each in model.sample_many(n, seed=2))
+    assert counts == Counter(model.sample_texts(n=n, seed=1))
+    assert counts != Counter(model.sample_texts(n=n, seed=2))
+    assert all(text.startswith("la gata ") for text in model.sample_texts("la gata", n=5))
 
 
 def test_a_sample_is_drawn_from_the_top(model) -> None:
@@ -96,7 +97,7 @@ def test_a_sample_is_drawn_from_the_top(model) -> None:
         (lambda model: model.log_probs("  "), "holds no word"),
         (lambda model: model.next_words("el " * 10), "has 10 words, and this model reads at most 9"),
         (lambda model: model.sample("el " * 9), "has 9 words, as many as this model reads"),
-        (lambda model: model.sample_many(0), "n=0 must be"),
+        (lambda model: model.sample_texts("", 0), "n=0 must be"),
     ],
 )
 def test_what_it_cannot_read_is_refused_in_one_line(model, ask, message: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from random import Random
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._files import bundled
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.decoding import beam_search, sample
+from viz_transformer.decoding import beam_search, sample, sample_ids
 from viz_transformer.errors import UserError
 from viz_transformer.model import DecoderOnly, ModelOutput, TracedDecoderOnly
 from viz_transformer.model.interventions import Interventions
@@ -164,28 +163,47 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
         Raises:
             UserError: as `next_words` and `decoding.sample`.
         """
-        return self._sample([text], [seed], temperature, top_k, top_p)[0]
+        beginning = self._beginning(text)
+        with threads_for(self.config):
+            return sample(
+                self.model,
+                [beginning],
+                self.vocabulary,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                seed=seed,
+                max_length=self._room(beginning),
+            )[0]
 
-    def sample_many(
+    def sample_texts(
         self,
-        n: int,
         text: str = "",
+        n: int = 1,
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int = 0,
-    ) -> list[Completion]:
-        """Continue a text `n` times by drawing words, each time with draws of its own.
+    ) -> list[str]:
+        """Draw `n` texts that begin with `text` at once, as `decoding.sample_ids` does.
 
         Raises:
-            UserError: as `sample`, or if `n` is below 1.
+            UserError: as `next_words` and `decoding.sample_ids`.
         """
-        if n < 1:
-            raise UserError(f"n={n!r} must be a whole number of at least 1")
-        rng = Random(seed)
-        seeds = [rng.getrandbits(32) for _ in range(n)]
-        found = self._sample([text] * n, seeds, temperature, top_k, top_p)
-        return [self._completion(text, each) for each in found]
+        beginning = self._beginning(text)
+        with threads_for(self.config):
+            drawn = sample_ids(
+                self.model,
+                beginning,
+                self.vocabulary,
+                n,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                seed=seed,
+                max_length=self._room(beginning),
+            )
+        return [self.vocabulary.decode([*beginning, *ids]) for ids in drawn]
 
     def answers(self, texts: Sequence[str], interventions: Interventions | None = None) -> list[str]:
         """Return each text continued by greedy search."""
@@ -214,27 +232,6 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
             decoder_attention=stack(output.decoder_attention),
             target_positions=array(output.target_positions),
         )
-
-    def _sample(
-        self,
-        texts: Sequence[str],
-        seeds: Sequence[int],
-        temperature: float,
-        top_k: int | None,
-        top_p: float | None,
-    ) -> list[DecodeTrace]:
-        beginnings = [self._beginning(text) for text in texts]
-        with threads_for(self.config):
-            return sample(
-                self.model,
-                beginnings,
-                self.vocabulary,
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                seed=seeds,
-                max_length=min(map(self._room, beginnings)),
-            )
 
     def _completion(self, text: str, decoded: DecodeTrace) -> Completion:
         best = decoded.hypotheses[0]
