@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_transformer.analysis import HeadLabel, label_heads
+from viz_transformer.analysis import HeadLabel, label_heads, label_heads_together
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 
@@ -161,3 +161,32 @@ def test_each_layer_and_head_has_its_place() -> None:
 def test_a_kind_that_is_missing_is_named() -> None:
     with pytest.raises(UserError, match="no cross attention"):
         label_heads(trace_of("encoder", np.eye(3)), "cross")
+
+
+def test_several_sentences_are_read_as_one() -> None:
+    """A head that looks back in one sentence and stays put in another has the mean of both."""
+    back, stay = planted()["previous token"], planted()["same token"]
+    alone = label_heads(trace_of("encoder", back), "encoder")[0][0]
+    together = label_heads_together([trace_of("encoder", back)] * 3, "encoder")[0][0]
+    assert alone is not None
+    assert together is not None
+    assert (together.name, together.n_rows) == (alone.name, 3 * alone.n_rows)
+    assert together.evidence == pytest.approx(alone.evidence)
+    assert together.uniform == pytest.approx(alone.uniform)
+    mixed = [trace_of("encoder", back), trace_of("encoder", stay)]
+    assert label_heads_together(mixed, "encoder") == ((None,),)
+
+
+def test_sentences_too_short_for_a_name_earn_one_together() -> None:
+    short = trace_of("encoder", planted(4)["previous token"])
+    assert label_heads(short, "encoder") == ((None,),)
+    label = label_heads_together([short] * 20, "encoder")[0][0]
+    assert label is not None
+    assert label.name == "previous token"
+
+
+def test_traces_of_different_models_are_not_read_as_one() -> None:
+    one, two = trace_of("encoder", planted()["broad"]), trace_of("encoder", *planted().values())
+    for traces in ([], [one, two]):
+        with pytest.raises(UserError, match="the traces of one model"):
+            label_heads_together(traces, "encoder")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
 import torch
 
+from tests.support.small_models import family_config
 from tests.support.tiny_decoder import EOS, VOCABULARY, log_prob, tiny_model
-from viz_transformer.decoding import beam_search, greedy, kept_probabilities, sample
+from viz_transformer.decoding import beam_search, greedy, kept_probabilities, sample, sample_ids
 from viz_transformer.errors import UserError
+from viz_transformer.model import DecoderOnly, Interventions
+from viz_transformer.model.autoregressive import AutoregressiveModel
 
 #: Logits whose softmax is 0.5, 0.25, 0.15, 0.1.
 LOGITS = torch.tensor([0.5, 0.25, 0.15, 0.1]).log()
@@ -121,3 +125,57 @@ def test_a_low_temperature_is_greedy() -> None:
 def test_what_is_out_of_range_is_refused(arguments: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         sample(tiny_model(0), [[3, EOS]], VOCABULARY, **arguments)
+
+
+def exact_shares(model: AutoregressiveModel, source: list[int], longest: int) -> dict[tuple[int, ...], float]:
+    """The probability of every text of at most so many words, from one pass for each."""
+    begin = source if model.continues_source else [VOCABULARY.sos_id]
+    shares = {}
+    for length in range(longest + 1):
+        for text in itertools.product((3, 4), repeat=length):
+            read = torch.tensor([[*begin, *text]])
+            logits = model(read) if model.continues_source else model(torch.tensor([source]), read)
+            steps = logits[0, len(begin) - 1 :, [EOS, 3, 4]].softmax(-1)  # [step, word]
+            share = math.prod(steps[step, word - EOS].item() for step, word in enumerate(text))
+            # At the greatest length <eos> is the only word that may follow.
+            shares[text] = share * (steps[-1, 0].item() if length < longest else 1)
+    return shares
+
+
+@pytest.mark.parametrize("way", ["fused", "through the layers", "decoder alone"])
+def test_many_texts_at_once_follow_the_exact_distribution(way: str) -> None:
+    model: AutoregressiveModel = tiny_model(2)
+    if way == "decoder alone":
+        torch.manual_seed(3)
+        model = DecoderOnly(family_config(DecoderOnly, vocab_size=len(VOCABULARY), max_length=8)).eval()
+    # Not fused where anything may be changed, though this changes nothing.
+    interventions = Interventions() if way == "through the layers" else None
+    n = 4000
+    with torch.no_grad():
+        exact = exact_shares(model, [3, 4], 3)
+    assert sum(exact.values()) == pytest.approx(1)
+    texts = sample_ids(model, [3, 4], VOCABULARY, n, max_length=3, seed=1, interventions=interventions)
+    assert len(texts) == n
+    for text, share in exact.items():
+        sd = math.sqrt(share * (1 - share) / n)
+        assert texts.count(text) / n == pytest.approx(share, abs=4 * sd + 2 / n), (
+            text
+        )  # two of the rarest may come
+
+
+def test_many_texts_are_filtered_and_fixed_by_their_seed() -> None:
+    model, source = tiny_model(6), [4, 3, EOS]
+    (coldest,) = greedy(model, [source], VOCABULARY)
+    assert set(sample_ids(model, source, VOCABULARY, 20, top_k=1)) == {tuple(coldest)}
+    again = [sample_ids(model, source, VOCABULARY, 50, seed=seed) for seed in (1, 1, 2)]
+    assert again[0] == again[1] != again[2]
+    begun = sample_ids(model, source, VOCABULARY, 20, prefix=[3, 3], min_length=4)
+    assert all(text[:2] == (3, 3) and len(text) >= 4 for text in begun)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [({"n": 0}, "n=0"), ({"seed": -1}, "seed=-1"), ({"top_p": 2}, "top_p=2")]
+)
+def test_many_texts_are_refused_alike(arguments: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        sample_ids(tiny_model(0), [3, EOS], VOCABULARY, **{"n": 1, **arguments})

@@ -4,7 +4,8 @@
 `head_labels` names a head where the evidence for the name is strong, `confidence` says how
 confident a head is and `effects` whether the model needs it, `rollout` follows attention through
 the layers, `alignment` compares a head with the gold links between words, and `comparison` compares
-two traces. All read ``[layer, head, query, key]`` and need nothing of the model.
+two traces. All read ``[layer, head, query, key]`` and need nothing of the model. `next_words` and
+`calibration` are about probabilities: what a language leaves open, and whether predictions come true.
 
 A number describes attention, and attention is not an explanation: a model may look at a word
 without using it, and use what it has gathered elsewhere (Jain & Wallace 2019).
@@ -15,6 +16,7 @@ from viz_transformer.analysis.alignment import (
     alignment_links,
     head_alignment_error_rate,
 )
+from viz_transformer.analysis.calibration import Reliability, reliability
 from viz_transformer.analysis.comparison import Agreement, agreement
 from viz_transformer.analysis.confidence import head_confidence, rank_correlation
 from viz_transformer.analysis.effects import (
@@ -23,7 +25,7 @@ from viz_transformer.analysis.effects import (
     effects_in_words,
     head_effects,
 )
-from viz_transformer.analysis.head_labels import HeadLabel, label_heads
+from viz_transformer.analysis.head_labels import HeadLabel, label_heads, label_heads_together
 from viz_transformer.analysis.indexing import weights_between, word_index
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
@@ -35,6 +37,13 @@ from viz_transformer.analysis.measures import (
     mean_distance,
     norm_weighted,
 )
+from viz_transformer.analysis.next_words import (
+    NextWords,
+    entropy_nats,
+    lowest_loss,
+    modes,
+    next_words,
+)
 from viz_transformer.analysis.rollout import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 
@@ -42,13 +51,16 @@ __all__ = [
     "Agreement",
     "HeadEffect",
     "HeadLabel",
+    "NextWords",
     "OutputRollout",
+    "Reliability",
     "agreement",
     "alignment_error_rate",
     "alignment_links",
     "effect_correlation",
     "effects_in_words",
     "entropy_bits",
+    "entropy_nats",
     "entropy_share_over_training",
     "head_alignment_error_rate",
     "head_confidence",
@@ -57,12 +69,17 @@ __all__ = [
     "head_entropy_share",
     "head_mean_distance",
     "label_heads",
+    "label_heads_together",
+    "lowest_loss",
     "masked_cells",
     "mean_distance",
+    "modes",
     "most_sharpened",
+    "next_words",
     "norm_weighted",
     "output_rollout",
     "rank_correlation",
+    "reliability",
     "rollout",
     "special_tokens",
     "weights_between",

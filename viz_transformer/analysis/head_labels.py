@@ -13,7 +13,7 @@ rule. So a name needs two kinds of evidence, and a head that lacks one of them s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from viz_transformer.analysis.measures import (
     entropy_bits,
     reachable_keys,
 )
+from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace, attention_of
 
 #: The share of its weight that a head must put where its name says, mean over the rows. Above one
@@ -96,11 +97,42 @@ def label_heads(trace: ForwardTrace, kind: str) -> tuple[tuple[HeadLabel | None,
     (attention sinks) and Clark et al. 2019 (broad heads); "more than chance" is the bound of
     Chernoff 1952 as Hoeffding 1963 (theorem 1) has it for numbers between 0 and 1.
     """
-    weights = attention_of(trace, kind)  # [layer, head, query, key]
-    reachable = reachable_keys(weights, kind)  # [query]
-    patterns = list(_patterns(kind, *weights.shape[-2:]))
+    return label_heads_together([trace], kind)
+
+
+def label_heads_together(
+    traces: Sequence[ForwardTrace], kind: str
+) -> tuple[tuple[HeadLabel | None, ...], ...]:
+    """Name each head as `label_heads` does, from the rows of several sentences taken together.
+
+    A name from many sentences is a trait of the model. With many rows, little more than chance is
+    enough: read the evidence beside what looking evenly would give, `HeadLabel.uniform`.
+
+    Args:
+        traces: of one model.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+
+    Raises:
+        UserError: as `label_heads`, or if there is no trace, or they differ in layers or heads.
+    """
+    every = [attention_of(trace, kind) for trace in traces]  # each [layer, head, query, key]
+    shapes = {weights.shape[:2] for weights in every}
+    if len(shapes) != 1:
+        raise UserError(
+            f"{len(every)} traces have {len(shapes)} different numbers of layers and heads; give "
+            "the traces of one model, at least one"
+        )
+    reachable = [reachable_keys(weights, kind) for weights in every]  # each [query]
+    patterns = [list(_patterns(kind, *weights.shape[-2:])) for weights in every]
+    n_layers, n_heads = shapes.pop()
     # Head by head: float64 of all at once could fill the memory.
-    return tuple(tuple(_label(as_weights(head), reachable, patterns) for head in layer) for layer in weights)
+    return tuple(
+        tuple(
+            _label([as_weights(weights[layer, head]) for weights in every], reachable, patterns)
+            for head in range(n_heads)
+        )
+        for layer in range(n_layers)
+    )
 
 
 def _patterns(kind: str, n_queries: int, n_keys: int) -> Iterator[_Pattern]:
@@ -122,34 +154,50 @@ def _patterns(kind: str, n_queries: int, n_keys: int) -> Iterator[_Pattern]:
     yield _Pattern("first-token sink", "on the first token", first, telling)
 
 
-def _label(head: Float64, reachable: NDArray[np.int64], patterns: list[_Pattern]) -> HeadLabel | None:
-    """Return the strongest name for a head's weights ``[query, key]``, or None."""
-    found = [_broad(head, reachable)]
-    for pattern in patterns:
-        rows = pattern.rows & attending(head)  # [query]
-        if not rows.any():
+def _label(
+    heads: Sequence[Float64],
+    reachable: Sequence[NDArray[np.int64]],
+    patterns: Sequence[Sequence[_Pattern]],
+) -> HeadLabel | None:
+    """Return the strongest name for a head, or None.
+
+    Args:
+        heads: its weights in each sentence, ``[query, key]``.
+        reachable: how many keys each query may attend to, in each sentence.
+        patterns: the patterns of each sentence, the same ones in the same order.
+    """
+    found = [_broad(heads, reachable)]
+    for same in zip(*patterns, strict=True):
+        on_keys, even = [], []  # of each sentence, [row]
+        for head, n_keys, pattern in zip(heads, reachable, same, strict=True):
+            rows = pattern.rows & attending(head)  # [query]
+            on_keys.append(np.where(pattern.keys, head, 0.0).sum(axis=-1)[rows])
+            even.append((pattern.keys.sum(axis=-1) / n_keys)[rows])
+        n_rows = sum(map(len, on_keys))
+        if not n_rows:
             continue
-        on_keys = np.where(pattern.keys, head, 0.0).sum(axis=-1)  # [query]
-        even = pattern.keys.sum(axis=-1) / reachable  # [query]
-        evidence, uniform = float(on_keys[rows].mean()), float(even[rows].mean())
-        n_rows = int(rows.sum())
+        evidence = float(np.concatenate(on_keys).mean())
+        uniform = float(np.concatenate(even).mean())
         if evidence >= MIN_WEIGHT and _chance(evidence, uniform, n_rows) <= MAX_CHANCE:
+            name, where, *_ = same[0]
             sentence = (
-                f"puts {evidence:.2f} of its weight {pattern.where}, mean of {n_rows} rows; "
+                f"puts {evidence:.2f} of its weight {where}, mean of {n_rows} rows; "
                 f"looking evenly would put {uniform:.2f} there"
             )
-            found.append(HeadLabel(pattern.name, evidence, uniform, n_rows, sentence))
+            found.append(HeadLabel(name, evidence, uniform, n_rows, sentence))
     named = [label for label in found if label is not None]
     return max(named, key=lambda label: label.evidence, default=None)
 
 
-def _broad(head: Float64, reachable: NDArray[np.int64]) -> HeadLabel | None:
-    rows = attending(head) & (reachable > 1)  # [query]: those that have a choice
-    n_rows = int(rows.sum())
+def _broad(heads: Sequence[Float64], reachable: Sequence[NDArray[np.int64]]) -> HeadLabel | None:
+    shares = []  # of each sentence, [row]
+    for head, n_keys in zip(heads, reachable, strict=True):
+        rows = attending(head) & (n_keys > 1)  # [query]: those that have a choice
+        shares.append(entropy_bits(head)[rows] / np.log2(n_keys[rows]))
+    n_rows = sum(map(len, shares))
     if n_rows < MIN_ROWS:
         return None
-    share = entropy_bits(head)[rows] / np.log2(reachable[rows])  # [row]
-    evidence = float(share.mean())
+    evidence = float(np.concatenate(shares).mean())
     if evidence < MIN_ENTROPY_SHARE:
         return None
     sentence = (

@@ -11,7 +11,7 @@ from viz_transformer.decoding.constraints import default_max_length
 from viz_transformer.decoding.greedy import greedy
 from viz_transformer.decoding.huggingface import from_generate
 from viz_transformer.decoding.length_penalty import LengthNorm, length_norm, power_norm
-from viz_transformer.decoding.sampling import kept_probabilities, sample
+from viz_transformer.decoding.sampling import kept_probabilities, sample, sample_ids
 
 __all__ = [
     "LengthNorm",
@@ -23,4 +23,5 @@ __all__ = [
     "length_norm",
     "power_norm",
     "sample",
+    "sample_ids",
 ]

@@ -88,6 +88,58 @@ def sample(
     return [traces[number] for number in range(len(sources))]
 
 
+def sample_ids(
+    model: AutoregressiveModel,
+    source: Sequence[int],
+    vocabulary: Words,
+    n: int,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int = 0,
+    min_length: int = 0,
+    max_length: int | None = None,
+    prefix: Sequence[int] = (),
+    interventions: Interventions | None = None,
+) -> list[tuple[int, ...]]:
+    """Write `n` texts of one source by drawing words, all at once and without a record.
+
+    Each text is an independent draw from what `sample` draws from, with the same arguments; one
+    generator draws them all, so a text is not that of `sample` with the same seed.
+
+    Returns:
+        The ids of each text, without ``<sos>`` and ``<eos>``.
+
+    Raises:
+        UserError: as `sample`, or if n is not a whole number of at least 1.
+    """
+    _check(temperature, top_k, top_p)
+    if not is_whole(n) or n < 1:
+        raise UserError(f"n={n!r} must be a whole number of at least 1")
+    if not is_whole(seed) or seed < 0:
+        raise UserError(f"seed={seed!r:.40} must be a whole number of at least 0")
+    constraints = make_constraints(model, [source], vocabulary, min_length, max_length, prefix)
+    generator = torch.Generator().manual_seed(seed)
+    written: list[Tensor] = []  # of each step, [text]
+    ended = torch.zeros(n, dtype=torch.bool)
+    with evaluating(model):
+        ((_, steps, ids),) = open_steps(model, [source], constraints, interventions)
+        while not ended.all():  # at its maximum a text can but end
+            logits = steps.step(ids)  # [1, vocab] at first, then [text, vocab]
+            allowed = constraints.forbid(logits.clone(), len(written), [0] * len(logits))
+            shares = kept_probabilities(allowed, temperature, top_k, top_p)
+            if not written:  # the source and the first step are read once for all
+                ids = shares[0].multinomial(n, replacement=True, generator=generator)  # [text]
+                steps.select(torch.zeros(n, dtype=torch.long))
+            else:
+                ids = shares.multinomial(1, generator=generator)[:, 0]  # [text]
+            ended |= ids == vocabulary.eos_id
+            written.append(ids)
+    rows = torch.stack(written, 1).tolist()  # [text, step]
+    return [tuple(row[: row.index(vocabulary.eos_id)]) for row in rows]
+
+
 def kept_probabilities(
     logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> Tensor:

@@ -19,6 +19,7 @@ from viz_transformer.plots.positions import (
     plot_similarity,
     plot_wavelength,
 )
+from viz_transformer.plots.reliability import describe_reliability, plot_reliability
 from viz_transformer.plots.save import save_figure
 from viz_transformer.plots.scoring import plot_scorings
 from viz_transformer.plots.softmax import (
@@ -33,6 +34,7 @@ __all__ = [
     "describe_curves",
     "describe_head",
     "describe_mask",
+    "describe_reliability",
     "describe_sizes",
     "describe_steps",
     "describe_study",
@@ -57,6 +59,7 @@ __all__ = [
     "plot_mask_lab",
     "plot_nearest",
     "plot_positions",
+    "plot_reliability",
     "plot_score_spread",
     "plot_scorings",
     "plot_shift",

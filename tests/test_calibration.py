@@ -1,0 +1,100 @@
+"""Reliability: bins worked by hand, and a figure that shows them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from viz_transformer.analysis import reliability
+from viz_transformer.errors import UserError
+from viz_transformer.plots import describe_reliability, plot_reliability
+
+pytestmark = pytest.mark.usefixtures("no_window")
+
+PREDICTED = [0.1, 0.3, 0.6, 0.8, 1.0]
+HAPPENED = [0, 1, 1, 0, 1]
+
+
+def test_two_bins_are_what_is_worked_by_hand() -> None:
+    bins = reliability(PREDICTED, HAPPENED, n_bins=2)
+    assert bins.edges.tolist() == [0, 0.5, 1]
+    assert bins.counts.tolist() == [2, 3]
+    np.testing.assert_allclose(bins.predicted, [0.2, 0.8])
+    np.testing.assert_allclose(bins.observed, [0.5, 2 / 3])
+    np.testing.assert_allclose(bins.weights, [0.4, 0.6])
+    assert bins.error == pytest.approx(0.4 * 0.3 + 0.6 * (0.8 - 2 / 3))
+
+
+def test_an_empty_bin_has_no_mean_and_does_not_count() -> None:
+    bins = reliability([0.1, 0.9], [False, True], n_bins=3)
+    assert np.isnan([bins.predicted[1], bins.observed[1]]).all()
+    assert bins.counts.tolist() == [1, 0, 1]
+    assert bins.error == pytest.approx(0.1)
+
+
+def test_a_probability_on_an_edge_counts_above_it() -> None:
+    assert reliability([0.0, 0.5, 1.0], [0, 0, 1], n_bins=2).counts.tolist() == [1, 2]
+
+
+def test_weights_count_like_repetitions() -> None:
+    weighted = reliability(PREDICTED, HAPPENED, weights=[1, 2, 3, 1, 0], n_bins=4)
+    repeated = reliability(
+        np.repeat(PREDICTED, [1, 2, 3, 1, 0]), np.repeat(HAPPENED, [1, 2, 3, 1, 0]), n_bins=4
+    )
+    assert weighted.error == pytest.approx(repeated.error)
+    np.testing.assert_allclose(weighted.observed, repeated.observed)
+
+
+def test_true_probabilities_show_what_outcomes_only_tend_to() -> None:
+    rng = np.random.default_rng(0)
+    predicted = rng.random(20_000)
+    true = predicted**2
+    exact = reliability(predicted, expected=true)
+    drawn = reliability(predicted, rng.random(20_000) < true)
+    np.testing.assert_allclose(exact.observed, drawn.observed, atol=0.05)
+    assert exact.error == pytest.approx(1 / 2 - 1 / 3, abs=0.01)  # the mean of x − x²
+    assert reliability(true, expected=true).error == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "either happened"),
+        ({"happened": [1], "expected": [0.5]}, "either happened"),
+        ({"happened": [0.5]}, "happened must hold 0 and 1"),
+        ({"happened": [1, 0]}, "1 predictions, 2 outcomes and 1 weights"),
+        ({"expected": [1.2]}, "expected holds numbers"),
+        ({"expected": [float("nan")]}, "expected holds numbers"),
+        ({"expected": [0.5], "weights": [-1]}, "weights must be"),
+        ({"expected": [0.5], "weights": [0]}, "weights must be"),
+        ({"expected": [0.5], "n_bins": 0}, "n_bins=0"),
+        ({"predicted": [-0.1], "expected": [0.5]}, "predicted holds numbers"),
+        ({"predicted": [], "expected": []}, "0 predictions"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        reliability(**{"predicted": [0.5], **arguments})
+
+
+def test_the_figure_shows_the_bins() -> None:
+    figure = plot_reliability(PREDICTED, HAPPENED, n_bins=2, title="beams $a$ and $b$")
+    diagram, counts = figure.axes
+    diagonal, model = diagram.get_lines()
+    assert list(diagonal.get_xdata()) == list(diagonal.get_ydata()) == [0, 1]
+    np.testing.assert_allclose(model.get_xdata(), [0.2, 0.8])
+    np.testing.assert_allclose(model.get_ydata(), [0.5, 2 / 3])
+    assert [bar.get_height() for bar in counts.patches] == [2, 3]
+    assert [text.get_text() for text in counts.texts] == ["2", "3"]
+    assert figure.get_suptitle() == "beams $a$ and $b$ · expected calibration error 0.200"
+    assert "0 to 0.5: predicted 0.20, share that came true 0.50 (2)" in figure.alt_text
+
+
+def test_the_figure_leaves_empty_bins_out_and_names_true_probabilities() -> None:
+    figure = plot_reliability(np.repeat([0.05, 0.95], 200), expected=np.repeat([0.0, 1.0], 200))
+    diagram, counts = figure.axes
+    assert len(diagram.get_lines()[1].get_xdata()) == 2
+    assert diagram.get_ylabel().startswith("true probability")
+    assert counts.get_yscale() == "log"
+    assert figure.alt_text.count(";") == 1
+    assert describe_reliability(reliability([1.0], [1])).startswith("Reliability diagram of 1 prediction")

@@ -1,0 +1,49 @@
+"""The report of `evaluate`: what it prints is what was measured."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from viz_transformer.cli import grammar_report
+from viz_transformer.cli.grammar_report import print_grammar_report
+from viz_transformer.corpus import english_spanish
+from viz_transformer.recipes.head_eval import head_losses
+from viz_transformer.translator import load_translator
+
+
+def test_the_report_holds_every_figure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(grammar_report, "_N_DRAWS", 50)
+    pairs = english_spanish(n_train=0).held_out[:3]
+    targets = {" ".join(pair.source): pair.target for pair in pairs}
+    certain, likeliest, other = targets
+
+    def translations(text: str) -> dict[tuple[str, ...], float]:
+        longer = (*targets[text], targets[text][-1])
+        return {
+            certain: {targets[text]: 1.0},
+            likeliest: {targets[text]: 0.75, longer: 0.25},
+            other: {targets[text]: 0.25, longer: 0.75},
+        }[text]
+
+    translator = load_translator()
+    sets = {"first set": pairs, "second set": pairs[:1]}
+    picture = tmp_path / "reliability.png"
+    print_grammar_report(translator, sets, translations, reliability=str(picture))
+    out = capsys.readouterr().out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"wrote {picture}" in out
+    assert re.search(r"first set: 3 sentences.*\n.* allows it +3 of 3  100.00%\n.* likeliest +2 of 3", out)
+    assert re.search(r"second set: 1 sentences.*\n.* allows it +1 of 1  100.00%", out)
+    assert f"allowed, not the likeliest: 1\n    {other}\n      wrote     {' '.join(targets[other])}" in out
+    assert "50 translations drawn of each of 2 sentences" in out
+    heads = re.findall(r"^  (encoder|decoder|cross) +layer (\d) head (\d)  ([+-]\d\.\d{4})", out, re.M)
+    losses = head_losses(translator, pairs)
+    assert len(heads) == losses.n_heads == 24
+    for kind, layer, head, rise in heads:
+        assert float(rise) == pytest.approx(losses.rises[kind][int(layer), int(head)], abs=1e-4)
+    assert f"switched off alone, {losses.n_needed} of 24" in out

@@ -1,0 +1,123 @@
+"""The reliability diagram: predicted probabilities against what came true."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from viz_transformer.analysis.calibration import Reliability, reliability
+from viz_transformer.plots.alt_text import set_alt_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLOUR = "#264cb3"
+_GAP = "#c2410c"
+
+
+def plot_reliability(
+    predicted: ArrayLike,
+    happened: ArrayLike | None = None,
+    *,
+    expected: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    n_bins: int = 10,
+    title: str = "Reliability",
+) -> Figure:
+    """Draw how often predictions of each probability came true, and how many there are.
+
+    A calibrated model's points lie on the diagonal: above it the model is less sure than it could
+    be, below it surer than it should be. What each bin is off by is drawn as a line to the
+    diagonal. The figure's title tells the expected calibration error.
+
+    Args:
+        predicted: probabilities, in any shape.
+        happened: for each, whether it came true, as bool or as 0 and 1.
+        expected: in its place, the true probability of each, where that is known.
+        weights: how much each counts, at least 0; by default all alike.
+        n_bins: bins of equal width between 0 and 1.
+        title: what is shown.
+
+    Returns:
+        The figure, with two axes: the diagram, and the number of predictions in each bin.
+
+    Raises:
+        UserError: as `analysis.reliability`.
+
+    Source: DeGroot & Fienberg 1983; Guo et al. 2017, section 2 and figure 1.
+    """
+    import matplotlib.pyplot as plt
+
+    bins = reliability(predicted, happened, expected=expected, weights=weights, n_bins=n_bins)
+    figure, (diagram, counts) = plt.subplots(
+        2, 1, figsize=(5, 5.8), sharex=True, height_ratios=[3, 1], layout="constrained"
+    )
+    # Returned, it is shown once by a notebook; left with pyplot, it would be shown twice.
+    plt.close(figure)
+    true = "share that came true" if expected is None else "true probability"
+    _draw_diagram(diagram, bins, true)
+    _draw_counts(counts, bins)
+    figure.suptitle(
+        f"{title} · expected calibration error {bins.error:.3f}",
+        x=0.01,
+        ha="left",
+        size=11,
+        weight="bold",
+        parse_math=False,
+    )
+    set_alt_text(figure, describe_reliability(bins, true))
+    return figure
+
+
+def _draw_diagram(ax: Axes, bins: Reliability, true: str) -> None:
+    ax.plot([0, 1], [0, 1], color="0.5", linewidth=1, linestyle=(0, (4, 3)), label="calibrated")
+    filled = bins.counts > 0
+    x, y = bins.predicted[filled], bins.observed[filled]
+    ax.vlines(x, np.minimum(x, y), np.maximum(x, y), color=_GAP, linewidth=2, label="off by")
+    ax.plot(x, y, "o-", color=_COLOUR, linewidth=1.6, markersize=5, label="the model")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    ax.set_ylabel(f"{true}, mean of the bin", color="0.35")
+    ax.legend(frameon=False, fontsize=9, loc="upper left")
+    _tidy(ax, alpha=0.25)
+
+
+def _draw_counts(ax: Axes, bins: Reliability) -> None:
+    centres = (bins.edges[:-1] + bins.edges[1:]) / 2
+    width = bins.edges[1] - bins.edges[0]
+    bars = ax.bar(centres, bins.counts, 0.9 * width, color=_COLOUR, alpha=0.75)
+    if len(centres) <= 12:  # more bars have no room for their numbers
+        named = [f"{count:,}" if count else "" for count in bins.counts]
+        ax.bar_label(bars, labels=named, size=7, padding=1)
+    ax.margins(y=0.25)
+    if bins.counts.max() > 100:  # most predictions are nearly 0 or nearly 1
+        ax.set_yscale("log")
+        ax.set_ylim(0.8, 6 * bins.counts.max())
+        ax.yaxis.set_major_formatter("{x:,g}")
+        ax.minorticks_off()
+    ax.set_xlabel("predicted probability", color="0.35")
+    ax.set_ylabel("predictions", color="0.35")
+    _tidy(ax, alpha=0)
+
+
+def _tidy(ax: Axes, **grid: Any) -> None:
+    if grid["alpha"]:
+        ax.grid(**grid)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def describe_reliability(bins: Reliability, true: str = "share that came true") -> str:
+    """Return in words how far predictions in each bin were from what came true."""
+    told = [
+        f"{lower:.2g} to {upper:.2g}: predicted {predicted:.2f}, {true} {observed:.2f} ({count:,})"
+        for lower, upper, predicted, observed, count in zip(
+            bins.edges[:-1], bins.edges[1:], bins.predicted, bins.observed, bins.counts, strict=True
+        )
+        if count
+    ]
+    return (
+        f"Reliability diagram of {bins.counts.sum():,} predictions, expected calibration error "
+        f"{bins.error:.3f}. By bin, with the number of predictions: {'; '.join(told)}."
+    )
