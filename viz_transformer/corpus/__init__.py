@@ -10,15 +10,15 @@ does not depend on which translation was drawn.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from random import Random
 
+from viz_transformer.corpus.derivation import Derivation
 from viz_transformer.corpus.derivation import draw as draw_one
 from viz_transformer.corpus.phrases import Phrase
-from viz_transformer.corpus.sentences import sentence
+from viz_transformer.corpus.sentences import belonging, reason, sentence, transitive_or_not
 from viz_transformer.vocabulary import Vocabulary
 
 HELD_OUT_MODULUS = 10
@@ -67,3 +67,77 @@ def draw(seed: int) -> Iterator[SentencePair]:
     rng = Random(seed)
     while True:
         yield SentencePair.from_phrase(draw_one(sentence, rng))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Training pairs, and what training never shows.
+
+    Attributes:
+        train: independent draws without any held-out combination; frequent sentences come often.
+        held_out: pairs with a held-out combination, each sentence once.
+        held_out_reasons: *tired / wide* pairs over animals and places that training never pairs.
+        held_out_owners: *her / his* pairs over owners and things that training never pairs.
+        held_out_fish: pairs in which what *fish* means depends on words it is never trained with.
+    """
+
+    train: tuple[SentencePair, ...]
+    held_out: tuple[SentencePair, ...]
+    held_out_reasons: tuple[SentencePair, ...]
+    held_out_owners: tuple[SentencePair, ...]
+    held_out_fish: tuple[SentencePair, ...]
+
+
+@cache
+def english_spanish(
+    n_train: int = 300_000, n_held_out: int = 2_000, n_of_a_kind: int = 300, seed: int = 0
+) -> Corpus:
+    """Generate the corpus.
+
+    Args:
+        n_train: number of training pairs.
+        n_held_out: number of held-out pairs of any pattern.
+        n_of_a_kind: number of held-out *tired / wide*, *her / his* and *fish* pairs each.
+        seed: of the draw; the split itself does not depend on it.
+    """
+    train: list[SentencePair] = []
+    held_out: dict[tuple[str, ...], SentencePair] = {}
+    for pair in draw(seed):
+        if not pair.held_out:
+            if len(train) < n_train:
+                train.append(pair)
+        elif len(held_out) < n_held_out:
+            held_out.setdefault(pair.source, pair)
+        if len(train) >= n_train and len(held_out) >= n_held_out:
+            break
+    return Corpus(
+        tuple(train),
+        tuple(held_out.values()),
+        _held_out_of(reason, "…", n_of_a_kind, seed),
+        _held_out_of(belonging, "her his", n_of_a_kind, seed),
+        _held_out_of(transitive_or_not, "fish", n_of_a_kind, seed),
+    )
+
+
+def _held_out_of(
+    pattern: Callable[[Derivation], Phrase], words: str, n: int, seed: int
+) -> tuple[SentencePair, ...]:
+    """Draw different sentences of a pattern with a held-out combination that has one of the words."""
+    rng, wanted = Random(seed), set(words.split())
+    pairs: dict[tuple[str, ...], SentencePair] = {}
+    while len(pairs) < n:
+        phrase = draw_one(pattern, rng)
+        if any(wanted & set(each.split()) and is_held_out(each) for each in phrase.combinations):
+            pair = SentencePair.from_phrase(phrase)
+            pairs.setdefault(pair.source, pair)
+    return tuple(pairs.values())
+
+
+def vocabulary_of(pairs: Iterable[SentencePair], *, mask: bool = False) -> Vocabulary:
+    """Make the joint vocabulary of some pairs."""
+    sources: set[str] = set()
+    targets: set[str] = set()
+    for pair in pairs:
+        sources.update(pair.source)
+        targets.update(pair.target)
+    return Vocabulary(sources, targets, mask=mask)

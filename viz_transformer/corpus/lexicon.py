@@ -129,9 +129,9 @@ man men          | hombre hombres m           | person
 girl girls       | niña niñas f               | person
 woman women      | mujer mujeres f            | person
 queen queens     | reina reinas f             | person
-teacher teachers | profesor profesores m 0.28, maestro maestros m 0.27, maestra maestras f 0.38, profesora profesoras f 0.07 | person
-doctor doctors   | doctor doctores m 0.27, médico médicos m 0.25, doctora doctoras f 0.41, médica médicas f 0.07     | person
-student students | estudiante estudiantes m 0.32, alumno alumnos m 0.23, estudiante estudiantes f 0.27, alumna alumnas f 0.18 | person
+teacher teachers | profesor profesores m 0.31, maestro maestros m 0.24, maestra maestras f 0.40, profesora profesoras f 0.05 | person
+doctor doctors   | doctor doctores m 0.38, médico médicos m 0.17, doctora doctoras f 0.30, médica médicas f 0.15     | person
+student students | alumno alumnos m 0.30, estudiante estudiantes m 0.22, alumna alumnas f 0.36, estudiante estudiantes f 0.12 | person
 friend friends   | amigo amigos m 0.55, amiga amigas f 0.45         | person
 neighbor neighbors | vecino vecinos m 0.45, vecina vecinas f 0.55   | person
 singer singers   | cantante cantantes m 0.4, cantante cantantes f 0.6 | person

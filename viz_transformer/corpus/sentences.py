@@ -225,7 +225,7 @@ def any_object(d: Derivation, verb: Verb, subject: Nominal) -> tuple[Phrase, Spa
         thing = any_nominal(d, *kinds, adjective=0.25, subject=False, owner=subject)
     spanish = d.choose(verb.translations(thing.kinds & verb.objects), spanish=_forms_of)
     phrase = after("", "a", thing.phrase) if "person" in thing.kinds else thing.phrase
-    if thing.lemma:
+    if thing.lemma and thing.lemma != "fish":  # see _with_fish
         phrase = phrase.using(f"{verb.lemma} {thing.lemma}")
     return phrase, spanish
 
@@ -265,7 +265,7 @@ def intransitive(d: Derivation) -> Phrase:
             clause = _today(d, clause)
         if extra == "here":
             clause = _here(d, subject.phrase, verb_clause(_unsaid(subject), verb, spanish, tense))
-    return clause.using(f"{subject.lemma} {verb.lemma}") if subject.lemma == "fish" else clause
+    return _with_fish(clause, subject.lemma, verb)
 
 
 _EXTRAS = {"nothing": 0.5, "place": 0.26, "always": 0.08, "today": 0.08, "here": 0.08}
@@ -309,11 +309,17 @@ def transitive(d: Derivation) -> Phrase:
 
 
 def _with_fish(clause: Phrase, subject: str, verb: Verb) -> Phrase:
-    """Note who does what to a fish: what *fish* means depends on it, so such pairs are held out, too."""
-    is_object = any(combination.endswith(" fish") for combination in clause.combinations)
-    if subject == "fish" or (is_object and subject):
+    """Note who does what to a fish: the verb decides what *fish* means, so such pairs are held out."""
+    if subject == "fish":
+        return clause.using(f"fish {verb.lemma}")
+    if subject and any(unit.english == "fish" for unit in clause.english):
         return clause.using(f"{subject} {verb.lemma} fish")
     return clause
+
+
+def transitive_or_not(d: Derivation) -> Phrase:
+    """Derive one clause with a verb, with or without an object."""
+    return d.choose({transitive: 0.7, intransitive: 0.3})(d)
 
 
 def object_pronoun(d: Derivation) -> Phrase:
