@@ -19,7 +19,32 @@ from viz_transformer.corpus.derivation import Derivation
 from viz_transformer.corpus.derivation import draw as draw_one
 from viz_transformer.corpus.phrases import Phrase
 from viz_transformer.corpus.sentences import belonging, reason, sentence, transitive_or_not
+from viz_transformer.corpus.translations import (
+    entropy,
+    gap_words,
+    is_spanish,
+    language_entropy,
+    mode,
+    translation_tokens,
+    translations,
+)
 from viz_transformer.vocabulary import Vocabulary
+
+__all__ = [
+    "Corpus",
+    "SentencePair",
+    "draw",
+    "english_spanish",
+    "entropy",
+    "gap_words",
+    "is_held_out",
+    "is_spanish",
+    "language_entropy",
+    "mode",
+    "translation_tokens",
+    "translations",
+    "vocabulary_of",
+]
 
 HELD_OUT_MODULUS = 10
 HELD_OUT_REMAINDER = 1  # that of "black cat": the cat of the first lesson is new to the model

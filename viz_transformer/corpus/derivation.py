@@ -9,6 +9,7 @@ are skipped, so that only the derivations that may lead to it are followed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -16,6 +17,8 @@ from typing import Any, TypeVar
 
 #: Words that an option brings into a sentence, or alternatives, one of which it brings.
 Words = str | tuple[str, ...]
+
+from viz_transformer.corpus.phrases import Phrase
 
 Option = TypeVar("Option", bound=Hashable)
 Result = TypeVar("Result")
@@ -25,22 +28,25 @@ class Heard:
     """What is known of the sentence that is derived."""
 
     def __init__(
-        self,
-        english: tuple[str, ...] | None = None,
-        spanish: tuple[str, ...] | None = None,
-        n_missing: int = 0,
+        self, english: tuple[str, ...] | None = None, spanish: tuple[str, ...] | None = None
     ) -> None:
         """Keep what is known.
 
         Args:
             english: the English words; None: nothing is known of them. Case does not matter.
-            spanish: the known Spanish words; None: nothing is known.
-            n_missing: how many Spanish words there are beside those, which may be any.
+            spanish: the Spanish words, `GAP` for any that are not known; None likewise.
         """
         self.english = None if english is None else tuple(word.lower() for word in english)
-        self._english = None if english is None else frozenset(self.english)
-        self.spanish = None if spanish is None else frozenset(spanish)
-        self.n_missing = n_missing
+        self.spanish = spanish
+        self._english = None if english is None else frozenset(self.english or ())
+        #: How often each Spanish word comes; *del* and *al* are apart, as the grammar writes them.
+        self.n_spanish = Counter(_APART.get(word, word) for word in spanish or ())
+        for pair in _APART.values():
+            for word in pair.split():
+                self.n_spanish[word] += self.n_spanish[pair]
+            del self.n_spanish[pair]
+        self.n_missing = 2 * self.n_spanish.pop(GAP, 0)  # two: the gap may be *del*
+        self.spanish_words = None if spanish is None else frozenset(self.n_spanish)
 
     def english_within(self, position: int, near: int) -> frozenset[str] | None:
         """Return the English words that may come among the next `near`; 0: anywhere in the text."""
@@ -62,6 +68,9 @@ def _any_within(
     return False
 
 
+#: What stands for a word that is not known.
+GAP = "[?]"
+_APART = {"del": "de el", "al": "a el"}
 NOTHING_HEARD = Heard()
 
 
@@ -89,6 +98,7 @@ class Derivation:
     untried: list[tuple[Any, ...]] = field(default_factory=list)
     position: int = 0
     _taken: list[Any] = field(default_factory=list)
+    _written: Counter[str] = field(default_factory=Counter)
     _settled: dict[Hashable, object] = field(default_factory=dict)
 
     def choose(
@@ -122,7 +132,7 @@ class Derivation:
                 for option, weight in options.items()
                 if weight
                 and _any_within(english(option), known, lower=True)
-                and _any_within(spanish(option), heard.spanish, heard.n_missing)
+                and _any_within(spanish(option), heard.spanish_words, heard.n_missing)
             ]
             if not fitting:
                 raise Contradiction
@@ -146,6 +156,41 @@ class Derivation:
         if heard[self.position : end] != words:
             raise Contradiction
         self.position = end
+
+    def write(self, spanish: str) -> None:
+        """Take Spanish words from those that were heard: each can be written only once.
+
+        Raises:
+            Contradiction: if more are missing than there are gaps.
+        """
+        if self.heard.spanish is None:
+            return
+        self._written.update(spanish.split())
+        missing = sum((self._written - self.heard.n_spanish).values())
+        if missing > self.heard.n_missing:
+            raise Contradiction
+
+    def expect(self, spanish: tuple[str, ...]) -> None:
+        """Check that one of some Spanish words was heard.
+
+        Raises:
+            Contradiction: if none was.
+        """
+        if not _any_within(spanish, self.heard.spanish_words, self.heard.n_missing):
+            raise Contradiction
+
+    def begins_with(self, phrase: Phrase) -> None:
+        """Compare the beginning of the sentence, on both sides.
+
+        Raises:
+            Contradiction: if something else was heard.
+        """
+        self.position = 0
+        self.say(phrase.text)
+        if self.heard.spanish is not None:
+            _, spanish, _ = phrase.write()
+            if any(GAP != heard != word for heard, word in zip(self.heard.spanish, spanish, strict=False)):
+                raise Contradiction
 
     def skip(self, n_words: int = 1) -> None:
         """Pass over English words that are compared later, with the whole sentence."""

@@ -162,6 +162,7 @@ def noun_phrase(
     if adjective is not None:
         black = same_order((adjective.english, translate_adjective(d, adjective, gender, number)))
     cat = same_order((words[-1], spanish.forms[number]))
+    d.write(" ".join(unit.spanish for part in (the, black, cat) for unit in part.spanish))
     phrase = in_orders([the, black, cat], [the, cat, black])
     if adjective is not None:
         phrase = phrase.using(f"{adjective.english} {noun.lemma}")
@@ -180,9 +181,7 @@ def pronoun(d: Derivation, english: str) -> Nominal:
     kinds = frozenset({"person"})
     if english == "you" and (you := who_you_are(d)) != "tú":
         number = int(you == "ustedes")
-        return Nominal(
-            same_order(("you", you)), YOU_ALONE, THEY if number else HE, None, number, kinds
-        )
+        return Nominal(same_order(("you", you)), YOU_ALONE, THEY if number else HE, None, number, kinds)
     person = HE if english in ("he", "she") else PERSONS.index(english.lower())
     gender: dict[str, Gender] = {"he": "m", "she": "f"}
     number = int(english in ("we", "they"))
@@ -345,6 +344,16 @@ def english_verb(subject: Nominal, verb: Verb, tense: Tense, *, negated: bool = 
     if negated:
         return f"{_do(subject, tense)} not", verb.lemma
     return "", verb.english[2] if tense == "past" else verb.english[subject.english == HE]
+
+
+def say_verb(d: Derivation, subject: Nominal, verb: Verb, tense: Tense, *, negated: bool = False) -> None:
+    """Tell the derivation the verb's words; its Spanish form depends on the object, so any will do.
+
+    Raises:
+        Contradiction: if something else was heard.
+    """
+    d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
+    d.expect(tuple(_spanish_form(spanish, subject, tense) for spanish in verb.spanish))
 
 
 def _spanish_form(verb: SpanishVerb, subject: Nominal, tense: Tense) -> str:

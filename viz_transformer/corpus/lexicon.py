@@ -100,9 +100,7 @@ class Verb:
         """Return its translations before an object of these kinds; without kinds, without object."""
         if not kinds:
             return {verb: 1.0 for verb in self.spanish if not verb.objects}
-        return {
-            verb: share for verb in self.spanish for kind, share in verb.objects.items() if kind in kinds
-        }
+        return {verb: share for verb in self.spanish for kind, share in verb.objects.items() if kind in kinds}
 
 
 #: Of a group of people whose sexes are not told, this share of the feminine's weight remains: Spanish

@@ -18,13 +18,13 @@ from viz_transformer.corpus.grammar import (
     Tense,
     copula_clause,
     copula_question,
-    english_verb,
     joined,
     location,
     name_phrase,
     noun_phrase,
     object_pronoun_phrases,
     pronoun,
+    say_verb,
     this_is,
     verb_clause,
     verb_question,
@@ -137,7 +137,9 @@ def any_of(d: Derivation, words: tuple[str, ...], near: int = 0) -> str:
 
 
 @cache
-def _determiners(number: int, mass: bool, subject: bool, possessive: str | None) -> Mapping[str | None, float]:
+def _determiners(
+    number: int, mass: bool, subject: bool, possessive: str | None
+) -> Mapping[str | None, float]:
     """Return the determiners that a noun may have, with their weights; None is none."""
     own = {"his": 0.03, "her": 0.03, "their": 0.03} if subject else {possessive: 0.15} if possessive else {}
     weights: dict[str | None, float] = {"the": 0.5, "my": 0.08, "your": 0.05, "our": 0.05, **own}
@@ -168,6 +170,7 @@ def any_nominal(
     determiner = d.choose(
         _determiners(number, "mass" in noun.kinds, subject, possessive),
         lambda word: ("a", "an") if word == "a" else DETERMINERS[word][number] if word else "",
+        lambda word: DETERMINERS[word][2:] if word not in (None, "your") else "",
         near=1,
     )
     suits = any_adjective(d, noun.kinds, near=2) if d.chance(adjective) else None
@@ -193,8 +196,9 @@ def any_pronoun(d: Derivation, words: tuple[str, ...]) -> Nominal:
 
 def any_name(d: Derivation) -> Nominal:
     """Choose a first name."""
-    name = any_of(d, tuple(NAMES), near=1)
+    name = d.choose(_evenly(tuple(NAMES)), lambda name: name, lambda name: NAMES[name][0], near=1)
     d.say(name)
+    d.write(NAMES[name][0])
     return name_phrase(name)
 
 
@@ -239,6 +243,7 @@ def any_place(d: Derivation) -> Phrase:
     options = _evenly(tuple(PREPOSITIONS))
     english, spanish = d.choose(options, lambda words: words[0], lambda words: words[1], near=1)
     d.say(english)
+    d.write(spanish)
     return after(english, spanish, any_nominal(d, *PREPOSITIONS[english, spanish], adjective=0.15).phrase)
 
 
@@ -258,7 +263,7 @@ def intransitive(d: Derivation) -> Phrase:
         clause = verb_clause(subject, verb, spanish, tense, always=where)
     else:
         negated = d.chance(0.3, "not", "no") if extra in ("nothing", "place") else False
-        d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
+        say_verb(d, subject, verb, tense, negated=negated)
         complement = any_place(d) if extra == "place" else NOTHING
         clause = verb_clause(subject, verb, spanish, tense, negated=negated, complement=complement)
         if extra == "today":
@@ -301,7 +306,7 @@ def transitive(d: Derivation) -> Phrase:
     subject, verb = any_subject(d), any_verb(d, TRANSITIVE)
     tense = any_tense(d, subject)
     negated = d.chance(0.25, "not", "no")
-    d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
+    say_verb(d, subject, verb, tense, negated=negated)
     complement, spanish = any_object(d, verb, subject)
     clause = verb_clause(subject, verb, spanish, tense, negated=negated, complement=complement)
     clause = _with_fish(clause, subject.lemma, verb)
@@ -332,14 +337,17 @@ def object_pronoun(d: Derivation) -> Phrase:
     tense = any_tense(d, subject)
     spanish = d.choose(verb.translations(frozenset({"person"})), spanish=_forms_of)
     negated = d.chance(0.3, "not", "no")
-    return verb_clause(
-        subject, verb, spanish, tense, negated=negated, clitic=clitic, complement=emphasis
-    )
+    return verb_clause(subject, verb, spanish, tense, negated=negated, clitic=clitic, complement=emphasis)
 
 
 def any_of_verbs(d: Derivation, lemmas: tuple[str, ...]) -> str:
     """Choose one of some transitive verbs."""
-    return d.choose(_evenly(lemmas), lambda lemma: TRANSITIVE_VERB[lemma].english, near=_VERB)
+    return d.choose(
+        _evenly(lemmas),
+        lambda lemma: TRANSITIVE_VERB[lemma].english,
+        lambda lemma: _spanish_forms(TRANSITIVE_VERB[lemma]),
+        near=_VERB,
+    )
 
 
 def description(d: Derivation) -> Phrase:
@@ -434,7 +442,7 @@ def journey(d: Derivation) -> Phrase:
         verb = d.choose(_TRAVELLING, lambda verb: verb.english)
         negated = d.chance(0.2, "not", "no")
         tense = any_tense(d, subject)
-        d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
+        say_verb(d, subject, verb, tense, negated=negated)
         return verb_clause(
             subject, verb, _without_object(verb), tense, negated=negated, complement=any_route(d)
         )
@@ -454,14 +462,19 @@ def any_route(d: Derivation) -> Phrase:
         d.say("to")
         there = d.choose({place: 1.0 for place in places if place is not here}, lambda place: place.lemma)
         return after("from", "de", start) + after("to", "a", noun_phrase(d, "the", there, 0).phrase)
-    town = any_of(d, tuple(TOWNS))
-    end = any_of(d, tuple(other for other in TOWNS if other != town))
+    town = d.choose(_evenly(tuple(TOWNS)), lambda town: town, TOWNS.__getitem__)
+    others = _evenly(tuple(other for other in TOWNS if other != town))
+    end = d.choose(others, lambda town: town, TOWNS.__getitem__)
     d.say(f"{town} to {end}")
     route = same_order(("from", "de"), (town, TOWNS[town]), ("to", "a"), (end, TOWNS[end]))
     return route.using(f"{town} {end}")
 
 
-_TRAVELLING = {verb: 2.0 if verb.lemma == "travel" else 1.0 for verb in INTRANSITIVE if verb.lemma in ("travel", "walk", "run")}
+_TRAVELLING = {
+    verb: 2.0 if verb.lemma == "travel" else 1.0
+    for verb in INTRANSITIVE
+    if verb.lemma in ("travel", "walk", "run")
+}
 _CARRIERS = {
     (NOUN[lemma, kind], number): 1.0
     for lemma, kind in (("train", "thing"), ("ticket", "thing"), ("road", "place"), ("bridge", "place"))
@@ -481,7 +494,7 @@ def reason(d: Derivation) -> Phrase:
     walker = noun_phrase(d, determiner, animal, number)
     tense: Tense = "past" if d.chance(0.7) else "present"
     cross = TRANSITIVE_VERB["cross"]
-    d.say(" ".join(english_verb(walker, cross, tense, negated=True)))
+    say_verb(d, walker, cross, tense, negated=True)
     place, many = any_noun(d, "place")
     crossed = noun_phrase(d, "the", place, many)
     about_animal = d.chance(0.5)
@@ -507,14 +520,14 @@ def belonging(d: Derivation) -> Phrase:
         other, number = (NOUN[kind, kind], 0) if d.chance(0.7) else any_noun(d, "animal")
         both = joined(owner, noun_phrase(d, possessive, other, number))
         verb, tense = any_verb(d, INTRANSITIVE), any_tense(d, both)
-        d.say(english_verb(both, verb, tense)[1])
+        say_verb(d, both, verb, tense)
         where = any_place(d) if d.chance(0.4) else NOTHING
         clause = verb_clause(both, verb, _without_object(verb), tense, complement=where)
         return clause.using(f"{owner_noun.lemma} {possessive} {other.lemma}")
     verb = TRANSITIVE_VERB[any_of_verbs(d, ("lose", "find", "want", "have", "see"))]
     tense = any_tense(d, owner)
     negated = d.chance(0.15, "not", "no")
-    d.say(" ".join(english_verb(owner, verb, tense, negated=negated)))
+    say_verb(d, owner, verb, tense, negated=negated)
     thing_noun, number = any_noun(d, "thing")
     thing = noun_phrase(d, possessive, thing_noun, number)
     spanish = d.choose(verb.translations(thing.kinds & verb.objects), spanish=_forms_of)
@@ -528,7 +541,7 @@ def knowing(d: Derivation) -> Phrase:
     know = TRANSITIVE_VERB["know"]
     (saber,) = know.translations(frozenset({"knowledge"}))
     negated = d.chance(0.35, "not", "no")
-    d.say(" ".join(english_verb(subject, know, "present", negated=negated)))
+    say_verb(d, subject, know, "present", negated=negated)
     if d.chance(0.5, "that", "que"):
         d.say("that")
         inner = any_subject(d)
@@ -542,10 +555,11 @@ def knowing(d: Derivation) -> Phrase:
 
 def two_clauses(d: Derivation) -> Phrase:
     """*the cat sleeps and the dog runs*, *she eats bread but he wants an apple*."""
-    joint = d.choose({("and", "y"): 0.5, ("but", "pero"): 0.5}, lambda words: words[0], lambda words: words[1])
+    joint = d.choose(
+        {("and", "y"): 0.5, ("but", "pero"): 0.5}, lambda words: words[0], lambda words: words[1]
+    )
     first = d.choose(_SIMPLE)(d)
-    d.position = 0
-    d.say(f"{first.text} {joint[0]}")
+    d.begins_with(first + same_order(joint))
     return first + same_order(joint) + d.choose(_SIMPLE)(d)
 
 

@@ -1,4 +1,4 @@
-"""All translations of a sentence, each with its exact probability.
+"""All translations of a sentence, each with its exact probability, and what follows from them.
 
 The grammar draws a sentence and its translation together, so P(translation | sentence) is a sum over
 the derivations that write both, divided by the sum over those that write the sentence (Bayes). What a
@@ -9,34 +9,142 @@ in which the teacher is a woman.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import log
+from typing import NamedTuple, TypeVar
 
-from viz_transformer.corpus.derivation import Heard, derivations
+from viz_transformer.corpus.derivation import GAP, Heard, derivations
 from viz_transformer.corpus.sentences import sentence
 from viz_transformer.errors import UserError
+from viz_transformer.vocabulary import join_tokens, tokenize
 
-Words = tuple[str, ...]
+Tokens = tuple[str, ...]
+Key = TypeVar("Key", str, tuple[str, ...])
 
 
-@lru_cache(maxsize=4096)
-def translation_tokens(source: Words) -> Mapping[Words, float]:
-    """Return every translation of a sentence with its probability, the likeliest first.
+class LanguageEntropy(NamedTuple):
+    """How much a language leaves open.
+
+    Attributes:
+        nats: the entropy of a sentence's translations, averaged over sentences.
+        nats_per_token: divided by the tokens of a translation, ``<eos>`` included: the lowest loss
+            that any model can reach on these sentences.
+    """
+
+    nats: float
+    nats_per_token: float
+
+
+def translations(text: str) -> dict[str, float]:
+    """Return every translation of a sentence with its exact probability, the likeliest first.
 
     Args:
-        source: the English words; case does not matter.
+        text: an English sentence, typed as people type.
 
     Returns:
-        Spanish tokens, with probabilities that sum to 1; empty if the grammar does not make the
-        sentence.
+        Spanish texts; their probabilities sum to 1.
+
+    Raises:
+        UserError: if the grammar does not make the sentence.
     """
-    heard = tuple(word.lower() for word in source)
-    joint: dict[Words, float] = defaultdict(float)
-    for phrase, probability in derivations(sentence, Heard(english=heard)):
+    return {join_tokens(tokens): share for tokens, share in translation_tokens(text).items()}
+
+
+def translation_tokens(text: str) -> dict[Tokens, float]:
+    """Return what `translations` returns, with the Spanish side as tokens.
+
+    Raises:
+        UserError: as `translations`.
+    """
+    found = _translations(tuple(tokenize(text)))
+    if not found:
+        raise UserError(
+            f"the grammar does not make {text!r:.80}, so it has no probabilities for it; give a sentence "
+            "such as 'the teacher lost her book', or one that viz_transformer.corpus.draw(seed) draws"
+        )
+    return dict(found)
+
+
+def mode(text: str) -> str:
+    """Return the likeliest translation of a sentence.
+
+    Raises:
+        UserError: as `translations`.
+    """
+    return next(iter(translations(text)))
+
+
+def entropy(text: str) -> float:
+    """Return the entropy of a sentence's translations, in nats; 0 where there is only one.
+
+    Raises:
+        UserError: as `translations`.
+    """
+    return _entropy(translation_tokens(text))
+
+
+def language_entropy(sentences: Iterable[str]) -> LanguageEntropy:
+    """Return how much some sentences leave open, and with it the lowest loss a model can have.
+
+    Raises:
+        UserError: as `translations`, or if there is no sentence.
+    """
+    found = [translation_tokens(text) for text in sentences]
+    if not found:
+        raise UserError("there is no sentence; give some")
+    n_tokens = sum(share * (len(tokens) + 1) for each in found for tokens, share in each.items())
+    nats = sum(map(_entropy, found))
+    return LanguageEntropy(nats / len(found), nats / n_tokens)
+
+
+def is_spanish(tokens: Sequence[str]) -> bool:
+    """Whether the grammar writes a Spanish sentence, given as tokens."""
+    written = tuple(tokens)
+    heard = Heard(spanish=written)
+    return any(phrase.write()[1] == written for phrase, _ in derivations(sentence, heard))
+
+
+def gap_words(tokens: Sequence[str]) -> dict[str, float]:
+    """Return which words may fill the gap of a Spanish sentence, with their exact probabilities.
+
+    Args:
+        tokens: the sentence, with ``[?]`` in place of one word.
+
+    Raises:
+        UserError: if there is not one gap, or the grammar makes no such sentence.
+    """
+    gaps = [index for index, token in enumerate(tokens) if token == GAP]
+    if len(gaps) != 1:
+        raise UserError(f"{len(gaps)} gaps in {' '.join(tokens)!r:.80}; write {GAP} in place of one word")
+    (gap,) = gaps
+    before, after = tuple(tokens[:gap]), tuple(tokens[gap + 1 :])
+    joint: dict[str, float] = defaultdict(float)
+    for phrase, probability in derivations(sentence, Heard(spanish=tuple(tokens))):
+        _, spanish, _ = phrase.write()
+        if len(spanish) == len(tokens) and spanish[:gap] == before and spanish[gap + 1 :] == after:
+            joint[spanish[gap]] += probability
+    if not joint:
+        raise UserError(f"the grammar makes no sentence like {' '.join(tokens)!r:.80}; give another")
+    return _normalised(joint)
+
+
+@lru_cache(maxsize=8192)
+def _translations(words: Tokens) -> Mapping[Tokens, float]:
+    joint: dict[Tokens, float] = defaultdict(float)
+    for phrase, probability in derivations(sentence, Heard(english=words)):
         english, spanish, _ = phrase.write()
-        if tuple(word.lower() for word in english) == heard:
+        if tuple(word.lower() for word in english) == words:
             joint[spanish] += probability
-    total = sum(joint.values())
-    likeliest = sorted(joint.items(), key=lambda item: (-item[1], item[0]))
-    return {spanish: probability / total for spanish, probability in likeliest}
+    return _normalised(joint)
+
+
+def _normalised(weights: Mapping[Key, float]) -> dict[Key, float]:
+    """Return the weights divided by their sum, the largest first."""
+    total = sum(weights.values())
+    largest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+    return {key: weight / total for key, weight in largest}
+
+
+def _entropy(shares: Mapping[Tokens, float]) -> float:
+    return -sum(share * log(share) for share in shares.values())
