@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tiny_decoder import VOCABULARY, tiny_model
 from viz_transformer.cli import grammar_report
 from viz_transformer.cli.grammar_report import print_grammar_report
-from viz_transformer.corpus import english_spanish
+from viz_transformer.corpus import SentencePair, english_spanish
+from viz_transformer.errors import UserError
 from viz_transformer.recipes.head_eval import head_losses
-from viz_transformer.translator import load_translator
+from viz_transformer.translator import Translator, load_translator
 
 
 def test_the_report_holds_every_figure(
@@ -47,3 +49,11 @@ def test_the_report_holds_every_figure(
     for kind, layer, head, rise in heads:
         assert float(rise) == pytest.approx(losses.rises[kind][int(layer), int(head)], abs=1e-4)
     assert f"switched off alone, {losses.n_needed} of 24" in out
+
+
+def test_a_checkpoint_of_the_former_vocabulary_is_not_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    new = SentencePair(("where", "is", "the", "cat"), ("¿", "dónde", "está", "el", "gato", "?"), ())
+    translator = Translator(tiny_model(5), VOCABULARY)
+    with pytest.raises(UserError, match="made with another vocabulary; train one"):
+        print_grammar_report(translator, {"held-out": [new]}, lambda _: {new.target: 1.0})
+    assert capsys.readouterr().out == ""
