@@ -20,7 +20,7 @@ from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, impo
 from viz_transformer.widgets.base.bundle import bundle
 
 #: Leaves that every room may import.
-LEAVES = {"errors", "_files", "_html"}
+LEAVES = {"errors", "_files", "_html", "_text"}
 #: Which rooms each room may import, besides itself and the leaves; None: every room.
 ALLOWED: dict[str, set[str] | None] = {
     "__init__": None,
@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "errors": set(),
     "_files": set(),
     "_html": set(),
+    "_text": set(),
     "progress": set(),
     "jupyter": set(),
     "config": set(),
@@ -46,7 +47,10 @@ ALLOWED: dict[str, set[str] | None] = {
     "widgets": {"trace", "analysis", "plots"},
     "export": {"widgets"},
     "bertviz_views": {"trace"},
-    "translator": {"checkpoint", "decoding", "model", "vocabulary", "config", "trace"},
+    "text_model": {"model", "vocabulary", "config", "trace"},
+    "translator": {"text_model", "checkpoint", "decoding", "model", "vocabulary", "trace"},
+    "language_model": {"text_model", "checkpoint", "decoding", "model", "vocabulary", "trace"},
+    "masked_model": {"text_model", "checkpoint", "model", "vocabulary", "trace"},
     "recipes": {
         "config",
         "corpus",
@@ -54,12 +58,18 @@ ALLOWED: dict[str, set[str] | None] = {
         "model",
         "training",
         "checkpoint",
+        "text_model",
         "translator",
+        "language_model",
+        "masked_model",
         "trace",
         "analysis",
     },
     "labs": {
+        "text_model",
         "translator",
+        "language_model",
+        "masked_model",
         "widgets",
         "trace",
         "vocabulary",

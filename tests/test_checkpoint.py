@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,15 @@ import torch
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.model import TracedTransformer
+from viz_transformer.language_model import load_language_model
+from viz_transformer.masked_model import load_masked_model
+from viz_transformer.model import DecoderOnly, EncoderOnly, TracedTransformer, Transformer
 from viz_transformer.training import make_model
+from viz_transformer.translator import load_translator
 from viz_transformer.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["the", "cat"], ["el", "gato"])
+WITH_MASK = Vocabulary(["el", "gato"], ["el", "gato"], mask=True)
 CONFIG = ModelConfig(
     vocab_size=len(VOCABULARY), d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=8
 )
@@ -154,3 +159,42 @@ def test_a_damaged_configuration_is_refused(folder: Path, text: str) -> None:
     (folder / "config.json").write_text(text)
     with pytest.raises(UserError):
         Checkpoint.load(folder)
+
+
+FAMILIES = {
+    "a translator": (Transformer, CONFIG, load_translator),
+    "a language model": (DecoderOnly, replace(CONFIG, family="decoder"), load_language_model),
+    "a masked-word model": (
+        EncoderOnly,
+        replace(CONFIG, family="encoder", predicts_words=True, vocab_size=len(WITH_MASK)),
+        load_masked_model,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_family_comes_back_and_is_no_other(name: str, tmp_path: Path) -> None:
+    kind, config, _ = FAMILIES[name]
+    vocabulary = WITH_MASK if config.predicts_words else VOCABULARY
+    model = make_model(config, 0, kind).eval()
+    folder = Checkpoint(model, vocabulary).save(tmp_path / "model")
+    loaded = Checkpoint.load(folder, kind)
+    assert type(loaded.model) is kind
+    assert loaded.vocabulary == vocabulary
+    assert all(
+        torch.equal(value, loaded.model.state_dict()[key]) for key, value in model.state_dict().items()
+    )
+    for wanted, (_, _, load) in FAMILIES.items():
+        if wanted == name:
+            assert load(folder).name == name
+            continue
+        with pytest.raises(
+            UserError, match=f"holds {name}, and {wanted} is wanted; load it with vt.load_"
+        ) as caught:
+            load(folder)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_missing_folder_says_how_to_train_one_of_its_kind(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="`viz-transformer train masked-model --out"):
+        load_masked_model(tmp_path / "nowhere")

@@ -59,6 +59,8 @@ def test_train_config_goes_to_json_and_back():
         ({"n_classes": 2}, "n_classes=2 has no meaning in family='encoder-decoder'"),
         ({"family": "decoder", "n_segments": 2}, "n_segments=2 has no meaning.*'encoder'"),
         ({"family": "decoder", "start_id": 1}, "start_id=1 has no meaning.*'encoder-decoder'"),
+        ({"family": "decoder", "predicts_words": True}, "predicts_words=True has no meaning"),
+        ({"family": "encoder", "n_classes": 2, "predicts_words": True}, "are two heads"),
         ({"embedding_norm": True}, "embedding_norm=True has no meaning"),
     ],
 )

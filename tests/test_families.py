@@ -197,10 +197,23 @@ def test_the_head_can_learn_a_class_that_needs_the_whole_text():
     assert accuracy > 0.95 > labels.float().mean().clamp(min=0.5)
 
 
-def test_without_a_head_classify_says_how_to_get_one():
+@pytest.mark.parametrize("tied", [True, False])
+def test_the_masked_word_head_scores_every_word_at_every_position(tied):
+    model = make(EncoderOnly, predicts_words=True, tie_embeddings=tied)
+    ids = words(4, 5)
+    x, output = model.encode(ids), traced(model)(ids)
+    matrix = model.embedding.words.weight if tied else model.output.weight
+    torch.testing.assert_close(model(ids), x @ matrix.T)
+    torch.testing.assert_close(output.logits, x @ matrix.T, atol=1e-5, rtol=1e-5)
+    assert output.logits.shape == (4, 5, VOCAB)
+
+
+def test_without_a_head_the_model_says_how_to_get_one():
     model = make(EncoderOnly)
     with pytest.raises(UserError, match=r"no classification head.*n_classes=2"):
         model.classify(model(words(1, 3)))
+    with pytest.raises(UserError, match=r"no masked-word head.*predicts_words=True"):
+        model.score_words(model(words(1, 3)))
 
 
 @pytest.mark.parametrize("scale", [True, False])

@@ -58,7 +58,24 @@ def test_a_suggestion_takes_the_unknown_words_place(lab: TranslationLab) -> None
     assert all(button.layout.display == "none" for button in lab._suggestions)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "cat " * 80])
+def test_several_sentences_are_offered_one_at_a_time(lab: TranslationLab) -> None:
+    picture = lab.explorer.trace
+    type_in(lab, "The dog runs. the cow sleeps!")
+    assert "translate them one at a time" in lab._problem.value
+    assert lab.explorer.trace is picture
+    shown = [b for b in lab._suggestions if b.layout.display != "none"]
+    assert [button.description for button in shown] == ["The dog runs.", "the cow sleeps!"]
+    shown[1].click()
+    assert lab.translation.text == "la vaca duerme"
+
+
+def test_a_suggestion_leaves_the_other_words_as_they_are_typed(lab: TranslationLab) -> None:
+    type_in(lab, "The dragon didn't sleep.")
+    next(b for b in lab._suggestions if b.description == "dog").click()
+    assert lab.sentence == "the dog did not sleep"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "cat " * 80, "el gato negro duerme"])
 def test_other_bad_text_is_explained_without_suggestions(lab: TranslationLab, text: str) -> None:
     type_in(lab, text)
     assert lab._problem.value

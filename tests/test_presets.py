@@ -106,6 +106,7 @@ def configs(draw):
     if family == "encoder":
         choices["n_segments"] = draw(st.integers(0, 3))
         choices["n_classes"] = draw(st.integers(0, 3))
+        choices["predicts_words"] = not choices["n_classes"] and draw(st.booleans())
         choices["pooler"] = draw(st.sampled_from(["none", "tanh", "relu"]))
     else:
         choices["output_bias"] = draw(st.booleans())

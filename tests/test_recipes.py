@@ -13,6 +13,8 @@ import viz_transformer.recipes as recipes
 from viz_transformer.cli import main
 from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
+from viz_transformer.language_model import load_language_model
+from viz_transformer.masked_model import load_masked_model
 from viz_transformer.model.threads import threads
 from viz_transformer.translator import load_translator
 
@@ -98,3 +100,45 @@ def test_a_half_trained_model_is_the_same_on_any_number_of_threads() -> None:
         translator = recipes.six_pairs_translator(n_steps=70, seed=7)
     total = translator.log_probs("good morning", "buenos").sum()
     assert total == pytest.approx(-2.184, abs=0.0005)
+
+
+SPANISH = {
+    "language-model": (recipes.train_language_model, recipes.LANGUAGE_MODEL_TRAINING, load_language_model),
+    "masked-model": (recipes.train_masked_model, recipes.MASKED_MODEL_TRAINING, load_masked_model),
+}
+
+
+@pytest.fixture
+def small_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipes.spanish_models, "english_spanish", lambda: english_spanish(n_train=3000))
+
+
+@pytest.mark.parametrize("name", SPANISH)
+def test_the_spanish_models_give_the_same_files_twice(name: str, small_spanish: None, tmp_path: Path) -> None:
+    train, usual, load = SPANISH[name]
+    training = replace(usual, n_steps=8, batch_size=16)
+    one, other = (train(tmp_path / folder, training) for folder in ("first", "again"))
+    for file in ("model.safetensors", recipes.TRAINING_TRACE, "vocabulary.json"):
+        assert (one / file).read_bytes() == (other / file).read_bytes()
+    made_by = json.loads((one / "made_by.json").read_text())
+    digest = hashlib.sha256((one / "model.safetensors").read_bytes()).hexdigest()
+    assert made_by["sha256"]["model.safetensors"] == digest
+    assert made_by["command"] == f"viz-transformer train {name} --out first --steps 8 --seed 0"
+    model, seen = load(one), recipes.load_training(one)
+    assert model.config.d_model == 64
+    assert (seen.moments[0].step, seen.moments[-1].step) == (0, 8)
+    last = seen.moments[-1]
+    for index, (source, reference) in enumerate(zip(seen.sources, seen.references, strict=True)):
+        trace, log_probs = model.judge(source, reference)
+        assert last.losses[index] == pytest.approx(-log_probs.mean(), abs=1e-5)
+        assert last.traces[index].kinds == trace.kinds
+        assert last.translations[index] == model.answers([source])[0]
+
+
+@pytest.mark.parametrize("name", SPANISH)
+def test_the_spanish_models_have_their_command(
+    name: str, small_spanish: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", name, "--steps", "2", "--out", str(tmp_path / "new")]) == 0
+    assert capsys.readouterr().out.startswith(f"wrote {tmp_path / 'new'}, ")
+    assert SPANISH[name][2](tmp_path / "new").vocabulary.languages == ("Spanish", "Spanish")

@@ -165,6 +165,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ("▁Ein ▁Lie ge . <eos>", "Ein Liege. <eos>"),
         ("The Ġcat s <0xC3>", "The cats<0xC3>"),
         ("▁ z oo", "zoo"),
+        ("¿ dónde está el gato ? <eos>", "¿dónde está el gato? <eos>"),
+        ("¡ hola , mundo !", "¡hola, mundo!"),
         ("", ""),
     ],
 )

@@ -130,7 +130,7 @@ def test_decode_returns_the_search(translator: Translator) -> None:
 def test_an_unknown_word_is_named(translator: Translator) -> None:
     with pytest.raises(UnknownWordError, match=r"'dragon' \(did you mean .*'dog'"):
         translator.translate("the dragon sleeps")
-    with pytest.raises(UnknownWordError, match="unknown Spanish word 'dragon'"):
+    with pytest.raises(UnknownWordError, match="unknown Spanish word 'dragón'"):
         translator.trace("the cat sleeps", target="el dragón")
 
 

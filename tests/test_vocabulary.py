@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viz_transformer.errors import UserError
-from viz_transformer.vocabulary import SPECIAL_TOKENS, UnknownWordError, Vocabulary, tokenize
+from viz_transformer.vocabulary import MASK, SPECIAL_TOKENS, UnknownWordError, Vocabulary, tokenize
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def vocabulary() -> Vocabulary:
         ("The animal didn't cross: it’s too tired!", "the animal did not cross it is too tired"),
         ("I'm sick, they're not", "i am sick they are not"),
         ("I won't", "i will not"),
-        ("¿Cómo está el niño?", "como esta el niño"),
+        ("¿Cómo está el niño?", "cómo está el niño"),
         ("EL NIN\u0303O", "el niño"),  # ñ as two characters
         ("", ""),
     ],
 )
-def test_text_is_written_as_the_corpus_is(text: str, words: str) -> None:
+def test_text_is_split_into_plain_words(text: str, words: str) -> None:
     assert tokenize(text) == words.split()
 
 
@@ -90,3 +90,18 @@ def test_json_brings_the_vocabulary_back(words: set[str]) -> None:
 def test_damaged_json_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="write it again"):
         Vocabulary.from_json(text)
+
+
+def test_a_mask_is_the_last_token_and_moves_no_other(vocabulary: Vocabulary) -> None:
+    words = vocabulary.words("source"), vocabulary.words("target")
+    masked = Vocabulary(*words, mask=True)
+    assert masked.tokens == (*vocabulary.tokens, MASK)
+    assert (masked.mask_id, vocabulary.mask_id) == (len(vocabulary), None)
+    assert masked != vocabulary
+    assert masked.encode("el <mask> perro", "target") == masked.ids_of(["el", MASK, "perro"])
+    assert Vocabulary.from_json(masked.to_json()) == masked
+    assert "mask" not in vocabulary.to_json()
+    with pytest.raises(UnknownWordError, match="<mask>"):
+        vocabulary.encode("el <mask> perro", "target")
+    with pytest.raises(UserError, match="cannot be a word"):
+        Vocabulary([MASK], [])

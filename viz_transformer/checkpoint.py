@@ -6,6 +6,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Generic, TypeVar, overload
 
 import torch
 from safetensors import SafetensorError
@@ -14,17 +15,25 @@ from safetensors.torch import load_file, save
 from viz_transformer._files import atomic_write
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.model import Transformer
+from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.vocabulary import Tokeniser, from_json
 
 WEIGHTS, CONFIG, VOCABULARY = "model.safetensors", "config.json", "vocabulary.json"
 
+Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
+#: By family: the model, what it is called, what loads it, and what `viz-transformer train` calls it.
+_FAMILIES: dict[str, tuple[type, str, str, str]] = {
+    "encoder-decoder": (Transformer, "a translator", "load_translator", "en-es"),
+    "decoder": (DecoderOnly, "a language model", "load_language_model", "language-model"),
+    "encoder": (EncoderOnly, "a masked-word model", "load_masked_model", "masked-model"),
+}
+
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """A trained model, in evaluation mode, with its vocabulary."""
+class Checkpoint(Generic[Model]):
+    """A trained model of any family, in evaluation mode, with its vocabulary."""
 
-    model: Transformer
+    model: Model
     vocabulary: Tokeniser
 
     def save(self, folder: str | os.PathLike[str], notes: dict[str, str] | None = None) -> Path:
@@ -73,13 +82,25 @@ class Checkpoint:
             part.write_bytes(save(self.model.state_dict()))
         return path
 
+    @overload
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Checkpoint:
+    def load(cls, folder: str | os.PathLike[str]) -> Checkpoint[Any]: ...
+
+    @overload
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], kind: type[Model]) -> Checkpoint[Model]: ...
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], kind: type | None = None) -> Checkpoint[Any]:
         """Read a checkpoint folder.
+
+        Args:
+            folder: the folder.
+            kind: the class that its model must be of; by default any.
 
         Raises:
             FileError: if the folder or a file of it is missing or damaged.
-            UserError: if its parts do not fit each other.
+            UserError: if its parts do not fit each other, or its model is of another kind.
         """
         folder = Path(folder)
         backup = _backup(folder)
@@ -88,7 +109,7 @@ class Checkpoint:
         if not folder.is_dir():
             raise FileError(
                 f"no checkpoint folder at {str(folder)!r}; check the path, or train one with "
-                f"`viz-transformer train en-es --out {folder}`"
+                f"`viz-transformer train {_family_of(kind)[3]} --out {folder}`"
             )
         config = ModelConfig.from_json(_read_text(folder / CONFIG))
         vocabulary = from_json(_read_text(folder / VOCABULARY))
@@ -97,11 +118,22 @@ class Checkpoint:
                 f"{str(folder)!r} has a vocabulary of {len(vocabulary)} tokens for a model of "
                 f"{config.vocab_size}; {VOCABULARY} and {CONFIG} must come from one training"
             )
-        model = Transformer(config)
+        of_config, name, loader, _ = _FAMILIES[config.family]
+        if kind not in (None, of_config):
+            raise UserError(
+                f"{str(folder)!r} holds {name}, and {_family_of(kind)[1]} is wanted; load it with "
+                f"vt.{loader}, or give another folder"
+            )
+        model = of_config(config)
         weights = _read_weights(folder / WEIGHTS)
         _check_shapes(folder, weights, model.state_dict())
         model.load_state_dict(weights)
         return cls(model.eval(), vocabulary)
+
+
+def _family_of(kind: type | None) -> tuple[type, str, str, str]:
+    """Return the entry of a class of models; the translator's where any will do."""
+    return next(entry for entry in _FAMILIES.values() if kind in (None, entry[0]))
 
 
 def _backup(folder: Path) -> Path:

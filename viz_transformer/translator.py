@@ -11,12 +11,11 @@ import torch
 
 from viz_transformer._files import bundled
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.config import ModelConfig
 from viz_transformer.decoding import beam_search, sample, sample_ids
-from viz_transformer.errors import UserError
 from viz_transformer.model import ModelOutput, TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.model.threads import threads_for
+from viz_transformer.text_model import TextModel, array, log_probs_of, stack
 from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.vocabulary import Tokeniser
 
@@ -36,7 +35,7 @@ class Translation:
     score: float
 
 
-class Translator:
+class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
     """A trained model and its vocabulary, behind four calls on plain text.
 
     Attributes:
@@ -44,28 +43,11 @@ class Translator:
         vocabulary: its `Vocabulary` of words, or its `Subwords`.
     """
 
+    name = "a translator"
+
     def __init__(self, model: Transformer, vocabulary: Tokeniser) -> None:
         """Join a model and its vocabulary."""
-        self.model = model
-        self.vocabulary = vocabulary
-        # The traced variant shares the parameters: a change of one is a change of both.
-        self._traced = TracedTransformer(model.config).eval()
-        self._traced.load_state_dict(model.state_dict(keep_vars=True), assign=True)
-
-    @property
-    def config(self) -> ModelConfig:
-        """The model's configuration."""
-        return self.model.config
-
-    @property
-    def traced_model(self) -> TracedTransformer:
-        """The model that `trace` runs, which shares all parameters with `model`."""
-        return self._traced.to(self._device)  # its tables of positions go where `model` went
-
-    @property
-    def _device(self) -> torch.device:
-        """Where the model is: the processor, or the card that it was moved to."""
-        return next(self.model.parameters()).device
+        super().__init__(model, vocabulary, TracedTransformer(model.config))
 
     def translate(
         self,
@@ -210,18 +192,22 @@ class Translator:
             UserError: as `translate`, also for words of `target`.
         """
         source, read, written = self._teacher_forced(text, target, interventions)
-        output = self._read(source, read, interventions)
+        return self._trace(source, read, written, self._read(source, read, interventions))
+
+    def _trace(
+        self, source: list[int], read: list[int], written: list[int], output: ModelOutput
+    ) -> ForwardTrace:
         return ForwardTrace(
             source_tokens=self.vocabulary.tokens_of(source),
             target_tokens=self.vocabulary.tokens_of(read),
             output_tokens=self.vocabulary.tokens_of(written),
             source_words=self.vocabulary.word_numbers(source),
             target_words=self.vocabulary.word_numbers(read),
-            encoder_attention=_stack(output.encoder_attention),
-            decoder_attention=_stack(output.decoder_attention),
-            cross_attention=_stack(output.cross_attention),
-            source_positions=_array(output.source_positions),
-            target_positions=_array(output.target_positions),
+            encoder_attention=stack(output.encoder_attention),
+            decoder_attention=stack(output.decoder_attention),
+            cross_attention=stack(output.cross_attention),
+            source_positions=array(output.source_positions),
+            target_positions=array(output.target_positions),
         )
 
     @torch.no_grad()
@@ -265,10 +251,24 @@ class Translator:
         """
         source, read, written = self._teacher_forced(text, target, interventions)
         output = self._read(source, read, interventions)
-        # In float64, a word that is all but certain still shows how certain: -1e-9 and not 0.
         assert output.logits is not None  # an encoder alone has none
-        log_probs = output.logits[0].cpu().double().log_softmax(-1)  # [position, vocab]
-        return log_probs.gather(1, torch.tensor(written)[:, None])[:, 0].numpy()  # [position]
+        return log_probs_of(output.logits[0], written)
+
+    def answers(self, texts: Sequence[str], interventions: Interventions | None = None) -> list[str]:
+        """Return the greedy translations of some sentences."""
+        found = self.translate_all(texts, beam_width=1, interventions=interventions)
+        return [translation.text for translation in found]
+
+    @torch.no_grad()
+    def judge(
+        self, text: str, answer: str, interventions: Interventions | None = None
+    ) -> tuple[ForwardTrace, np.ndarray]:
+        """Return the `trace` and the `log_probs` of a translation, from one pass."""
+        source, read, written = self._teacher_forced(text, answer, interventions)
+        output = self._read(source, read, interventions)
+        assert output.logits is not None
+        trace = self._trace(source, read, written, output)
+        return trace, log_probs_of(output.logits[0], written)
 
     def _teacher_forced(
         self, text: str, target: str | Sequence[str] | None, interventions: Interventions | None
@@ -297,24 +297,6 @@ class Translator:
         self._check_length(ids, "sentence")
         return ids
 
-    def _check_length(self, ids: Sequence[int], what: str) -> None:
-        if len(ids) > self.config.max_length:
-            unit = "words" if self.vocabulary.word_numbers(ids) is None else "pieces of words"
-            n_words = len(ids) - 1  # beside the words there is one special token
-            raise UserError(
-                f"the {what} has {n_words} {unit}, and this model reads at most "
-                f"{self.config.max_length - 1}; shorten it, or split it in two"
-            )
-
-
-def _stack(layers: tuple[torch.Tensor, ...] | None) -> np.ndarray | None:
-    """Turn one sentence's layers, each [1, head, query, key], into [layer, head, query, key]."""
-    return None if layers is None else _array(torch.cat(layers))
-
-
-def _array(tensor: torch.Tensor | None) -> np.ndarray | None:
-    return None if tensor is None else tensor.cpu().numpy()
-
 
 def load_translator(folder: str | os.PathLike[str] | None = None) -> Translator:
     """Load a translator.
@@ -324,7 +306,7 @@ def load_translator(folder: str | os.PathLike[str] | None = None) -> Translator:
 
     Raises:
         FileError: if the folder is missing or damaged.
-        UserError: if its parts do not fit each other.
+        UserError: if its parts do not fit each other, or it holds a model of another kind.
     """
-    checkpoint = Checkpoint.load(bundled("data/en-es") if folder is None else folder)
+    checkpoint = Checkpoint.load(bundled("data/en-es") if folder is None else folder, Transformer)
     return Translator(checkpoint.model, checkpoint.vocabulary)

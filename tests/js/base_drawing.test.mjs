@@ -193,6 +193,9 @@ test("pieces are read as a text, and words stay as they are", () => {
   assert.equal(runningText(["The", "Ġcat", "s", "<0xC3>"]), "The cats<0xC3>");
   assert.equal(runningText(["▁", "z", "oo"]), "zoo");
   assert.equal(runningText([]), "");
+  const question = ["¿", "dónde", "está", "el", "gato", "?", "<eos>"];
+  assert.equal(runningText(question), "¿dónde está el gato? <eos>");
+  assert.equal(runningText(["¡", "hola", ",", "mundo", "!"]), "¡hola, mundo!");
 });
 
 test("words without a partner in the other translation differ, and no others", () => {

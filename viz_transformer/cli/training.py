@@ -23,14 +23,15 @@ def add_training(commands: Any) -> None:
 def _add_train(commands: Any) -> None:
     train = commands.add_parser(
         "train",
-        help="train a translator, on the generated corpus or on your own sentence pairs",
-        description="Give en-es for the generated English-Spanish corpus, or your own pairs: two "
+        help="train a translator, on the generated corpus or on your own sentence pairs, or a language model",
+        description="Give en-es for a translator of the generated English-Spanish corpus, language-model "
+        "or masked-model for a model of its Spanish sentences, or your own pairs: two "
         "files with a sentence a line (--source and --target), or one with a tab between the "
         "sentence and its translation (--pairs). Plain or gzip, UTF-8.",
     )
-    train.add_argument("corpus", nargs="?", choices=["en-es"], help="the generated corpus")
+    train.add_argument("corpus", nargs="?", choices=_BUNDLED, help="a model of the generated corpus")
     _add_pairs(train, "to learn from")
-    train.add_argument("--out", metavar="DIR", help="the checkpoint (default: en-es for en-es)")
+    train.add_argument("--out", metavar="DIR", help="the checkpoint (default: named as the model)")
     train.add_argument("--steps", type=int, metavar="N", help="optimiser steps")
     train.add_argument("--seed", type=int, default=0, metavar="N")
     _add_own(train.add_argument_group("with your own pairs"))
@@ -83,6 +84,12 @@ def _add_evaluate(commands: Any) -> None:
     evaluate.set_defaults(run=_evaluate)
 
 
+#: The models of the generated corpus, and the recipe of each.
+_BUNDLED = {
+    "en-es": ("TRAINING", "train_english_spanish"),
+    "language-model": ("LANGUAGE_MODEL_TRAINING", "train_language_model"),
+    "masked-model": ("MASKED_MODEL_TRAINING", "train_masked_model"),
+}
 #: Options that set fields of the model's and the training's configurations, with their types.
 _SIZES = {
     "d_model": int,
@@ -127,7 +134,9 @@ def _train(options: argparse.Namespace) -> int:
 
     pairs = _pairs(options)
     if (pairs is None) == (options.corpus is None):
-        raise UserError("give either en-es or your own pairs (--source and --target, or --pairs)")
+        raise UserError(
+            f"give either one of {', '.join(_BUNDLED)} or your own pairs (--source and --target, or --pairs)"
+        )
     if pairs is None:
         return _train_bundled(options)
     if not options.out:
@@ -138,17 +147,17 @@ def _train(options: argparse.Namespace) -> int:
 def _train_bundled(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
-    from viz_transformer.recipes import TRAINING, TRAINING_TRACE, train_english_spanish
+    import viz_transformer.recipes as recipes
     from viz_transformer.training.progress_bar import with_bar
 
-    steps = TRAINING.n_steps if options.steps is None else options.steps
-    training = replace(TRAINING, n_steps=steps, seed=options.seed)
-    folder = train_english_spanish(
-        options.out or "en-es",
-        training,
+    usual, recipe = (getattr(recipes, name) for name in _BUNDLED[options.corpus])
+    steps = usual.n_steps if options.steps is None else options.steps
+    folder = recipe(
+        options.out or options.corpus,
+        replace(usual, n_steps=steps, seed=options.seed),
         progress=lambda records, total: with_bar(records, 0, total),
     )
-    print(f"wrote {folder}, and what was seen of the training: {folder / TRAINING_TRACE}")
+    print(f"wrote {folder}, and what was seen of the training: {folder / recipes.TRAINING_TRACE}")
     return 0
 
 

@@ -25,6 +25,7 @@ _FOR_FAMILIES: dict[str, tuple[object, tuple[Family, ...]]] = {
     "n_segments": (0, ("encoder",)),
     "pooler": ("none", ("encoder",)),
     "n_classes": (0, ("encoder",)),
+    "predicts_words": (False, ("encoder",)),
 }
 
 
@@ -68,6 +69,8 @@ class ModelConfig(JsonConfig):
         pooler: a layer on the first position's vector: ``"tanh"`` (BERT), ``"relu"`` or
             ``"none"``.
         n_classes: classes of the classification head, or 0 for none.
+        predicts_words: whether every word of the vocabulary is scored at every position, as the
+            masked word is in BERT's training.
         layer_norm_eps: added to the variance in every LayerNorm.
 
     Raises:
@@ -100,6 +103,7 @@ class ModelConfig(JsonConfig):
     n_segments: int = 0
     pooler: Pooler = "none"
     n_classes: int = 0
+    predicts_words: bool = False
     layer_norm_eps: float = 1e-5
 
     def __post_init__(self) -> None:
@@ -137,6 +141,11 @@ class ModelConfig(JsonConfig):
                     f"{name}={getattr(self, name)!r} has no meaning in family={self.family!r}; "
                     f"leave it out, or choose a family of {families}"
                 )
+        if self.predicts_words and self.n_classes:
+            raise UserError(
+                f"predicts_words=True and n_classes={self.n_classes} are two heads, and a model has "
+                "one; leave one of them out"
+            )
         self._check_width()
 
     def _check_width(self) -> None:

@@ -60,7 +60,8 @@ def _vocabulary_matrices(config: ModelConfig) -> int:
     rows = config.vocab_size
     if config.family == "encoder-decoder" and config.has_target_embedding:
         rows += config.output_vocab_size
-    if config.family != "encoder" and not config.tie_embeddings:
+    writes = config.family != "encoder" or config.predicts_words
+    if writes and not config.tie_embeddings:
         rows += config.output_vocab_size
     return rows
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
-from viz_transformer.vocabulary import Subwords, Tokeniser
+from viz_transformer.vocabulary import Subwords, Tokeniser, join_tokens
 
 #: How many batches are drawn together and sorted by length, so that little is padding.
 _BATCHES_PER_POOL = 32
@@ -34,6 +34,34 @@ class Batch:
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
+
+    @property
+    def inputs(self) -> tuple[NDArray[np.int64], ...]:
+        """What the model reads: the source, and the target without its last id."""
+        return self.source, self.target[:, :-1]
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """What it is to predict at each position, the next id of the target [batch, target - 1]."""
+        return self.target[:, 1:]
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Padded ids of texts, and what is to be predicted at each position, int64 [batch, position].
+
+    Attributes:
+        ids: what the model reads.
+        labels: what it is to predict; padding where nothing is.
+    """
+
+    ids: NDArray[np.int64]
+    labels: NDArray[np.int64]
+
+    @property
+    def inputs(self) -> tuple[NDArray[np.int64], ...]:
+        """What the model reads."""
+        return (self.ids,)
 
 
 def pad(rows: Sequence[Sequence[int]], pad_id: int) -> NDArray[np.int64]:
@@ -124,7 +152,7 @@ def _encoded(pair: SentencePair | TextPair, vocabulary: Tokeniser) -> _Ids:
 
 def as_text(side: str | Sequence[str]) -> str:
     """Return one side of a pair as text."""
-    return side if isinstance(side, str) else " ".join(side)
+    return side if isinstance(side, str) else join_tokens(side)
 
 
 def _batch_indices(
@@ -137,7 +165,7 @@ def _batch_indices(
     source, target = np.array([[len(side) for side in both] for both in ids]).T  # each [pair]
     order = rng.permutation(len(ids))
     if batch_tokens is None:
-        indices = _by_count(order, source + target, batch_size)
+        indices = group_by_length(order, source + target, batch_size)
     else:
         # By source length, then by target length, rising and falling in turn: neighbours are
         # similar in both.
@@ -148,7 +176,7 @@ def _batch_indices(
         yield indices[number]
 
 
-def _by_count(order: NDArray[np.int64], lengths: NDArray[np.int64], size: int) -> _BatchIndices:
+def group_by_length(order: NDArray[np.int64], lengths: NDArray[np.int64], size: int) -> _BatchIndices:
     """Split an epoch into batches of `size` pairs, sorted by length within a pool of batches."""
     indices: _BatchIndices = []
     for start in range(0, len(order), size * _BATCHES_PER_POOL):

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from viz_transformer.errors import UserError
 from viz_transformer.model.autoregressive import AutoregressiveModel
+from viz_transformer.trace import running_text
 
 
 class Words(Protocol):
@@ -100,7 +101,7 @@ class Constraints:
         if token in (words.pad_id, words.sos_id):
             return f"{words.tokens[token]} is never written"
         if step < len(prefix):
-            text = " ".join(words.tokens[i] for i in prefix)
+            text = running_text([words.tokens[i] for i in prefix])
             return None if token == prefix[step] else f"the text must begin with {text!r}"
         if token == words.eos_id and step < self.min_length:
             return f"the text has {step} words and needs at least {self.min_length}"

@@ -11,7 +11,12 @@ import traitlets
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translation, Translator
-from viz_transformer.vocabulary import UnknownWordError, language_tag, tokenize
+from viz_transformer.vocabulary import (
+    SeveralSentencesError,
+    UnknownWordError,
+    join_tokens,
+    language_tag,
+)
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.box_keys import BoxKeys
 from viz_transformer.widgets.explorer import explore
@@ -105,27 +110,41 @@ class TranslationLab(StaticFallbackMixin, ipywidgets.VBox):
             f"{html.escape(self.translation.text)}</span>"
         )
         self._problem.value = ""
-        self._offer([])
+        self._offer({})
 
     def _show_problem(self, error: UserError) -> None:
         self._problem.value = (
             f'<span role="alert">{html.escape(str(error))}. The picture still shows '
             f"<i>{html.escape(self.sentence)}</i>.</span>"
         )
-        self._offer(error.suggestions[error.words[0]] if isinstance(error, UnknownWordError) else [])
+        self._offer(self._suggested_texts(error))
 
-    def _offer(self, words: list[str]) -> None:
-        """Show a button for each word that could stand in place of the first unknown one."""
-        for index, button in enumerate(self._suggestions):
-            shown = index < len(words)
-            button.layout.display = "" if shown else "none"
-            button.description = words[index] if shown else ""
+    def _suggested_texts(self, error: UserError) -> dict[str, str]:
+        """Return what to offer instead of the text: by what a button says, the text it types.
+
+        Words that could stand in place of the first unknown one, or each of several sentences.
+        """
+        if isinstance(error, SeveralSentencesError):
+            return {sentence: sentence for sentence in error.sentences[:_N_SUGGESTIONS]}
+        if not isinstance(error, UnknownWordError):
+            return {}
+        words = self._translator.vocabulary.words_of(self._field.value)
+        at = words.index(error.words[0])
+        return {
+            near: join_tokens([*words[:at], near, *words[at + 1 :]])
+            for near in error.suggestions[error.words[0]]
+        }
+
+    def _offer(self, texts: dict[str, str]) -> None:
+        """Show a button for each text that could be typed instead."""
+        self._offered = texts
+        labels = [*texts, *[""] * (_N_SUGGESTIONS - len(texts))]
+        for button, label in zip(self._suggestions, labels, strict=True):
+            button.layout.display = "" if label else "none"
+            button.description = label
 
     def _on_suggestion(self, button: ipywidgets.Button) -> None:
-        known = set(self._translator.vocabulary.words())
-        words = tokenize(self._field.value)
-        unknown = next(index for index, word in enumerate(words) if word not in known)
-        self._field.value = " ".join([*words[:unknown], button.description, *words[unknown + 1 :]])
+        self._field.value = self._offered[button.description]
 
 
 def _capital(name: str) -> str:

@@ -1,7 +1,8 @@
 """Recipes: how models are trained, evaluated and record_training.
 
 The one place where corpus, training, checkpoint, translator and traces come together.
-`english_spanish` is the bundled translator, `six_pairs` the tiny one, `files` trains on anybody's
+`english_spanish` is the bundled translator, `spanish_models` the language model and the masked-word
+model, `six_pairs` the tiny translator, `files` trains on anybody's
 sentence pairs, `learned_positions` makes the position table, and `recording` records any of them
 while it learns. `coreference` is the study of what *it* looks at.
 """
@@ -47,11 +48,24 @@ from viz_transformer.recipes.six_pairs import (
     train_six_pairs,
     write_six_pairs_trainings,
 )
+from viz_transformer.recipes.spanish_models import (
+    LANGUAGE_MODEL,
+    LANGUAGE_MODEL_TRAINING,
+    MASKED_MODEL,
+    MASKED_MODEL_TRAINING,
+    spanish_vocabulary,
+    train_language_model,
+    train_masked_model,
+)
 
 __all__ = [
     "BUNDLED_TRAININGS",
+    "LANGUAGE_MODEL",
+    "LANGUAGE_MODEL_TRAINING",
     "LARGE_MODEL",
     "LARGE_TRAINING",
+    "MASKED_MODEL",
+    "MASKED_MODEL_TRAINING",
     "MODEL",
     "POSITIONS",
     "POSITIONS_TRAINING",
@@ -75,9 +89,12 @@ __all__ = [
     "record_training",
     "six_pairs_training",
     "six_pairs_translator",
+    "spanish_vocabulary",
     "study_table",
     "train_english_spanish",
+    "train_language_model",
     "train_learned_positions",
+    "train_masked_model",
     "train_six_pairs",
     "write_six_pairs_trainings",
 ]

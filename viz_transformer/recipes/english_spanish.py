@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from safetensors.torch import save
-
-from viz_transformer.checkpoint import WEIGHTS, Checkpoint, check_writable
+from viz_transformer.checkpoint import check_writable
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
-from viz_transformer.corpus.batches import batches
+from viz_transformer.corpus.batches import as_text, batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.links import GoldLinks
-from viz_transformer.model.threads import threads
 from viz_transformer.recipes.alignment_eval import AlignmentScore, evaluate_alignment
-from viz_transformer.recipes.provenance import MADE_BY, provenance, sha256
-from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, moments_for, record_training
+from viz_transformer.recipes.recorded import Progress, train_recorded
 from viz_transformer.recipes.two_layers import TWO_LAYERS
-from viz_transformer.training import StepRecord, fit, make_model
+from viz_transformer.training import make_model
 from viz_transformer.translator import Translator
 
 #: Small, so that the heads are few enough to look at one by one and each has work to do.
@@ -76,7 +72,7 @@ def train_english_spanish(
     training: TrainConfig = TRAINING,
     *,
     n_threads: int = 1,
-    progress: Callable[[Iterable[StepRecord], int], Iterable[StepRecord]] | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Generate the corpus, train the bundled translator's model on it and save the checkpoint.
 
@@ -95,27 +91,18 @@ def train_english_spanish(
     check_writable(folder)
     corpus = english_spanish()
     vocabulary = vocabulary_of(corpus.train)
-    model = make_model(replace(MODEL, vocab_size=len(vocabulary)), training.seed)
-    stream = batches(corpus.train, vocabulary, training.batch_size, training.seed)
-    recorder = Recorder(
-        model, vocabulary, WATCHED, f"seed {training.seed}", moments_for(training.n_steps, 20)
+    return train_recorded(
+        folder,
+        make_model(replace(MODEL, vocab_size=len(vocabulary)), training.seed),
+        vocabulary,
+        batches(corpus.train, vocabulary, training.batch_size, training.seed),
+        training,
+        WATCHED,
+        command="en-es",
+        facts={"n_train": len(corpus.train)},
+        n_threads=n_threads,
+        progress=progress,
     )
-    with threads(n_threads):
-        records = record_training(fit(model, stream, training), recorder)
-        for record in records if progress is None else progress(records, training.n_steps):
-            last = record
-    checkpoint = Checkpoint(model.eval(), vocabulary)
-    settings = {
-        "command": f"viz-transformer train en-es --out {Path(folder).name} "
-        f"--steps {training.n_steps} --seed {training.seed}",
-        "training": asdict(training),
-        "n_threads": n_threads,
-        "n_train": len(corpus.train),
-    }
-    results = {"last_loss": last.loss, "sha256": {WEIGHTS: sha256(save(model.state_dict()))}}
-    saved = checkpoint.save(folder, {MADE_BY: provenance(settings, results)})
-    recorder.trace().save(saved / TRAINING_TRACE)
-    return saved
 
 
 def evaluate_english_spanish(translator: Translator, beam_width: int = 4) -> list[Score]:
@@ -130,7 +117,7 @@ def evaluate_english_spanish(translator: Translator, beam_width: int = 4) -> lis
 def align_english_spanish(translator: Translator, n: int = 500) -> AlignmentScore:
     """Compare every cross-attention head with the word links of the first `n` held-out sentences."""
     pairs = english_spanish(n_train=0).held_out[:n]
-    texts = [TextPair(" ".join(pair.source), " ".join(pair.target)) for pair in pairs]
+    texts = [TextPair(as_text(pair.source), as_text(pair.target)) for pair in pairs]
     return evaluate_alignment(translator, texts, [GoldLinks(frozenset(p.links)) for p in pairs])
 
 
@@ -145,10 +132,10 @@ def exact_match(
     wrong = []
     for start in range(0, len(pairs), batch_size):
         some = pairs[start : start + batch_size]
-        sources = [" ".join(pair.source) for pair in some]
+        sources = [as_text(pair.source) for pair in some]
         found = translator.translate_all(sources, beam_width)
         wrong += [
-            (source, translation.text, " ".join(pair.target))
+            (source, translation.text, as_text(pair.target))
             for source, translation, pair in zip(sources, found, some, strict=True)
             if translation.tokens != pair.target
         ]

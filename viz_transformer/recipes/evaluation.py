@@ -12,7 +12,7 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.training import token_loss
 from viz_transformer.translator import Translator
-from viz_transformer.vocabulary import Tokeniser, Vocabulary, tokenize
+from viz_transformer.vocabulary import Tokeniser, Vocabulary, join_tokens
 
 _BATCH_TOKENS = 8_000  # per batch of the validation loss
 _SENTENCES = 32  # translated as one batch
@@ -47,8 +47,8 @@ def evaluate(
 ) -> Evaluation:
     """Translate the sources by beam search and compare with the targets, as plain text.
 
-    A vocabulary of words has neither capitals nor punctuation nor accents, so with one the
-    references are normalised in the same way.
+    A vocabulary of words writes the spelling and the punctuation that it knows, so with one the
+    references are written in the same way.
 
     Raises:
         UserError: if there are no pairs, sacrebleu is not installed, or a sentence cannot be
@@ -72,8 +72,8 @@ def evaluate(
         for index, translation in zip(some, translations, strict=True):
             found[index] = translation.text
     references = [pair.target for pair in pairs]
-    if isinstance(translator.vocabulary, Vocabulary):  # no capitals, no punctuation
-        references = [" ".join(tokenize(reference)) for reference in references]
+    if isinstance(vocabulary := translator.vocabulary, Vocabulary):
+        references = [join_tokens(vocabulary.words_of(reference, "target")) for reference in references]
     bleu, chrf = BLEU(), CHRF()
     scores = bleu.corpus_score(found, [references]), chrf.corpus_score(found, [references])
     return Evaluation(

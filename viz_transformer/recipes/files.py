@@ -29,7 +29,7 @@ from viz_transformer.training import (
 )
 from viz_transformer.training.distributed import all_reduce_sum, rank, shard
 from viz_transformer.training.interruption import interruption
-from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, tokenize
+from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, split_sentences, tokenize
 
 #: The state that a training resumes from, and the test pairs, which it never reads.
 STATE, TEST = "training.safetensors", "test.tsv"
@@ -105,7 +105,8 @@ def vocabulary_for(
     if words or (words is None and len(pairs) < FEW_PAIRS):
         source = {word for pair in (*pairs, *others) for word in tokenize(pair.source)}
         target = {word for pair in (*pairs, *others) for word in tokenize(pair.target)}
-        return Vocabulary(source, target, languages=languages)
+        several = any(len(split_sentences(pair.source)) > 1 for pair in (*pairs, *others))
+        return Vocabulary(source, target, languages=languages, several_sentences=several)
     texts = [text for pair in pairs for text in (pair.source, pair.target)]
     return Subwords.train(texts, n_tokens, languages)
 

@@ -1,4 +1,4 @@
-"""Recording of a training: losses, translations and attention on a few sentences, at chosen steps."""
+"""Recording of a training: losses, answers and attention on a few sentences, at chosen steps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +16,10 @@ from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
-from viz_transformer.model import Transformer
+from viz_transformer.language_model import LanguageModel
+from viz_transformer.masked_model import MaskedModel
+from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
+from viz_transformer.text_model import TextModel
 from viz_transformer.trace import Snapshot, TrainingTrace
 from viz_transformer.training import StepRecord
 from viz_transformer.translator import Translator
@@ -26,12 +30,16 @@ TRAINING_TRACE = "training.npz"
 #: The recorded trainings that come with the package.
 BUNDLED_TRAININGS = {
     "en-es": "data/en-es/training.npz",
+    "language-model": "data/language-model/training.npz",
+    "masked-model": "data/masked-model/training.npz",
     "six-pairs-0": "data/six-pairs/seed-0.npz",
     "six-pairs-1": "data/six-pairs/seed-1.npz",
     "six-pairs-large": "data/six-pairs/large.npz",
 }
 #: The most points of a loss curve: about as many as a view has pixels for.
 _CURVE_POINTS = 500
+#: What a model of each family is asked with.
+_READERS: dict[type, Any] = {Transformer: Translator, DecoderOnly: LanguageModel, EncoderOnly: MaskedModel}
 
 
 def moments_for(n_steps: int, n_moments: int = 24) -> tuple[int, ...]:
@@ -69,7 +77,7 @@ class Recorder:
 
     def __init__(
         self,
-        model: Transformer,
+        model: Transformer | DecoderOnly | EncoderOnly,
         vocabulary: Tokeniser,
         pairs: Sequence[SentencePair | TextPair],
         name: str,
@@ -78,9 +86,11 @@ class Recorder:
         """Check the arguments and prepare to record, before the training starts.
 
         Args:
-            model: the model that is going to be trained.
+            model: the model that is going to be trained, of any family.
             vocabulary: turns the sentences into ids.
-            pairs: a few sentences to record, with their reference translations.
+            pairs: a few sentences to record, with their reference translations. For a language
+                model, beginnings with the whole texts; for a masked-word model, texts with a gap
+                and the same texts filled.
             name: distinguishes this run from others.
             moments: the steps to record, rising; 0 is before the first. See `moments_for`.
 
@@ -98,19 +108,15 @@ class Recorder:
         self._name = name
         self._sources = tuple(as_text(pair.source) for pair in pairs)
         self._references = tuple(as_text(pair.target) for pair in pairs)
-        for source, reference in zip(self._sources, self._references, strict=True):
-            # The decoder reads a target without its last id.
-            n_target = len(vocabulary.target_ids(reference)) - 1
-            longest, most = max(len(vocabulary.source_ids(source)), n_target), model.config.max_length
-            if longest > most:
-                raise UserError(
-                    f"the pair {source!r:.40} has {longest} tokens with the special "
-                    f"ones, and this model reads at most {most}; watch a shorter one"
-                )
-        # The translator's traced model shares this model's parameters, so it always shows their
+        if isinstance(model, Transformer):
+            for source, reference in zip(self._sources, self._references, strict=True):
+                _check_lengths(source, reference, vocabulary, model.config.max_length)
+        # The reader's traced model shares this model's parameters, so it always shows their
         # present values. Building it draws unused weights, hence the fork of torch's generator.
         with torch.random.fork_rng(devices=[]):
-            self._translator = Translator(model, vocabulary)
+            self._reader: TextModel = _READERS[type(model)](model, vocabulary)
+        for source, reference in zip(self._sources, self._references, strict=True):
+            self._reader.judge(source, reference)  # raises now if the model cannot read them
         self._recorded: dict[int, Snapshot] = {}
         self._curve: list[tuple[int, float, float]] = []
 
@@ -125,23 +131,14 @@ class Recorder:
         """
         if step not in self.moments:
             return
-        translations = self._translator.translate_all(self._sources, beam_width=1)  # greedy
-        pairs = list(zip(self._sources, self._references, strict=True))
+        judged = [self._reader.judge(*pair) for pair in zip(self._sources, self._references, strict=True)]
         self._recorded[step] = Snapshot(
             step=step,
-            translations=tuple(translation.text for translation in translations),
-            losses=tuple(self._loss(*pair) for pair in pairs),
+            translations=tuple(self._reader.answers(self._sources)),
+            losses=tuple(-torch.from_numpy(log_probs).mean().item() for _, log_probs in judged),
             # Without the positions, which would make the file larger and are drawn nowhere.
-            traces=tuple(
-                replace(self._translator.trace(*pair), source_positions=None, target_positions=None)
-                for pair in pairs
-            ),
+            traces=tuple(replace(trace, source_positions=None, target_positions=None) for trace, _ in judged),
         )
-
-    def _loss(self, source: str, reference: str) -> float:
-        """Return the cross-entropy of a reference, teacher forced, in nats a token."""
-        log_probs = torch.from_numpy(self._translator.log_probs(source, reference))  # [position]
-        return -log_probs.mean().item()
 
     def resume(self, trace: TrainingTrace, step: int) -> None:
         """Keep what was recorded of the training's beginning, up to the step it goes on from."""
@@ -191,7 +188,8 @@ def load_training(name: str | os.PathLike[str]) -> TrainingTrace:
     """Load a recorded training.
 
     Args:
-        name: ``"en-es"``, the bundled translator's; ``"six-pairs-0"`` and ``"six-pairs-1"``, the
+        name: ``"en-es"``, ``"language-model"`` or ``"masked-model"``, those of the bundled models;
+            ``"six-pairs-0"`` and ``"six-pairs-1"``, the
             tiny model's with two seeds; ``"six-pairs-large"``, that of a model too large for six
             pairs. Or the path of a file that `TrainingTrace.save` wrote, or of a trained folder.
 
@@ -209,6 +207,17 @@ def load_training(name: str | os.PathLike[str]) -> TrainingTrace:
             f"give a file, or a folder with a {TRAINING_TRACE}"
         )
     return TrainingTrace.load(path)
+
+
+def _check_lengths(source: str, reference: str, vocabulary: Tokeniser, most: int) -> None:
+    # The decoder reads a target without its last id.
+    n_target = len(vocabulary.target_ids(reference)) - 1
+    longest = max(len(vocabulary.source_ids(source)), n_target)
+    if longest > most:
+        raise UserError(
+            f"the pair {source!r:.40} has {longest} tokens with the special "
+            f"ones, and this model reads at most {most}; watch a shorter one"
+        )
 
 
 def _thinned(n: int) -> list[int]:

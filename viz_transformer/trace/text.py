@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from viz_transformer._text import join_tokens
+
 #: What tokenizers put before a piece that begins a word: SentencePiece's mark, and GPT-2's.
 _MARKS = ("▁", "Ġ")
 
@@ -12,7 +14,7 @@ def running_text(tokens: Sequence[str]) -> str:
     """Return tokens as readable text: pieces of words joined, words separated by spaces.
 
     Pieces are recognised by the marks before tokens that begin a word; without any such mark,
-    every token is a word. A special token such as ``<eos>`` stands apart.
+    every token is a word or a punctuation mark. A special token such as ``<eos>`` stands apart.
 
     >>> running_text(("▁Ein", "▁Lie", "ge", "stuhl", "<eos>"))
     'Ein Liegestuhl <eos>'
@@ -20,7 +22,7 @@ def running_text(tokens: Sequence[str]) -> str:
     The views do the same in widgets/base/js/text.js.
     """
     if not any(token.startswith(_MARKS) for token in tokens):
-        return " ".join(tokens)
+        return join_tokens(tokens)
     text = ""
     for token in tokens:
         begins = token.startswith(_MARKS)

@@ -23,9 +23,10 @@ class Snapshot:
 
     Attributes:
         step: optimiser steps done; 0 is before the first.
-        translations: what the model wrote for each sentence, unaided.
+        translations: what the model wrote for each sentence, unaided: its translation, the whole
+            text that a language model made of it, or the text with its gap filled.
         losses: for each sentence the cross-entropy of its reference, in nats a token, teacher
-            forced.
+            forced; of a text with a gap, that of the word in it.
         traces: for each sentence the attention while its reference is read, so that the tokens
             are the same at every moment.
     """
@@ -42,8 +43,9 @@ class TrainingTrace:
 
     Attributes:
         name: what distinguishes this run from another, such as ``"seed 1"``.
-        sources: the sentences.
-        references: their right translations.
+        sources: the sentences; for a language model beginnings, for a masked-word model texts with
+            a gap.
+        references: their right translations; whole texts for the other two.
         moments: in the order of their steps.
         steps: int64 ``[record]``, the optimiser steps of the loss curve.
         losses: float32 ``[record]``, the training loss of each, in nats a token.

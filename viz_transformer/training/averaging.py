@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
-
-from viz_transformer.model import Transformer
+from torch import Tensor, nn
 
 
 class WeightAverage:
@@ -22,13 +20,13 @@ class WeightAverage:
         decay: how much of the average a step leaves, 0 to 1: about 1 / (1 - decay) steps count.
     """
 
-    def __init__(self, model: Transformer, decay: float = 0.999) -> None:
+    def __init__(self, model: nn.Module, decay: float = 0.999) -> None:
         """Begin with the weights as they are."""
         self.decay = decay
         self.weights = {name: one.detach().clone() for name, one in model.named_parameters()}
 
     @torch.no_grad()
-    def add(self, model: Transformer, step: int) -> None:
+    def add(self, model: nn.Module, step: int) -> None:
         """Add the weights after a step, counted from 1, to the average."""
         # At first over few steps, as the weights still change fast.
         share = max(1 - self.decay, 9 / (9 + step))
@@ -37,7 +35,7 @@ class WeightAverage:
         torch._foreach_lerp_(averages, now, share)
 
     @contextmanager
-    def inside(self, model: Transformer) -> Iterator[None]:
+    def inside(self, model: nn.Module) -> Iterator[None]:
         """Put the average into the model, and its own weights back afterwards."""
         own = {name: one.detach().clone() for name, one in model.named_parameters()}
         self._set(model, self.weights)
@@ -48,6 +46,6 @@ class WeightAverage:
 
     @staticmethod
     @torch.no_grad()
-    def _set(model: Transformer, weights: dict[str, Tensor]) -> None:
+    def _set(model: nn.Module, weights: dict[str, Tensor]) -> None:
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])

@@ -9,12 +9,12 @@ from torch import Tensor
 def token_loss(
     logits: Tensor, wanted: Tensor, pad_id: int, label_smoothing: float = 0.0
 ) -> tuple[Tensor, Tensor]:
-    """Return the mean cross-entropy and the accuracy over the tokens that are not padding.
+    """Return the mean cross-entropy and the accuracy over the tokens to predict.
 
     Args:
         logits: [batch, target, vocab].
-        wanted: ids [batch, target], the target shifted by one.
-        pad_id: positions with this id do not count.
+        wanted: ids [batch, target]: the text shifted by one, or the words behind masks.
+        pad_id: positions with this id in `wanted` do not count.
         label_smoothing: probability mass spread over all tokens (Szegedy et al. 2016).
     """
     loss = F.cross_entropy(

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from viz_transformer.config import TrainConfig
-from viz_transformer.model import Transformer
+from viz_transformer.model.stacks import Decoder, Encoder
 
 #: The polynomial's coefficients, which make small singular values grow fast, and its repetitions.
 _COEFFICIENTS, _TIMES = (3.4445, -4.7750, 2.0315), 5
@@ -19,9 +19,7 @@ _COEFFICIENTS, _TIMES = (3.4445, -4.7750, 2.0315), 5
 _SIZE = 0.2
 
 
-def make_optimisers(
-    model: Transformer, config: TrainConfig, fused: bool
-) -> tuple[torch.optim.Optimizer, ...]:
+def make_optimisers(model: nn.Module, config: TrainConfig, fused: bool) -> tuple[torch.optim.Optimizer, ...]:
     """Return the optimisers of a model: Adam with the paper's β and ε (section 5.3), or two.
 
     With ``"muon"``, Muon steps the matrices of attention and of the feed-forward networks, and
@@ -32,7 +30,8 @@ def make_optimisers(
     if config.optimiser == "muon":
         matrices = [
             module.weight
-            for stack in (model.encoder, model.decoder)
+            for stack in model.children()
+            if isinstance(stack, Encoder | Decoder)
             for module in stack.modules()
             if isinstance(module, nn.Linear)
         ]

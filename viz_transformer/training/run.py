@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar, overload
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from viz_transformer.config import ModelConfig, TrainConfig
-from viz_transformer.corpus.batches import Batch
+from viz_transformer.corpus.batches import Batch, TextBatch
 from viz_transformer.errors import UserError
-from viz_transformer.model import Transformer
+from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.training.distributed import all_reduce_sum, data_parallel, rank, undo_average
 from viz_transformer.training.loss import token_loss
 from viz_transformer.training.optimisers import make_optimisers
 from viz_transformer.training.schedule import learning_rate
+
+Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,11 @@ class StepRecord:
 
     Attributes:
         step: counted from 1.
-        loss: cross-entropy per real target token, in nats, label smoothing included.
-        token_accuracy: share of real target tokens predicted right under teacher forcing, 0 to 1.
+        loss: cross-entropy per token to predict, in nats, label smoothing included.
+        token_accuracy: share of the tokens to predict that were right under teacher forcing, 0 to 1.
         learning_rate: the rate of this step.
         grad_norm: the gradient's norm before clipping.
-        tokens_per_second: real target tokens by the seconds that the step took.
+        tokens_per_second: tokens to predict by the seconds that the step took.
     """
 
     step: int
@@ -41,24 +44,37 @@ class StepRecord:
     tokens_per_second: float
 
 
-def make_model(config: ModelConfig, seed: int) -> Transformer:
-    """Build a model whose initial weights are fixed by the seed; torch's own seed stays."""
+@overload
+def make_model(config: ModelConfig, seed: int) -> Transformer: ...
+
+
+@overload
+def make_model(config: ModelConfig, seed: int, kind: type[Model]) -> Model: ...
+
+
+def make_model(config: ModelConfig, seed: int, kind: type[nn.Module] = Transformer) -> nn.Module:
+    """Build a model of a class whose initial weights are fixed by the seed; torch's own seed stays."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Transformer(config)
+        return kind(config)
 
 
-def fit(model: Transformer, batches: Iterable[Batch], config: TrainConfig) -> Iterator[StepRecord]:
+def fit(
+    model: Transformer | DecoderOnly | EncoderOnly,
+    batches: Iterable[Batch | TextBatch],
+    config: TrainConfig,
+) -> Iterator[StepRecord]:
     """Train a model in place, yielding a record after every step.
 
-    The decoder reads the target and learns to write it shifted by one (teacher forcing). What was
-    learned stays in the model whenever the caller stops asking; afterwards the model is in
+    The model reads a batch's inputs and learns to predict its labels: a decoder the text that it
+    reads shifted by one (teacher forcing), a masked-word model the words behind the masks. What
+    was learned stays in the model whenever the caller stops asking; afterwards the model is in
     evaluation mode. To stop and go on later, bit for bit, hold the `Run` yourself.
 
     Args:
-        model: changed in place.
-        batches: `config.n_steps` times `config.accumulate` of them, target ids with ``<sos>`` and
-            ``<eos>``.
+        model: of any family, changed in place.
+        batches: `config.n_steps` times `config.accumulate` of them, a `Batch` for an
+            encoder–decoder and a `TextBatch` for the others.
         config: steps, rate, smoothing, clipping and seed.
 
     Raises:
@@ -77,7 +93,12 @@ class Run:
         optimisers: each for its own weights; see `make_optimisers`.
     """
 
-    def __init__(self, model: Transformer, config: TrainConfig, device: str | torch.device = "cpu") -> None:
+    def __init__(
+        self,
+        model: Transformer | DecoderOnly | EncoderOnly,
+        config: TrainConfig,
+        device: str | torch.device = "cpu",
+    ) -> None:
         """Prepare to train `model` on `device` (``"cpu"``, ``"cuda"``, ``"mps"``).
 
         Raises:
@@ -93,7 +114,7 @@ class Run:
             torch.manual_seed(config.seed + rank())
             self.random_states = self._random_states()  # what dropout draws from, between steps
 
-    def fit(self, batches: Iterable[Batch]) -> Generator[StepRecord, None, None]:
+    def fit(self, batches: Iterable[Batch | TextBatch]) -> Generator[StepRecord, None, None]:
         """Take the steps that are left, yielding a record after each.
 
         Dropout draws from torch's generator, which is the run's own during a step and the
@@ -135,10 +156,10 @@ class Run:
         if "cuda" in states:
             torch.cuda.set_rng_state(states["cuda"], self.device)
 
-    def _take_step(self, model: torch.nn.Module, some: list[Batch]) -> StepRecord:
+    def _take_step(self, model: nn.Module, some: Sequence[Batch | TextBatch]) -> StepRecord:
         start, number, config = time.perf_counter(), self.step + 1, self.config
         pad_id = self.model.config.padding_id
-        counts = [int((batch.target[:, 1:] != pad_id).sum()) for batch in some]
+        counts = [int((batch.labels != pad_id).sum()) for batch in some]
         n_tokens = all_reduce_sum(sum(counts), self.device)  # in all processes
         self.model.zero_grad(set_to_none=True)
         loss, accuracy = 0.0, 0.0
@@ -164,14 +185,12 @@ class Run:
         speed = n_tokens / max(time.perf_counter() - start, 1e-9)
         return StepRecord(number, loss, accuracy, rate, norm, speed)
 
-    def _losses(self, model: torch.nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        source = torch.from_numpy(batch.source).to(self.device)  # [batch, source]
-        target = torch.from_numpy(batch.target).to(self.device)  # [batch, target]
+    def _losses(self, model: nn.Module, batch: Batch | TextBatch) -> tuple[Tensor, Tensor]:
+        inputs = [torch.from_numpy(ids).to(self.device) for ids in batch.inputs]  # [batch, position]
+        labels = torch.from_numpy(batch.labels).to(self.device)  # [batch, position]
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-            logits = model(source, target[:, :-1])  # [batch, target - 1, vocab]
-        return token_loss(
-            logits.float(), target[:, 1:], self.model.config.padding_id, self.config.label_smoothing
-        )
+            logits = model(*inputs)  # [batch, position, vocab]
+        return token_loss(logits.float(), labels, self.model.config.padding_id, self.config.label_smoothing)
 
 
 def checked_device(name: str | torch.device) -> torch.device:

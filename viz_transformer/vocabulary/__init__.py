@@ -1,25 +1,34 @@
-"""Vocabularies: `words` for small corpora, `subwords` for real text, `tokeniser` their interface."""
+"""Vocabularies: `words` for small corpora, `subwords` for real text, `tokeniser` their interface.
+
+`spelling` is how typed text becomes words.
+"""
 
 import json
 
+from viz_transformer._text import join_tokens
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary.languages import language_tag
+from viz_transformer.vocabulary.spelling import split_sentences, tokenize
 from viz_transformer.vocabulary.subwords import Subwords
-from viz_transformer.vocabulary.tokeniser import EOS, PAD, SOS, SPECIAL_TOKENS, Side, Tokeniser
-from viz_transformer.vocabulary.words import UnknownWordError, Vocabulary, tokenize
+from viz_transformer.vocabulary.tokeniser import EOS, MASK, PAD, SOS, SPECIAL_TOKENS, Side, Tokeniser
+from viz_transformer.vocabulary.words import SeveralSentencesError, UnknownWordError, Vocabulary
 
 __all__ = [
     "EOS",
+    "MASK",
     "PAD",
     "SOS",
     "SPECIAL_TOKENS",
+    "SeveralSentencesError",
     "Side",
     "Subwords",
     "Tokeniser",
     "UnknownWordError",
     "Vocabulary",
     "from_json",
+    "join_tokens",
     "language_tag",
+    "split_sentences",
     "tokenize",
 ]
 

@@ -107,7 +107,7 @@ class Subwords(Tokeniser):
         """Return what may stand in a sentence of either side: all pieces, without the bytes."""
         return self.tokens[_N_FIXED:]
 
-    def words_of(self, text: str) -> list[str]:
+    def words_of(self, text: str, side: Side = "source") -> list[str]:
         """Return the words that a text is made of, as `word_numbers` counts them."""
         return normalised(text).split()
 

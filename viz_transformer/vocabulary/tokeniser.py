@@ -10,6 +10,8 @@ from viz_transformer.errors import UserError
 
 PAD, SOS, EOS = "<pad>", "<sos>", "<eos>"
 SPECIAL_TOKENS = (PAD, SOS, EOS)
+#: Stands for a word that a masked-word model is to find; only its vocabulary has it.
+MASK = "<mask>"
 
 Side = Literal["source", "target"]
 
@@ -37,8 +39,8 @@ class Tokeniser(ABC):
         """Return the tokens that may stand in a sentence of one side."""
 
     @abstractmethod
-    def words_of(self, text: str) -> list[str]:
-        """Return the words that a text is made of; joined by spaces they are the same text."""
+    def words_of(self, text: str, side: Side = "source") -> list[str]:
+        """Return the words that a text of one side is made of; joined by spaces they mean the same."""
 
     @abstractmethod
     def encode(self, text: str, side: Side = "source") -> list[int]:

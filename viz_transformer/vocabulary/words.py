@@ -1,61 +1,18 @@
-"""The word vocabulary: one joint vocabulary for both languages.
-
-Text is split on spaces after it has been written the way the corpus is: lower case, no
-punctuation, no accents (``ñ`` is a letter of its own and stays), contractions spelled out.
-"""
+"""The word vocabulary: one joint vocabulary for both languages, its tokens words and marks."""
 
 from __future__ import annotations
 
 import difflib
 import json
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
+from viz_transformer._text import join_tokens
 from viz_transformer.errors import UserError
-from viz_transformer.vocabulary.tokeniser import SPECIAL_TOKENS, Side, Tokeniser
+from viz_transformer.vocabulary.spelling import MARKS, Spellings, fold, split_sentences, split_text
+from viz_transformer.vocabulary.tokeniser import MASK, SPECIAL_TOKENS, Side, Tokeniser
 
-_CONTRACTIONS = (
-    (r"\bwon't\b", "will not"),
-    (r"\bcan't\b", "can not"),
-    (r"n't\b", " not"),
-    (r"\bi'm\b", "i am"),
-    (r"'re\b", " are"),
-    (r"\b(it|he|she|that|what|where|who)'s\b", r"\1 is"),
-)
-_COMBINING_TILDE = "\N{COMBINING TILDE}"
-
-
-def tokenize(text: str) -> list[str]:
-    """Split text into words as the corpus writes them.
-
-    >>> tokenize("The cat didn't cross.")
-    ['the', 'cat', 'did', 'not', 'cross']
-    """
-    text = text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    for pattern, spelled_out in _CONTRACTIONS:
-        text = re.sub(pattern, spelled_out, text)
-    text = "".join(" " if _is_sentence_mark(char) else char for char in text)
-    return [_fold_accents(word) for word in text.split()]
-
-
-def _is_sentence_mark(char: str) -> bool:
-    return char in '.,;:!?¡¿"“”«»…()'
-
-
-def _fold_accents(word: str) -> str:
-    kept: list[str] = []
-    for char in unicodedata.normalize("NFD", word):
-        belongs_to_n = char == _COMBINING_TILDE and kept and kept[-1] == "n"
-        if not unicodedata.combining(char) or belongs_to_n:
-            kept.append(char)
-    return unicodedata.normalize("NFC", "".join(kept))
-
-
-def _similarity(word: str, known: str) -> float:
-    """Return how similarly two words are spelled; typing errors seldom change the first letter."""
-    same_start = word[:1] == known[:1]
-    return difflib.SequenceMatcher(None, word, known).ratio() + 0.25 * same_start
+#: What an error suggests to type, by side, where the vocabulary knows its words.
+_EXAMPLES: dict[Side, str] = {"source": "the cat is black", "target": "el gato es negro"}
 
 
 class UnknownWordError(UserError):
@@ -71,15 +28,27 @@ class UnknownWordError(UserError):
         self.words = tuple(suggestions)
         self.suggestions = suggestions
         hints = [
-            f"unknown {language} word {word!r} (did you mean {_alternatives(near)}?)"
+            f"unknown {language} word {word!r}" + (f" (did you mean {_listed(near, 'or')}?)" if near else "")
             for word, near in suggestions.items()
         ]
         super().__init__("; ".join(hints))
 
 
-def _alternatives(words: Sequence[str]) -> str:
-    *firsts, last = (repr(word) for word in words)
-    return f"{', '.join(firsts)} or {last}" if firsts else last
+class SeveralSentencesError(UserError):
+    """A text holds several sentences, and the model reads one at a time.
+
+    Attributes:
+        sentences: they, in the order of the text.
+    """
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        """Name the sentences."""
+        self.sentences = tuple(sentences)
+        named = _listed([f"{sentence:.60}" for sentence in sentences[:2]], "and")
+        given = f"{named} are two sentences"
+        if len(sentences) > 2:
+            given = f"the text holds {len(sentences)} sentences, the first of them {named}"
+        super().__init__(f"{given}, and one is expected; translate them one at a time")
 
 
 class Vocabulary(Tokeniser):
@@ -87,6 +56,10 @@ class Vocabulary(Tokeniser):
 
     A word that both languages spell alike (*animal*, *no*) has one id; each side still knows only
     its own words, so a Spanish word typed as English is reported and not translated into noise.
+    Words keep their accents and capitals, and a punctuation mark may be a word like any other.
+
+    Attributes:
+        several_sentences: whether a source may hold more than one sentence.
     """
 
     def __init__(
@@ -95,8 +68,10 @@ class Vocabulary(Tokeniser):
         target_words: Iterable[str],
         *,
         languages: tuple[str, str] = ("English", "Spanish"),
+        several_sentences: bool = False,
+        mask: bool = False,
     ) -> None:
-        """Make a vocabulary from the words of both sides.
+        """Make a vocabulary from the words of both sides; with `mask`, ``<mask>`` is its last token.
 
         Raises:
             UserError: if a word is a special token or holds white space.
@@ -106,51 +81,104 @@ class Vocabulary(Tokeniser):
             "target": frozenset(target_words),
         }
         self.languages = languages
+        self.several_sentences = several_sentences
         words = self._words["source"] | self._words["target"]
         for word in sorted(words):
-            if word in SPECIAL_TOKENS or word.split() != [word]:
+            if word in (*SPECIAL_TOKENS, MASK) or word.split() != [word]:
                 raise UserError(f"{word!r} cannot be a word; give words without spaces or <tags>")
-        self.tokens: tuple[str, ...] = (*SPECIAL_TOKENS, *sorted(words))
+        self.tokens: tuple[str, ...] = (*SPECIAL_TOKENS, *sorted(words), *([MASK] if mask else ()))
         self._ids = {token: index for index, token in enumerate(self.tokens)}
+        self._spellings = {side: Spellings(known) for side, known in self._words.items()}
 
     def __eq__(self, other: object) -> bool:
         """Equal vocabularies give equal ids and know the same words on each side."""
-        return isinstance(other, Vocabulary) and self._words == other._words
+        return isinstance(other, Vocabulary) and (self._words, self.tokens) == (other._words, other.tokens)
+
+    @property
+    def mask_id(self) -> int | None:
+        """The id of ``<mask>``, or None where the vocabulary has none."""
+        return self._ids.get(MASK)
 
     def words(self, side: Side = "source") -> tuple[str, ...]:
         """Return one side's words, sorted."""
         return tuple(sorted(self._words[side]))
 
-    def words_of(self, text: str) -> list[str]:
-        """Return the words that a text is made of, as `tokenize` writes them."""
-        return tokenize(text)
+    def words_of(self, text: str, side: Side = "source") -> list[str]:
+        """Return the words that a text is made of, spelled as one side spells them.
+
+        Contractions are spelled out; case and accents are forgiven, as `Spellings` says. An unknown
+        word stays as it is, and a mark that the side does not know is left out.
+        """
+        found = [(token, self._spellings[side].find(token)) for token in split_text(text)]
+        return [word or token for token, word in found if word or token not in MARKS]
 
     def encode(self, text: str, side: Side = "source") -> list[int]:
         """Turn text into ids, without ``<sos>`` and ``<eos>``.
 
         Raises:
             UnknownWordError: if a word is not known on that side; nearest known ones are named.
-            UserError: if the text holds no word at all.
+            SeveralSentencesError: if a source holds several sentences, and `several_sentences`
+                is False.
+            UserError: if the text holds no word at all, or is of the other language.
         """
-        words = tokenize(text)
-        language = self.languages[0 if side == "source" else 1]
+        words = self.words_of(text, side)
         if not words:
+            language = self._language(side)
             raise UserError(f"{text!r:.40} holds no word; type a sentence in {language}")
-        unknown = [word for word in dict.fromkeys(words) if word not in self._words[side]]
+        if side == "source" and not self.several_sentences:
+            self._refuse_several_sentences(text)
+        known = self._words[side] | ({MASK} & self._ids.keys())
+        unknown = [word for word in dict.fromkeys(words) if word not in known]
         if unknown:
-            raise UnknownWordError({word: self.nearest(word, side) for word in unknown}, language)
+            self._refuse_other_language(text, words, unknown, side)
+            suggestions = {word: self.nearest(word, side) for word in unknown}
+            raise UnknownWordError(suggestions, self._language(side))
         return [self._ids[word] for word in words]
+
+    def _refuse_several_sentences(self, text: str) -> None:
+        parts = split_sentences(text)
+        if len(parts) > 1:
+            # Without a known word it is no sentence: "Mr.", or the parts of "www.example.com".
+            known = self._words["source"].intersection
+            parts = [part for part in parts if known(self.words_of(part))]
+        if len(parts) > 1:
+            raise SeveralSentencesError(parts)
+
+    def _refuse_other_language(
+        self, text: str, words: Sequence[str], unknown: Sequence[str], side: Side
+    ) -> None:
+        """Raise a UserError if the other side knows most of the unknown words, and more of all."""
+        other: Side = "target" if side == "source" else "source"
+        foreign = [word for word in unknown if self._spellings[other].find(word)]
+        n_here = sum(word in self._words[side] for word in words)
+        n_there = sum(self._spellings[other].find(word) is not None for word in words)
+        if n_there <= n_here or 2 * len(foreign) <= len(unknown):
+            return
+        example = _EXAMPLES[side]
+        known = all(word in self._words[side] for word in example.split())
+        wanted = self._language(side)
+        raise UserError(
+            f"{text!r:.60} is {self._language(other)} ({_listed(foreign[:2], 'and')}), and {wanted} is "
+            f"expected here; type it in {wanted}{f', such as {example!r}' if known else ''}"
+        )
+
+    def _language(self, side: Side) -> str:
+        return self.languages[0 if side == "source" else 1]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Turn ids into text; special tokens are left out."""
-        return " ".join(token for token in self.tokens_of(ids) if token not in SPECIAL_TOKENS)
+        return join_tokens(token for token in self.tokens_of(ids) if token not in SPECIAL_TOKENS)
 
     def word_numbers(self, ids: Iterable[int]) -> None:
         """Return None: every token is a word."""
 
     def nearest(self, word: str, side: Side = "source", n: int = 3) -> list[str]:
-        """Return the `n` known words that are spelled most like `word`, nearest first."""
-        similarity = {known: _similarity(word, known) for known in self.words(side)}
+        """Return the `n` known words that are spelled most like `word`, nearest first.
+
+        Case and accents do not count.
+        """
+        typed = fold(word)
+        similarity = {known: _similarity(typed, fold(known)) for known in self._words[side] - MARKS}
         nearest = sorted(similarity, key=lambda known: (-similarity[known], known))[:n]
         return [known for known in nearest if similarity[known] >= 0.6] or nearest[:1]
 
@@ -159,8 +187,10 @@ class Vocabulary(Tokeniser):
         return json.dumps(
             {
                 "languages": self.languages,
+                **({"several_sentences": True} if self.several_sentences else {}),
                 "source_words": self.words("source"),
                 "target_words": self.words("target"),
+                **({"mask": True} if MASK in self._ids else {}),
             },
             ensure_ascii=False,
             indent=1,
@@ -176,8 +206,25 @@ class Vocabulary(Tokeniser):
         try:
             read = json.loads(text)
             first, second = read["languages"]
-            return cls(read["source_words"], read["target_words"], languages=(first, second))
+            return cls(
+                read["source_words"],
+                read["target_words"],
+                languages=(first, second),
+                several_sentences=read.get("several_sentences", False) is True,
+                mask=read.get("mask", False) is True,
+            )
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise UserError(
                 f"the vocabulary is not what Vocabulary.to_json wrote ({error}); write it again"
             ) from error
+
+
+def _similarity(word: str, known: str) -> float:
+    """Return how similarly two words are spelled; typing errors seldom change the first letter."""
+    same_start = word[:1] == known[:1]
+    return difflib.SequenceMatcher(None, word, known).ratio() + 0.25 * same_start
+
+
+def _listed(words: Sequence[str], conjunction: str) -> str:
+    *firsts, last = (repr(word) for word in words)
+    return f"{', '.join(firsts)} {conjunction} {last}" if firsts else last

@@ -1,4 +1,4 @@
-"""Encoder-only models: a vector for every token, and with a head a class for the text."""
+"""Encoder-only models: a vector for every token; with a head a class for the text, or words."""
 
 import torch
 import torch.nn.functional as F
@@ -20,10 +20,11 @@ from viz_transformer.model.stacks import Encoder
 
 
 class EncoderOnly(nn.Module):
-    """An encoder that reads a text in both directions, with or without a classification head.
+    """An encoder that reads a text in both directions, with or without a head.
 
-    The head looks at the first position alone (BERT puts a ``[CLS]`` there), passes it through
-    the pooler, if there is one, and scores the classes.
+    The classification head looks at the first position alone (BERT puts a ``[CLS]`` there), passes
+    it through the pooler, if there is one, and scores the classes. The masked-word head scores
+    every word of the vocabulary at every position, as a softmax over the vocabulary does.
 
     Args:
         config: of the family ``"encoder"``; of ``"encoder-decoder"``, its encoder is made.
@@ -31,7 +32,7 @@ class EncoderOnly(nn.Module):
     Raises:
         UserError: if the config has no encoder.
 
-    Source: Devlin et al. 2019, section 3; Sanh et al. 2019.
+    Source: Devlin et al. 2019, section 3, and section 3.1 for masked words; Sanh et al. 2019.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -43,6 +44,8 @@ class EncoderOnly(nn.Module):
             self.pooler = nn.Linear(config.d_model, config.d_model)
         if config.n_classes:
             self.classifier = nn.Linear(config.d_model, config.n_classes)
+        if config.predicts_words and not config.tie_embeddings:
+            self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.dropout = Dropout(config.dropout)
         self.apply(initialise)
 
@@ -50,7 +53,11 @@ class EncoderOnly(nn.Module):
         self,
         source_ids: Int[Tensor, "batch source"],
         segment_ids: Int[Tensor, "batch source"] | None = None,
-    ) -> Float[Tensor, "batch source d_model"] | Float[Tensor, "batch classes"]:
+    ) -> (
+        Float[Tensor, "batch source d_model"]
+        | Float[Tensor, "batch classes"]
+        | Float[Tensor, "batch source vocab"]
+    ):
         """Read a batch of texts.
 
         Args:
@@ -60,14 +67,16 @@ class EncoderOnly(nn.Module):
 
         Returns:
             With a classification head (`config.n_classes`), the classes' logits [batch, classes];
-            without, the vectors [batch, source, d_model].
+            with the masked-word head (`config.predicts_words`), the words' [batch, source, vocab];
+            without a head, the vectors [batch, source, d_model].
 
         Raises:
             UserError: if ids are not whole numbers [batch, position] in range, are longer than
                 max_length, or the segments do not fit them.
         """
         x = self.encode(source_ids, segment_ids)
-        return self.classify(x) if self.config.n_classes else x
+        logits = self.logits(x)
+        return x if logits is None else logits
 
     def encode(
         self,
@@ -114,6 +123,25 @@ class EncoderOnly(nn.Module):
             raise UserError("the model has no classification head; make it with n_classes=2 or more")
         return self.classifier(self.dropout(self.pool(x)))  # [batch, classes]
 
+    def score_words(self, x: Float[Tensor, "batch source d_model"]) -> Float[Tensor, "batch source vocab"]:
+        """Score each word of the vocabulary at every position, from the vectors of `encode`.
+
+        Raises:
+            UserError: if the model has no masked-word head.
+        """
+        if not self.config.predicts_words:
+            raise UserError("the model has no masked-word head; make it with predicts_words=True")
+        words = self.embedding.words if self.config.tie_embeddings else self.output
+        return F.linear(x, words.weight)  # [batch, source, vocab]
+
+    def logits(
+        self, x: Float[Tensor, "batch source d_model"]
+    ) -> Float[Tensor, "batch classes"] | Float[Tensor, "batch source vocab"] | None:
+        """Return what the head makes of the vectors of `encode`; None where there is no head."""
+        if self.config.predicts_words:
+            return self.score_words(x)
+        return self.classify(x) if self.config.n_classes else None
+
     def padding_mask(
         self, ids: Int[Tensor, "batch key"], interventions: Interventions = UNCHANGED
     ) -> Bool[Tensor, "batch 1 1 key"]:
@@ -140,7 +168,7 @@ class TracedEncoderOnly(EncoderOnly):
 
         Returns:
             A ModelOutput with `encoder_attention`, `source_positions` and `last_hidden_state`, and
-            with `logits` if there is a classification head.
+            with `logits` if there is a head.
 
         Raises:
             UserError: as `EncoderOnly.forward`, or if the interventions do not fit the model.
@@ -150,7 +178,7 @@ class TracedEncoderOnly(EncoderOnly):
         mask = self.padding_mask(source_ids, changes)
         x, encoder_attention = self.encoder(x, mask, attend, changes)
         return ModelOutput(
-            logits=self.classify(x) if self.config.n_classes else None,
+            logits=self.logits(x),
             encoder_attention=encoder_attention,
             source_positions=self.embedding.position_vectors(source_ids.shape[1], changes),
             last_hidden_state=x,

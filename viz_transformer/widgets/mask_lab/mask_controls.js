@@ -1,6 +1,7 @@
 // The controls of the mask lab: presets, the parts of the mask, and the sentence of the batch.
 
 import { button, choice, slider, toggle } from "../base/js/controls.js";
+import { runningText } from "../base/js/text.js";
 import { PRESETS, presetOf } from "./presets.js";
 
 /**
@@ -111,7 +112,9 @@ export function addBatchControls(parent, model, change, set) {
 
 /** Give the list an option for each sentence of the batch. */
 function listSentences(select, { keyTokens, sentences, isWord }) {
-  const names = keyTokens.map((tokens, b) => `${b + 1} of ${sentences}: ${tokens.filter(isWord).join(" ")}`);
+  const names = keyTokens.map(
+    (tokens, b) => `${b + 1} of ${sentences}: ${runningText(tokens.filter(isWord))}`,
+  );
   if (select.dataset.names === names.join("\n")) return;
   select.dataset.names = names.join("\n");
   select.replaceChildren(

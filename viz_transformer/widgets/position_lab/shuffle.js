@@ -3,7 +3,7 @@
 import { button, choice, element, toggle } from "../base/js/controls.js";
 import { shuffleSentence } from "./narration.js";
 import { tokenStrip } from "../base/js/token_strip.js";
-import { formatWeight, visible } from "../base/js/text.js";
+import { formatWeight, runningText, visible } from "../base/js/text.js";
 
 /** @import { View } from "../base/js/view.js" */
 
@@ -79,7 +79,7 @@ export class Shuffle {
   #addControls() {
     const controls = element(this.section, "div", "vt-controls");
     this.positions = toggle(controls, "positions on", (on) => this.view.set({ positions_on: on }));
-    const text = (order) => order.map((word) => visible(this.sentence[word])).join(" ");
+    const text = (order) => runningText(order.map((word) => this.sentence[word]));
     const options = [
       ...this.orders.map((order, index) => [String(index), text(order)]),
       [OWN, "an order of your own"],

@@ -55,16 +55,22 @@ export function quoted(token) {
   return `“\u2068${visible(token)}\u2069”`;
 }
 
+/** Punctuation marks with no space after them, and marks with none before them, as in _text.py. */
+const OPENING_MARK = /^[¿¡“«(]$/;
+const CLOSING_MARK = /^[.,;:!?…”»)]$/;
+
 /**
  * Tokens as a text to read: for each what to write for it, and whether a space goes before it.
- * Pieces are joined where some token is marked as the beginning of a word (▁the, Ġthe); trace/text.py
- * does the same.
+ * Pieces are joined where some token is marked as the beginning of a word (▁the, Ġthe); elsewhere
+ * punctuation stands against its word. trace/text.py does the same.
  */
 export function runningPieces(tokens) {
   const marked = tokens.some((token) => /^[▁Ġ]/.test(token));
   return tokens.map((token, i) => {
     const begins = marked && /^[▁Ġ]/.test(token);
-    const apart = !marked || begins || /^<(?!0x).*>$/s.test(token);
+    const apart = marked
+      ? begins || /^<(?!0x).*>$/s.test(token)
+      : !CLOSING_MARK.test(token) && !OPENING_MARK.test(tokens[i - 1] ?? "");
     const text = begins ? token.slice(1) : token;
     return { text: text || !begins ? visible(text) : "", spaced: i > 0 && apart };
   });

@@ -1,0 +1,282 @@
+"""The language model: a text's probability, the words that may come next, and texts written freely."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from viz_transformer._files import bundled
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.decoding import beam_search, sample, sample_ids
+from viz_transformer.errors import UserError
+from viz_transformer.model import DecoderOnly, ModelOutput, TracedDecoderOnly
+from viz_transformer.model.interventions import Interventions
+from viz_transformer.model.threads import threads_for
+from viz_transformer.text_model import TextModel, array, log_probs_of, stack
+from viz_transformer.trace import DecodeTrace, ForwardTrace
+from viz_transformer.vocabulary import Tokeniser
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A text that a language model wrote.
+
+    Attributes:
+        text: the whole text, what was given and what was written.
+        tokens: the words, or pieces of words, that were written.
+        log_prob: the log-probability of these in nats, that of ``<eos>`` included.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    log_prob: float
+
+
+class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
+    """A trained decoder-only model and its vocabulary, behind calls on plain text.
+
+    It reads the target language of its vocabulary, from left to right, and knows no source. Where
+    a beginning is asked for, ``""`` begins with ``<sos>`` alone.
+
+    Attributes:
+        model: the `DecoderOnly`, in evaluation mode.
+        vocabulary: its `Vocabulary` of words, or its `Subwords`.
+    """
+
+    name = "a language model"
+
+    def __init__(self, model: DecoderOnly, vocabulary: Tokeniser) -> None:
+        """Join a model and its vocabulary."""
+        super().__init__(model, vocabulary, TracedDecoderOnly(model.config))
+
+    @torch.no_grad()
+    def trace(self, text: str, interventions: Interventions | None = None) -> ForwardTrace:
+        """Return every head's attention while the model reads a text.
+
+        Position *i* reads the word before the one that it predicts: the first reads ``<sos>``, and
+        the last predicts ``<eos>``.
+
+        Args:
+            text: a whole text.
+            interventions: what to switch off or replace in the model; None changes nothing.
+
+        Raises:
+            UnknownWordError: if a word is not in the vocabulary; nearest known ones are named.
+            UserError: if the text is empty or too long, or the interventions do not fit the model.
+        """
+        read, written = self._read_and_written(text)
+        return self._trace(read, written, self._read(read, interventions))
+
+    @torch.no_grad()
+    def log_probs(self, text: str, interventions: Interventions | None = None) -> NDArray[np.float64]:
+        """Return how probable each word of a text is, given the words before it.
+
+        Args:
+            text: a whole text.
+            interventions: what to switch off or replace in the model; None changes nothing.
+
+        Returns:
+            float64 [position], natural logarithms; the last is that of ``<eos>``. Their sum is the
+            text's log-probability; the mean of their negatives is the loss in nats a token.
+
+        Raises:
+            UserError: as `trace`.
+        """
+        return self._judge(text, interventions)[1]
+
+    @torch.no_grad()
+    def next_words(self, text: str = "", interventions: Interventions | None = None) -> dict[str, float]:
+        """Return the probability of each word of the vocabulary to come next, likeliest first.
+
+        ``<eos>`` is among them: the probability that the text ends here.
+
+        Args:
+            text: the beginning of a text.
+            interventions: what to switch off or replace in the model; None changes nothing.
+
+        Raises:
+            UserError: as `trace`, but the text may be empty.
+        """
+        output = self._read(self._beginning(text), interventions)
+        assert output.logits is not None
+        probabilities = output.logits[0, -1].cpu().double().softmax(-1)  # [vocab]
+        order = probabilities.argsort(descending=True, stable=True).tolist()
+        return {self.vocabulary.tokens[index]: float(probabilities[index]) for index in order}
+
+    def complete(
+        self,
+        text: str = "",
+        beam_width: int = 4,
+        length_penalty: float = 0.6,
+        interventions: Interventions | None = None,
+    ) -> Completion:
+        """Continue a text by beam search.
+
+        Raises:
+            UserError: as `next_words`, or if a number is out of range.
+        """
+        return self._completion(text, self.decode(text, beam_width, length_penalty, interventions))
+
+    def decode(
+        self,
+        text: str = "",
+        beam_width: int = 4,
+        length_penalty: float = 0.6,
+        interventions: Interventions | None = None,
+        attention: bool = False,
+    ) -> DecodeTrace:
+        """Continue a text by beam search and return the whole search.
+
+        With `attention`, the search keeps what every head looked at, at each step.
+
+        Raises:
+            UserError: as `complete`.
+        """
+        beginning = self._beginning(text)
+        with threads_for(self.config):
+            return beam_search(
+                self.model,
+                [beginning],
+                self.vocabulary,
+                beam_width=beam_width,
+                length_penalty=length_penalty,
+                max_length=self._room(beginning),
+                interventions=interventions,
+                attention=attention,
+            )[0]
+
+    def sample(
+        self,
+        text: str = "",
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> DecodeTrace:
+        """Continue a text by drawing words, as `decoding.sample` does.
+
+        Raises:
+            UserError: as `next_words` and `decoding.sample`.
+        """
+        beginning = self._beginning(text)
+        with threads_for(self.config):
+            return sample(
+                self.model,
+                [beginning],
+                self.vocabulary,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                seed=seed,
+                max_length=self._room(beginning),
+            )[0]
+
+    def sample_texts(
+        self,
+        text: str = "",
+        n: int = 1,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> list[str]:
+        """Draw `n` texts that begin with `text` at once, as `decoding.sample_ids` does.
+
+        Raises:
+            UserError: as `next_words` and `decoding.sample_ids`.
+        """
+        beginning = self._beginning(text)
+        with threads_for(self.config):
+            drawn = sample_ids(
+                self.model,
+                beginning,
+                self.vocabulary,
+                n,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                seed=seed,
+                max_length=self._room(beginning),
+            )
+        return [self.vocabulary.decode([*beginning, *ids]) for ids in drawn]
+
+    def answers(self, texts: Sequence[str], interventions: Interventions | None = None) -> list[str]:
+        """Return each text continued by greedy search."""
+        return [self.complete(text, 1, interventions=interventions).text for text in texts]
+
+    @torch.no_grad()
+    def judge(
+        self, text: str, answer: str, interventions: Interventions | None = None
+    ) -> tuple[ForwardTrace, NDArray[np.float64]]:
+        """Return the `trace` and the `log_probs` of the whole text `answer`, from one pass."""
+        return self._judge(answer, interventions)
+
+    def _judge(
+        self, text: str, interventions: Interventions | None
+    ) -> tuple[ForwardTrace, NDArray[np.float64]]:
+        read, written = self._read_and_written(text)
+        output = self._read(read, interventions)
+        assert output.logits is not None
+        return self._trace(read, written, output), log_probs_of(output.logits[0], written)
+
+    def _trace(self, read: list[int], written: list[int], output: ModelOutput) -> ForwardTrace:
+        return ForwardTrace(
+            target_tokens=self.vocabulary.tokens_of(read),
+            output_tokens=self.vocabulary.tokens_of(written),
+            target_words=self.vocabulary.word_numbers(read),
+            decoder_attention=stack(output.decoder_attention),
+            target_positions=array(output.target_positions),
+        )
+
+    def _completion(self, text: str, decoded: DecodeTrace) -> Completion:
+        best = decoded.hypotheses[0]
+        whole = self.vocabulary.decode([*self._beginning(text), *best.ids])
+        return Completion(whole, best.tokens, best.log_prob)
+
+    def _read(self, read: list[int], interventions: Interventions | None) -> ModelOutput:
+        with threads_for(self.config):
+            return self.traced_model(torch.tensor([read], device=self._device), interventions)
+
+    def _read_and_written(self, text: str) -> tuple[list[int], list[int]]:
+        """Return what the model reads of a whole text, and what it is to predict."""
+        words = self.vocabulary.encode(text, "target")
+        read = [self.vocabulary.sos_id, *words]
+        self._check_length(read, "text")
+        return read, [*words, self.vocabulary.eos_id]
+
+    def _beginning(self, text: str) -> list[int]:
+        """Return what the model reads of a text that goes on."""
+        return self._read_and_written(text)[0] if text.strip() else [self.vocabulary.sos_id]
+
+    def _room(self, beginning: Sequence[int]) -> int:
+        """Return how many words may follow.
+
+        Raises:
+            UserError: if there is no room for another word.
+        """
+        room = self.config.max_length - len(beginning)
+        if not room:
+            raise UserError(
+                f"the text has {len(beginning) - 1} words, as many as this model reads, and cannot go "
+                "on; shorten it"
+            )
+        return room
+
+
+def load_language_model(folder: str | os.PathLike[str] | None = None) -> LanguageModel:
+    """Load a language model.
+
+    Args:
+        folder: a checkpoint folder; by default the bundled one, which writes Spanish.
+
+    Raises:
+        FileError: if the folder is missing or damaged.
+        UserError: if its parts do not fit each other, or it holds a model of another kind.
+    """
+    checkpoint = Checkpoint.load(bundled("data/language-model") if folder is None else folder, DecoderOnly)
+    return LanguageModel(checkpoint.model, checkpoint.vocabulary)

@@ -1,0 +1,133 @@
+"""Training of the two bundled models that read Spanish alone: a language model, a masked-word model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from viz_transformer.checkpoint import check_writable
+from viz_transformer.config import TrainConfig
+from viz_transformer.corpus import english_spanish
+from viz_transformer.corpus.files import TextPair
+from viz_transformer.corpus.text_batches import masked_word_batches, next_word_batches
+from viz_transformer.model import DecoderOnly, EncoderOnly
+from viz_transformer.recipes.recorded import Progress, train_recorded
+from viz_transformer.recipes.two_layers import TWO_LAYERS
+from viz_transformer.training import make_model
+from viz_transformer.vocabulary import Vocabulary
+
+_SIZES = replace(TWO_LAYERS, d_model=64, d_ff=128, max_length=64, dropout=0.0, norm="post")
+LANGUAGE_MODEL = replace(_SIZES, family="decoder")
+MASKED_MODEL = replace(_SIZES, family="encoder", predicts_words=True)
+LANGUAGE_MODEL_TRAINING = TrainConfig(
+    n_steps=5000, batch_size=128, learning_rate=3e-3, warmup_steps=200, seed=0
+)
+#: More steps: of a whole sentence it learns from one word or two.
+MASKED_MODEL_TRAINING = replace(LANGUAGE_MODEL_TRAINING, n_steps=8000)
+#: Recorded while they are trained: an adjective, an agreement at a distance, a reason that decides.
+_WATCHED = (
+    "el gato negro duerme",
+    "los billetes de pekin a lisboa son baratos",
+    "el animal no cruzo la plaza porque estaba demasiado cansado",
+    "el animal no cruzo la plaza porque era demasiado ancha",
+)
+#: Beginnings of these, for the language model to continue.
+LANGUAGE_MODEL_WATCHED = tuple(
+    TextPair(" ".join(text.split()[: max(2, len(text.split()) - 3)]), text) for text in _WATCHED
+)
+#: The same without a word, for the masked-word model to find.
+MASKED_MODEL_WATCHED = (
+    TextPair("el gato [?] duerme", _WATCHED[0]),
+    TextPair("los billetes de pekin a lisboa son [?]", _WATCHED[1]),
+    TextPair("el [?] no cruzo la plaza porque estaba demasiado cansado", _WATCHED[2]),
+    TextPair("el animal no cruzo la plaza porque era demasiado [?]", _WATCHED[3]),
+)
+
+
+def spanish_vocabulary(texts: Sequence[Sequence[str]], mask: bool = False) -> Vocabulary:
+    """Return the vocabulary of some Spanish texts, given as words; with `mask`, it has a ``<mask>``."""
+    words = {word for text in texts for word in text}
+    return Vocabulary(words, words, languages=("Spanish", "Spanish"), mask=mask)
+
+
+def train_language_model(
+    folder: str | os.PathLike[str],
+    training: TrainConfig = LANGUAGE_MODEL_TRAINING,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> Path:
+    """Train the bundled language model on the corpus's Spanish sentences and save the checkpoint.
+
+    The same arguments give the same weights and the same training trace on one machine.
+
+    Args:
+        folder: where the checkpoint goes.
+        training: steps, rate and seed.
+        n_threads: torch's threads while training; their number decides the order of sums.
+        progress: shows how far training is.
+
+    Raises:
+        FileError: if the folder cannot be written.
+    """
+    check_writable(folder)
+    texts = _texts()
+    vocabulary = spanish_vocabulary(texts)
+    config = replace(LANGUAGE_MODEL, vocab_size=len(vocabulary))
+    return train_recorded(
+        folder,
+        make_model(config, training.seed, DecoderOnly),
+        vocabulary,
+        next_word_batches(texts, vocabulary, training.batch_size, training.seed),
+        training,
+        LANGUAGE_MODEL_WATCHED,
+        command="language-model",
+        facts={"n_train": len(texts)},
+        n_threads=n_threads,
+        progress=progress,
+    )
+
+
+def train_masked_model(
+    folder: str | os.PathLike[str],
+    training: TrainConfig = MASKED_MODEL_TRAINING,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> Path:
+    """Train the bundled masked-word model on the corpus's Spanish sentences and save the checkpoint.
+
+    The same arguments give the same weights and the same training trace on one machine.
+
+    Args:
+        folder: where the checkpoint goes.
+        training: steps, rate and seed.
+        n_threads: torch's threads while training; their number decides the order of sums.
+        progress: shows how far training is.
+
+    Raises:
+        FileError: if the folder cannot be written.
+    """
+    check_writable(folder)
+    texts = _texts()
+    vocabulary = spanish_vocabulary(texts, mask=True)
+    config = replace(MASKED_MODEL, vocab_size=len(vocabulary))
+    return train_recorded(
+        folder,
+        make_model(config, training.seed, EncoderOnly),
+        vocabulary,
+        masked_word_batches(texts, vocabulary, training.batch_size, training.seed),
+        training,
+        MASKED_MODEL_WATCHED,
+        command="masked-model",
+        facts={"n_train": len(texts)},
+        n_threads=n_threads,
+        progress=progress,
+    )
+
+
+def _texts() -> list[tuple[str, ...]]:
+    """Return the training part's Spanish sentences as words."""
+    return [pair.target for pair in english_spanish().train]
