@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.tiny_decoder import VOCABULARY, tiny_model
-from viz_transformer.cli import grammar_report
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.cli import grammar_report, main
 from viz_transformer.cli.grammar_report import print_grammar_report
 from viz_transformer.corpus import SentencePair
-from viz_transformer.errors import UserError
 from viz_transformer.recipes.head_eval import head_losses
 from viz_transformer.translator import Translator
 
@@ -51,9 +51,13 @@ def test_the_report_holds_every_figure(
     assert f"switched off alone, {losses.n_needed} of 6" in out
 
 
-def test_a_checkpoint_of_the_former_vocabulary_is_not_judged(capsys: pytest.CaptureFixture[str]) -> None:
-    new = SentencePair(("where", "is", "the", "cat"), ("¿", "dónde", "está", "el", "gato", "?"), ())
-    translator = Translator(tiny_model(5), VOCABULARY)
-    with pytest.raises(UserError, match="made with another vocabulary; train one"):
-        print_grammar_report(translator, {"held-out": [new]}, lambda _: {new.target: 1.0})
-    assert capsys.readouterr().out == ""
+def test_a_checkpoint_of_another_vocabulary_gets_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Checkpoint(tiny_model(5), VOCABULARY).save(tmp_path / "former")
+    assert main(["evaluate", str(folder)]) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert "words of the language" in error
+    assert "made with another vocabulary; train one with `viz-transformer train en-es" in error
+    assert error.count("\n") == 1
