@@ -20,11 +20,8 @@ from viz_transformer.corpus.derivation import draw as draw_one
 from viz_transformer.corpus.phrases import Phrase
 from viz_transformer.corpus.sentences import belonging, reason, sentence, transitive_or_not
 from viz_transformer.corpus.translations import (
-    entropy,
     gap_words,
     is_spanish,
-    language_entropy,
-    mode,
     translation_tokens,
     translations,
 )
@@ -35,12 +32,9 @@ __all__ = [
     "SentencePair",
     "draw",
     "english_spanish",
-    "entropy",
     "gap_words",
     "is_held_out",
     "is_spanish",
-    "language_entropy",
-    "mode",
     "translation_tokens",
     "translations",
     "vocabulary_of",

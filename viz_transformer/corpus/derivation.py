@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
+from viz_transformer.corpus.phrases import Phrase
+
 #: Words that an option brings into a sentence, or alternatives, one of which it brings.
 Words = str | tuple[str, ...]
-
-from viz_transformer.corpus.phrases import Phrase
 
 Option = TypeVar("Option", bound=Hashable)
 Result = TypeVar("Result")
@@ -74,7 +74,7 @@ _APART = {"del": "de el", "al": "a el"}
 NOTHING_HEARD = Heard()
 
 
-class Contradiction(Exception):
+class ContradictionError(Exception):
     """The choices made so far cannot lead to the text that was heard."""
 
 
@@ -117,7 +117,7 @@ class Derivation:
             near: among how many next words the English ones will be; 0: anywhere.
 
         Raises:
-            Contradiction: if no option agrees with what was heard.
+            ContradictionError: if no option agrees with what was heard.
         """
         if self.rng is not None:
             (chosen,) = self.rng.choices(tuple(options), tuple(options.values()))
@@ -135,7 +135,7 @@ class Derivation:
                 and _any_within(spanish(option), heard.spanish_words, heard.n_missing)
             ]
             if not fitting:
-                raise Contradiction
+                raise ContradictionError
             chosen, *others = fitting
             self.untried += [(*self._taken, other) for other in others]
         self._taken.append(chosen)
@@ -146,7 +146,7 @@ class Derivation:
         """Compare the next English words with what was heard, so that a wrong way ends early.
 
         Raises:
-            Contradiction: if something else was heard.
+            ContradictionError: if something else was heard.
         """
         heard = self.heard.english
         if heard is None:
@@ -154,43 +154,43 @@ class Derivation:
         words = tuple(english.lower().split())
         end = self.position + len(words)
         if heard[self.position : end] != words:
-            raise Contradiction
+            raise ContradictionError
         self.position = end
 
     def write(self, spanish: str) -> None:
         """Take Spanish words from those that were heard: each can be written only once.
 
         Raises:
-            Contradiction: if more are missing than there are gaps.
+            ContradictionError: if more are missing than there are gaps.
         """
         if self.heard.spanish is None:
             return
         self._written.update(spanish.split())
         missing = sum((self._written - self.heard.n_spanish).values())
         if missing > self.heard.n_missing:
-            raise Contradiction
+            raise ContradictionError
 
     def expect(self, spanish: tuple[str, ...]) -> None:
         """Check that one of some Spanish words was heard.
 
         Raises:
-            Contradiction: if none was.
+            ContradictionError: if none was.
         """
         if not _any_within(spanish, self.heard.spanish_words, self.heard.n_missing):
-            raise Contradiction
+            raise ContradictionError
 
     def begins_with(self, phrase: Phrase) -> None:
         """Compare the beginning of the sentence, on both sides.
 
         Raises:
-            Contradiction: if something else was heard.
+            ContradictionError: if something else was heard.
         """
         self.position = 0
         self.say(phrase.text)
         if self.heard.spanish is not None:
             _, spanish, _ = phrase.write()
             if any(GAP != heard != word for heard, word in zip(self.heard.spanish, spanish, strict=False)):
-                raise Contradiction
+                raise ContradictionError
 
     def skip(self, n_words: int = 1) -> None:
         """Pass over English words that are compared later, with the whole sentence."""
@@ -233,7 +233,7 @@ def derivations(
         derivation = Derivation(paths.pop(), heard=heard)
         try:
             result = program(derivation)
-        except Contradiction:
+        except ContradictionError:
             pass
         else:
             yield result, derivation.probability

@@ -27,7 +27,7 @@ from viz_transformer.corpus.lexicon import (
 from viz_transformer.corpus.phrases import NOTHING, Phrase, Unit, between_marks, in_orders, same_order
 
 Tense = Literal["present", "past"]
-I, YOU_ALONE, HE, WE, THEY = range(len(PERSONS))
+YOU_ALONE, HE, THEY = (PERSONS.index(word) for word in ("you", "he", "they"))
 
 # English singular, English plural, then Spanish m sg, f sg, m pl, f pl; "-" where there is none.
 _DETERMINERS = """
@@ -350,7 +350,7 @@ def say_verb(d: Derivation, subject: Nominal, verb: Verb, tense: Tense, *, negat
     """Tell the derivation the verb's words; its Spanish form depends on the object, so any will do.
 
     Raises:
-        Contradiction: if something else was heard.
+        ContradictionError: if something else was heard.
     """
     d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
     d.expect(tuple(_spanish_form(spanish, subject, tense) for spanish in verb.spanish))

@@ -1,4 +1,4 @@
-"""All translations of a sentence, each with its exact probability, and what follows from them.
+"""All translations of a sentence, each with its exact probability; what may fill a Spanish gap.
 
 The grammar draws a sentence and its translation together, so P(translation | sentence) is a sum over
 the derivations that write both, divided by the sum over those that write the sentence (Bayes). What a
@@ -9,10 +9,9 @@ in which the teacher is a woman.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import log
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from viz_transformer.corpus.derivation import GAP, Heard, derivations
 from viz_transformer.corpus.sentences import sentence
@@ -21,19 +20,6 @@ from viz_transformer.vocabulary import join_tokens, tokenize
 
 Tokens = tuple[str, ...]
 Key = TypeVar("Key", str, tuple[str, ...])
-
-
-class LanguageEntropy(NamedTuple):
-    """How much a language leaves open.
-
-    Attributes:
-        nats: the entropy of a sentence's translations, averaged over sentences.
-        nats_per_token: divided by the tokens of a translation, ``<eos>`` included: the lowest loss
-            that any model can reach on these sentences.
-    """
-
-    nats: float
-    nats_per_token: float
 
 
 def translations(text: str) -> dict[str, float]:
@@ -64,38 +50,6 @@ def translation_tokens(text: str) -> dict[Tokens, float]:
             "such as 'the teacher lost her book', or one that viz_transformer.corpus.draw(seed) draws"
         )
     return dict(found)
-
-
-def mode(text: str) -> str:
-    """Return the likeliest translation of a sentence.
-
-    Raises:
-        UserError: as `translations`.
-    """
-    return next(iter(translations(text)))
-
-
-def entropy(text: str) -> float:
-    """Return the entropy of a sentence's translations, in nats; 0 where there is only one.
-
-    Raises:
-        UserError: as `translations`.
-    """
-    return _entropy(translation_tokens(text))
-
-
-def language_entropy(sentences: Iterable[str]) -> LanguageEntropy:
-    """Return how much some sentences leave open, and with it the lowest loss a model can have.
-
-    Raises:
-        UserError: as `translations`, or if there is no sentence.
-    """
-    found = [translation_tokens(text) for text in sentences]
-    if not found:
-        raise UserError("there is no sentence; give some")
-    n_tokens = sum(share * (len(tokens) + 1) for each in found for tokens, share in each.items())
-    nats = sum(map(_entropy, found))
-    return LanguageEntropy(nats / len(found), nats / n_tokens)
 
 
 def is_spanish(tokens: Sequence[str]) -> bool:
@@ -144,7 +98,3 @@ def _normalised(weights: Mapping[Key, float]) -> dict[Key, float]:
     total = sum(weights.values())
     largest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
     return {key: weight / total for key, weight in largest}
-
-
-def _entropy(shares: Mapping[Tokens, float]) -> float:
-    return -sum(share * log(share) for share in shares.values())

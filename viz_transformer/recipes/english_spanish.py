@@ -32,16 +32,16 @@ TRAINING = TrainConfig(
 WATCHED = (
     TextPair("the black cat sleeps", "el gato negro duerme"),
     TextPair(
-        "the tickets from beijing to lisbon are cheap",
-        "los billetes de pekin a lisboa son baratos",
+        "the tickets from Beijing to Lisbon are cheap",
+        "los billetes de Pekín a Lisboa son baratos",
     ),
     TextPair(
         "the animal did not cross the square because it was too tired",
-        "el animal no cruzo la plaza porque estaba demasiado cansado",
+        "el animal no cruzó la plaza porque estaba demasiado cansado",
     ),
     TextPair(
         "the animal did not cross the square because it was too wide",
-        "el animal no cruzo la plaza porque era demasiado ancha",
+        "el animal no cruzó la plaza porque era demasiado ancha",
     ),
 )
 
@@ -97,7 +97,7 @@ def held_out_sets() -> dict[str, tuple[SentencePair, ...]]:
 
 def exact_translations(text: str) -> Mapping[tuple[str, ...], float]:
     """Return all translations of a sentence as tokens, with their probabilities, from the grammar."""
-    return translation_tokens(tuple(text.split()))
+    return translation_tokens(text)
 
 
 def align_english_spanish(translator: Translator, n: int = 500) -> AlignmentScore:
