@@ -34,7 +34,8 @@ class Heard:
 
         Args:
             english: the English words; None: nothing is known of them. Case does not matter.
-            spanish: the Spanish words, `GAP` for any that are not known; None likewise.
+            spanish: the Spanish words, `GAP` for any that are not known, except *del* and *al*;
+                None likewise.
         """
         self.english = None if english is None else tuple(word.lower() for word in english)
         self.spanish = spanish
@@ -45,7 +46,7 @@ class Heard:
             for word in pair.split():
                 self.n_spanish[word] += self.n_spanish[pair]
             del self.n_spanish[pair]
-        self.n_missing = 2 * self.n_spanish.pop(GAP, 0)  # two: the gap may be *del*
+        self.n_missing = self.n_spanish.pop(GAP, 0)
         self.spanish_words = None if spanish is None else frozenset(self.n_spanish)
 
     def english_within(self, position: int, near: int) -> frozenset[str] | None:
@@ -158,17 +159,29 @@ class Derivation:
         self.position = end
 
     def write(self, spanish: str) -> None:
-        """Take Spanish words from those that were heard: each can be written only once.
+        """Take Spanish words, which stand side by side, from those that were heard.
+
+        Each can be taken only once.
 
         Raises:
             ContradictionError: if more are missing than there are gaps.
         """
         if self.heard.spanish is None:
             return
-        self._written.update(spanish.split())
+        words = spanish.split()
+        if not any(self._stands_at(start, words) for start in range(len(self.heard.spanish))):
+            raise ContradictionError
+        self._written.update(words)
         missing = sum((self._written - self.heard.n_spanish).values())
         if missing > self.heard.n_missing:
             raise ContradictionError
+
+    def _stands_at(self, start: int, words: list[str]) -> bool:
+        heard = (self.heard.spanish or ())[start : start + len(words)]
+        return len(heard) == len(words) and all(
+            word == known or known == GAP or (word == "el" and known in _APART)
+            for word, known in zip(words, heard, strict=True)
+        )
 
     def expect(self, spanish: tuple[str, ...]) -> None:
         """Check that one of some Spanish words was heard.

@@ -243,7 +243,6 @@ def any_place(d: Derivation) -> Phrase:
     options = _evenly(tuple(PREPOSITIONS))
     english, spanish = d.choose(options, lambda words: words[0], lambda words: words[1], near=1)
     d.say(english)
-    d.write(spanish)
     return after(english, spanish, any_nominal(d, *PREPOSITIONS[english, spanish], adjective=0.15).phrase)
 
 

@@ -74,10 +74,12 @@ def gap_words(tokens: Sequence[str]) -> dict[str, float]:
     (gap,) = gaps
     before, after = tuple(tokens[:gap]), tuple(tokens[gap + 1 :])
     joint: dict[str, float] = defaultdict(float)
-    for phrase, probability in derivations(sentence, Heard(spanish=tuple(tokens))):
-        _, spanish, _ = phrase.write()
-        if len(spanish) == len(tokens) and spanish[:gap] == before and spanish[gap + 1 :] == after:
-            joint[spanish[gap]] += probability
+    for filled in (GAP, "del", "al"):  # the two are written as two words, so they are tried apart
+        for phrase, probability in derivations(sentence, Heard(spanish=(*before, filled, *after))):
+            _, spanish, _ = phrase.write()
+            word = spanish[gap] if len(spanish) == len(tokens) else ""
+            if (*before, word, *after) == spanish and (word in ("del", "al")) == (filled != GAP):
+                joint[word] += probability
     if not joint:
         raise UserError(f"the grammar makes no sentence like {' '.join(tokens)!r:.80}; give another")
     return _normalised(joint)
