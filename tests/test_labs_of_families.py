@@ -152,7 +152,11 @@ def test_the_beam_stepper_follows_a_language_model() -> None:
         (vt.beam_stepper, small_masked_model, "a masked-word model does not suit a beam stepper"),
         (vt.translation_lab, small_language_model, "a language model does not suit a translation lab"),
         (vt.position_lab, small_masked_model, "a masked-word model does not suit a position lab"),
-        (vt.head_lab, lambda: 3, "3 is no model for a head lab; give a translator"),
+        (
+            vt.head_lab,
+            lambda: 3,
+            "3 is no translator or language model or masked-word model; give a translator",
+        ),
     ],
 )
 def test_what_does_not_suit_is_refused_in_one_line(lab: Callable, make: Callable, message: str) -> None:

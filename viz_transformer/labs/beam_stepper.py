@@ -36,7 +36,10 @@ def beam_stepper(
     """
     named = dict(model) if isinstance(model, Mapping) else {"": model}
     if not named:
-        raise UserError("there is no model in {}; give one, or several by name: {'early': translator, …}")
+        raise UserError(
+            "{} holds no translator and no language model; give one, or several by name: "
+            "{'early': translator, …}"
+        )
     for each in named.values():
         check_suits(each, DEFAULT_TEXTS, _LAB)
     if len({each.task for each in named.values()}) > 1:

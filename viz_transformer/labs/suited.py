@@ -8,11 +8,12 @@ from typing import Any
 from viz_transformer.errors import UserError
 from viz_transformer.text_model import TextModel
 
-#: By task, what a model is called and what loads it.
-_LOADED = {
-    "translate": "a translator (vt.load_translator())",
-    "continue": "a language model (vt.load_language_model())",
-    "fill": "a masked-word model (vt.load_masked_model())",
+#: By task, what a model is called, and what loads it.
+_NAMES = {"translate": "translator", "continue": "language model", "fill": "masked-word model"}
+_LOADERS = {
+    "translate": "vt.load_translator()",
+    "continue": "vt.load_language_model()",
+    "fill": "vt.load_masked_model()",
 }
 
 
@@ -29,9 +30,13 @@ def check_suits(model: Any, tasks: Collection[str], lab: str) -> None:
     """
     if isinstance(model, TextModel) and model.task in tasks:
         return
-    ours = isinstance(model, TextModel)
-    problem = f"{model.name} does not suit {lab}" if ours else f"{model!r:.60} is no model for {lab}"
-    raise UserError(f"{problem}; give {' or '.join(_LOADED[task] for task in tasks)}")
+    if isinstance(model, TextModel):
+        problem = f"{model.name} does not suit {lab}"
+    else:
+        problem = f"{model!r:.60} is no {' or '.join(_NAMES[task] for task in tasks)}"
+    raise UserError(
+        f"{problem}; give {' or '.join(f'a {_NAMES[task]} ({_LOADERS[task]})' for task in tasks)}"
+    )
 
 
 def text_for(model: TextModel, text: str | None, defaults: Mapping[str, str], lab: str) -> str:
