@@ -48,7 +48,7 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
         vocabulary: its `Vocabulary` of words, or its `Subwords`.
     """
 
-    name = "a language model"
+    name, task = "a language model", "continue"
 
     def __init__(self, model: DecoderOnly, vocabulary: Tokeniser) -> None:
         """Join a model and its vocabulary."""
@@ -205,19 +205,24 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
             )
         return [self.vocabulary.decode([*beginning, *ids]) for ids in drawn]
 
-    def answers(self, texts: Sequence[str], interventions: Interventions | None = None) -> list[str]:
+    def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
+        """Return the tokens of the whole text that `complete` makes."""
+        read = self.vocabulary.tokens_of(self._beginning(text)[1:])
+        return (*read, *self.complete(text, interventions=interventions).tokens)
+
+    def answers(self, texts: Sequence[str]) -> list[str]:
         """Return each text continued by greedy search."""
-        return [self.complete(text, 1, interventions=interventions).text for text in texts]
+        return [self.complete(text, beam_width=1).text for text in texts]
 
     @torch.no_grad()
     def judge(
-        self, text: str, answer: str, interventions: Interventions | None = None
+        self, text: str, answer: str | Sequence[str], interventions: Interventions | None = None
     ) -> tuple[ForwardTrace, NDArray[np.float64]]:
         """Return the `trace` and the `log_probs` of the whole text `answer`, from one pass."""
         return self._judge(answer, interventions)
 
     def _judge(
-        self, text: str, interventions: Interventions | None
+        self, text: str | Sequence[str], interventions: Interventions | None
     ) -> tuple[ForwardTrace, NDArray[np.float64]]:
         read, written = self._read_and_written(text)
         output = self._read(read, interventions)
@@ -242,9 +247,9 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
         with threads_for(self.config):
             return self.traced_model(torch.tensor([read], device=self._device), interventions)
 
-    def _read_and_written(self, text: str) -> tuple[list[int], list[int]]:
+    def _read_and_written(self, text: str | Sequence[str]) -> tuple[list[int], list[int]]:
         """Return what the model reads of a whole text, and what it is to predict."""
-        words = self.vocabulary.encode(text, "target")
+        words = self._ids_of(text)
         read = [self.vocabulary.sos_id, *words]
         self._check_length(read, "text")
         return read, [*words, self.vocabulary.eos_id]

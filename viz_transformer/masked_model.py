@@ -36,7 +36,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         vocabulary: its `Vocabulary` of words, which has a ``<mask>``.
     """
 
-    name = "a masked-word model"
+    name, task = "a masked-word model", "fill"
 
     def __init__(self, model: EncoderOnly, vocabulary: Vocabulary) -> None:
         """Join a model and its vocabulary.
@@ -78,7 +78,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         Raises:
             UserError: as `fill`, but for the number of gaps.
         """
-        ids = self._ids(text)
+        ids = self.ids(text)
         with threads_for(self.config):
             output = self.traced_model(torch.tensor([ids], device=self._device), interventions=interventions)
         return ForwardTrace(
@@ -103,7 +103,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
 
         Source: Salazar et al. 2020, section 2.
         """
-        ids = self._ids(text)
+        ids = self.ids(text)
         if self._mask_id in ids:
             raise UserError(f"{text!r:.60} has a gap; fill it, or ask fill for the words that suit it")
         words = torch.tensor(ids[:-1])  # [word], without <eos>
@@ -112,13 +112,17 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         rows[places, places] = self._mask_id
         return log_probs_of(self._logits(rows.tolist(), interventions)[places, places], ids[:-1])
 
-    def answers(self, texts: Sequence[str], interventions: Interventions | None = None) -> list[str]:
+    def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
+        """Return the tokens of the text with the likeliest word in its gap."""
+        return self.vocabulary.tokens_of(self._filled(text, interventions))
+
+    def answers(self, texts: Sequence[str]) -> list[str]:
         """Return each text with the likeliest word in its gap."""
-        return [self._filled(text, interventions) for text in texts]
+        return [self.vocabulary.decode(self._filled(text, None)) for text in texts]
 
     @torch.no_grad()
     def judge(
-        self, text: str, answer: str, interventions: Interventions | None = None
+        self, text: str, answer: str | Sequence[str], interventions: Interventions | None = None
     ) -> tuple[ForwardTrace, NDArray[np.float64]]:
         """Return the `trace` of a text with a gap, and the log-probability of an answer's word.
 
@@ -138,10 +142,11 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         log_probs = log_probs_of(self._logits([ids], interventions)[0, gap : gap + 1], [word])
         return self.trace(text, interventions), log_probs
 
-    def _filled(self, text: str, interventions: Interventions | None) -> str:
+    def _filled(self, text: str, interventions: Interventions | None) -> list[int]:
+        """Return the ids of a text with the likeliest word in its gap, without ``<eos>``."""
         ids, gap = self._with_gap(text)
         best = int(self._logits([ids], interventions)[0, gap].argmax())
-        return self.vocabulary.decode([*ids[:gap], best, *ids[gap + 1 :]])
+        return [*ids[:gap], best, *ids[gap + 1 : -1]]
 
     @torch.no_grad()
     def _logits(self, rows: Sequence[Sequence[int]], interventions: Interventions | None) -> Tensor:
@@ -158,18 +163,25 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         logits[..., [words.pad_id, words.sos_id, words.eos_id, self._mask_id]] = -torch.inf
         return logits
 
-    def _ids(self, text: str) -> list[int]:
-        """Return what the model reads: the text's ids, gaps masked, then ``<eos>``."""
-        if not text.strip():
+    def ids(self, text: str | Sequence[str]) -> list[int]:
+        """Return what the model reads: the text's ids, gaps masked, then ``<eos>``.
+
+        Args:
+            text: the text, or its tokens.
+
+        Raises:
+            UserError: as `trace`.
+        """
+        if not "".join(text).strip():
             raise UserError("the text is empty; type a sentence with a gap, such as 'el [?] negro'")
-        ids = self.vocabulary.encode(_GAP.sub(f" {MASK} ", text), "target")
+        ids = self._ids_of(_GAP.sub(f" {MASK} ", text) if isinstance(text, str) else text)
         ids.append(self.vocabulary.eos_id)
         self._check_length(ids, "text")
         return ids
 
     def _with_gap(self, text: str) -> tuple[list[int], int]:
         """Return what the model reads of a text with one gap, and where the gap is."""
-        ids = self._ids(text)
+        ids = self.ids(text)
         n_gaps = ids.count(self._mask_id)
         if n_gaps != 1:
             raise UserError(
@@ -180,11 +192,12 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
             raise UserError(f"{text!r:.60} is a gap alone; put words around it, such as 'el [?] negro'")
         return ids, ids.index(self._mask_id)
 
-    def _word_in(self, answer: str, ids: list[int], gap: int) -> int:
+    def _word_in(self, answer: str | Sequence[str], ids: list[int], gap: int) -> int:
         """Return the id of the word that an answer has in the gap."""
-        filled = self._ids(answer)
+        filled = self.ids(answer)
         if filled[:gap] != ids[:gap] or filled[gap + 1 :] != ids[gap + 1 :] or filled == ids:
-            raise UserError(f"{answer!r:.60} is another text than the one with the gap; fill the gap alone")
+            shown = answer if isinstance(answer, str) else " ".join(answer)
+            raise UserError(f"{shown!r:.60} is another text than the one with the gap; fill the gap alone")
         return filled[gap]
 
 

@@ -33,6 +33,8 @@ class TextModel(ABC, Generic[Model, Traced, Words]):
 
     #: What the model is called in a message.
     name: str
+    #: What it does with a text: ``"translate"``, ``"continue"`` or ``"fill"``.
+    task: str
 
     def __init__(self, model: Model, vocabulary: Words, traced: Traced) -> None:
         """Join a model and its vocabulary.
@@ -66,24 +68,41 @@ class TextModel(ABC, Generic[Model, Traced, Words]):
         return next(self.model.parameters()).device
 
     @abstractmethod
-    def answers(self, texts: Sequence[str], interventions: Interventions | None = None) -> list[str]:
-        """Return what the model makes of each text, word by word the most probable.
-
-        A translator translates it, a language model continues it, a masked-word model fills its gap.
+    def trace(self, text: str, *, interventions: Interventions | None = None) -> ForwardTrace:
+        """Return every head's attention while the model reads a text.
 
         Raises:
-            UserError: if a text does not suit the model.
+            UserError: if the text or the interventions do not suit the model.
+        """
+
+    @abstractmethod
+    def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
+        """Return the tokens of the best that the model finds for a text.
+
+        A translator translates it, a language model continues it and a masked-word model fills its
+        gap; the last two return the whole text.
+
+        Raises:
+            UserError: if the text does not suit the model.
+        """
+
+    @abstractmethod
+    def answers(self, texts: Sequence[str]) -> list[str]:
+        """Return as `answer` what the model makes of some texts, but by greedy search and as text.
+
+        Raises:
+            UserError: as `answer`.
         """
 
     @abstractmethod
     def judge(
-        self, text: str, answer: str, interventions: Interventions | None = None
+        self, text: str, answer: str | Sequence[str], interventions: Interventions | None = None
     ) -> tuple[ForwardTrace, NDArray[np.float64]]:
         """Return the attention while the model reads an answer, and how probable it finds its words.
 
         Args:
-            text: what was asked, as `answers` takes it.
-            answer: an answer to it, the model's own or another.
+            text: what was asked, as `answer` takes it.
+            answer: an answer to it, the model's own or another, as text or as tokens.
             interventions: what to switch off or replace in the model; None changes nothing.
 
         Returns:
@@ -93,6 +112,11 @@ class TextModel(ABC, Generic[Model, Traced, Words]):
         Raises:
             UserError: if one of them does not suit the model.
         """
+
+    def _ids_of(self, text: str | Sequence[str]) -> list[int]:
+        """Return the ids of a text of the target language, given as text or as tokens."""
+        words = self.vocabulary
+        return words.encode(text, "target") if isinstance(text, str) else words.ids_of(text)
 
     def _check_length(self, ids: Sequence[int], what: str) -> None:
         if len(ids) > self.config.max_length:

@@ -43,7 +43,7 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
         vocabulary: its `Vocabulary` of words, or its `Subwords`.
     """
 
-    name = "a translator"
+    name, task = "a translator", "translate"
 
     def __init__(self, model: Transformer, vocabulary: Tokeniser) -> None:
         """Join a model and its vocabulary."""
@@ -254,14 +254,17 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
         assert output.logits is not None  # an encoder alone has none
         return log_probs_of(output.logits[0], written)
 
-    def answers(self, texts: Sequence[str], interventions: Interventions | None = None) -> list[str]:
+    def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
+        """Return the tokens of a translation."""
+        return self.translate(text, interventions=interventions).tokens
+
+    def answers(self, texts: Sequence[str]) -> list[str]:
         """Return the greedy translations of some sentences."""
-        found = self.translate_all(texts, beam_width=1, interventions=interventions)
-        return [translation.text for translation in found]
+        return [translation.text for translation in self.translate_all(texts, beam_width=1)]
 
     @torch.no_grad()
     def judge(
-        self, text: str, answer: str, interventions: Interventions | None = None
+        self, text: str, answer: str | Sequence[str], interventions: Interventions | None = None
     ) -> tuple[ForwardTrace, np.ndarray]:
         """Return the `trace` and the `log_probs` of a translation, from one pass."""
         source, read, written = self._teacher_forced(text, answer, interventions)
@@ -276,12 +279,8 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
         """Return what the encoder reads, what the decoder reads, and what it is to write."""
         source = self._source_ids(text)
         if target is None:
-            target = self.translate(text, interventions=interventions).tokens
-        words = (
-            self.vocabulary.encode(target, "target")
-            if isinstance(target, str)
-            else self.vocabulary.ids_of(target)
-        )
+            target = self.answer(text, interventions)
+        words = self._ids_of(target)
         read = [self.vocabulary.sos_id, *words]
         self._check_length(read, "translation")
         return source, read, [*words, self.vocabulary.eos_id]

@@ -186,6 +186,13 @@ class ModelConfig(JsonConfig):
         return self.d_model // self.n_heads
 
     @property
+    def attention_layers(self) -> dict[str, int]:
+        """Number of layers of each kind of attention that there is: encoder, decoder, cross."""
+        n_cross = self.n_decoder_layers if self.n_encoder_layers else 0
+        layers = {"encoder": self.n_encoder_layers, "decoder": self.n_decoder_layers, "cross": n_cross}
+        return {kind: n_layers for kind, n_layers in layers.items() if n_layers}
+
+    @property
     def padding_id(self) -> int:
         """The id that counts as padding: `pad_id`, or -1, which no token has, where it is None."""
         return -1 if self.pad_id is None else self.pad_id

@@ -1,4 +1,4 @@
-"""The attention stepper of a live translator's layer, or of two words small enough to compute by hand."""
+"""The attention stepper of a live model's layer, or of two words small enough to compute by hand."""
 
 from __future__ import annotations
 
@@ -8,61 +8,67 @@ import numpy as np
 
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
+from viz_transformer.labs.suited import check_suits
 from viz_transformer.model.attention_hooks import AttentionInputs, watched
 from viz_transformer.model.interventions import UNCHANGED, Interventions
+from viz_transformer.text_model import TextModel
 from viz_transformer.trace import KINDS, AttentionSteps, ForwardTrace
-from viz_transformer.translator import Translator
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
+
+_TASKS = ("translate", "continue", "fill")
 
 
 def attention_steps(
-    translator: Translator,
+    model: TextModel,
     text: str,
     *,
-    kind: str = "cross",
+    kind: str | None = None,
     layer: int = 0,
     interventions: Interventions | None = None,
 ) -> AttentionSteps:
     """Return the inputs and weight matrices of one attention layer for one sentence.
 
     Args:
-        translator: the translator, whose scores must be dot products of unturned vectors.
-        text: the sentence; the decoder reads the translator's own translation of it.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        model: the translator, language model or masked-word model, whose scores must be dot
+            products of unturned vectors.
+        text: what it reads; a translator's decoder reads its own translation of it.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; None takes the last that the model has.
         layer: index of the layer, from 0.
         interventions: what to switch off or replace in the whole model; None changes nothing.
 
     Raises:
-        UserError: if the text cannot be translated, the model has no such layer or one with
+        UserError: if the text does not suit the model, it has no such layer or one with
             rotary positions or additive scoring, or the interventions change the layer's heads.
     """
+    check_suits(model, _TASKS, "an attention stepper")
+    kind = kind or list(model.config.attention_layers)[-1]
     changes = UNCHANGED if interventions is None else interventions
     if any((change.kind, change.layer) == (kind, layer) for change in changes.heads):
         raise UserError(
             f"the interventions change a head of {kind} layer {layer}, the layer to be worked "
             "through; choose another layer, or change heads elsewhere"
         )
-    with watched(translator.traced_model, kind, layer) as watch:
-        trace = translator.trace(text, interventions=interventions)
+    with watched(model.traced_model, kind, layer) as watch:
+        trace = model.trace(text, interventions=interventions)
     return _steps_from(trace, watch.inputs, kind, layer)
 
 
 def attention_stepper(
-    translator: Translator,
+    model: TextModel,
     text: str,
     *,
-    kind: str = "cross",
+    kind: str | None = None,
     layer: int = 0,
     head: int = 0,
     query: int | str | None = None,
     interventions: Interventions | None = None,
 ) -> AttentionStepper:
-    """Return a view that computes one head of a translator step by step, number by number.
+    """Return a view that computes one head of a model step by step, number by number.
 
     Args:
-        translator: the translator.
-        text: the first sentence; the view takes others.
-        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        model: the translator, language model or masked-word model.
+        text: the first text; the view takes others.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; None takes the last that the model has.
         layer: index of the layer, from 0.
         head: index of the head, from 0.
         query: the query token (for a decoder, the word being written), or its position; None
@@ -75,9 +81,11 @@ def attention_stepper(
     """
 
     def source(text: str, kind: str, layer: int) -> AttentionSteps:
-        return attention_steps(translator, text, kind=kind, layer=layer, interventions=interventions)
+        return attention_steps(model, text, kind=kind, layer=layer, interventions=interventions)
 
-    steps = source(text, kind, layer)
+    check_suits(model, _TASKS, "an attention stepper")
+    layers = model.config.attention_layers
+    steps = source(text, kind or list(layers)[-1], layer)
     second = min(1, len(steps.query_tokens) - 1)
     place = second if query is None else word_index(steps.query_tokens, query)
     changes = UNCHANGED if interventions is None else interventions
@@ -85,15 +93,7 @@ def attention_stepper(
         steps,
         text=text,
         source=source,
-        places=[
-            (each, index)
-            for each in KINDS
-            for index in range(
-                translator.config.n_encoder_layers
-                if each == "encoder"
-                else translator.config.n_decoder_layers
-            )
-        ],
+        places=[(each, index) for each, n_layers in layers.items() for index in range(n_layers)],
         traits={
             "head": head,
             "query": place,

@@ -1,4 +1,4 @@
-"""The beam stepper of a live translator."""
+"""The beam stepper of a live translator or language model."""
 
 from __future__ import annotations
 
@@ -6,37 +6,46 @@ from collections.abc import Mapping
 from typing import Any
 
 from viz_transformer.errors import UserError
+from viz_transformer.labs.suited import check_suits
+from viz_transformer.language_model import LanguageModel
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
 #: A text outside the bundled translator's language: greedy and beam search find different translations.
-DEFAULT_SENTENCE = "cow love"
+DEFAULT_TEXTS = {"translate": "cow love", "continue": ""}
+_LAB = "a beam stepper, which follows a text as it is written word by word"
 
 
 def beam_stepper(
-    translator: Translator | Mapping[str, Translator],
-    text: str = DEFAULT_SENTENCE,
+    model: Translator | LanguageModel | Mapping[str, Translator | LanguageModel],
+    text: str | None = None,
     beam_width: int = 4,
     length_penalty: float = 0.6,
 ) -> BeamStepper:
-    """Return a view of the search for a translation, step by step.
+    """Return a view of the search for a translation, or for the rest of a text, step by step.
 
     Args:
-        translator: the translator, or several by name: checkpoints of a training, say, to choose
-            from in the view. They stay as they are.
-        text: the first sentence.
+        model: the translator or language model, or several of one kind by name: checkpoints of a
+            training, say, to choose from in the view. They stay as they are.
+        text: the first sentence; for a language model the beginning of a text, by default none.
         beam_width: hypotheses kept at each step, at least 1.
         length_penalty: 0 favours short texts; larger values favour longer ones.
 
     Raises:
-        UserError: if there is no translator, or the sentence cannot be translated so.
+        UserError: if there is no such model, or the text does not suit it.
     """
-    named = dict(translator) if isinstance(translator, Mapping) else {"": translator}
-    if not named or not all(isinstance(each, Translator) for each in named.values()):
+    named = dict(model) if isinstance(model, Mapping) else {"": model}
+    if not named:
         raise UserError(
-            f"{translator!r:.60} is no translator; give one as vt.load_translator() returns it, or "
-            "several by name: {'early': translator, …}"
+            "{} holds no translator and no language model; give one, or several by name: "
+            "{'early': translator, …}"
         )
+    for each in named.values():
+        check_suits(each, DEFAULT_TEXTS, _LAB)
+    if len({each.task for each in named.values()}) > 1:
+        raise UserError(f"{list(named)} are of different kinds; give translators or language models alone")
+    if text is None:
+        text = DEFAULT_TEXTS[next(iter(named.values())).task]
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         return _search(named[request.get("checkpoint", "")], request)
@@ -55,13 +64,13 @@ def beam_stepper(
     )
 
 
-def _search(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
+def _search(model: Translator | LanguageModel, request: dict[str, Any]) -> dict[str, Any]:
     """Return the search that a `BeamStepper` requests, and the greedy one beside it."""
     text = request["text"]
     if request["method"] == "sample":
         filters = {name: request[name] for name in ("temperature", "top_k", "top_p", "seed")}
-        search = translator.sample(text, **filters)
+        search = model.sample(text, **filters)
     else:
-        search = translator.decode(text, request["beam_width"], request["length_penalty"], attention=True)
+        search = model.decode(text, request["beam_width"], request["length_penalty"], attention=True)
     penalty = request.get("length_penalty", 0.0)
-    return {"search": search, "greedy": translator.decode(text, 1, penalty)}
+    return {"search": search, "greedy": model.decode(text, 1, penalty)}

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_transformer.labs.suited import check_suits
 from viz_transformer.plots.perturbation import plot_spread
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
@@ -39,6 +40,7 @@ def block_lab(
         UserError: if the sentence holds an unknown word, or fewer than two words.
     """
     translator = load_translator() if translator is None else translator
+    check_suits(translator, ("translate",), "a block lab, which looks into a translator's encoder")
     words = _words(translator, sentence)
     names = [f"{place + 1} {word}" for place, word in enumerate(words)]
 

@@ -1,4 +1,4 @@
-"""The head lab of a live translator: heads switched off or scaled, and the effect on its output."""
+"""The head lab of a live model: heads switched off or scaled, and the effect on its output."""
 
 from __future__ import annotations
 
@@ -6,60 +6,71 @@ from typing import Any
 
 import numpy as np
 
+from viz_transformer.labs.suited import text_for
 from viz_transformer.model import HeadChange, Interventions
-from viz_transformer.translator import Translator
+from viz_transformer.text_model import TextModel
+from viz_transformer.vocabulary import MASK
 from viz_transformer.widgets.head_lab.view import HeadLab
 
 #: Gender agreement at a distance: *cow*, *la vaca*, decides the ending of *cansada* nine words later.
-DEFAULT_SENTENCE = "the cow did not cross the street because it was too tired"
+DEFAULT_TEXTS = {
+    "translate": "the cow did not cross the street because it was too tired",
+    "continue": "la vaca no cruzo la calle porque estaba demasiado",
+    "fill": "la vaca no cruzo la calle porque estaba demasiado [?]",
+}
 
 
-def head_lab(translator: Translator, text: str = DEFAULT_SENTENCE) -> HeadLab:
-    """Return a view in which heads of a translator are switched off and scaled.
+def head_lab(model: TextModel, text: str | None = None) -> HeadLab:
+    """Return a view in which heads of a model are switched off and scaled.
 
-    The head that changes the loss most when it is switched off is chosen first.
+    The head that changes the loss most when it is switched off is chosen first. The loss is that
+    of the words that the unchanged model answers with: of a translation, of a text as a language
+    model continues it, of the word in a gap.
 
     Args:
-        translator: the translator; it stays as it is.
-        text: the first sentence.
+        model: the translator, language model or masked-word model; it stays as it is.
+        text: the first text: a sentence to translate, the beginning of a text, or a text with a
+            gap, written ``[?]``; by default one that suits the bundled model.
 
     Raises:
-        UserError: if the sentence cannot be translated.
+        UserError: if the text does not suit the model.
     """
-    return HeadLab(lambda request: ablate(translator, request), text)
+    text = text_for(model, text, DEFAULT_TEXTS, "a head lab")
+    return HeadLab(lambda request: ablate(model, request), text, model.task)
 
 
 def interventions_of(lab: HeadLab) -> Interventions:
-    """Return the viewer's changes as `Interventions`, for ``translator.translate`` and the like."""
+    """Return the viewer's changes as `Interventions`, for ``model.trace`` and the like."""
     return _interventions(lab.factors)
 
 
-def ablate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """Return what the translator does under the changes that a `HeadLab` requests."""
+def ablate(model: TextModel, request: dict[str, Any]) -> dict[str, Any]:
+    """Return what the model does under the changes that a `HeadLab` requests."""
     sentence = request["sentence"]
     # Always the log-probabilities of the unchanged model's words, so that they can be compared.
-    target = translator.translate(sentence).tokens
+    target = model.answer(sentence)
     if "each" in request:
-        trace = translator.trace(sentence, target)
+        trace, log_probs = model.judge(sentence, target)
         return {
             "trace": trace,
-            "log_probs": translator.log_probs(sentence, target),
+            "log_probs": log_probs,
             "each": {
-                kind: _log_probs_by_head(translator, sentence, target, kind, weights.shape, request["each"])
+                kind: _log_probs_by_head(model, sentence, target, kind, weights.shape, request["each"])
                 for kind in trace.kinds
                 if (weights := trace.attention(kind)) is not None
             },
         }
     changes = _interventions(request["changes"])
-    return {
-        "translation": translator.translate(sentence, interventions=changes).tokens,
-        "log_probs": translator.log_probs(sentence, target, changes),
-        "trace": translator.trace(sentence, target, changes),
-    }
+    trace, log_probs = model.judge(sentence, target, changes)
+    reply = {"translation": model.answer(sentence, changes), "log_probs": log_probs, "trace": trace}
+    if model.task == "fill":
+        (gap,) = (i for i, token in enumerate(trace.source_tokens) if token == MASK)
+        reply["output"] = (target[gap],)
+    return reply
 
 
 def _log_probs_by_head(
-    translator: Translator,
+    model: TextModel,
     sentence: str,
     target: tuple[str, ...],
     kind: str,
@@ -71,11 +82,7 @@ def _log_probs_by_head(
     return np.array(
         [
             [
-                translator.log_probs(
-                    sentence,
-                    target,
-                    Interventions(heads=[HeadChange(kind, layer, head, factor)]),
-                )
+                model.judge(sentence, target, Interventions(heads=[HeadChange(kind, layer, head, factor)]))[1]
                 for head in range(n_heads)
             ]
             for layer in range(n_layers)

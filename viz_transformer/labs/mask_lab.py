@@ -1,4 +1,4 @@
-"""The mask lab of a live translator: what leaks through a mask, and what each library makes of it."""
+"""The mask lab of a live model: what leaks through a mask, and what each library makes of it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.labs.mask_libraries import EAGER, LIBRARIES, HeadInputs, float32_bytes, run_library
+from viz_transformer.labs.suited import check_suits
+from viz_transformer.language_model import LanguageModel
+from viz_transformer.masked_model import MaskedModel
+from viz_transformer.model import DecoderOnly, EncoderOnly
 from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.threads import threads_for
@@ -20,47 +24,75 @@ from viz_transformer.widgets.mask_lab.view import MaskLab
 
 #: Two sentences that differ in length, in English and in Spanish: each kind has padding to hide.
 SENTENCES = ("the black cat is very tired", "who sees the queen")
+SPANISH_SENTENCES = ("el gato negro duerme", "la vaca come")
 _EXTRA = 2  # padding tokens added, to see whether anything moves
 
 
-def mask_lab(translator: Translator | None = None, sentences: Sequence[str] = SENTENCES) -> MaskLab:
-    """Return a view to compose and paint masks, joined to libraries and a live translator.
+def mask_lab(
+    model: Translator | LanguageModel | MaskedModel | None = None, sentences: Sequence[str] | None = None
+) -> MaskLab:
+    """Return a view to compose and paint masks, joined to libraries and a live model.
 
     Args:
-        translator: the model that the leak meter asks; by default the bundled one.
-        sentences: a batch of sentences to translate, at least two, so that padding means something.
+        model: the model that the leak meter asks; by default the bundled translator. Of a language
+            model the view shows the decoder's masks, of a masked-word model the encoder's.
+        sentences: a batch of sentences that the model translates or reads, at least two, so that
+            padding means something.
 
     Raises:
-        UserError: if there are fewer than two sentences, or one cannot be translated.
+        UserError: if there are fewer than two sentences, or one does not suit the model.
     """
+    model = load_translator() if model is None else model
+    check_suits(model, ("translate", "continue", "fill"), "a mask lab")
+    if sentences is None:
+        sentences = SENTENCES if model.task == "translate" else SPANISH_SENTENCES
     if isinstance(sentences, str) or len(sentences) < 2:
         raise UserError(
             f"mask_lab was given {sentences!r:.60}, but needs a batch of at least two sentences, "
             "so that the shorter is padded; give a list such as ['the cat sleeps', 'i sleep']"
         )
-    translator = load_translator() if translator is None else translator
-    vocabulary = translator.vocabulary
-    sources = [vocabulary.source_ids(text) for text in sentences]
-    targets = [vocabulary.ids_of(translation.tokens) for translation in translator.translate_all(sentences)]
-    words = {
-        "source": [vocabulary.tokens_of(ids) for ids in sources],
-        "target": [vocabulary.tokens_of([vocabulary.sos_id, *ids]) for ids in targets],
-        "written": [vocabulary.tokens_of([*ids, vocabulary.eos_id]) for ids in targets],
+    words = _words(model, sentences)
+    return MaskLab(
+        **words, kinds=tuple(model.config.attention_layers), answer=MaskTester(model, words).answer
+    )
+
+
+def _words(
+    model: Translator | LanguageModel | MaskedModel, sentences: Sequence[str]
+) -> dict[str, list[tuple[str, ...]]]:
+    """Return the tokens that the encoder reads, that the decoder reads, and that it writes.
+
+    A side that the model lacks has those of the other; the view shows no mask over it.
+    """
+    words = model.vocabulary
+    if isinstance(model, MaskedModel):
+        sources = [words.tokens_of(model.ids(text)) for text in sentences]
+        return {"source": sources, "target": sources, "written": sources}
+    if isinstance(model, LanguageModel):
+        whole = [words.tokens_of(words.target_ids(text)) for text in sentences]
+        sources = [tokens[1:] for tokens in whole]
+    else:
+        translations = [found.tokens for found in model.translate_all(sentences)]
+        whole = [(words.tokens[words.sos_id], *found, words.tokens[words.eos_id]) for found in translations]
+        sources = [words.tokens_of(words.source_ids(text)) for text in sentences]
+    return {
+        "source": sources,
+        "target": [tokens[:-1] for tokens in whole],
+        "written": [tokens[1:] for tokens in whole],
     }
-    return MaskLab(**words, answer=MaskTester(translator, words).answer)
 
 
 class MaskTester:
     """The effect of a mask, measured in a live model and in the libraries.
 
     Args:
-        translator: the model.
+        model: the model.
         words: the tokens of the batch, as `MaskLab.words`.
     """
 
-    def __init__(self, translator: Translator, words: Words) -> None:
-        self.model = translator.model
-        self.vocabulary = translator.vocabulary
+    def __init__(self, model: Translator | LanguageModel | MaskedModel, words: Words) -> None:
+        self.model = model.model
+        self.vocabulary = model.vocabulary
         self.words = words
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -96,8 +128,8 @@ class MaskTester:
         sources, targets = self._ids(batch.sources), self._ids(batch.targets)
         edited = targets if state.kind == "decoder" else sources
         n_sentences, n_keys = edited.shape
-        english = state.kind != "decoder" or state.mistake == "source_as_target"
-        others = self._replacements(edited, "source" if english else "target")
+        of_source = state.kind != "decoder" or state.mistake == "source_as_target"
+        others = self._replacements(edited, "source" if of_source else "target")
         # Row 0 of each sentence is unchanged; in row 1 + j its key j is another word. All rows go
         # through in one batch, so that equal numbers come out equal to the last bit.
         rows = edited[:, None].repeat(1, 1 + n_keys, 1)  # [batch, row, key]
@@ -163,6 +195,11 @@ class MaskTester:
     ) -> Tensor:
         """Run the model with these masks; return logits, or for the encoder its vectors."""
         model = self.model
+        if isinstance(model, EncoderOnly):
+            return model.encoder(model.embed(sources), masks["encoder"], attention)[0]
+        if isinstance(model, DecoderOnly):
+            x, _ = model.decoder(model.embed_target(targets), masks["decoder"], attention)
+            return model.logits(x)  # [batch, target, vocab]
         memory, _ = model.encoder(model.embed_source(sources), masks["encoder"], attention)
         if kind == "encoder":
             return memory
@@ -181,18 +218,25 @@ class MaskTester:
         sources, targets = self._ids(batch.sources), self._ids(batch.targets)
         masks = self._correct_masks(sources, targets)
         self._outputs(state.kind, sources, targets, masks, attention)
-        n_encoder = len(self.model.encoder.layers)
+        n_encoder = self.model.config.n_encoder_layers
         return seen[{"encoder": 0, "decoder": n_encoder, "cross": n_encoder + 1}[state.kind]]
 
     def _replacements(self, ids: Tensor, side: Side) -> Tensor:
         """Return for each id another word of that side, the nearest by cosine similarity."""
         known = torch.tensor(self.vocabulary.ids_of(self.vocabulary.words(side)))
-        own = side == "target" and self.model.config.has_target_embedding
-        embedding = self.model.target_embedding if own else self.model.source_embedding
+        embedding = self._embedding(side)
         unit = torch.nn.functional.normalize(embedding.weight, dim=-1)
         similarity = unit[ids] @ unit[known].T  # [batch, key, known]
         similarity[ids[..., None] == known] = -1  # another word than itself
         return known[similarity.argmax(-1)]
+
+    def _embedding(self, side: Side) -> nn.Embedding:
+        """Return the embedding of one side's words."""
+        if isinstance(self.model, EncoderOnly):
+            return self.model.embedding.words
+        if isinstance(self.model, DecoderOnly) or side == "target":
+            return self.model.target_words
+        return self.model.source_embedding
 
     def _ids(self, batch: Sequence[Sequence[str]]) -> Tensor:
         """Return ids [batch, position]."""

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 from viz_transformer._files import bundled
 from viz_transformer.analysis.positions import ProbeHead, as_table
 from viz_transformer.experiments.shift import random_head
+from viz_transformer.labs.suited import check_suits
 from viz_transformer.model import Interventions
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.translator import Translator, load_translator
@@ -40,6 +41,11 @@ def position_lab(
         UserError: if the sentence cannot be translated, the table is none, or the encoding unknown.
     """
     translator = load_translator() if translator is None else translator
+    check_suits(
+        translator,
+        ("translate",),
+        "a position lab",
+    )
     words = translator.vocabulary.words_of(sentence)
     table, trained = _bundled_table() if learned is None else (as_table(learned, "learned"), None)
     n_positions, d_model = table.shape

@@ -9,6 +9,7 @@ import ipywidgets
 import traitlets
 
 from viz_transformer.errors import UserError
+from viz_transformer.labs.suited import check_suits
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translation, Translator
 from viz_transformer.vocabulary import (
@@ -157,4 +158,5 @@ def translation_lab(translator: Translator, sentence: str) -> TranslationLab:
     Raises:
         UserError: if the first sentence cannot be translated.
     """
+    check_suits(translator, ("translate",), "a translation lab")
     return TranslationLab(translator, sentence)

@@ -8,7 +8,7 @@ import torch
 
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, find_kind
+from viz_transformer.trace import find_kind
 
 
 @dataclass(frozen=True)
@@ -106,18 +106,11 @@ class Interventions:
         Raises:
             UserError: if it has not; the message says what it has.
         """
-        layers = {
-            "encoder": config.n_encoder_layers,
-            "decoder": config.n_decoder_layers,
-            "cross": min(config.n_encoder_layers, 1) * config.n_decoder_layers,
-        }
+        layers = config.attention_layers
         for change in self.heads:
+            if change.kind not in layers:
+                raise UserError(f"this model has no {change.kind} attention; it has {list(layers)}")
             n_layers, n_heads = layers[change.kind], config.n_heads
-            if n_layers == 0:
-                raise UserError(
-                    f"this model has no {change.kind} attention; it has "
-                    f"{[kind for kind in KINDS if layers[kind]]}"
-                )
             if change.layer >= n_layers or change.head >= n_heads:
                 raise UserError(
                     f"{change.kind} layer {change.layer} head {change.head} is not in this model, "

@@ -1,6 +1,7 @@
 // The beam stepper's controls: what is searched for and how, and which step is shown.
 
 import { button, choice, element, slider } from "../base/js/controls.js";
+import { TASKS } from "../base/js/tasks.js";
 import { addTextSizeButtons } from "../base/js/text_size.js";
 
 const METHODS = [
@@ -18,7 +19,7 @@ const METHODS = [
  */
 export function searchControls(parent, { model, view, onSearch }) {
   const row = element(parent, "div", "vt-controls vt-beam-form");
-  const sentence = sentenceField(row, onSearch);
+  const sentence = sentenceField(row, TASKS[model.get("task")].field, onSearch);
   const checkpoint = checkpointMenu(row, model, view);
   addTextSizeButtons(row, (trait) => model.get(trait), view.set);
   const settings = searchSettings(parent, model, view);
@@ -33,13 +34,13 @@ export function searchControls(parent, { model, view, onSearch }) {
   return { draw };
 }
 
-/** The field for another sentence, with its button. */
-function sentenceField(parent, onSearch) {
+/** The field for another sentence, with its button; `name` says what is typed into it. */
+function sentenceField(parent, name, onSearch) {
   const label = element(parent, "label", "vt-field");
   const field = /** @type {HTMLInputElement} */ (
     element(label, "input", "", {
       type: "text",
-      "aria-label": "sentence to translate",
+      "aria-label": name,
       spellcheck: "false",
       autocomplete: "off",
       "data-lm-suppress-shortcuts": "true",

@@ -60,11 +60,12 @@ class BeamStepper(View):
 
     What the viewer chooses is a trait, and setting the trait moves the view; all count from 0 (the
     view itself calls the first step "step 1").
-    Make one with ``vt.beam_stepper(translator, text)``, or of a search alone with
+    Make one with ``vt.beam_stepper(model, text)``, or of a search alone with
     ``BeamStepper(translator.decode(text, attention=True))``.
 
     Attributes:
-        sentence: what is translated; of a search alone, its source.
+        sentence: what is translated or continued; of a search alone, its source or its prompt.
+        task: ``"translate"``, or ``"continue"`` where the model has no source.
         checkpoint: the name of the search, or of the model, where there are several.
         checkpoints: their names.
         method: ``"beam"`` or ``"sample"``.
@@ -85,7 +86,10 @@ class BeamStepper(View):
     _esm = bundle(__file__)
     _css = styles(__file__)
 
-    sentence = traitlets.Unicode(help="what is translated").tag(sync=True)
+    sentence = traitlets.Unicode(help="what is translated or continued").tag(sync=True)
+    task = traitlets.Enum(("translate", "continue"), "translate", help="what the model does with it").tag(
+        sync=True, content=True
+    )
     checkpoint = traitlets.Unicode(help="name of the search or the model").tag(sync=True)
     checkpoints = traitlets.List(traitlets.Unicode(), help="their names").tag(sync=True, content=True)
     method = traitlets.Enum(("beam", "sample"), "beam", help="way to write").tag(sync=True)
@@ -145,6 +149,7 @@ class BeamStepper(View):
             traits={
                 "about": _ABOUT,
                 "checkpoints": list(searches) if several else [],
+                "task": "translate" if first.source_tokens else "continue",
                 "method": "sample" if is_sampled(first) else "beam",
                 "beam_width": widest_step(first) if beam_width is None else beam_width,
                 "length_penalty": length_penalty,

@@ -2,6 +2,7 @@
 
 import { button, element, setText } from "../base/js/controls.js";
 import { NEEDS_KERNEL, NO_ANSWER } from "../base/js/kernel.js";
+import { TASKS } from "../base/js/tasks.js";
 import { visible } from "../base/js/text.js";
 import { addTextSizeButtons } from "../base/js/text_size.js";
 import { changesInWords } from "./head_changes.js";
@@ -26,15 +27,16 @@ export class SentenceForm {
     this.view = view;
     this.kernel = kernel;
     this.replies = replies;
+    const words = TASKS[model.get("task")];
     const form = element(root, "div", "vt-controls");
     this.field = element(element(form, "label", "vt-field"), "input", "", {
       type: "text",
-      "aria-label": "sentence to translate",
+      "aria-label": words.field,
       spellcheck: "false",
       autocomplete: "off",
       "data-lm-suppress-shortcuts": "true",
     });
-    button(form, "Translate", () => this.#submit());
+    button(form, words.button, () => this.#submit());
     addTextSizeButtons(form, (trait) => model.get(trait), view.set);
     this.message = element(root, "p", "vt-problem", { role: "alert" });
     // No <form>: JupyterLab keeps the Enter key from submitting one.

@@ -42,12 +42,12 @@ export function leastOf(before, after) {
  * A table of the words: `set(before, after)` takes two replies for the same words.
  *
  * @param {Element} parent
+ * @param {string} caption
  */
-export function wordTable(parent) {
+export function wordTable(parent, caption) {
   const box = element(parent, "div", "vt-list vt-word-table");
   const table = element(box, "table");
-  element(table, "caption").textContent =
-    "log-probability of each word of the unchanged translation, in nats";
+  element(table, "caption").textContent = caption;
   const farEnd = addWordHead(table);
   const body = element(table, "tbody");
   const foot = element(element(table, "tfoot"), "tr");

@@ -1,10 +1,11 @@
-// The head lab: heads of a live translator switched off or scaled, and the effect on its words.
+// The head lab: heads of a live model switched off or scaled, and the effect on its words.
 //
 // The state lives in the model's traits. Each frame reads it once, shows the replies that are
 // there, and requests the next one that is missing.
 
 import { button, element, markedText, setText, slider } from "../base/js/controls.js";
 import { connectKernel } from "../base/js/kernel.js";
+import { TASKS } from "../base/js/tasks.js";
 import { differences } from "../base/js/text_difference.js";
 import { createView } from "../base/js/view.js";
 import { changesInWords, effectInWords, factorOf, shortName, withFactor } from "./head_changes.js";
@@ -43,7 +44,7 @@ function render({ model, el }) {
   const says = element(root, "p", "vt-says", { role: "status", "aria-live": "polite" });
   const columns = element(root, "div", "vt-lab-columns");
   const heads = addHeads(addPart(columns, "Switch heads off"), model, view);
-  const words = wordTable(addPart(columns, "What each word loses"));
+  const words = wordTable(addPart(columns, "What each word loses"), TASKS[model.get("task")].words);
   const effects = addEffects(addPart(columns, "Does attention tell which head matters?"), model, view);
   const weights = addHeadWeights(root, model, view);
 

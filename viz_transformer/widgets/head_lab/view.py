@@ -12,6 +12,7 @@ from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
 from viz_transformer.errors import UserError
 from viz_transformer.trace import FloatArray, ForwardTrace, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.tasks import TASKS
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 LEAST_FACTOR, MOST_FACTOR = -1.0, 2.0
 
 _ABOUT = (
-    "Each square is an attention head of a working translator: switch it off, or scale what it "
-    "says, and the model translates again, with the change of every word's log-probability. "
+    "Each square is an attention head of a working model: switch it off, or scale what it "
+    "says, and the model answers again, with the change of every word's log-probability. "
     "Attention is not an explanation: the table sets what the loss does without each head beside "
     "how surely that head looks, and the two need not agree."
 )
@@ -31,15 +32,17 @@ _PLACE = ("kind", "layer", "head")
 
 
 class HeadLab(View):
-    """Switch heads off or scale them, and see the translation and each word's probability change.
+    """Switch heads off or scale them, and see the model's answer and each word's probability change.
 
     What the viewer chooses is a trait, and setting the trait moves the view; all count from 0.
-    ``vt.head_lab(translator)`` makes one; ``vt.labs.interventions_of(lab)`` returns the changes in
+    ``vt.head_lab(model)`` makes one; ``vt.labs.interventions_of(lab)`` returns the changes in
     the form that ``translator.translate`` and the like take.
 
     Attributes:
-        sentence: what the model translates. Setting one that it cannot read raises a UserError
-            and changes nothing; if it was typed, the view explains why.
+        task: ``"translate"``, ``"continue"`` or ``"fill"``: what the model does with a text.
+        sentence: the text: a sentence, the beginning of one, or one with a gap. Setting one that the
+            model cannot read raises a UserError and changes nothing; if it was typed, the view
+            explains why.
         factors: the changed heads, a list of ``{"kind", "layer", "head", "factor"}``: the head's
             output is multiplied by the factor, from −1 to 2. 0 switches it off; 1 changes
             nothing and is left out of the list.
@@ -53,7 +56,10 @@ class HeadLab(View):
     _esm = bundle(__file__)
     _css = styles(__file__)
 
-    sentence = traitlets.Unicode(help="the sentence that is translated").tag(sync=True)
+    sentence = traitlets.Unicode(help="the text that the model is given").tag(sync=True)
+    task = traitlets.Enum(tuple(TASKS), "translate", help="what the model does with it").tag(
+        sync=True, content=True
+    )
     factors = traitlets.List(traitlets.Dict(), help="the changed heads").tag(sync=True)
     kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)
     layer = Index(help="layer of the chosen head, counted from 0").tag(sync=True)
@@ -61,18 +67,20 @@ class HeadLab(View):
     query = Index(None, allow_none=True, help="pinned query, counted from 0").tag(sync=True)
     text_size = TextSize()
 
-    def __init__(self, answer: Answer, sentence: str) -> None:
+    def __init__(self, answer: Answer, sentence: str, task: str = "translate") -> None:
         """Make a view of the model that `answer` runs; the head with the largest effect is chosen.
 
         Args:
             answer: given ``{"sentence": str, "changes": [{"kind", "layer", "head", "factor"}]}``,
-                it returns what the model does under these changes: ``translation``, its words;
-                ``trace``, the ForwardTrace of the unchanged model's translation; and
-                ``log_probs``, of each of that translation's tokens. Given ``{"sentence", "each":
+                it returns what the model does under these changes: ``translation``, the words of
+                its answer; ``trace``, the ForwardTrace of the unchanged model's answer;
+                ``log_probs``, of each token that the model had to find in it; and ``output``,
+                these tokens, by default those that a decoder writes. Given ``{"sentence", "each":
                 factor}``, it returns ``log_probs`` and ``trace`` of the unchanged model, and under
                 ``each``, for every kind, the log-probabilities with one head alone at that factor,
                 ``[layer, head, token]``.
             sentence: the first sentence.
+            task: ``"translate"``, ``"continue"`` or ``"fill"``.
 
         Raises:
             UserError: if the function cannot answer for the sentence.
@@ -80,7 +88,7 @@ class HeadLab(View):
         self._known = (sentence, answer({"sentence": sentence, "changes": []})["trace"])
         most = _effects(answer({"sentence": sentence, "each": 0.0}))[0]
         place = {name: getattr(most, name) for name in _PLACE}
-        super().__init__(answer=answer, traits={"about": _ABOUT, "sentence": sentence, **place})
+        super().__init__(answer=answer, traits={"about": _ABOUT, "task": task, "sentence": sentence, **place})
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to one request, as the page would get it.
@@ -93,7 +101,7 @@ class HeadLab(View):
             return _effects_payload(_effects(reply))
         return {
             "translation": sendable(reply["translation"]),
-            "output": sendable(reply["trace"].query_tokens("decoder")),
+            "output": sendable(reply.get("output", reply["trace"].query_tokens("decoder"))),
             "log_probs": [float(value) for value in reply["log_probs"]],
             "loss": _loss(reply["log_probs"]),
             "kinds": _payload(reply["trace"]),
@@ -128,7 +136,7 @@ class HeadLab(View):
     def alt_text(self) -> str:
         """Return what the view shows now in words."""
         before, after = self._before_and_after()
-        said = f"“{self.sentence}” is translated as “{running_text(before['translation'])}”"
+        said = f"“{self.sentence}” {TASKS[self.task]} “{running_text(before['translation'])}”"
         if not self.factors:
             return f"{said} with every head as it is. {effects_in_words(self.effects())}"
         changed = ", ".join(

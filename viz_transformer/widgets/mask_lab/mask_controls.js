@@ -16,11 +16,7 @@ const POLARITIES = [
   ["may_not", "True = may NOT attend"],
   ["additive", "0 or −∞, added to scores"],
 ];
-const KINDS = [
-  ["encoder", "encoder, self"],
-  ["decoder", "decoder, self"],
-  ["cross", "cross"],
-];
+const KINDS = { encoder: "encoder, self", decoder: "decoder, self", cross: "cross" };
 const SIDES = [
   ["right", "right of the words"],
   ["left", "left of the words"],
@@ -31,10 +27,12 @@ const SIDES = [
  *
  * @param {HTMLElement} right
  * @param {HTMLElement} mistakes
+ * @param {string[]} kinds
  * @param {Change} change
  */
-export function addPresets(right, mistakes, change) {
-  const buttons = PRESETS.map((preset) =>
+export function addPresets(right, mistakes, kinds, change) {
+  const presets = PRESETS.filter((preset) => kinds.includes(preset.state.kind));
+  const buttons = presets.map((preset) =>
     toggle(preset.right ? right : mistakes, preset.name, () =>
       change({ ...preset.state, painted: [] }, preset),
     ),
@@ -43,7 +41,7 @@ export function addPresets(right, mistakes, change) {
   function update({ state, composed }) {
     const current = presetOf(state);
     buttons.forEach((each, index) => {
-      each.set(PRESETS[index] === current);
+      each.set(presets[index] === current);
     });
     const text = current?.text ?? "A mask of your own making.";
     return composed.painted.length ? `${text} Underlined cells are painted by hand.` : text;
@@ -56,11 +54,13 @@ export function addPresets(right, mistakes, change) {
  * The parts of the mask, and the convention in which its cells are written.
  *
  * @param {HTMLElement} parent
+ * @param {string[]} kinds
  * @param {Change} change
  * @param {(traits: Record<string, unknown>) => void} set
  */
-export function addMaskControls(parent, change, set) {
-  const kind = choice(parent, "Attention", KINDS, (value) =>
+export function addMaskControls(parent, kinds, change, set) {
+  const options = kinds.map((each) => [each, KINDS[each]]);
+  const kind = choice(parent, "Attention", options, (value) =>
     change({ kind: value, mistake: "none", painted: [] }),
   );
   const padding = toggle(parent, "hide padding", (on) => change({ padding: on }));

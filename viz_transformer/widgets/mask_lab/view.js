@@ -81,9 +81,10 @@ function render({ model, el }) {
   });
   const sections = addSections(view.root);
   const change = (changes, preset = null) => view.set(changeOf(model, changes, preset));
-  const presets = addPresets(sections.right, sections.mistakes, change);
+  const kinds = model.get("kinds");
+  const presets = addPresets(sections.right, sections.mistakes, kinds, change);
   const controls = [
-    addMaskControls(sections.controls, change, view.set),
+    addMaskControls(sections.controls, kinds, change, view.set),
     addBatchControls(sections.batch, model, change, view.set),
   ];
   const grid = createGrid(sections, model, view);

@@ -51,7 +51,7 @@ class MaskLab(View):
     What the viewer chooses is a trait; setting it moves the view. Positions count from 0.
 
     Attributes:
-        kind: ``"encoder"``, ``"decoder"`` (self-attention) or ``"cross"``.
+        kind: ``"encoder"``, ``"decoder"`` (self-attention) or ``"cross"``, of those in `kinds`.
         side: where the padding stands, ``"right"`` or ``"left"`` of the words.
         padding: whether the mask hides padding.
         causal: whether the mask hides what comes later.
@@ -80,6 +80,9 @@ class MaskLab(View):
     words = traitlets.Dict(help="tokens of the batch: source, target (read) and written").tag(
         sync=True, content=True
     )
+    kinds = traitlets.List(traitlets.Unicode(), list(KINDS), help="kinds of attention that there are").tag(
+        sync=True, content=True
+    )
     kind = traitlets.Unicode("decoder", help="encoder, decoder or cross").tag(sync=True)
     side = traitlets.Unicode("right", help="where the padding stands, right or left").tag(sync=True)
     padding = traitlets.Bool(True, help="hide padding").tag(sync=True)
@@ -100,6 +103,7 @@ class MaskLab(View):
         target: Sequence[Sequence[str]],
         written: Sequence[Sequence[str]],
         *,
+        kinds: Sequence[str] = tuple(KINDS),
         answer: Answer | None = None,
     ) -> None:
         """Make a view of a batch; `labs.mask_lab` makes one with a live model.
@@ -108,6 +112,7 @@ class MaskLab(View):
             source: tokens that the encoder reads, for each sentence, without padding.
             target: tokens that the decoder reads.
             written: tokens that it writes, as many as it reads.
+            kinds: the kinds of attention that the model has; of others no mask is shown.
             answer: the function that answers requests, such as `labs.MaskTester.answer`.
 
         Raises:
@@ -129,8 +134,17 @@ class MaskLab(View):
                 "of each, and as many to write as the decoder reads"
             )
         self._longest = [max(pair) for pair in zip(sizes["source"], sizes["target"], strict=True)]
-        first = {"words": words, "lengths": self._longest, "about": _ABOUT}
-        super().__init__(answer=answer, traits={**first, "edited": len(words["target"][0]) // 2})
+        first: dict[str, Any] = {
+            "words": words,
+            "lengths": self._longest,
+            "about": _ABOUT,
+            "kinds": list(kinds),
+        }
+        if "decoder" not in kinds:
+            first |= {"kind": kinds[0], "causal": False}
+        super().__init__(
+            answer=answer, traits={"about": _ABOUT, **first, "edited": len(words["target"][0]) // 2}
+        )
 
     @property
     def state(self) -> MaskState:
@@ -203,10 +217,10 @@ class MaskLab(View):
         lengths = {"lengths": list(self.lengths)}
         usual = {"side": "right", "padding": True, "mistake": "none", "painted": [], **lengths}
         states = [self.state.request()]
-        for kind, side, padding, causal in itertools.product(KINDS, SIDES, (True, False), (True, False)):
+        for kind, side, padding, causal in itertools.product(self.kinds, SIDES, (True, False), (True, False)):
             parts = {"kind": kind, "side": side, "padding": padding, "causal": causal}
             states.append({**usual, **parts})
-        states += [{**usual, **preset} for preset in _MISTAKEN_PRESETS]
+        states += [{**usual, **preset} for preset in _MISTAKEN_PRESETS if preset["kind"] in self.kinds]
         distinct = [state for i, state in enumerate(states) if state not in states[:i]]
         requests: list[dict[str, Any]] = []
         for state in distinct:
@@ -280,7 +294,7 @@ class MaskLab(View):
     def _check_name(self, proposal: dict[str, Any]) -> str:
         name, value = proposal["trait"].name, proposal["value"]
         known = {
-            "kind": KINDS,
+            "kind": self.kinds,
             "side": SIDES,
             "mistake": MISTAKES,
             "polarity": POLARITIES,

@@ -1,0 +1,170 @@
+"""The labs with a language model and a masked-word model, and what they refuse of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import viz_transformer as vt
+from tests.support.spanish_models import small_language_model, small_masked_model
+from viz_transformer.errors import UserError
+from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.text_model import TextModel
+from viz_transformer.trace import compute_head
+from viz_transformer.widgets.mask_lab.composition import compose
+
+TEXT = "el gato negro duerme"
+SENTENCES = (TEXT, "la gata duerme")
+#: Each model, what it is asked, its answer, and the attention that it has.
+MODELS = {
+    "continue": (small_language_model, "el gato", TEXT, "decoder"),
+    "fill": (small_masked_model, "el gato [?] duerme", TEXT, "encoder"),
+}
+each_model = pytest.mark.parametrize("task", MODELS)
+
+
+@pytest.fixture
+def asked(task: str) -> tuple[TextModel, str, str, str]:
+    make, *rest = MODELS[task]
+    return (make(), *rest)
+
+
+@each_model
+def test_the_explorer_shows_the_trace(asked) -> None:
+    model, text, _, kind = asked
+    view = vt.explore(model.trace(text))
+    assert view.kind == kind
+    assert f"Heatmap of {kind} attention" in view.alt_text()
+
+
+@each_model
+def test_the_attention_stepper_computes_the_trace_s_weights(asked) -> None:
+    model, text, _, kind = asked
+    view = vt.attention_stepper(model, text, layer=1, head=1)
+    assert view.kind == kind
+    steps = vt.labs.attention_steps(model, text, layer=1)
+    weights = model.trace(text).attention(kind)[1]  # [head, query, key]
+    for head, query in np.ndindex(weights.shape[:2]):
+        np.testing.assert_allclose(compute_head(steps, head, query).weights, weights[head, query], atol=1e-6)
+    with pytest.raises(UserError, match=f"has no 'cross' attention; it has \\['{kind}'\\]"):
+        vt.attention_stepper(model, text, kind="cross")
+
+
+@each_model
+def test_the_head_lab_measures_what_each_head_does_for_the_answer(asked, task: str) -> None:
+    model, text, answer, kind = asked
+    lab = vt.head_lab(model, text)
+    assert lab.task == task
+    unchanged = lab.answer({"sentence": text, "changes": []})
+    assert unchanged["translation"] == answer.split()
+    changes = {"kind": kind, "layer": 1, "head": 0, "factor": 0.0}
+    changed = lab.answer({"sentence": text, "changes": [changes]})
+    off = Interventions(heads=[HeadChange(**changes)])
+    if task == "continue":
+        assert changed["output"] == [*answer.split(), "<eos>"]
+        np.testing.assert_allclose(changed["log_probs"], model.log_probs(answer, off), atol=1e-6)
+    else:
+        assert changed["output"] == ["negro"]
+        assert changed["log_probs"] == pytest.approx([np.log(model.fill(text, off)["negro"])])
+    assert {effect.kind for effect in lab.effects()} == {kind}
+    (effect,) = (each for each in lab.effects() if (each.layer, each.head) == (1, 0))
+    assert effect.loss_change == pytest.approx(changed["loss"] - unchanged["loss"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [("continue", "“el gato” is continued as"), ("fill", "“el gato [?] duerme” is filled as")],
+)
+def test_the_head_lab_says_what_its_model_does(task: str, said: str) -> None:
+    make, text, answer, _ = MODELS[task]
+    assert vt.head_lab(make(), text).alt_text().startswith(f"{said} “{answer}”")
+
+
+@each_model
+def test_the_head_lab_refuses_a_text_that_does_not_suit(asked, task: str) -> None:
+    model, text, *_ = asked
+    lab = vt.head_lab(model, text)
+    wrong = "el gato duerme" if task == "fill" else "el gatto"
+    with pytest.raises(UserError, match="has no gap" if task == "fill" else "unknown Spanish word"):
+        lab.sentence = wrong
+    assert lab.sentence == text
+
+
+@each_model
+def test_the_mask_lab_has_the_masks_that_the_model_has(asked) -> None:
+    model, _, _, kind = asked
+    lab = vt.mask_lab(model, SENTENCES)
+    assert (lab.kinds, lab.kind) == ([kind], kind)
+    assert lab.causal == (kind == "decoder")
+    assert {request["kind"] for request in lab.questions()} == {kind}
+    with pytest.raises(UserError, match="kind='cross' is none of"):
+        lab.kind = "cross"
+    measured = lab.measure()
+    allowed = measured["allowed"].transpose(0, 2, 1)  # [batch, edited, query]
+    assert (measured["changes"][~allowed & lab.batch.real[:, None]] < 1e-4).all()
+    assert (measured["changes"][allowed] > 1e-4).any()
+    assert measured["longer"][lab.batch.real].max() < 1e-4
+
+
+@each_model
+def test_the_mask_lab_sees_what_a_missing_mask_lets_through(asked) -> None:
+    model, _, _, kind = asked
+    lab = vt.mask_lab(model, SENTENCES)
+    if kind == "decoder":
+        lab.causal = False
+    else:
+        lab.padding = False
+    measured = lab.measure()
+    barred = ~measured["allowed"].transpose(0, 2, 1) & lab.batch.real[:, None]
+    assert measured["changes"][barred].max() > 1e-3
+
+
+@each_model
+def test_the_mask_lab_compares_the_libraries_on_the_model_s_first_head(asked) -> None:
+    model, _, _, kind = asked
+    lab = vt.mask_lab(model, SENTENCES)
+    reply = lab.answer({"ask": "libraries", **lab.state.request()})
+    ours = np.frombuffer(reply["libraries"][0]["weights"], "<f4").reshape(reply["libraries"][0]["shapes"][0])
+    assert compose(lab.words, lab.state).mask.shape[2:] == ours.shape[1:]
+    own = model.trace(TEXT).attention(kind)[0, 0]
+    np.testing.assert_allclose(ours[0], own, atol=1e-5)
+
+
+def test_the_beam_stepper_follows_a_language_model() -> None:
+    model = small_language_model()
+    view = vt.beam_stepper(model, "el gato", beam_width=2)
+    assert (view.task, view.sentence) == ("continue", "el gato")
+    assert {one.tokens[0] for one in view.search.hypotheses} == {"negro", "blanco"}
+    assert view.search.steps[0].decoder_attention is not None
+    view.method = "sample"
+    assert view.search.hypotheses[0].tokens == model.sample("el gato").hypotheses[0].tokens
+    view.sentence = ""
+    assert view.search.prompt_tokens == ("<sos>",)
+    with pytest.raises(UserError, match="unknown Spanish word 'gatto'"):
+        view.sentence = "el gatto"
+
+
+@pytest.mark.parametrize(
+    ("lab", "make", "message"),
+    [
+        (vt.beam_stepper, small_masked_model, "a masked-word model does not suit a beam stepper"),
+        (vt.translation_lab, small_language_model, "a language model does not suit a translation lab"),
+        (vt.position_lab, small_masked_model, "a masked-word model does not suit a position lab"),
+        (
+            vt.head_lab,
+            lambda: 3,
+            "3 is no translator or language model or masked-word model; give a translator",
+        ),
+    ],
+)
+def test_what_does_not_suit_is_refused_in_one_line(lab: Callable, make: Callable, message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        lab(make(), TEXT)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_beam_stepper_holds_models_of_one_kind(translator) -> None:
+    with pytest.raises(UserError, match="of different kinds"):
+        vt.beam_stepper({"one": translator, "other": small_language_model()}, "the cat sleeps")
