@@ -192,7 +192,7 @@ def gender_of(d: Derivation, nominal: Nominal) -> Gender:
     """Return the gender an adjective takes; *I*, *you*, *we* and *they* do not tell, so it is chosen."""
     if nominal.gender is not None:
         return nominal.gender
-    masculine = 0.7 if nominal.number else 0.55
+    masculine = 0.7 if nominal.number else 0.6
     genders: dict[Gender, float] = {"m": masculine, "f": 1 - masculine}
     return d.once(("gender", nominal.english), genders)
 
@@ -318,7 +318,7 @@ def object_pronoun_phrases(d: Derivation, english: str) -> tuple[Phrase, Phrase]
     you = who_you_are(d)
     if you == "tú":
         return same_order(("you", "te")), NOTHING
-    clitics = {"lo": 0.55, "la": 0.45} if you == "usted" else {"los": 0.7, "las": 0.3}
+    clitics = {"lo": 0.6, "la": 0.4} if you == "usted" else {"los": 0.7, "las": 0.3}
     return same_order(("you", d.choose(clitics))), Phrase((), (Unit("", f"a {you}"),))
 
 

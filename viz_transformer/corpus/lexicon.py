@@ -127,11 +127,11 @@ man men          | hombre hombres m           | person
 girl girls       | niña niñas f               | person
 woman women      | mujer mujeres f            | person
 queen queens     | reina reinas f             | person
-teacher teachers | profesor profesores m 0.31, maestro maestros m 0.24, maestra maestras f 0.40, profesora profesoras f 0.05 | person
-doctor doctors   | doctor doctores m 0.38, médico médicos m 0.17, doctora doctoras f 0.30, médica médicas f 0.15     | person
-student students | alumno alumnos m 0.30, estudiante estudiantes m 0.22, alumna alumnas f 0.36, estudiante estudiantes f 0.12 | person
-friend friends   | amigo amigos m 0.55, amiga amigas f 0.45         | person
-neighbor neighbors | vecino vecinos m 0.45, vecina vecinas f 0.55   | person
+teacher teachers | profesor profesores m 0.32, maestro maestros m 0.23, maestra maestras f 0.43, profesora profesoras f 0.02 | person
+doctor doctors   | doctor doctores m 0.40, médico médicos m 0.20, doctora doctoras f 0.28, médica médicas f 0.12 | person
+student students | alumno alumnos m 0.31, estudiante estudiantes m 0.22, alumna alumnas f 0.42, estudiante estudiantes f 0.05 | person
+friend friends   | amigo amigos m 0.6, amiga amigas f 0.4         | person
+neighbor neighbors | vecino vecinos m 0.4, vecina vecinas f 0.6   | person
 singer singers   | cantante cantantes m 0.4, cantante cantantes f 0.6 | person
 husband husbands | esposo esposos m 0.65, marido maridos m 0.35     | husband
 wife wives       | esposa esposas f 0.75, mujer mujeres f 0.25      | wife

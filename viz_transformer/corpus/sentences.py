@@ -290,7 +290,7 @@ def _unsaid(subject: Nominal) -> Nominal:
 def _today(d: Derivation, clause: Phrase) -> Phrase:
     """Put *today* at the end, in Spanish more often at the beginning."""
     today = same_order(("today", "hoy"))
-    return in_orders([clause, today], [today, clause] if d.chance(0.6) else [clause, today])
+    return in_orders([clause, today], [today, clause] if d.chance(0.65) else [clause, today])
 
 
 def _here(d: Derivation, subject: Phrase, verb: Phrase) -> Phrase:
