@@ -162,7 +162,7 @@ def noun_phrase(
     if adjective is not None:
         black = same_order((adjective.english, translate_adjective(d, adjective, gender, number)))
     cat = same_order((words[-1], spanish.forms[number]))
-    d.write(" ".join(unit.spanish for part in (the, black, cat) for unit in part.spanish))
+    d.write(" ".join(unit.spanish for part in (the, cat, black) for unit in part.spanish))
     phrase = in_orders([the, black, cat], [the, cat, black])
     if adjective is not None:
         phrase = phrase.using(f"{adjective.english} {noun.lemma}")
