@@ -96,7 +96,8 @@ def label_heads(trace: ForwardTrace, kind: str) -> tuple[tuple[HeadLabel | None,
 
     Source: the patterns are those of Voita et al. 2019 (positional heads), Xiao et al. 2023
     (attention sinks) and Clark et al. 2019 (broad heads, heads that rest on the closing token);
-    "more than chance" is the bound of Chernoff 1952 as Hoeffding 1963 (theorem 1) has it for numbers between 0 and 1.
+    "more than chance" is the bound of Chernoff 1952 as Hoeffding 1963 (theorem 1) has it for
+    numbers between 0 and 1.
     """
     return label_heads_together([trace], kind)
 
