@@ -270,6 +270,11 @@ def _evaluate(options: argparse.Namespace) -> int:
     from viz_transformer.translator import load_translator
 
     pairs = _pairs(options)
+    if pairs is None and options.model:
+        from viz_transformer.cli.spanish_report import print_spanish_report
+
+        if print_spanish_report(options.model):
+            return 0
     translator = load_translator(options.model)
     if pairs is None and options.model and (Path(options.model) / TEST).exists():
         pairs = read_table(Path(options.model) / TEST)

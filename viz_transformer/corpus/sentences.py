@@ -597,7 +597,7 @@ PATTERNS = (
         presentation,
         7,
         ("this", "these", "that", "those"),
-        tuple(["este", "esta", "esto", "estos", "estas", "ese", "esa", "eso", "esos", "esas"]),
+        ("este", "esta", "esto", "estos", "estas", "ese", "esa", "eso", "esos", "esas"),
     ),
     Pattern(naming, 3, "is", "es"),
     Pattern(question, 11, spanish="¿ ?"),

@@ -1,0 +1,90 @@
+"""Evaluation of the two Spanish models against the grammar that their sentences come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from random import Random
+
+from viz_transformer.corpus import SentencePair, gap_words, is_spanish
+from viz_transformer.corpus.translations import GAP
+from viz_transformer.language_model import LanguageModel
+from viz_transformer.masked_model import MaskedModel
+from viz_transformer.vocabulary import join_tokens
+
+
+@dataclass(frozen=True)
+class SampledTexts:
+    """Texts drawn from a language model.
+
+    Attributes:
+        n: how many.
+        n_accepted: how many of them the grammar writes.
+        refused: the others.
+    """
+
+    n: int
+    n_accepted: int
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GapScore:
+    """How a masked-word model fills gaps, one in each sentence.
+
+    Attributes:
+        n: sentences.
+        n_mode: gaps whose likeliest word is the grammar's, too.
+        kl: mean divergence of the model's distribution from the grammar's, in nats.
+        entropy: the grammar's own, mean over the gaps, in nats.
+        wrong: (sentence with the gap, the model's word, the grammar's) of the others.
+    """
+
+    n: int
+    n_mode: int
+    kl: float
+    entropy: float
+    wrong: tuple[tuple[str, str, str], ...]
+
+
+def sample_language_model(model: LanguageModel, n: int = 1000, seed: int = 0) -> SampledTexts:
+    """Draw texts from a language model and ask the grammar which of them it writes.
+
+    Raises:
+        UserError: as `LanguageModel.sample_texts`.
+    """
+    vocabulary = model.vocabulary
+    refused = []
+    for text in model.sample_texts(n=n, seed=seed):
+        if not is_spanish(vocabulary.tokens_of(vocabulary.encode(text, "target"))):
+            refused.append(text)
+    return SampledTexts(n, n - len(refused), tuple(refused))
+
+
+def fill_gaps(model: MaskedModel, pairs: Sequence[SentencePair], seed: int = 0) -> GapScore:
+    """Mask one word of each Spanish sentence and compare what the model and the grammar put there.
+
+    Args:
+        model: the masked-word model.
+        pairs: their Spanish sides are read.
+        seed: chooses the words to mask.
+
+    Raises:
+        UserError: as `MaskedModel.fill`.
+    """
+    rng = Random(seed)
+    kl = entropy = 0.0
+    wrong = []
+    for pair in pairs:
+        gap = rng.randrange(len(pair.target))
+        tokens = [*pair.target[:gap], GAP, *pair.target[gap + 1 :]]
+        text = join_tokens(tokens)
+        exact, filled = gap_words(tokens), model.fill(text)
+        kl += sum(share * (log(share) - log(filled[word])) for word, share in exact.items())
+        entropy -= sum(share * log(share) for share in exact.values())
+        guess, best = next(iter(filled)), max(exact.values())
+        if exact.get(guess, 0.0) < best * (1 - 1e-9):  # a tie counts
+            wrong.append((text, guess, next(iter(exact))))
+    n = len(pairs)
+    return GapScore(n, n - len(wrong), kl / n, entropy / n, tuple(wrong))
