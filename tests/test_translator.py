@@ -110,13 +110,13 @@ def test_a_change_of_the_model_is_a_change_of_its_traces() -> None:
     assert not np.allclose(before, after)
 
 
-def test_without_one_head_the_genders_are_lost(translator: Translator) -> None:
-    """The README's example: one encoder head carries the gender of a noun to its neighbours."""
-    silent = vt.HeadChange("encoder", layer=1, head=3, factor=0)
+def test_without_one_head_his_is_not_heard(translator: Translator) -> None:
+    """The README's example: one encoder head tells *teacher* whose book it is."""
+    silent = vt.HeadChange("encoder", layer=1, head=1, factor=0)
     changed = vt.Interventions(heads=(silent,))
-    assert translator.translate("the cow did not sleep").text == "la vaca no durmió"
-    without = translator.translate("the cow did not sleep", interventions=changed)
-    assert without.text == "el vaca no durmió"
+    assert translator.translate("the teacher lost his book").text == "el profesor perdió su libro"
+    without = translator.translate("the teacher lost his book", interventions=changed)
+    assert without.text == "la maestra perdió su libro"
 
 
 def test_decode_returns_the_search(translator: Translator) -> None:
