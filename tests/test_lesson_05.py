@@ -15,6 +15,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.exercises import exercise
 from viz_transformer.model import Transformer
 from viz_transformer.model.attention import MultiHeadAttention
+from viz_transformer.vocabulary import join_tokens
 
 pytestmark = pytest.mark.usefixtures("folder_thrown_away")
 
@@ -130,7 +131,7 @@ def test_one_large_multiplication_is_three() -> None:
     torch.testing.assert_close(made["qkv"][:, first:after], keys, atol=1e-5, rtol=1e-5)
 
 
-def test_four_of_24_heads_have_a_name() -> None:
+def test_eight_of_24_heads_have_a_name() -> None:
     made = run("labels")
     house = made["house"]
     named = {
@@ -140,9 +141,17 @@ def test_four_of_24_heads_have_a_name() -> None:
         for head, label in enumerate(row)
         if label is not None
     }
-    assert (len(named), made["n_heads"]) == (4, 24)
+    assert (len(named), made["n_heads"]) == (8, 24)
     assert named.pop(("decoder", 0, 1)) == "same token"
-    assert set(named.values()) == {"diagonal alignment"}
+    sinks = [where for where, name in named.items() if name == "last-token sink"]
+    assert sinks == [("encoder", 0, head) for head in range(4)]
+    assert {named[where] for where in named.keys() - set(sinks)} == {"diagonal alignment"}
+    # “At the word *it* they look at *cross* and at *the*.”
+    for head, key in ((2, "cross"), (3, "the")):
+        assert weights_between(made["trace"], "encoder", "was", "<eos>")[0, head] > 0.95
+        row = made["trace"].encoder_attention[0, head, made["trace"].source_tokens.index("it")]
+        assert made["trace"].source_tokens[row.argmax()] == key
+        assert row.max() > 0.95
     tired = label_heads(made["trace"], "encoder")
     assert tired[1][1] is None  # “The head that found the animal has none.”
 
@@ -150,7 +159,7 @@ def test_four_of_24_heads_have_a_name() -> None:
 def test_the_name_foretells_pequeno_and_not_every_row() -> None:
     asked = run("labels", "predict-name")
     house, guess = asked["house"], asked["shown"]
-    assert house.output_tokens[:-2] == tuple("la mujer tiene una casa roja y un perro".split())
+    assert join_tokens(house.output_tokens[:-2]) == "la mujer tiene una casa roja y un perro"
     guess.choice = house.target_tokens.index("perro")
     assert "That is where this head looks" in guess._grade()[1]
     for word in ("mujer", "una"):
