@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from viz_transformer.corpus.random_phrases import NOUN, VERB
 
 from viz_transformer.corpus import (
     SentencePair,
@@ -19,7 +20,6 @@ from viz_transformer.corpus import (
 from viz_transformer.corpus.batches import batches, pad
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.lexicon import ADJECTIVES, NOUNS, PERSONS, SET_PHRASES, VERBS
-from viz_transformer.corpus.random_phrases import NOUN, VERB
 from viz_transformer.corpus.sentences import PATTERNS, crossing
 from viz_transformer.vocabulary import Vocabulary
 

@@ -10,10 +10,16 @@ import pytest
 
 from tests.support.tiny_decoder import VOCABULARY, log_prob, tiny_model
 from viz_transformer.analysis import entropy_nats, lowest_loss, next_words
+from viz_transformer.corpus import SentencePair
 from viz_transformer.decoding import sample_ids
 from viz_transformer.errors import UserError
 from viz_transformer.recipes import grammar_eval
-from viz_transformer.recipes.grammar_eval import check_samples, evaluate_against_grammar, open_sentences
+from viz_transformer.recipes.grammar_eval import (
+    check_samples,
+    check_vocabulary,
+    evaluate_against_grammar,
+    open_sentences,
+)
 from viz_transformer.translator import Translator
 
 #: Sentences of several lengths, with translations that begin alike, and one that is certain.
@@ -180,3 +186,11 @@ def test_sampled_texts_are_the_decoders_own(translator: Translator) -> None:
     ids = sample_ids(translator.model, source, VOCABULARY, 30, top_k=2, temperature=2, seed=4)
     texts = translator.sample_texts("a b", 30, top_k=2, temperature=2, seed=4)
     assert texts == [VOCABULARY.decode(each) for each in ids]
+
+
+def test_a_checkpoint_of_another_vocabulary_is_refused_in_one_line(translator: Translator) -> None:
+    pairs = [SentencePair(("a", "b"), ("b",), ()), SentencePair(("a",), ("está", "¿"), ())]
+    check_vocabulary(translator, pairs[:1])
+    with pytest.raises(UserError, match=r"lacks 2 words of the language .*'está', '¿'") as caught:
+        check_vocabulary(translator, pairs)
+    assert "\n" not in str(caught.value)

@@ -7,30 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from viz_transformer.cli import grammar_report
+from tests.support.tiny_decoder import VOCABULARY, tiny_model
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.cli import grammar_report, main
 from viz_transformer.cli.grammar_report import print_grammar_report
-from viz_transformer.corpus import english_spanish
+from viz_transformer.corpus import SentencePair
 from viz_transformer.recipes.head_eval import head_losses
-from viz_transformer.translator import load_translator
+from viz_transformer.translator import Translator
 
 
 def test_the_report_holds_every_figure(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(grammar_report, "_N_DRAWS", 50)
-    pairs = english_spanish(n_train=0).held_out[:3]
-    targets = {" ".join(pair.source): pair.target for pair in pairs}
-    certain, likeliest, other = targets
+    translator = Translator(tiny_model(5), VOCABULARY)
+    certain, likeliest, other = "a", "a b", "b b a"
+    targets = {text: translator.translate(text).tokens for text in (certain, likeliest, other)}
+    pairs = [SentencePair(tuple(text.split()), target, ()) for text, target in targets.items()]
 
     def translations(text: str) -> dict[tuple[str, ...], float]:
-        longer = (*targets[text], targets[text][-1])
+        longer = (*targets[text], "b", "b")
         return {
             certain: {targets[text]: 1.0},
             likeliest: {targets[text]: 0.75, longer: 0.25},
             other: {targets[text]: 0.25, longer: 0.75},
         }[text]
 
-    translator = load_translator()
     sets = {"first set": pairs, "second set": pairs[:1]}
     picture = tmp_path / "reliability.png"
     print_grammar_report(translator, sets, translations, reliability=str(picture))
@@ -43,7 +45,19 @@ def test_the_report_holds_every_figure(
     assert "50 translations drawn of each of 2 sentences" in out
     heads = re.findall(r"^  (encoder|decoder|cross) +layer (\d) head (\d)  ([+-]\d\.\d{4})", out, re.M)
     losses = head_losses(translator, pairs)
-    assert len(heads) == losses.n_heads == 24
+    assert len(heads) == losses.n_heads == 6
     for kind, layer, head, rise in heads:
         assert float(rise) == pytest.approx(losses.rises[kind][int(layer), int(head)], abs=1e-4)
-    assert f"switched off alone, {losses.n_needed} of 24" in out
+    assert f"switched off alone, {losses.n_needed} of 6" in out
+
+
+def test_a_checkpoint_of_another_vocabulary_gets_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Checkpoint(tiny_model(5), VOCABULARY).save(tmp_path / "former")
+    assert main(["evaluate", str(folder)]) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert "words of the language" in error
+    assert "made with another vocabulary; train one with `viz-transformer train en-es" in error
+    assert error.count("\n") == 1

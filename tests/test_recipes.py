@@ -12,6 +12,7 @@ import pytest
 import viz_transformer.recipes as recipes
 from viz_transformer.cli import main
 from viz_transformer.corpus import english_spanish
+from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.language_model import load_language_model
 from viz_transformer.masked_model import load_masked_model
@@ -64,15 +65,19 @@ def test_the_command_names_the_trace_beside_the_checkpoint(
     assert len(recipes.load_training(tmp_path / "new").moments) == 3
 
 
-def test_evaluation_names_both_held_out_sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    full = english_spanish(n_train=0)
-    few = replace(full, held_out=full.held_out[:5], held_out_reasons=full.held_out_reasons[:4])
-    monkeypatch.setattr(recipes.english_spanish, "english_spanish", lambda n_train: few)
-    scores = recipes.evaluate_english_spanish(load_translator())
-    assert [(score.name, score.n) for score in scores] == [
-        ("held-out combinations", 5),
-        ("held-out tired/wide", 4),
+def test_the_grammar_makes_every_held_out_sentence() -> None:
+    sets = recipes.held_out_sets()
+    assert [name.removeprefix("held-out ") for name in sets] == [
+        "combinations",
+        "tired/wide",
+        "her/his",
+        "fish",
     ]
+    for pairs in sets.values():
+        for pair in pairs[:5]:
+            exact = recipes.exact_translations(as_text(pair.source))
+            assert exact[pair.target] > 0
+            assert sum(exact.values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

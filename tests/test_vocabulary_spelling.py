@@ -180,6 +180,13 @@ def test_two_sentences_at_once_are_named(vocabulary: Vocabulary) -> None:
     assert written(vocabulary, "¡hola! ¿dónde está el gato?") == "¡hola! ¿dónde está el gato?"
 
 
+def test_what_holds_no_known_word_is_no_sentence(vocabulary: Vocabulary) -> None:
+    with pytest.raises(UnknownWordError, match="unknown English word 'Mr'"):
+        vocabulary.encode("Mr. Maria sleeps.")
+    with pytest.raises(UnknownWordError, match="'<script>window'"):
+        vocabulary.encode("<script>window.location=1</script>")
+
+
 def test_sentences_are_read_together_where_training_did() -> None:
     pairs = [TextPair("Hello! Where is he?", "¡Hola! ¿Dónde está?"), TextPair("He sleeps.", "Él duerme.")]
     vocabulary = vocabulary_for(pairs, words=True)

@@ -37,18 +37,24 @@ def print_grammar_report(
         beam_width: of the search for the best hypothesis.
         length_penalty: of the search.
         reliability: where to write the reliability diagram of the first set; None for nowhere.
+
+    Raises:
+        UserError: if the translator was made for another language.
     """
+    from viz_transformer.corpus.batches import as_text
     from viz_transformer.plots import plot_reliability, save_figure
     from viz_transformer.recipes.grammar_eval import (
         check_samples,
+        check_vocabulary,
         evaluate_against_grammar,
         open_sentences,
     )
     from viz_transformer.recipes.head_eval import head_losses, label_translator_heads
 
     first, *_ = sets
+    check_vocabulary(translator, [pair for pairs in sets.values() for pair in pairs])
     for name, pairs in sets.items():
-        sentences = list(dict.fromkeys(" ".join(pair.source) for pair in pairs))
+        sentences = list(dict.fromkeys(as_text(pair.source) for pair in pairs))
         score = evaluate_against_grammar(
             translator, sentences, translations, beam_width=beam_width, length_penalty=length_penalty
         )
@@ -58,7 +64,7 @@ def print_grammar_report(
                 score.predicted, expected=score.expected, weights=score.weights, title="Next words"
             )
             print(f"  wrote {save_figure(figure, reliability)}")
-    chosen = open_sentences([" ".join(pair.source) for pair in sets[first]], translations, _N_SAMPLED)
+    chosen = open_sentences([as_text(pair.source) for pair in sets[first]], translations, _N_SAMPLED)
     _print_samples([check_samples(translator, sentence, translations, _N_DRAWS) for sentence in chosen])
     losses = head_losses(translator, sets[first][:_N_PAIRS])
     _print_heads(losses, label_translator_heads(translator, sets[first][:_N_LABELLED]))

@@ -68,7 +68,11 @@ def _add_own(own: Any) -> None:
 
 def _add_evaluate(commands: Any) -> None:
     evaluate = commands.add_parser(
-        "evaluate", help="translate held-out sentences, and compare with their translations"
+        "evaluate",
+        help="translate held-out sentences, and compare with their translations",
+        description="Compare a translator of the generated corpus with the grammar, which knows every "
+        "translation's probability: best hypotheses, next words, samples, and heads switched off. "
+        "With pairs, or where DIR was trained on some, tell BLEU, chrF and exact matches.",
     )
     evaluate.add_argument("model", nargs="?", metavar="DIR", help="a checkpoint (default: bundled)")
     _add_pairs(evaluate, "to translate (default: those held out when DIR was trained)")
@@ -81,6 +85,11 @@ def _add_evaluate(commands: Any) -> None:
     evaluate.add_argument("--beam-width", type=int, default=4, metavar="N")
     evaluate.add_argument("--length-penalty", type=float, default=0.6, metavar="X")
     evaluate.add_argument("--output", metavar="FILE", help="write the translations, one a line")
+    evaluate.add_argument(
+        "--reliability",
+        metavar="FILE",
+        help="without pairs, draw how well the probabilities of next words are met, as PNG, SVG or PDF",
+    )
     evaluate.set_defaults(run=_evaluate)
 
 
@@ -270,12 +279,17 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _evaluate_bundled(options: argparse.Namespace, translator: Translator) -> int:
-    from viz_transformer.recipes import align_english_spanish, evaluate_english_spanish
+    from viz_transformer.cli.grammar_report import print_grammar_report
+    from viz_transformer.recipes import align_english_spanish, exact_translations, held_out_sets
 
-    for score in evaluate_english_spanish(translator, options.beam_width):
-        print(f"{score.name}: {score.n_right} of {score.n} exact ({score.share:.2%})")
-        for source, translation, reference in score.wrong:
-            print(f"  {source}\n    wrote    {translation}\n    expected {reference}")
+    print_grammar_report(
+        translator,
+        held_out_sets(),
+        exact_translations,
+        beam_width=options.beam_width,
+        length_penalty=options.length_penalty,
+        reliability=options.reliability,
+    )
     _print_alignment(align_english_spanish(translator))
     return 0
 

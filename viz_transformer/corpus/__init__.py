@@ -1,9 +1,10 @@
 """The English→Spanish corpus: sentence pairs generated from a grammar, with word alignments.
 
 The split is a fixed rule, not random: a *combination* of words (*black cat*, *eat apple*, *from
-rome to paris*, *wolf … bridge*) whose CRC-32 leaves `HELD_OUT_REMAINDER` modulo
-`HELD_OUT_MODULUS` never occurs in training, so every held-out sentence contains a combination that
-the model has not seen, of words that it has.
+Rome to Paris*, *wolf … bridge*, *teacher … her book*) whose CRC-32 leaves `HELD_OUT_REMAINDER`
+modulo `HELD_OUT_MODULUS` never occurs in training, so every held-out sentence contains a combination
+that the model has not seen, of words that it has. Combinations are English, so that what is held out
+does not depend on which translation was drawn.
 """
 
 from __future__ import annotations
@@ -12,18 +13,34 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from random import Random
 
-from viz_transformer.corpus.grammar import Phrase, Unit, same_order
-from viz_transformer.corpus.lexicon import SET_PHRASES
-from viz_transformer.corpus.random_phrases import nouns_of
-from viz_transformer.corpus.sentences import PATTERNS, animal_and_place, crossing
+from viz_transformer.corpus.derivation import Derivation
+from viz_transformer.corpus.derivation import draw as draw_one
+from viz_transformer.corpus.phrases import Phrase
+from viz_transformer.corpus.sentences import belonging, reason, sentence, transitive_or_not
+from viz_transformer.corpus.translations import (
+    gap_words,
+    is_spanish,
+    translation_tokens,
+    translations,
+)
 from viz_transformer.vocabulary import Vocabulary
 
+__all__ = [
+    "Corpus",
+    "SentencePair",
+    "draw",
+    "english_spanish",
+    "gap_words",
+    "is_held_out",
+    "is_spanish",
+    "translation_tokens",
+    "translations",
+    "vocabulary_of",
+]
+
 HELD_OUT_MODULUS = 10
-#: The grammar does not generate set phrases, so each is repeated this often in training.
-SET_PHRASE_COPIES = 20
 HELD_OUT_REMAINDER = 1  # that of "black cat": the cat of the first lesson is new to the model
 
 
@@ -46,15 +63,7 @@ class SentencePair:
     @classmethod
     def from_phrase(cls, phrase: Phrase) -> SentencePair:
         """Write a phrase out in both languages."""
-        source, source_places = _write(phrase.english, lambda unit: unit.english)
-        target, target_places = _write(phrase.spanish, lambda unit: unit.spanish)
-        links = sorted(
-            (there, here)
-            for unit, heres in source_places.items()
-            for here in heres
-            for there in target_places.get(unit, ())
-        )
-        return cls(source, target, tuple(links), phrase.combinations)
+        return cls(*phrase.write(), phrase.combinations)
 
     @property
     def held_out(self) -> bool:
@@ -62,94 +71,92 @@ class SentencePair:
         return any(is_held_out(combination) for combination in self.combinations)
 
 
-def _write(
-    units: Iterable[Unit], side: Callable[[Unit], str]
-) -> tuple[tuple[str, ...], dict[Unit, list[int]]]:
-    words: list[str] = []
-    places: dict[Unit, list[int]] = {}
-    for unit in units:
-        for word in side(unit).split():
-            places.setdefault(unit, []).append(len(words))
-            words.append(word)
-    return tuple(words), places
-
-
+@cache
 def is_held_out(combination: str) -> bool:
     """Whether a combination of words is kept out of training (the fixed rule of the split)."""
     return zlib.crc32(combination.encode()) % HELD_OUT_MODULUS == HELD_OUT_REMAINDER
 
 
 def draw(seed: int) -> Iterator[SentencePair]:
-    """Draw distinct sentence pairs without end, the same ones for the same seed."""
+    """Draw sentence pairs without end, each by itself, the same ones for the same seed.
+
+    A sentence comes as often as the grammar's probabilities say, with another translation each time
+    if it has several.
+    """
     rng = Random(seed)
-    patterns, shares = zip(*PATTERNS, strict=True)
-    seen: set[tuple[str, ...]] = set()
     while True:
-        (pattern,) = rng.choices(patterns, shares)
-        pair = SentencePair.from_phrase(pattern(rng))
-        if pair.source not in seen:
-            seen.add(pair.source)
-            yield pair
+        yield SentencePair.from_phrase(draw_one(sentence, rng))
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Training pairs, held-out pairs, and held-out *tired / wide* pairs."""
+    """Training pairs, and what training never shows.
+
+    Attributes:
+        train: independent draws without any held-out combination; frequent sentences come often.
+        held_out: pairs with a held-out combination, each sentence once.
+        held_out_reasons: *tired / wide* pairs over animals and places that training never pairs.
+        held_out_owners: *her / his* pairs over owners and things that training never pairs.
+        held_out_fish: pairs in which what *fish* means depends on words it is never trained with.
+    """
 
     train: tuple[SentencePair, ...]
     held_out: tuple[SentencePair, ...]
     held_out_reasons: tuple[SentencePair, ...]
+    held_out_owners: tuple[SentencePair, ...]
+    held_out_fish: tuple[SentencePair, ...]
 
 
 @cache
 def english_spanish(
-    n_train: int = 80_000, n_held_out: int = 2_000, n_held_out_reasons: int = 500, seed: int = 0
+    n_train: int = 300_000, n_held_out: int = 2_000, n_of_a_kind: int = 300, seed: int = 0
 ) -> Corpus:
-    """Generate the corpus; the set phrases are always in the training part.
+    """Generate the corpus.
 
     Args:
-        n_train: number of different training pairs.
+        n_train: number of training pairs.
         n_held_out: number of held-out pairs of any pattern.
-        n_held_out_reasons: number of held-out *tired / wide* pairs.
+        n_of_a_kind: number of held-out *tired / wide*, *her / his* and *fish* pairs each.
         seed: of the draw; the split itself does not depend on it.
     """
-    train = {pair.source: pair for pair in map(_set_phrase, SET_PHRASES.items())}
+    train: list[SentencePair] = []
     held_out: dict[tuple[str, ...], SentencePair] = {}
     for pair in draw(seed):
-        part, size = (held_out, n_held_out) if pair.held_out else (train, n_train)
-        if len(part) < size:
-            part.setdefault(pair.source, pair)
-        elif len(held_out) >= n_held_out and len(train) >= n_train:
+        if not pair.held_out:
+            if len(train) < n_train:
+                train.append(pair)
+        elif len(held_out) < n_held_out:
+            held_out.setdefault(pair.source, pair)
+        if len(train) >= n_train and len(held_out) >= n_held_out:
             break
-    reasons = _held_out_reasons(n_held_out_reasons, seed)
-    phrases = [_set_phrase(words) for words in SET_PHRASES.items()]
-    return Corpus((*train.values(), *phrases * (SET_PHRASE_COPIES - 1)), tuple(held_out.values()), reasons)
+    return Corpus(
+        tuple(train),
+        tuple(held_out.values()),
+        _held_out_of(reason, "…", n_of_a_kind, seed),
+        _held_out_of(belonging, "her his", n_of_a_kind, seed),
+        _held_out_of(transitive_or_not, "fish", n_of_a_kind, seed),
+    )
 
 
-def _set_phrase(words: tuple[str, str]) -> SentencePair:
-    return SentencePair.from_phrase(same_order(words))
-
-
-def _held_out_reasons(n: int, seed: int) -> tuple[SentencePair, ...]:
-    """Draw *reason* sentences over animals and places that training never pairs."""
-    rng = Random(seed)
-    unseen = [
-        pair
-        for pair in product(nouns_of("animal"), nouns_of("place"))
-        if is_held_out(animal_and_place(*pair))
-    ]
+def _held_out_of(
+    pattern: Callable[[Derivation], Phrase], words: str, n: int, seed: int
+) -> tuple[SentencePair, ...]:
+    """Draw different sentences of a pattern with a held-out combination that has one of the words."""
+    rng, wanted = Random(seed), set(words.split())
     pairs: dict[tuple[str, ...], SentencePair] = {}
     while len(pairs) < n:
-        pair = SentencePair.from_phrase(crossing(rng, *rng.choice(unseen)))
-        pairs.setdefault(pair.source, pair)
+        phrase = draw_one(pattern, rng)
+        if any(wanted & set(each.split()) and is_held_out(each) for each in phrase.combinations):
+            pair = SentencePair.from_phrase(phrase)
+            pairs.setdefault(pair.source, pair)
     return tuple(pairs.values())
 
 
-def vocabulary_of(pairs: Iterable[SentencePair]) -> Vocabulary:
+def vocabulary_of(pairs: Iterable[SentencePair], *, mask: bool = False) -> Vocabulary:
     """Make the joint vocabulary of some pairs."""
     sources: set[str] = set()
     targets: set[str] = set()
     for pair in pairs:
         sources.update(pair.source)
         targets.update(pair.target)
-    return Vocabulary(sources, targets)
+    return Vocabulary(sources, targets, mask=mask)

@@ -1,20 +1,33 @@
-"""Grammar of the corpus: phrases with both languages' word orders, and agreement.
+"""Grammar of the corpus: noun phrases, clauses, agreement, and what English leaves open.
 
-A `Phrase` is a set of `Unit`s (words that translate each other) with an English order and a
-Spanish order. Joining phrases joins both orders, so a sentence, its translation and the links
-between their words come from one derivation and cannot disagree:
-
-    the black cat  =  the/el  black/negro  cat/gato      English order: 0 1 2   Spanish: 0 2 1
+Every function that has something to choose takes the `Derivation` first. What English does not say,
+the sex of a teacher or who *you* is, is chosen with the probabilities of the lexicon, and everything
+that depends on it agrees: the article, the adjective, *her* or *his*.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from viz_transformer.corpus.lexicon import PERSONS, Adjective, Gender, Noun, Verb
+from viz_transformer.corpus.derivation import Derivation
+from viz_transformer.corpus.lexicon import (
+    FEMININE_PLURAL,
+    NAMES,
+    PERSONS,
+    YOU,
+    Adjective,
+    Copula,
+    Gender,
+    Noun,
+    SpanishNoun,
+    SpanishVerb,
+    Verb,
+)
+from viz_transformer.corpus.phrases import NOTHING, Phrase, Unit, between_marks, in_orders, same_order
 
 Tense = Literal["present", "past"]
+YOU_ALONE, HE, THEY = (PERSONS.index(word) for word in ("you", "he", "they"))
 
 # English singular, English plural, then Spanish m sg, f sg, m pl, f pl; "-" where there is none.
 _DETERMINERS = """
@@ -27,160 +40,203 @@ your your   tu tu tus tus
 his his     su su sus sus
 her her     su su sus sus
 our our     nuestro nuestra nuestros nuestras
+their their su su sus sus
 - two       - - dos dos
 - three     - - tres tres
 - many      - - muchos muchas
 """
-DETERMINERS = tuple(tuple(line.split()) for line in _DETERMINERS.strip().splitlines())
-DEFINITE = DETERMINERS[0]
-INDEFINITE = DETERMINERS[1]
-DEMONSTRATIVES = DETERMINERS[2:4]
+DETERMINERS = {
+    next(word for word in line.split() if word != "-"): tuple(line.split())
+    for line in _DETERMINERS.strip().splitlines()
+}
+#: The polite *your* is the *his* and *her* of Spanish.
+_POLITE = DETERMINERS["his"][2:]
 
 _BE = {"present": ("am", "are", "is", "are", "are"), "past": ("was", "were", "was", "were", "were")}
-_COPULAS = {
+_COPULAS: dict[tuple[Copula, Tense], tuple[str, ...]] = {
     ("ser", "present"): ("soy", "eres", "es", "somos", "son"),
-    ("ser", "past"): ("era", "eras", "era", "eramos", "eran"),
-    ("estar", "present"): ("estoy", "estas", "esta", "estamos", "estan"),
-    ("estar", "past"): ("estaba", "estabas", "estaba", "estabamos", "estaban"),
+    ("ser", "past"): ("era", "eras", "era", "éramos", "eran"),
+    ("estar", "present"): ("estoy", "estás", "está", "estamos", "están"),
+    ("estar", "past"): ("estaba", "estabas", "estaba", "estábamos", "estaban"),
 }
-_CONTRACTIONS = {("de", "el"): "del", ("a", "el"): "al"}
-
-
-@dataclass(frozen=True, eq=False)
-class Unit:
-    """Words that translate each other; either side may be empty."""
-
-    english: str
-    spanish: str
-
-
-@dataclass(frozen=True)
-class Phrase:
-    """Units in English order and in Spanish order, with the word combinations they hold."""
-
-    english: tuple[Unit, ...] = ()
-    spanish: tuple[Unit, ...] = ()
-    combinations: frozenset[str] = frozenset()
-
-    def __add__(self, other: Phrase) -> Phrase:
-        """Put `other` after this phrase in both languages."""
-        return Phrase(
-            self.english + other.english,
-            self.spanish + other.spanish,
-            self.combinations | other.combinations,
-        )
-
-    def using(self, *combinations: str) -> Phrase:
-        """Note word combinations, by which the corpus is split."""
-        return Phrase(self.english, self.spanish, self.combinations | set(combinations))
-
-
-def same_order(*units: tuple[str, str]) -> Phrase:
-    """Make a phrase whose units (English, Spanish) stand in the same order in both."""
-    made = tuple(Unit(english, spanish) for english, spanish in units)
-    return Phrase(made, made)
-
-
-def in_orders(english: list[Phrase], spanish: list[Phrase]) -> Phrase:
-    """Join the same phrases in an English and in a Spanish order."""
-    return Phrase(
-        tuple(unit for phrase in english for unit in phrase.english),
-        tuple(unit for phrase in spanish for unit in phrase.spanish),
-        frozenset().union(*(phrase.combinations for phrase in [*english, *spanish])),
-    )
 
 
 @dataclass(frozen=True)
 class Nominal:
-    """A subject or object: its phrase and what agrees with it. `person` indexes PERSONS."""
+    """A subject or object: its phrase and what agrees with it.
+
+    Attributes:
+        phrase: its words.
+        english: which of `PERSONS` its English verb agrees with.
+        spanish: which of them its Spanish verb agrees with; differs for a polite *you*.
+        gender: None for a pronoun that does not tell; see `gender_of`.
+        number: of Spanish adjectives.
+        kinds: what it names.
+        lemma: its noun; empty for a pronoun or name.
+    """
 
     phrase: Phrase
-    person: int
-    gender: Gender
+    english: int
+    spanish: int
+    gender: Gender | None
     number: int
-    kind: str
+    kinds: frozenset[str]
     lemma: str = ""
 
     @property
     def is_third(self) -> bool:
         """Whether it is a *he* or a *they*: only those have a past tense in the corpus."""
-        return PERSONS[self.person] in ("he", "they")
+        return self.english in (HE, THEY)
+
+    @property
+    def possessive(self) -> str | None:
+        """The determiner of what belongs to it, if it is a *he*, a *she* or a *they*."""
+        if self.english == THEY:
+            return "their"
+        if self.english != HE or "person" not in self.kinds:
+            return None
+        return "her" if self.gender == "f" else "his"
+
+
+def translate_noun(
+    d: Derivation, noun: Noun, number: int, gender: Gender | None = None
+) -> tuple[SpanishNoun, Gender]:
+    """Choose a noun's translation, of a given gender if its sex is known."""
+    options = {
+        spanish: share * (FEMININE_PLURAL if number and spanish.gender == "f" else 1)
+        for spanish, share in noun.spanish.items()
+        if gender in (None, spanish.gender)
+    }
+    chosen = d.choose(options, spanish=lambda spanish: spanish.forms[number])
+    return chosen, chosen.gender
+
+
+def translate_adjective(d: Derivation, adjective: Adjective, gender: Gender, number: int) -> str:
+    """Choose an adjective's translation and return the form that agrees."""
+    form = 2 * number + (gender == "f")
+    return d.choose(adjective.spanish, spanish=lambda forms: forms[form])[form]
+
+
+def who_you_are(d: Derivation) -> str:
+    """Choose who *you* is, once in a sentence: ``"tú"``, ``"usted"`` or ``"ustedes"``."""
+    return d.once("you", YOU)
+
+
+def translate_determiner(d: Derivation, determiner: str, gender: Gender, number: int) -> str:
+    """Return the Spanish determiner; *your* depends on who *you* is."""
+    form = 2 * number + (gender == "f")
+    if determiner == "your" and who_you_are(d) != "tú":
+        return _POLITE[form]
+    return DETERMINERS[determiner][2 + form]
 
 
 def noun_phrase(
-    determiner: tuple[str, ...], noun: Noun, number: int, adjective: Adjective | None = None
+    d: Derivation,
+    determiner: str | None,
+    noun: Noun,
+    number: int,
+    adjective: Adjective | None = None,
+    gender: Gender | None = None,
 ) -> Nominal:
-    """Make *the black cat* / *el gato negro*: the adjective follows the noun and agrees with it."""
-    english_noun, spanish_noun = noun.english[number], noun.spanish[number]
-    first_word = english_noun if adjective is None else adjective.english
-    english_determiner = determiner[number]
-    if english_determiner == "a" and first_word[0] in "aeiou":
-        english_determiner = "an"
-    spanish_determiner = determiner[2 + 2 * number + (noun.gender == "f")]
-    the = same_order((english_determiner, spanish_determiner))
-    cat = same_order((english_noun, spanish_noun))
-    phrase = the + cat
+    """Make *the black cat* / *el gato negro*: the adjective follows the noun and agrees with it.
+
+    Args:
+        d: makes the choices; it is told the English words.
+        determiner: a key of `DETERMINERS`, or None for a bare noun (*bread* / *pan*).
+        noun: the noun.
+        number: 0 for singular, 1 for plural.
+        adjective: an adjective that suits the noun.
+        gender: of a person whose sex is known.
+    """
+    words = [noun.english[number]]
     if adjective is not None:
-        black = same_order((adjective.english, adjective.agree(noun.gender, number)))
-        phrase = in_orders([the, black, cat], [the, cat, black])
+        words.insert(0, adjective.english)
+    if determiner is not None:
+        article = DETERMINERS[determiner][number]
+        words.insert(0, "an" if article == "a" and words[0][0] in "aeiou" else article)
+    d.say(" ".join(words))
+    spanish, gender = translate_noun(d, noun, number, gender)
+    the = black = NOTHING
+    if determiner is not None:
+        the = same_order((words[0], translate_determiner(d, determiner, gender, number)))
+    if adjective is not None:
+        black = same_order((adjective.english, translate_adjective(d, adjective, gender, number)))
+    cat = same_order((words[-1], spanish.forms[number]))
+    d.write(" ".join(unit.spanish for part in (the, cat, black) for unit in part.spanish))
+    phrase = in_orders([the, black, cat], [the, cat, black])
+    if adjective is not None:
         phrase = phrase.using(f"{adjective.english} {noun.lemma}")
-    person = PERSONS.index("they" if number else "he")
-    return Nominal(phrase, person, noun.gender, number, noun.kind, noun.lemma)
+    person = THEY if number else HE
+    return Nominal(phrase, person, person, gender, number, noun.kinds, noun.lemma)
 
 
-def bare_noun(noun: Noun, number: int = 0) -> Nominal:
-    """Make *bread* / *pan*: a noun without a determiner."""
-    phrase = same_order((noun.english[number], noun.spanish[number]))
-    person = PERSONS.index("they" if number else "he")
-    return Nominal(phrase, person, noun.gender, number, noun.kind, noun.lemma)
+def name_phrase(name: str) -> Nominal:
+    """Make *Maria* / *María*."""
+    spanish, gender = NAMES[name]
+    return Nominal(same_order((name, spanish)), HE, HE, gender, 0, frozenset({"person"}))
 
 
-def pronoun(english: str) -> Nominal:
-    """Make a subject pronoun, which Spanish drops; *i, you, we, they* count as masculine."""
-    person = PERSONS.index("he" if english in ("he", "she") else english)
+def pronoun(d: Derivation, english: str) -> Nominal:
+    """Make a subject pronoun, which Spanish drops, except *usted* and *ustedes*."""
+    kinds = frozenset({"person"})
+    if english == "you" and (you := who_you_are(d)) != "tú":
+        number = int(you == "ustedes")
+        return Nominal(same_order(("you", you)), YOU_ALONE, THEY if number else HE, None, number, kinds)
+    person = HE if english in ("he", "she") else PERSONS.index(english.lower())
+    gender: dict[str, Gender] = {"he": "m", "she": "f"}
     number = int(english in ("we", "they"))
-    gender: Gender = "f" if english == "she" else "m"
-    return Nominal(same_order((english, "")), person, gender, number, "person")
+    return Nominal(same_order((english, "")), person, person, gender.get(english), number, kinds)
 
 
-def after(english: str, spanish: str, nominal: Phrase) -> Phrase:
-    """Put a preposition before a noun phrase; *de + el* is *del* and *a + el* is *al*."""
-    preposition = Unit(english, spanish)
-    head, *rest = nominal.spanish
-    contracted = _CONTRACTIONS.get((spanish.split()[-1], head.spanish))
-    if contracted is None:
-        return Phrase((preposition,), (preposition,)) + nominal
-    merged = Unit(f"{english} {head.english}".strip(), " ".join([*spanish.split()[:-1], contracted]))
-    return Phrase(
-        (merged, *(unit for unit in nominal.english if unit is not head)),
-        (merged, *rest),
-        nominal.combinations,
-    )
+def gender_of(d: Derivation, nominal: Nominal) -> Gender:
+    """Return the gender an adjective takes; *I*, *you*, *we* and *they* do not tell, so it is chosen."""
+    if nominal.gender is not None:
+        return nominal.gender
+    masculine = 0.7 if nominal.number else 0.6
+    genders: dict[Gender, float] = {"m": masculine, "f": 1 - masculine}
+    return d.once(("gender", nominal.english), genders)
+
+
+def copula_of(d: Derivation, adjective: Adjective, kinds: frozenset[str]) -> Copula:
+    """Choose *ser* or *estar*: with some adjectives both are said and mean different things."""
+    ser = next(share for kind, share in adjective.ser.items() if kind in kinds)
+    options: dict[Copula, float] = {"ser": ser, "estar": 1 - ser}
+    return d.choose(options)
 
 
 def copula_clause(
+    d: Derivation,
     subject: Nominal,
     adjective: Adjective,
     tense: Tense = "present",
     *,
     negated: bool = False,
+    always: bool = False,
     degree: tuple[str, str] | None = None,
 ) -> Phrase:
-    """Make *the cat is (not) (very) black*: ser or estar, as the adjective asks."""
-    be = same_order(_be(subject, adjective.copula, tense))
-    no = same_order(("not", "no")) if negated else Phrase()
-    very = same_order(degree) if degree else Phrase()
-    black = same_order((adjective.english, adjective.agree(subject.gender, subject.number)))
-    clause = in_orders([subject.phrase, be, no, very, black], [subject.phrase, no, be, very, black])
+    """Make *the cat is (not) (always) (very) black*: ser or estar, as the adjective asks."""
+    be = same_order(_be(subject, copula_of(d, adjective, subject.kinds), tense))
+    no = same_order(("not", "no")) if negated else NOTHING
+    very = same_order(degree) if degree else NOTHING
+    form = translate_adjective(d, adjective, gender_of(d, subject), subject.number)
+    black = same_order((adjective.english, form))
+    ever = same_order(("always", "siempre")) if always else NOTHING
+    spanish_be = [ever, be] if always and d.chance(0.65) else [be, ever]
+    clause = in_orders(
+        [subject.phrase, be, no, ever, very, black], [subject.phrase, no, *spanish_be, very, black]
+    )
     return clause.using(f"{subject.lemma} is {adjective.english}") if subject.lemma else clause
 
 
-def copula_question(subject: Nominal, adjective: Adjective) -> Phrase:
-    """Make *is the cat black* / *es negro el gato*."""
-    be = same_order(_be(subject, adjective.copula, "present"))
-    black = same_order((adjective.english, adjective.agree(subject.gender, subject.number)))
+def copula_question(d: Derivation, subject: Nominal, adjective: Adjective) -> Phrase:
+    """Make *is the cat black* / *¿es negro el gato?*."""
+    be = same_order(_be(subject, copula_of(d, adjective, subject.kinds), "present"))
+    form = translate_adjective(d, adjective, gender_of(d, subject), subject.number)
+    black = same_order((adjective.english, form))
     question = in_orders([be, subject.phrase, black], [be, black, subject.phrase])
-    return question.using(f"{subject.lemma} is {adjective.english}")
+    if subject.lemma:
+        question = question.using(f"{subject.lemma} is {adjective.english}")
+    return between_marks(question)
 
 
 def location(subject: Nominal, where: Phrase, tense: Tense = "present") -> Phrase:
@@ -188,69 +244,117 @@ def location(subject: Nominal, where: Phrase, tense: Tense = "present") -> Phras
     return subject.phrase + same_order(_be(subject, "estar", tense)) + where
 
 
-def where_question(subject: Nominal) -> Phrase:
-    """Make *where is the cat* / *donde esta el gato*."""
-    return same_order(("where", "donde"), _be(subject, "estar", "present")) + subject.phrase
+def where_is(subject: Nominal, *, asked: bool = True) -> Phrase:
+    """Make *where is the cat*, or after a verb *where the cat is* / *dónde está el gato*."""
+    where, be = same_order(("where", "dónde")), same_order(_be(subject, "estar", "present"))
+    spanish = [where, be, subject.phrase]
+    if asked:
+        return between_marks(in_orders([where, be, subject.phrase], spanish))
+    return in_orders([where, subject.phrase, be], spanish)
 
 
-def this_is(demonstrative: tuple[str, ...], nominal: Nominal) -> Phrase:
-    """Make *this is a book* / *este es un libro*: *this* takes the noun's gender and number."""
-    spanish = demonstrative[2 + 2 * nominal.number + (nominal.gender == "f")]
-    be = _be(nominal, "ser", "present")
-    return same_order((demonstrative[nominal.number], spanish), be) + nominal.phrase
+def this_is(d: Derivation, demonstrative: str, nominal: Nominal) -> Phrase:
+    """Make *this is a book* / *este es un libro*, or *esto es un libro*, which tells no gender."""
+    number = nominal.number
+    gender = gender_of(d, nominal)
+    spanish = DETERMINERS[demonstrative][2 + 2 * number + (gender == "f")]
+    if not number and "person" not in nominal.kinds and not d.chance(0.7):
+        spanish = {"this": "esto", "that": "eso"}[demonstrative]
+    english = DETERMINERS[demonstrative][number]
+    return same_order((english, spanish), _be(nominal, "ser", "present")) + nominal.phrase
 
 
 def verb_clause(
     subject: Nominal,
     verb: Verb,
+    spanish: SpanishVerb,
     tense: Tense = "present",
     *,
     negated: bool = False,
-    complement: Phrase | None = None,
-    clitic: Phrase | None = None,
+    always: Literal["before", "after"] | None = None,
+    complement: Phrase = NOTHING,
+    clitic: Phrase = NOTHING,
 ) -> Phrase:
-    """Make *the cat does not eat the apple*; an object pronoun (`clitic`) precedes the verb."""
-    auxiliary = Phrase()
-    english = _english_form(verb, subject, tense)
-    if negated:
-        auxiliary = same_order((f"{_do(subject, tense)} not", "no"))
-        english = verb.lemma
-    eat = same_order((english, _spanish_form(verb, subject, tense)))
-    rest, it = complement or Phrase(), clitic or Phrase()
-    return in_orders([subject.phrase, auxiliary, eat, it, rest], [subject.phrase, auxiliary, it, eat, rest])
+    """Make *the cat does not eat the apple*; an object pronoun (`clitic`) precedes the verb.
+
+    *always* stands before the English verb, and before or after the Spanish one.
+    """
+    do_not, english = english_verb(subject, verb, tense, negated=negated)
+    auxiliary = same_order((do_not, "no")) if negated else NOTHING
+    eat = same_order((english, _spanish_form(spanish, subject, tense)))
+    ever = same_order(("always", "siempre")) if always else NOTHING
+    predicate = [ever, clitic, eat] if always == "before" else [clitic, eat, ever]
+    return in_orders(
+        [subject.phrase, auxiliary, ever, eat, clitic, complement],
+        [subject.phrase, auxiliary, *predicate, complement],
+    )
 
 
 def verb_question(
     subject: Nominal,
     verb: Verb,
+    spanish: SpanishVerb,
     tense: Tense = "present",
     *,
-    complement: Phrase | None = None,
+    complement: Phrase = NOTHING,
     asked: tuple[str, str] | None = None,
 ) -> Phrase:
-    """Make *(what) does the cat eat* / *(que) come el gato*: Spanish has no *do*."""
-    what = same_order(asked) if asked else Phrase()
+    """Make *(what) does the cat eat* / *¿(qué) come el gato?*: Spanish has no *do*."""
+    what = same_order(asked) if asked else NOTHING
     does = same_order((_do(subject, tense), ""))
-    eat = same_order((verb.lemma, _spanish_form(verb, subject, tense)))
-    rest = complement or Phrase()
-    return in_orders([what, does, subject.phrase, eat, rest], [what, eat, subject.phrase, rest])
+    eat = same_order((verb.lemma, _spanish_form(spanish, subject, tense)))
+    return between_marks(
+        in_orders([what, does, subject.phrase, eat, complement], [what, eat, subject.phrase, complement])
+    )
 
 
-def _be(subject: Nominal, copula: str, tense: Tense) -> tuple[str, str]:
-    return _BE[tense][subject.person], _COPULAS[copula, tense][subject.person]
+def object_pronoun_phrases(d: Derivation, english: str) -> tuple[Phrase, Phrase]:
+    """Return what *me*, *you*, *her* … is before the Spanish verb, and what may follow: *a usted*."""
+    fixed = {"me": "me", "him": "lo", "her": "la", "us": "nos"}
+    if english in fixed:
+        return same_order((english, fixed[english])), NOTHING
+    if english == "them":
+        return same_order(("them", d.choose({"los": 0.7, "las": 0.3}))), NOTHING
+    you = who_you_are(d)
+    if you == "tú":
+        return same_order(("you", "te")), NOTHING
+    clitics = {"lo": 0.6, "la": 0.4} if you == "usted" else {"los": 0.7, "las": 0.3}
+    return same_order(("you", d.choose(clitics))), Phrase((), (Unit("", f"a {you}"),))
+
+
+def joined(first: Nominal, second: Nominal) -> Nominal:
+    """Make *the doctor and his wife*: a plural, masculine unless both are feminine."""
+    gender: Gender = "f" if first.gender == second.gender == "f" else "m"
+    phrase = first.phrase + same_order(("and", "y")) + second.phrase
+    return replace(first, phrase=phrase, english=THEY, spanish=THEY, gender=gender, number=1, lemma="")
+
+
+def _be(subject: Nominal, copula: Copula, tense: Tense) -> tuple[str, str]:
+    return _BE[tense][subject.english], _COPULAS[copula, tense][subject.spanish]
 
 
 def _do(subject: Nominal, tense: Tense) -> str:
     if tense == "past":
         return "did"
-    return "does" if PERSONS[subject.person] == "he" else "do"
+    return "does" if subject.english == HE else "do"
 
 
-def _english_form(verb: Verb, subject: Nominal, tense: Tense) -> str:
-    if tense == "past":
-        return verb.english[2]
-    return verb.english[PERSONS[subject.person] == "he"]
+def english_verb(subject: Nominal, verb: Verb, tense: Tense, *, negated: bool = False) -> tuple[str, str]:
+    """Return the English auxiliary, such as *does not*, and the form of the verb after it."""
+    if negated:
+        return f"{_do(subject, tense)} not", verb.lemma
+    return "", verb.english[2] if tense == "past" else verb.english[subject.english == HE]
 
 
-def _spanish_form(verb: Verb, subject: Nominal, tense: Tense) -> str:
-    return verb.past[subject.number] if tense == "past" else verb.present[subject.person]
+def say_verb(d: Derivation, subject: Nominal, verb: Verb, tense: Tense, *, negated: bool = False) -> None:
+    """Tell the derivation the verb's words; its Spanish form depends on the object, so any will do.
+
+    Raises:
+        ContradictionError: if something else was heard.
+    """
+    d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
+    d.expect(tuple(_spanish_form(spanish, subject, tense) for spanish in verb.spanish))
+
+
+def _spanish_form(verb: SpanishVerb, subject: Nominal, tense: Tense) -> str:
+    return verb.past[subject.spanish == THEY] if tense == "past" else verb.present[subject.spanish]

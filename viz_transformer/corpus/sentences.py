@@ -1,33 +1,34 @@
 """Sentence patterns of the corpus, each a few lines of grammar.
 
-`PATTERNS` pairs each with its share of the corpus. Every pattern takes a `random.Random` and
-returns a `Phrase`; the lexicon says which words can be combined.
+`sentence` is the whole language: it chooses one of `PATTERNS` by its share. Every pattern takes a
+`Derivation` and returns a `Phrase`; the lexicon says which words can be combined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Literal, NamedTuple, TypeVar
 
+from viz_transformer.corpus.derivation import Derivation
 from viz_transformer.corpus.grammar import (
-    DEFINITE,
-    DEMONSTRATIVES,
     DETERMINERS,
-    INDEFINITE,
     Nominal,
-    Phrase,
     Tense,
-    after,
     copula_clause,
     copula_question,
+    joined,
     location,
+    name_phrase,
     noun_phrase,
+    object_pronoun_phrases,
     pronoun,
-    same_order,
+    say_verb,
     this_is,
     verb_clause,
     verb_question,
-    where_question,
+    where_is,
 )
 from viz_transformer.corpus.lexicon import (
     ADJECTIVES,
@@ -36,220 +37,576 @@ from viz_transformer.corpus.lexicon import (
     SET_PHRASES,
     TOWNS,
     VERBS,
+    Adjective,
     Noun,
+    SpanishVerb,
+    Verb,
 )
-from viz_transformer.corpus.random_phrases import (
-    ADJECTIVE,
-    INTRANSITIVE,
-    NOUN,
-    SUBJECT_PRONOUNS,
-    TRANSITIVE,
-    VERB,
-    adjectives_for,
-    draw_complement,
-    draw_nominal,
-    draw_place,
-    draw_subject,
-    draw_tense,
-    nouns_of,
-)
+from viz_transformer.corpus.phrases import NOTHING, Phrase, after, between_marks, in_orders, same_order
+
+Word = TypeVar("Word", Noun, Adjective, Verb, str)
 
 TOO = ("too", "demasiado")
 VERY = ("very", "muy")
-
-OBJECT_PRONOUNS = {
-    "i": ("me", "me"),
-    "you": ("you", "te"),
-    "he": ("him", "lo"),
-    "she": ("her", "la"),
-    "we": ("us", "nos"),
-    "they": ("them", "los"),
+#: The most English words of a noun phrase: a determiner, an adjective, the noun.
+_NOUN_PHRASE = 3
+#: The most English words of a verb: *did not sleep*, *always sleeps*.
+_VERB = 3
+#: The share of plurals among the nouns that have one.
+PLURAL = 0.3
+ANIMATE = ("animal", "person")
+SUBJECT_PRONOUNS = ("I", "you", "he", "she", "we", "they")
+OBJECT_PRONOUNS = {"I": "me", "you": "you", "he": "him", "she": "her", "we": "us", "they": "them"}
+#: English, Spanish, and the kinds of noun that may follow.
+PREPOSITIONS = {
+    ("in", "en"): ("place",),
+    ("near", "cerca de"): ("place", "thing"),
+    ("behind", "detrás de"): ("place", "thing"),
+    ("with", "con"): ANIMATE,
 }
+NOUN = {(noun.lemma, kind): noun for noun in NOUNS for kind in noun.kinds}
+ADJECTIVE = {adjective.english: adjective for adjective in ADJECTIVES}
+INTRANSITIVE = tuple(verb for verb in VERBS if not verb.objects)
+TRANSITIVE = tuple(verb for verb in VERBS if verb.objects)
+TRANSITIVE_VERB = {verb.lemma: verb for verb in TRANSITIVE}
 #: What can be too much of an animal, and what of the place that it would have to cross.
 ANIMAL_REASONS = tuple(ADJECTIVE[word] for word in ("tired", "sick", "hungry", "scared"))
 PLACE_REASONS = tuple(ADJECTIVE[word] for word in ("wide", "narrow", "long", "dangerous", "noisy", "dark"))
 
 
-def intransitive(rng: Random) -> Phrase:
-    """*the black cat sleeps*, *she does not run*, *we walk in the park*."""
-    subject = draw_subject(rng)
-    where = draw_place(rng) if rng.random() < 0.35 else None
-    verb, tense = rng.choice(INTRANSITIVE), draw_tense(rng, subject)
-    return verb_clause(subject, verb, tense, negated=rng.random() < 0.3, complement=where)
+@cache
+def nouns_of(*kinds: str) -> tuple[Noun, ...]:
+    """Return the nouns of some kinds."""
+    return tuple(noun for noun in NOUNS if not noun.kinds.isdisjoint(kinds))
 
 
-def transitive(rng: Random) -> Phrase:
-    """*the girl eats an apple*, *they did not see the white horse*, *i love cheese*."""
-    subject, verb = draw_subject(rng), rng.choice(TRANSITIVE)
-    tense = draw_tense(rng, subject)
-    negated = rng.random() < 0.25
-    return verb_clause(subject, verb, tense, negated=negated, complement=draw_complement(rng, verb))
+@cache
+def adjectives_for(kinds: frozenset[str]) -> tuple[Adjective, ...]:
+    """Return the adjectives that suit what is of these kinds."""
+    return tuple(adjective for adjective in ADJECTIVES if not kinds.isdisjoint(adjective.ser))
 
 
-def object_pronoun(rng: Random) -> Phrase:
-    """*i love you* / *te amo*, *the queen does not see him* / *la reina no lo ve*."""
-    subject = draw_subject(rng, pronoun_share=0.6)
-    verb = VERB[rng.choice(("see", "love", "find"))]
-    spoken = subject.phrase.english[0].english
-    others = [pair for who, pair in OBJECT_PRONOUNS.items() if who != spoken]
-    clitic = same_order(rng.choice(others))
-    tense = draw_tense(rng, subject)
-    return verb_clause(subject, verb, tense, negated=rng.random() < 0.3, clitic=clitic)
+@cache
+def _evenly(words: tuple[Word, ...]) -> dict[Word, float]:
+    return dict.fromkeys(words, 1.0)
 
 
-def description(rng: Random) -> Phrase:
-    """*the cat is black*, *she was very tired*, *the big houses are not expensive*."""
-    if rng.random() < 0.25:
-        subject = pronoun(rng.choice(SUBJECT_PRONOUNS))
-        fitting = tuple(adjective for adjective in ADJECTIVES if "person" in adjective.kinds)
-    else:
-        subject = draw_nominal(rng, "animal", "person", "thing", "food", "place", adjective_share=0.2)
-        fitting = adjectives_for(NOUN[subject.lemma])
-    degree = rng.choice((None, None, None, VERY, TOO))
-    return copula_clause(
-        subject,
-        rng.choice(fitting),
-        draw_tense(rng, subject),
-        negated=rng.random() < 0.2,
-        degree=degree,
+@cache
+def _numbered(kinds: tuple[str, ...]) -> dict[tuple[Noun, int], float]:
+    """Return the nouns of some kinds in singular and plural, all nouns equally often."""
+    return {
+        (noun, number): share
+        for noun in nouns_of(*kinds)
+        for number, share in ((0, 1 - PLURAL), (1, PLURAL))
+        if noun.english[number] != "-"
+    }
+
+
+def any_noun(d: Derivation, *kinds: str) -> tuple[Noun, int]:
+    """Choose a noun of some kinds and its number."""
+    return d.choose(
+        _numbered(kinds),
+        lambda option: option[0].english[option[1]],
+        lambda option: tuple(spanish.forms[option[1]] for spanish in option[0].spanish),
+        near=_NOUN_PHRASE,
     )
 
 
-def whereabouts(rng: Random) -> Phrase:
+def any_adjective(d: Derivation, kinds: frozenset[str], near: int = 0) -> Adjective:
+    """Choose an adjective that suits what is of these kinds."""
+    return d.choose(
+        _evenly(adjectives_for(kinds)),
+        lambda adjective: adjective.english,
+        lambda adjective: tuple(form for forms in adjective.spanish for form in forms),
+        near=near,
+    )
+
+
+def any_verb(d: Derivation, verbs: tuple[Verb, ...]) -> Verb:
+    """Choose a verb."""
+    return d.choose(_evenly(verbs), lambda verb: verb.english, _spanish_forms, near=_VERB)
+
+
+def _spanish_forms(verb: Verb) -> tuple[str, ...]:
+    return tuple(form for spanish in verb.spanish for form in (*spanish.present, *spanish.past))
+
+
+def any_of(d: Derivation, words: tuple[str, ...], near: int = 0) -> str:
+    """Choose one of some English words."""
+    return d.choose(_evenly(words), lambda word: word, near=near)
+
+
+@cache
+def _determiners(
+    number: int, mass: bool, subject: bool, possessive: str | None
+) -> Mapping[str | None, float]:
+    """Return the determiners that a noun may have, with their weights; None is none."""
+    own = {"his": 0.03, "her": 0.03, "their": 0.03} if subject else {possessive: 0.15} if possessive else {}
+    weights: dict[str | None, float] = {"the": 0.5, "my": 0.08, "your": 0.05, "our": 0.05, **own}
+    weights |= {"this": 0.06, "that": 0.06}
+    if number:
+        return weights | {"two": 0.06, "three": 0.06, "many": 0.06}
+    return weights | ({None: 0.25} if mass and not subject else {}) | ({} if mass else {"a": 0.12})
+
+
+def any_nominal(
+    d: Derivation,
+    *kinds: str,
+    adjective: float = 0.35,
+    subject: bool = True,
+    owner: Nominal | None = None,
+) -> Nominal:
+    """Choose a noun phrase whose noun is of one of the kinds.
+
+    Args:
+        d: makes the choices.
+        kinds: of the noun.
+        adjective: the probability of one.
+        subject: whether anybody's *his* or *her* may stand before it; else only the owner's.
+        owner: whose *his*, *her* or *their* may stand before it.
+    """
+    noun, number = any_noun(d, *kinds)
+    possessive = owner.possessive if owner else None
+    determiner = d.choose(
+        _determiners(number, "mass" in noun.kinds, subject, possessive),
+        lambda word: ("a", "an") if word == "a" else DETERMINERS[word][number] if word else "",
+        lambda word: DETERMINERS[word][2:] if word not in (None, "your") else "",
+        near=1,
+    )
+    suits = any_adjective(d, noun.kinds, near=2) if d.chance(adjective) else None
+    return noun_phrase(d, determiner, noun, number, suits)
+
+
+def any_subject(d: Derivation, *kinds: str) -> Nominal:
+    """Choose a subject: a pronoun, a name, a friend with a name, or a noun of the kinds."""
+    form = d.choose({"pronoun": 0.3, "name": 0.06, "friend": 0.06, "noun": 0.58})
+    if form == "pronoun":
+        return any_pronoun(d, SUBJECT_PRONOUNS)
+    if form == "name":
+        return any_name(d)
+    return friend_by_name(d) if form == "friend" else any_nominal(d, *(kinds or ANIMATE))
+
+
+def any_pronoun(d: Derivation, words: tuple[str, ...]) -> Nominal:
+    """Choose a subject pronoun."""
+    word = any_of(d, words, near=1)
+    d.say(word)
+    return pronoun(d, word)
+
+
+def any_name(d: Derivation) -> Nominal:
+    """Choose a first name."""
+    name = d.choose(_evenly(tuple(NAMES)), lambda name: name, lambda name: NAMES[name][0], near=1)
+    d.say(name)
+    d.write(NAMES[name][0])
+    return name_phrase(name)
+
+
+def friend_by_name(d: Derivation) -> Nominal:
+    """*my friend Maria* / *mi amiga María*: the name tells the sex."""
+    name = any_of(d, tuple(NAMES))
+    named = name_phrase(name)
+    noun = d.choose(_evenly(WITH_NAME), lambda noun: noun.lemma, near=_NOUN_PHRASE)
+    friend = noun_phrase(d, any_of(d, ("my", "our", "your"), near=1), noun, 0, gender=named.gender)
+    d.say(name)
+    return replace(friend, phrase=(friend.phrase + named.phrase).using(f"{noun.lemma} {name}"), lemma="")
+
+
+def any_tense(d: Derivation, subject: Nominal) -> Tense:
+    """Choose a tense that the corpus has for the subject."""
+    return "past" if subject.is_third and d.chance(0.4) else "present"
+
+
+def any_object(d: Derivation, verb: Verb, subject: Nominal) -> tuple[Phrase, SpanishVerb]:
+    """Choose a verb's object, and with it the Spanish verb: *know* a person or an answer.
+
+    A person seen, found, known or loved takes the personal *a*.
+    """
+    if "person" in verb.objects and d.chance(0.1):
+        thing = any_name(d)
+    else:
+        kinds = tuple(sorted(verb.objects))
+        thing = any_nominal(d, *kinds, adjective=0.25, subject=False, owner=subject)
+    spanish = d.choose(verb.translations(thing.kinds & verb.objects), spanish=_forms_of)
+    phrase = after("", "a", thing.phrase) if "person" in thing.kinds else thing.phrase
+    if thing.lemma and thing.lemma != "fish":  # see _with_fish
+        phrase = phrase.using(f"{verb.lemma} {thing.lemma}")
+    return phrase, spanish
+
+
+def _forms_of(verb: SpanishVerb) -> tuple[str, ...]:
+    return (*verb.present, *verb.past)
+
+
+def any_place(d: Derivation) -> Phrase:
+    """Choose *in the park*, *with the boy*: a preposition and what suits it."""
+    options = _evenly(tuple(PREPOSITIONS))
+    english, spanish = d.choose(options, lambda words: words[0], lambda words: words[1], near=1)
+    d.say(english)
+    return after(english, spanish, any_nominal(d, *PREPOSITIONS[english, spanish], adjective=0.15).phrase)
+
+
+def _without_object(verb: Verb) -> SpanishVerb:
+    (spanish,) = verb.spanish
+    return spanish
+
+
+def intransitive(d: Derivation) -> Phrase:
+    """*the black cat sleeps*, *she does not run*, *we walk in the park*."""
+    subject, verb = any_subject(d), any_verb(d, INTRANSITIVE)
+    tense = any_tense(d, subject)
+    extra = d.choose(_EXTRAS, lambda extra: _EXTRA_WORDS[extra][0], lambda extra: _EXTRA_WORDS[extra][1])
+    spanish = _without_object(verb)
+    if extra == "always":
+        where: Literal["before", "after"] = "before" if d.chance(0.65) else "after"
+        clause = verb_clause(subject, verb, spanish, tense, always=where)
+    else:
+        negated = d.chance(0.3, "not", "no") if extra in ("nothing", "place") else False
+        say_verb(d, subject, verb, tense, negated=negated)
+        complement = any_place(d) if extra == "place" else NOTHING
+        clause = verb_clause(subject, verb, spanish, tense, negated=negated, complement=complement)
+        if extra == "today":
+            clause = _today(d, clause)
+        if extra == "here":
+            clause = _here(d, subject.phrase, verb_clause(_unsaid(subject), verb, spanish, tense))
+    return _with_fish(clause, subject.lemma, verb)
+
+
+_EXTRAS = {"nothing": 0.5, "place": 0.26, "always": 0.08, "today": 0.08, "here": 0.08}
+_EXTRA_WORDS = {
+    "nothing": ("", ""),
+    "place": ("", ""),
+    "always": ("always", "siempre"),
+    "today": ("today", "hoy"),
+    "here": ("here", "aquí"),
+}
+
+
+def _unsaid(subject: Nominal) -> Nominal:
+    """Return what agrees as the subject does and has no words."""
+    return replace(subject, phrase=NOTHING)
+
+
+def _today(d: Derivation, clause: Phrase) -> Phrase:
+    """Put *today* at the end, in Spanish more often at the beginning."""
+    today = same_order(("today", "hoy"))
+    return in_orders([clause, today], [today, clause] if d.chance(0.65) else [clause, today])
+
+
+def _here(d: Derivation, subject: Phrase, verb: Phrase) -> Phrase:
+    """*the cat sleeps here*: *el gato duerme aquí*, or less often *aquí duerme el gato*."""
+    here = same_order(("here", "aquí"))
+    spanish = [subject, verb, here] if d.chance(0.7) else [here, verb, subject]
+    return in_orders([subject, verb, here], spanish)
+
+
+def transitive(d: Derivation) -> Phrase:
+    """*the girl eats an apple*, *they did not see the white horse*, *I love cheese*."""
+    subject, verb = any_subject(d), any_verb(d, TRANSITIVE)
+    tense = any_tense(d, subject)
+    negated = d.chance(0.25, "not", "no")
+    say_verb(d, subject, verb, tense, negated=negated)
+    complement, spanish = any_object(d, verb, subject)
+    clause = verb_clause(subject, verb, spanish, tense, negated=negated, complement=complement)
+    clause = _with_fish(clause, subject.lemma, verb)
+    return _today(d, clause) if not negated and d.chance(0.06, "today", "hoy") else clause
+
+
+def _with_fish(clause: Phrase, subject: str, verb: Verb) -> Phrase:
+    """Note who does what to a fish: the verb decides what *fish* means, so such pairs are held out."""
+    if subject == "fish":
+        return clause.using(f"fish {verb.lemma}")
+    if subject and any(unit.english == "fish" for unit in clause.english):
+        return clause.using(f"{subject} {verb.lemma} fish")
+    return clause
+
+
+def transitive_or_not(d: Derivation) -> Phrase:
+    """Derive one clause with a verb, with or without an object."""
+    return d.choose({transitive: 0.7, intransitive: 0.3})(d)
+
+
+def object_pronoun(d: Derivation) -> Phrase:
+    """*I love you* / *te amo*, *the queen does not see him* / *la reina no lo ve*."""
+    subject = any_pronoun(d, SUBJECT_PRONOUNS) if d.chance(0.6) else any_subject(d)
+    verb = TRANSITIVE_VERB[any_of_verbs(d, ("see", "love", "find", "know"))]
+    spoken = subject.phrase.english[0].english
+    others = tuple(word for who, word in OBJECT_PRONOUNS.items() if who != spoken)
+    clitic, emphasis = object_pronoun_phrases(d, any_of(d, others))
+    tense = any_tense(d, subject)
+    spanish = d.choose(verb.translations(frozenset({"person"})), spanish=_forms_of)
+    negated = d.chance(0.3, "not", "no")
+    return verb_clause(subject, verb, spanish, tense, negated=negated, clitic=clitic, complement=emphasis)
+
+
+def any_of_verbs(d: Derivation, lemmas: tuple[str, ...]) -> str:
+    """Choose one of some transitive verbs."""
+    return d.choose(
+        _evenly(lemmas),
+        lambda lemma: TRANSITIVE_VERB[lemma].english,
+        lambda lemma: _spanish_forms(TRANSITIVE_VERB[lemma]),
+        near=_VERB,
+    )
+
+
+def description(d: Derivation) -> Phrase:
+    """*the cat is black*, *she was very tired*, *the big houses are not expensive*."""
+    if d.chance(0.25):
+        subject = any_pronoun(d, SUBJECT_PRONOUNS)
+    elif d.chance(0.1):
+        subject = friend_by_name(d) if d.chance(0.5) else any_name(d)
+    else:
+        subject = any_nominal(d, "animal", "person", "thing", "food", "place", adjective=0.2)
+    adjective = any_adjective(d, subject.kinds)
+    tense = any_tense(d, subject)
+    extra = d.choose({"": 0.45, "very": 0.15, "too": 0.15, "not": 0.18, "always": 0.07}, lambda word: word)
+    degree = {"very": VERY, "too": TOO}.get(extra)
+    clause = copula_clause(
+        d, subject, adjective, tense, negated=extra == "not", always=extra == "always", degree=degree
+    )
+    return _today(d, clause) if extra in ("", "very") and d.chance(0.06, "today", "hoy") else clause
+
+
+def whereabouts(d: Derivation) -> Phrase:
     """*the cat is in the house*, *the book was near the old door*."""
-    subject = draw_nominal(rng, "animal", "person", "thing")
-    return location(subject, draw_place(rng), draw_tense(rng, subject))
+    subject = any_nominal(d, "animal", "person", "thing")
+    d.skip()  # is
+    return location(subject, any_place(d), any_tense(d, subject))
 
 
-def presentation(rng: Random) -> Phrase:
+def presentation(d: Derivation) -> Phrase:
     """*this is a book*, *those are my red apples*, *this is the house of the girl*."""
-    thing = draw_nominal(rng, "animal", "person", "thing", "food")
-    if rng.random() < 0.5 and thing.number == 0:
-        noun = NOUN[thing.lemma]
-        adjective = rng.choice(adjectives_for(noun)) if rng.random() < 0.4 else None
-        thing = noun_phrase(INDEFINITE, noun, 0, adjective)
-    phrase = this_is(rng.choice(DEMONSTRATIVES), thing)
-    if rng.random() < 0.25:
-        phrase += after("of", "de", draw_nominal(rng, "person", adjective_share=0.2).phrase)
+    demonstrative = d.choose({"this": 0.5, "that": 0.5}, lambda word: DETERMINERS[word][:2])
+    d.skip(2)  # this is
+    thing = any_nominal(d, "animal", "person", "thing", "food")
+    phrase = this_is(d, demonstrative, thing)
+    if d.chance(0.2, "of", ""):
+        d.say("of")
+        phrase += after("of", "de", any_nominal(d, "person", adjective=0.15).phrase)
     return phrase
 
 
-def question(rng: Random) -> Phrase:
+def naming(d: Derivation) -> Phrase:
+    """*Maria is my teacher* / *María es mi maestra*: the name tells the sex."""
+    name = any_of(d, tuple(NAMES))
+    named = name_phrase(name)
+    d.say(f"{name} is")
+    noun = d.choose(_evenly(WITH_NAME), lambda noun: noun.lemma)
+    determiner = any_of(d, ("my", "our", "your", "the"))
+    role = noun_phrase(d, determiner, noun, 0, gender=named.gender)
+    be = same_order(("is", "es"))
+    return (named.phrase + be + role.phrase).using(f"{noun.lemma} {name}")
+
+
+def question(d: Derivation) -> Phrase:
     """*does the cat sleep*, *what does he eat*, *is the door open*, *where are my books*."""
-    form = rng.randrange(5)
-    if form == 0:
-        noun = rng.choice(NOUNS)
-        subject = noun_phrase(DEFINITE, noun, rng.randrange(2))
-        return copula_question(subject, rng.choice(adjectives_for(noun)))
-    if form == 1:
-        return where_question(draw_nominal(rng, "animal", "person", "thing", adjective_share=0.3))
-    if form == 2:
-        verb = rng.choice(TRANSITIVE)
-        who = same_order(("who", "quien"))
-        asker = Nominal(who, pronoun("he").person, "m", 0, "person")
-        return verb_clause(asker, verb, complement=draw_complement(rng, verb))
-    subject = draw_subject(rng)
-    tense = draw_tense(rng, subject)
-    if form == 3:
-        verb = VERB[rng.choice(("eat", "see", "buy", "want", "have", "find"))]
-        return verb_question(subject, verb, tense, asked=("what", "que"))
-    verb = rng.choice(VERBS)
-    complement = draw_complement(rng, verb) if verb.objects else None
-    return verb_question(subject, verb, tense, complement=complement)
-
-
-def journey(rng: Random) -> Phrase:
-    """*the ticket from beijing to shanghai is cheap*, *we walk from the house to the river*."""
-    if rng.random() < 0.3:
-        here, there = rng.sample(nouns_of("place"), 2)
-        route = after("from", "de", noun_phrase(DEFINITE, here, 0).phrase)
-        route += after("to", "a", noun_phrase(DEFINITE, there, 0).phrase)
-    else:
-        start, end = rng.sample(sorted(TOWNS), 2)
-        route = same_order(("from", "de"), (start, TOWNS[start]), ("to", "a"), (end, TOWNS[end]))
-        route = route.using(f"{start} {end}")
-    if rng.random() < 0.5:
-        subject = draw_subject(rng)
-        verb = VERB[rng.choice(("travel", "travel", "walk", "run"))]
-        negated = rng.random() < 0.2
-        return verb_clause(subject, verb, draw_tense(rng, subject), negated=negated, complement=route)
-    carrier = noun_phrase(DEFINITE, NOUN[rng.choice(("train", "ticket", "road", "bridge"))], rng.randrange(2))
-    carrier = Nominal(
-        carrier.phrase + route,
-        carrier.person,
-        carrier.gender,
-        carrier.number,
-        carrier.kind,
-        carrier.lemma,
+    form = d.choose(
+        {"is": 0.22, "where": 0.2, "who": 0.14, "what": 0.2, "does": 0.24},
+        lambda form: {"is": ("is", "are"), "does": ("does", "do", "did")}.get(form, form),
+        lambda form: {"where": "dónde", "who": "quién", "what": "qué"}.get(form, ""),
     )
-    return copula_clause(carrier, rng.choice(adjectives_for(NOUN[carrier.lemma])), draw_tense(rng, carrier))
+    d.skip({"where": 2, "what": 2}.get(form, 1))  # where is; what does
+    if form == "is":
+        if d.chance(0.3):
+            subject = any_pronoun(d, ("you", "she", "he", "they"))
+        else:
+            subject = any_nominal(d, "animal", "person", "thing", "food", "place", adjective=0.0)
+        return copula_question(d, subject, any_adjective(d, subject.kinds))
+    if form == "where":
+        return where_is(any_nominal(d, "animal", "person", "thing", adjective=0.3))
+    if form == "who":
+        who = replace(name_phrase("Ana"), phrase=same_order(("who", "quién")), gender=None)
+        verb = any_verb(d, TRANSITIVE)
+        d.say(verb.english[1])
+        complement, spanish = any_object(d, verb, replace(who, kinds=frozenset()))
+        return between_marks(verb_clause(who, verb, spanish, complement=complement))
+    subject = any_subject(d)
+    tense = any_tense(d, subject)
+    if form == "what":
+        verb = TRANSITIVE_VERB[any_of_verbs(d, ("eat", "see", "buy", "want", "have", "find"))]
+        (spanish, *_) = verb.spanish
+        return verb_question(subject, verb, spanish, tense, asked=("what", "qué"))
+    verb = any_verb(d, VERBS)
+    if not verb.objects:
+        return verb_question(subject, verb, _without_object(verb), tense)
+    d.say(verb.lemma)
+    complement, spanish = any_object(d, verb, subject)
+    return verb_question(subject, verb, spanish, tense, complement=complement)
 
 
-def reason(rng: Random) -> Phrase:
+def journey(d: Derivation) -> Phrase:
+    """*the ticket from Beijing to Shanghai is cheap*, *we walk from the house to the river*."""
+    if d.chance(0.5):
+        subject = any_subject(d)
+        verb = d.choose(_TRAVELLING, lambda verb: verb.english)
+        negated = d.chance(0.2, "not", "no")
+        tense = any_tense(d, subject)
+        say_verb(d, subject, verb, tense, negated=negated)
+        return verb_clause(
+            subject, verb, _without_object(verb), tense, negated=negated, complement=any_route(d)
+        )
+    noun, number = d.choose(_CARRIERS, lambda carrier: carrier[0].english[carrier[1]])
+    carrier = noun_phrase(d, "the", noun, number)
+    carrier = replace(carrier, phrase=carrier.phrase + any_route(d))
+    return copula_clause(d, carrier, any_adjective(d, carrier.kinds), any_tense(d, carrier))
+
+
+def any_route(d: Derivation) -> Phrase:
+    """Choose *from Beijing to Shanghai*, *from the house to the river*."""
+    d.say("from")
+    if d.chance(0.3):
+        places = nouns_of("place")
+        here = d.choose(_evenly(places), lambda place: place.lemma)
+        start = noun_phrase(d, "the", here, 0).phrase
+        d.say("to")
+        there = d.choose({place: 1.0 for place in places if place is not here}, lambda place: place.lemma)
+        return after("from", "de", start) + after("to", "a", noun_phrase(d, "the", there, 0).phrase)
+    town = d.choose(_evenly(tuple(TOWNS)), lambda town: town, TOWNS.__getitem__)
+    others = _evenly(tuple(other for other in TOWNS if other != town))
+    end = d.choose(others, lambda town: town, TOWNS.__getitem__)
+    d.say(f"{town} to {end}")
+    route = same_order(("from", "de"), (town, TOWNS[town]), ("to", "a"), (end, TOWNS[end]))
+    return route.using(f"{town} {end}")
+
+
+_TRAVELLING = {
+    verb: 2.0 if verb.lemma == "travel" else 1.0
+    for verb in INTRANSITIVE
+    if verb.lemma in ("travel", "walk", "run")
+}
+_CARRIERS = {
+    (NOUN[lemma, kind], number): 1.0
+    for lemma, kind in (("train", "thing"), ("ticket", "thing"), ("road", "place"), ("bridge", "place"))
+    for number in (0, 1)
+}
+
+
+def reason(d: Derivation) -> Phrase:
     """*the animal did not cross the street because it was too tired / too wide*.
 
     *it* is dropped in Spanish, so the adjective's ending (and *ser* or *estar*) must be taken
     from the noun that *it* stands for: the animal that is tired, or the street that is wide.
     """
-    animal, place = rng.choice(nouns_of("animal")), rng.choice(nouns_of("place"))
-    return crossing(rng, animal, place)
-
-
-def animal_and_place(animal: Noun, place: Noun) -> str:
-    """Return the combination by which *reason* sentences are split."""
-    return f"{animal.lemma} … {place.lemma}"
-
-
-def crossing(rng: Random, animal: Noun, place: Noun) -> Phrase:
-    """Make a *reason* sentence over one animal and one place."""
-    numbers = (int(rng.random() < 0.2), int(rng.random() < 0.2))
-    determiner = DEFINITE if rng.random() < 0.7 else rng.choice((DETERMINERS[2], DETERMINERS[4]))
-    walker = noun_phrase(determiner, animal, numbers[0])
-    crossed = noun_phrase(DEFINITE, place, numbers[1])
-    tense: Tense = "past" if rng.random() < 0.7 else "present"
-    about_animal = rng.random() < 0.5
+    animal, number = any_noun(d, "animal")
+    determiners = {"the": 0.7, "this": 0.1, "that": 0.1, "my": 0.1}
+    determiner = d.choose(determiners, lambda word: DETERMINERS[word][number])
+    walker = noun_phrase(d, determiner, animal, number)
+    tense: Tense = "past" if d.chance(0.7) else "present"
+    cross = TRANSITIVE_VERB["cross"]
+    say_verb(d, walker, cross, tense, negated=True)
+    place, many = any_noun(d, "place")
+    crossed = noun_phrase(d, "the", place, many)
+    about_animal = d.chance(0.5)
     meant = walker if about_animal else crossed
-    adjective = rng.choice(ANIMAL_REASONS if about_animal else PLACE_REASONS)
-    it = Nominal(
-        same_order(("they" if meant.number else "it", "")),
-        meant.person,
-        meant.gender,
-        meant.number,
-        meant.kind,
-    )
-    clause = verb_clause(walker, VERB["cross"], tense, negated=True, complement=crossed.phrase)
+    reasons = _evenly(ANIMAL_REASONS if about_animal else PLACE_REASONS)
+    adjective = d.choose(reasons, lambda adjective: adjective.english)
+    it = replace(meant, phrase=same_order(("they" if meant.number else "it", "")), lemma="")
+    clause = verb_clause(walker, cross, cross.spanish[0], tense, negated=True, complement=crossed.phrase)
     because = same_order(("because", "porque"))
-    sentence = clause + because + copula_clause(it, adjective, tense, degree=TOO)
-    return sentence.using(animal_and_place(animal, place))
+    sentence = clause + because + copula_clause(d, it, adjective, tense, degree=TOO)
+    return sentence.using(f"{animal.lemma} … {place.lemma}")
 
 
-def two_clauses(rng: Random) -> Phrase:
+def belonging(d: Derivation) -> Phrase:
+    """*the teacher lost her book* / *la maestra perdió su libro*: *her* tells the sex."""
+    owner_noun = d.choose(_evenly(OPEN), lambda noun: noun.lemma)
+    owner = noun_phrase(d, d.choose({"the": 0.7, "my": 0.15, "our": 0.15}, lambda word: word), owner_noun, 0)
+    possessive = owner.possessive
+    assert possessive is not None
+    if d.chance(0.25, "and", "y"):
+        d.say("and")
+        kind = "wife" if owner.gender == "m" else "husband"
+        other, number = (NOUN[kind, kind], 0) if d.chance(0.7) else any_noun(d, "animal")
+        both = joined(owner, noun_phrase(d, possessive, other, number))
+        verb, tense = any_verb(d, INTRANSITIVE), any_tense(d, both)
+        say_verb(d, both, verb, tense)
+        where = any_place(d) if d.chance(0.4) else NOTHING
+        clause = verb_clause(both, verb, _without_object(verb), tense, complement=where)
+        return clause.using(f"{owner_noun.lemma} {possessive} {other.lemma}")
+    verb = TRANSITIVE_VERB[any_of_verbs(d, ("lose", "find", "want", "have", "see"))]
+    tense = any_tense(d, owner)
+    negated = d.chance(0.15, "not", "no")
+    say_verb(d, owner, verb, tense, negated=negated)
+    thing_noun, number = any_noun(d, "thing")
+    thing = noun_phrase(d, possessive, thing_noun, number)
+    spanish = d.choose(verb.translations(thing.kinds & verb.objects), spanish=_forms_of)
+    clause = verb_clause(owner, verb, spanish, tense, negated=negated, complement=thing.phrase)
+    return clause.using(f"{owner_noun.lemma} {possessive} {thing_noun.lemma}")
+
+
+def knowing(d: Derivation) -> Phrase:
+    """*I know that the cat sleeps* / *sé que el gato duerme*, *she does not know where the key is*."""
+    subject = any_subject(d, "person")
+    know = TRANSITIVE_VERB["know"]
+    (saber,) = know.translations(frozenset({"knowledge"}))
+    negated = d.chance(0.35, "not", "no")
+    say_verb(d, subject, know, "present", negated=negated)
+    if d.chance(0.5, "that", "que"):
+        d.say("that")
+        inner = any_subject(d)
+        verb = any_verb(d, INTRANSITIVE)
+        fact = same_order(("that", "que")) + verb_clause(inner, verb, _without_object(verb))
+    else:
+        d.say("where")
+        fact = where_is(any_nominal(d, "animal", "person", "thing", adjective=0.1), asked=False)
+    return verb_clause(subject, know, saber, negated=negated, complement=fact)
+
+
+def two_clauses(d: Derivation) -> Phrase:
     """*the cat sleeps and the dog runs*, *she eats bread but he wants an apple*."""
-    simple = (intransitive, transitive, description)
-    joint = same_order(rng.choice((("and", "y"), ("but", "pero"))))
-    return rng.choice(simple)(rng) + joint + rng.choice(simple)(rng)
+    joint = d.choose(
+        {("and", "y"): 0.5, ("but", "pero"): 0.5}, lambda words: words[0], lambda words: words[1]
+    )
+    first = d.choose(_SIMPLE)(d)
+    d.begins_with(first + same_order(joint))
+    return first + same_order(joint) + d.choose(_SIMPLE)(d)
 
 
-def set_phrase(rng: Random) -> Phrase:
-    """*good morning* / *buenos dias*, *my name is ana* / *me llamo ana*."""
-    if rng.random() < 0.3:
-        name = rng.choice(NAMES)
-        return same_order(("my name is", "me llamo"), (name, name))
-    english = rng.choice(tuple(SET_PHRASES))
-    return same_order((english, SET_PHRASES[english]))
+def set_phrase(d: Derivation) -> Phrase:
+    """*good morning* / *¡buenos días!*, *my name is Ana* / *me llamo Ana*."""
+    if d.chance(0.3):
+        name = any_of(d, tuple(NAMES))
+        me = "me llamo" if d.chance(0.75) else "mi nombre es"
+        return same_order(("my name is", me), (name, NAMES[name][0]))
+    english = any_of(d, tuple(SET_PHRASES))
+    return same_order((english, d.choose(SET_PHRASES[english], spanish=lambda words: words)))
 
 
-#: Each pattern with its share of the sentences drawn.
-PATTERNS: tuple[tuple[Callable[[Random], Phrase], float], ...] = (
-    (intransitive, 12),
-    (transitive, 16),
-    (object_pronoun, 7),
-    (description, 14),
-    (whereabouts, 6),
-    (presentation, 9),
-    (question, 12),
-    (journey, 8),
-    (reason, 16),
-    (two_clauses, 8),
-    (set_phrase, 2),
+#: The people whose sex English leaves open, and those of them who may be called by a name, too.
+OPEN = tuple(noun for noun in nouns_of("person") if len({each.gender for each in noun.spanish}) == 2)
+WITH_NAME = tuple(noun for noun in OPEN if noun.lemma != "singer")
+_SIMPLE = {intransitive: 1.0, transitive: 1.0, description: 1.0}
+
+
+class Pattern(NamedTuple):
+    """A pattern, its share of the sentences, and words without which it is not heard."""
+
+    derive: Callable[[Derivation], Phrase]
+    share: float
+    english: str | tuple[str, ...] = ""
+    spanish: str | tuple[str, ...] = ""
+
+
+PATTERNS = (
+    Pattern(intransitive, 13),
+    Pattern(transitive, 15),
+    Pattern(object_pronoun, 6),
+    Pattern(description, 12),
+    Pattern(whereabouts, 4),
+    Pattern(presentation, 7, ("this", "these", "that", "those")),
+    Pattern(naming, 3, "is", "es"),
+    Pattern(question, 11, spanish="¿ ?"),
+    Pattern(journey, 6, "from", ("de", "del")),
+    Pattern(reason, 12, "because too not", "porque demasiado no"),
+    Pattern(belonging, 10, ("his", "her"), ("su", "sus")),
+    Pattern(knowing, 4, ("know", "knows")),
+    Pattern(two_clauses, 6, ("and", "but"), ("y", "pero")),
+    Pattern(set_phrase, 3),
 )
+_SHARES = {pattern: pattern.share for pattern in PATTERNS}
+
+
+def sentence(d: Derivation) -> Phrase:
+    """Derive a sentence of any pattern."""
+    pattern = d.choose(_SHARES, lambda pattern: pattern.english, lambda pattern: pattern.spanish)
+    return pattern.derive(d)

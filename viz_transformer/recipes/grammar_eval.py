@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from viz_transformer.analysis import NextWords, entropy_nats, modes, next_words
+from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.batches import pad
 from viz_transformer.errors import UserError
 from viz_transformer.model.threads import threads_for
@@ -162,6 +163,23 @@ def evaluate_against_grammar(
         expected=expected,
         weights=weights,
     )
+
+
+def check_vocabulary(translator: Translator, pairs: Sequence[SentencePair]) -> None:
+    """Refuse a translator that was made for another language than that of these pairs.
+
+    Raises:
+        UserError: if its vocabulary lacks words of theirs.
+    """
+    known = set(translator.vocabulary.tokens)
+    missing = {word for pair in pairs for word in (*pair.source, *pair.target)} - known
+    if missing:
+        named = ", ".join(map(repr, sorted(missing)[:3]))
+        raise UserError(
+            f"this checkpoint lacks {len(missing):,} words of the language ({named} …), so it was made "
+            "with another vocabulary; train one with `viz-transformer train en-es --out DIR`, or "
+            "give pairs of its own with --pairs FILE"
+        )
 
 
 def open_sentences(sentences: Sequence[str], translations: Grammar, n: int) -> list[str]:

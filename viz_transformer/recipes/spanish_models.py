@@ -29,9 +29,9 @@ MASKED_MODEL_TRAINING = replace(LANGUAGE_MODEL_TRAINING, n_steps=8000)
 #: Recorded while they are trained: an adjective, an agreement at a distance, a reason that decides.
 _WATCHED = (
     "el gato negro duerme",
-    "los billetes de pekin a lisboa son baratos",
-    "el animal no cruzo la plaza porque estaba demasiado cansado",
-    "el animal no cruzo la plaza porque era demasiado ancha",
+    "los billetes de Pekín a Lisboa son baratos",
+    "el animal no cruzó la plaza porque estaba demasiado cansado",
+    "el animal no cruzó la plaza porque era demasiado ancha",
 )
 #: Beginnings of these, for the language model to continue.
 LANGUAGE_MODEL_WATCHED = tuple(
@@ -40,9 +40,9 @@ LANGUAGE_MODEL_WATCHED = tuple(
 #: The same without a word, for the masked-word model to find.
 MASKED_MODEL_WATCHED = (
     TextPair("el gato [?] duerme", _WATCHED[0]),
-    TextPair("los billetes de pekin a lisboa son [?]", _WATCHED[1]),
-    TextPair("el [?] no cruzo la plaza porque estaba demasiado cansado", _WATCHED[2]),
-    TextPair("el animal no cruzo la plaza porque era demasiado [?]", _WATCHED[3]),
+    TextPair("los billetes de Pekín a Lisboa son [?]", _WATCHED[1]),
+    TextPair("el [?] no cruzó la plaza porque estaba demasiado cansado", _WATCHED[2]),
+    TextPair("el animal no cruzó la plaza porque era demasiado [?]", _WATCHED[3]),
 )
 
 

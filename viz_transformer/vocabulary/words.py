@@ -126,9 +126,7 @@ class Vocabulary(Tokeniser):
             language = self._language(side)
             raise UserError(f"{text!r:.40} holds no word; type a sentence in {language}")
         if side == "source" and not self.several_sentences:
-            sentences = split_sentences(text)
-            if len(sentences) > 1:
-                raise SeveralSentencesError(sentences)
+            self._refuse_several_sentences(text)
         known = self._words[side] | ({MASK} & self._ids.keys())
         unknown = [word for word in dict.fromkeys(words) if word not in known]
         if unknown:
@@ -136,6 +134,15 @@ class Vocabulary(Tokeniser):
             suggestions = {word: self.nearest(word, side) for word in unknown}
             raise UnknownWordError(suggestions, self._language(side))
         return [self._ids[word] for word in words]
+
+    def _refuse_several_sentences(self, text: str) -> None:
+        parts = split_sentences(text)
+        if len(parts) > 1:
+            # Without a known word it is no sentence: "Mr.", or the parts of "www.example.com".
+            known = self._words["source"].intersection
+            parts = [part for part in parts if known(self.words_of(part))]
+        if len(parts) > 1:
+            raise SeveralSentencesError(parts)
 
     def _refuse_other_language(
         self, text: str, words: Sequence[str], unknown: Sequence[str], side: Side

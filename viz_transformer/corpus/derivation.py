@@ -1,0 +1,253 @@
+"""Derivations: a grammar written as a program of choices, drawn at random or followed one by one.
+
+A pattern of the grammar is a function of a `Derivation`. Each time it has a choice it calls
+`choose`, with the probability of every option. The same function can then be run in two ways: `draw`
+makes every choice at random, and `derivations` goes through all of them and returns each result with
+its probability, which is exact. Where a text is given, options whose words the text does not hold
+are skipped, so that only the derivations that may lead to it are followed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeVar
+
+from viz_transformer.corpus.phrases import Phrase
+
+#: Words that an option brings into a sentence, or alternatives, one of which it brings.
+Words = str | tuple[str, ...]
+
+Option = TypeVar("Option", bound=Hashable)
+Result = TypeVar("Result")
+
+
+class Heard:
+    """What is known of the sentence that is derived."""
+
+    def __init__(
+        self, english: tuple[str, ...] | None = None, spanish: tuple[str, ...] | None = None
+    ) -> None:
+        """Keep what is known.
+
+        Args:
+            english: the English words; None: nothing is known of them. Case does not matter.
+            spanish: the Spanish words, `GAP` for any that are not known, except *del* and *al*;
+                None likewise.
+        """
+        self.english = None if english is None else tuple(word.lower() for word in english)
+        self.spanish = spanish
+        self._english = None if english is None else frozenset(self.english or ())
+        #: How often each Spanish word comes; *del* and *al* are apart, as the grammar writes them.
+        self.n_spanish = Counter(_APART.get(word, word) for word in spanish or ())
+        for pair in _APART.values():
+            for word in pair.split():
+                self.n_spanish[word] += self.n_spanish[pair]
+            del self.n_spanish[pair]
+        self.n_missing = self.n_spanish.pop(GAP, 0)
+        self.spanish_words = None if spanish is None else frozenset(self.n_spanish)
+
+    def english_within(self, position: int, near: int) -> frozenset[str] | None:
+        """Return the English words that may come among the next `near`; 0: anywhere in the text."""
+        if self.english is None or not near:
+            return self._english
+        return frozenset(self.english[position : position + near])
+
+
+def _any_within(
+    words: Words, known: frozenset[str] | None, n_missing: int = 0, *, lower: bool = False
+) -> bool:
+    if known is None or not words:
+        return True
+    # Whether the text may hold the words, or one of the alternatives.
+    alternatives = (words,) if isinstance(words, str) else words
+    for each in alternatives:
+        if sum(word not in known for word in (each.lower() if lower else each).split()) <= n_missing:
+            return True
+    return False
+
+
+#: What stands for a word that is not known.
+GAP = "[?]"
+_APART = {"del": "de el", "al": "a el"}
+NOTHING_HEARD = Heard()
+
+
+class ContradictionError(Exception):
+    """The choices made so far cannot lead to the text that was heard."""
+
+
+@dataclass
+class Derivation:
+    """One way through a grammar's choices.
+
+    Attributes:
+        path: the options to take at its choices; beyond its end, the first that agrees with `heard`.
+        rng: where choices are drawn at random instead.
+        heard: what is known of the sentence.
+        probability: of the choices so far.
+        untried: the paths that take another option where this one took the first.
+        position: how many English words were said.
+    """
+
+    path: tuple[Any, ...] = ()
+    rng: Random | None = None
+    heard: Heard = NOTHING_HEARD
+    probability: float = 1.0
+    untried: list[tuple[Any, ...]] = field(default_factory=list)
+    position: int = 0
+    _taken: list[Any] = field(default_factory=list)
+    _written: Counter[str] = field(default_factory=Counter)
+    _settled: dict[Hashable, object] = field(default_factory=dict)
+
+    def choose(
+        self,
+        options: Mapping[Option, float],
+        english: Callable[[Option], Words] = lambda option: "",
+        spanish: Callable[[Option], Words] = lambda option: "",
+        near: int = 0,
+    ) -> Option:
+        """Choose one of some options.
+
+        Args:
+            options: each with its weight; the weights need not sum to 1.
+            english: the English words that the sentence will hold if an option is chosen.
+            spanish: likewise the Spanish ones.
+            near: among how many next words the English ones will be; 0: anywhere.
+
+        Raises:
+            ContradictionError: if no option agrees with what was heard.
+        """
+        if self.rng is not None:
+            (chosen,) = self.rng.choices(tuple(options), tuple(options.values()))
+            return chosen
+        depth = len(self._taken)
+        if depth < len(self.path):
+            chosen = self.path[depth]
+        else:
+            heard, known = self.heard, self.heard.english_within(self.position, near)
+            fitting = [
+                option
+                for option, weight in options.items()
+                if weight
+                and _any_within(english(option), known, lower=True)
+                and _any_within(spanish(option), heard.spanish_words, heard.n_missing)
+            ]
+            if not fitting:
+                raise ContradictionError
+            chosen, *others = fitting
+            self.untried += [(*self._taken, other) for other in others]
+        self._taken.append(chosen)
+        self.probability *= options[chosen] / sum(options.values())
+        return chosen
+
+    def say(self, english: str) -> None:
+        """Compare the next English words with what was heard, so that a wrong way ends early.
+
+        Raises:
+            ContradictionError: if something else was heard.
+        """
+        heard = self.heard.english
+        if heard is None:
+            return
+        words = tuple(english.lower().split())
+        end = self.position + len(words)
+        if heard[self.position : end] != words:
+            raise ContradictionError
+        self.position = end
+
+    def write(self, spanish: str) -> None:
+        """Take Spanish words, which stand side by side, from those that were heard.
+
+        Each can be taken only once.
+
+        Raises:
+            ContradictionError: if more are missing than there are gaps.
+        """
+        if self.heard.spanish is None:
+            return
+        words = spanish.split()
+        if not any(self._stands_at(start, words) for start in range(len(self.heard.spanish))):
+            raise ContradictionError
+        self._written.update(words)
+        missing = sum((self._written - self.heard.n_spanish).values())
+        if missing > self.heard.n_missing:
+            raise ContradictionError
+
+    def _stands_at(self, start: int, words: list[str]) -> bool:
+        heard = (self.heard.spanish or ())[start : start + len(words)]
+        return len(heard) == len(words) and all(
+            word == known or known == GAP or (word == "el" and known in _APART)
+            for word, known in zip(words, heard, strict=True)
+        )
+
+    def expect(self, spanish: tuple[str, ...]) -> None:
+        """Check that one of some Spanish words was heard.
+
+        Raises:
+            ContradictionError: if none was.
+        """
+        if not _any_within(spanish, self.heard.spanish_words, self.heard.n_missing):
+            raise ContradictionError
+
+    def begins_with(self, phrase: Phrase) -> None:
+        """Compare the beginning of the sentence, on both sides.
+
+        Raises:
+            ContradictionError: if something else was heard.
+        """
+        self.position = 0
+        self.say(phrase.text)
+        if self.heard.spanish is not None:
+            _, spanish, _ = phrase.write()
+            if any(GAP != heard != word for heard, word in zip(self.heard.spanish, spanish, strict=False)):
+                raise ContradictionError
+
+    def skip(self, n_words: int = 1) -> None:
+        """Pass over English words that are compared later, with the whole sentence."""
+        self.position += n_words
+
+    def chance(self, probability: float, english: str = "", spanish: str = "") -> bool:
+        """Choose between yes, with a probability, and no; yes brings the words."""
+        return self.choose(
+            {True: probability, False: 1 - probability},
+            lambda yes: english if yes else "",
+            lambda yes: spanish if yes else "",
+        )
+
+    def once(
+        self,
+        key: Hashable,
+        options: Mapping[Option, float],
+        spanish: Callable[[Option], Words] = lambda option: "",
+    ) -> Option:
+        """Choose as `choose` does, but only once in a sentence: the same `key`, the same option."""
+        if key not in self._settled:
+            self._settled[key] = self.choose(options, spanish=spanish)
+        return self._settled[key]  # type: ignore[return-value]
+
+
+def draw(program: Callable[[Derivation], Result], rng: Random) -> Result:
+    """Run a program of choices, each drawn at random."""
+    return program(Derivation(rng=rng))
+
+
+def derivations(
+    program: Callable[[Derivation], Result], heard: Heard = NOTHING_HEARD
+) -> Iterator[tuple[Result, float]]:
+    """Yield every result of a program of choices, with the probability of the choices made.
+
+    One result may come several times, of different choices.
+    """
+    paths: list[tuple[Any, ...]] = [()]
+    while paths:
+        derivation = Derivation(paths.pop(), heard=heard)
+        try:
+            result = program(derivation)
+        except ContradictionError:
+            pass
+        else:
+            yield result, derivation.probability
+        paths += derivation.untried
