@@ -15,8 +15,8 @@ from viz_transformer.widgets.head_lab.view import HeadLab
 #: Gender agreement at a distance: *cow*, *la vaca*, decides the ending of *cansada* nine words later.
 DEFAULT_TEXTS = {
     "translate": "the cow did not cross the street because it was too tired",
-    "continue": "la vaca no cruzo la calle porque estaba demasiado",
-    "fill": "la vaca no cruzo la calle porque estaba demasiado [?]",
+    "continue": "la vaca no cruzó la calle porque estaba demasiado",
+    "fill": "la vaca no cruzó la calle porque estaba demasiado [?]",
 }
 
 
