@@ -34,8 +34,7 @@ class Heard:
 
         Args:
             english: the English words; None: nothing is known of them. Case does not matter.
-            spanish: the Spanish words, `GAP` for any that are not known, except *del* and *al*;
-                None likewise.
+            spanish: the Spanish words; None likewise.
         """
         self.english = None if english is None else tuple(word.lower() for word in english)
         self.spanish = spanish
@@ -46,7 +45,6 @@ class Heard:
             for word in pair.split():
                 self.n_spanish[word] += self.n_spanish[pair]
             del self.n_spanish[pair]
-        self.n_missing = self.n_spanish.pop(GAP, 0)
         self.spanish_words = None if spanish is None else frozenset(self.n_spanish)
 
     def english_within(self, position: int, near: int) -> frozenset[str] | None:
@@ -56,21 +54,14 @@ class Heard:
         return frozenset(self.english[position : position + near])
 
 
-def _any_within(
-    words: Words, known: frozenset[str] | None, n_missing: int = 0, *, lower: bool = False
-) -> bool:
+def _any_within(words: Words, known: frozenset[str] | None, *, lower: bool = False) -> bool:
+    # Whether the text may hold the words, or one of the alternatives.
     if known is None or not words:
         return True
-    # Whether the text may hold the words, or one of the alternatives.
     alternatives = (words,) if isinstance(words, str) else words
-    for each in alternatives:
-        if sum(word not in known for word in (each.lower() if lower else each).split()) <= n_missing:
-            return True
-    return False
+    return any(known.issuperset((each.lower() if lower else each).split()) for each in alternatives)
 
 
-#: What stands for a word that is not known.
-GAP = "[?]"
 _APART = {"del": "de el", "al": "a el"}
 NOTHING_HEARD = Heard()
 
@@ -133,7 +124,7 @@ class Derivation:
                 for option, weight in options.items()
                 if weight
                 and _any_within(english(option), known, lower=True)
-                and _any_within(spanish(option), heard.spanish_words, heard.n_missing)
+                and _any_within(spanish(option), heard.spanish_words)
             ]
             if not fitting:
                 raise ContradictionError
@@ -172,24 +163,25 @@ class Derivation:
         if not any(self._stands_at(start, words) for start in range(len(self.heard.spanish))):
             raise ContradictionError
         self._written.update(words)
-        missing = sum((self._written - self.heard.n_spanish).values())
-        if missing > self.heard.n_missing:
+        if not self._written <= self.heard.n_spanish:
             raise ContradictionError
 
     def _stands_at(self, start: int, words: list[str]) -> bool:
         heard = (self.heard.spanish or ())[start : start + len(words)]
         return len(heard) == len(words) and all(
-            word == known or known == GAP or (word == "el" and known in _APART)
+            word == known or (word == "el" and known in _APART)
             for word, known in zip(words, heard, strict=True)
         )
 
     def expect(self, spanish: tuple[str, ...]) -> None:
-        """Check that one of some Spanish words was heard.
+        """Take one of some Spanish words, which is not decided yet, from those that were heard.
 
         Raises:
             ContradictionError: if none was.
         """
-        if not _any_within(spanish, self.heard.spanish_words, self.heard.n_missing):
+        if len(spanish) == 1:
+            self.write(*spanish)
+        elif not _any_within(spanish, self.heard.spanish_words):
             raise ContradictionError
 
     def begins_with(self, phrase: Phrase) -> None:
@@ -202,7 +194,7 @@ class Derivation:
         self.say(phrase.text)
         if self.heard.spanish is not None:
             _, spanish, _ = phrase.write()
-            if any(GAP != heard != word for heard, word in zip(self.heard.spanish, spanish, strict=False)):
+            if self.heard.spanish[: len(spanish)] != spanish:
                 raise ContradictionError
 
     def skip(self, n_words: int = 1) -> None:

@@ -117,6 +117,15 @@ def translate_adjective(d: Derivation, adjective: Adjective, gender: Gender, num
     return d.choose(adjective.spanish, spanish=lambda forms: forms[form])[form]
 
 
+def _be_with(d: Derivation, subject: Nominal, adjective: Adjective, tense: Tense) -> tuple[Phrase, Phrase]:
+    """Make *is* and *black*, as they are said of a subject."""
+    be = _be(subject, copula_of(d, adjective, subject.kinds), tense)
+    d.write(be[1])
+    form = translate_adjective(d, adjective, gender_of(d, subject), subject.number)
+    d.write(form)
+    return same_order(be), same_order((adjective.english, form))
+
+
 def who_you_are(d: Derivation) -> str:
     """Choose who *you* is, once in a sentence: ``"tú"``, ``"usted"`` or ``"ustedes"``."""
     return d.once("you", YOU)
@@ -215,11 +224,9 @@ def copula_clause(
     degree: tuple[str, str] | None = None,
 ) -> Phrase:
     """Make *the cat is (not) (always) (very) black*: ser or estar, as the adjective asks."""
-    be = same_order(_be(subject, copula_of(d, adjective, subject.kinds), tense))
+    be, black = _be_with(d, subject, adjective, tense)
     no = same_order(("not", "no")) if negated else NOTHING
     very = same_order(degree) if degree else NOTHING
-    form = translate_adjective(d, adjective, gender_of(d, subject), subject.number)
-    black = same_order((adjective.english, form))
     ever = same_order(("always", "siempre")) if always else NOTHING
     spanish_be = [ever, be] if always and d.chance(0.65) else [be, ever]
     clause = in_orders(
@@ -230,9 +237,7 @@ def copula_clause(
 
 def copula_question(d: Derivation, subject: Nominal, adjective: Adjective) -> Phrase:
     """Make *is the cat black* / *¿es negro el gato?*."""
-    be = same_order(_be(subject, copula_of(d, adjective, subject.kinds), "present"))
-    form = translate_adjective(d, adjective, gender_of(d, subject), subject.number)
-    black = same_order((adjective.english, form))
+    be, black = _be_with(d, subject, adjective, "present")
     question = in_orders([be, subject.phrase, black], [be, black, subject.phrase])
     if subject.lemma:
         question = question.using(f"{subject.lemma} is {adjective.english}")
@@ -312,6 +317,7 @@ def object_pronoun_phrases(d: Derivation, english: str) -> tuple[Phrase, Phrase]
     """Return what *me*, *you*, *her* … is before the Spanish verb, and what may follow: *a usted*."""
     fixed = {"me": "me", "him": "lo", "her": "la", "us": "nos"}
     if english in fixed:
+        d.write(fixed[english])
         return same_order((english, fixed[english])), NOTHING
     if english == "them":
         return same_order(("them", d.choose({"los": 0.7, "las": 0.3}))), NOTHING
@@ -353,6 +359,8 @@ def say_verb(d: Derivation, subject: Nominal, verb: Verb, tense: Tense, *, negat
         ContradictionError: if something else was heard.
     """
     d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
+    if negated:
+        d.write("no")
     d.expect(tuple(_spanish_form(spanish, subject, tense) for spanish in verb.spanish))
 
 

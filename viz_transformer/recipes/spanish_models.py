@@ -22,10 +22,15 @@ _SIZES = replace(TWO_LAYERS, d_model=64, d_ff=128, max_length=64, dropout=0.0, n
 LANGUAGE_MODEL = replace(_SIZES, family="decoder")
 MASKED_MODEL = replace(_SIZES, family="encoder", predicts_words=True)
 LANGUAGE_MODEL_TRAINING = TrainConfig(
-    n_steps=5000, batch_size=128, learning_rate=3e-3, warmup_steps=200, seed=0
+    n_steps=8000,
+    batch_size=128,
+    optimiser="muon",
+    learning_rate=5e-3,
+    warmup_steps=200,
+    fused=False,
+    seed=0,
 )
-#: More steps: of a whole sentence it learns from one word or two.
-MASKED_MODEL_TRAINING = replace(LANGUAGE_MODEL_TRAINING, n_steps=8000)
+MASKED_MODEL_TRAINING = LANGUAGE_MODEL_TRAINING
 #: Recorded while they are trained: an adjective, an agreement at a distance, a reason that decides.
 _WATCHED = (
     "el gato negro duerme",
