@@ -50,6 +50,7 @@ def planted(n: int = N, share: float = 0.9) -> dict[str, np.ndarray]:
         "next token": looking_at(np.minimum(here + 1, n - 1), n, share),
         "same token": looking_at(here, n, share),
         "first-token sink": looking_at(np.zeros(n, dtype=int), n, share),
+        "last-token sink": looking_at(np.full(n, n - 1), n, share),
         "broad": np.full((n, n), 1 / n),
     }
 
@@ -63,7 +64,7 @@ def test_each_planted_head_is_found_in_an_encoder(n: int, share: float) -> None:
 @given(n=st.integers(10, 24), share=st.floats(0.75, 1.0))
 def test_each_planted_head_is_found_in_a_decoder(n: int, share: float) -> None:
     heads = planted(n, share)
-    del heads["next token"]  # the mask hides it
+    del heads["next token"], heads["last-token sink"]  # the mask hides them
     heads = {name: causal(head) for name, head in heads.items()}
     assert names("decoder", *heads.values()) == list(heads)
 
@@ -74,6 +75,7 @@ def test_each_planted_head_is_found_in_cross_attention(n_target: int, n_source: 
     heads = {
         "diagonal alignment": looking_at(line, n_source),
         "first-token sink": looking_at(np.zeros(n_target, dtype=int), n_source),
+        "last-token sink": looking_at(np.full(n_target, n_source - 1), n_source),
         "broad": np.full((n_target, n_source), 1 / n_source),
     }
     assert names("cross", *heads.values()) == list(heads)
@@ -122,8 +124,8 @@ def test_mixtures_stay_unnamed() -> None:
     heads = planted(24, share=1.0)
     del heads["broad"]
     pairs = list(itertools.combinations(heads.values(), 2))
-    assert names("encoder", *((one + other) / 2 for one, other in pairs)) == [None] * 6
-    del heads["next token"]
+    assert names("encoder", *((one + other) / 2 for one, other in pairs)) == [None] * len(pairs)
+    del heads["next token"], heads["last-token sink"]  # the mask hides them
     pairs = list(itertools.combinations(map(causal, heads.values()), 2))
     assert names("decoder", *((one + other) / 2 for one, other in pairs)) == [None] * 3
 
@@ -131,9 +133,9 @@ def test_mixtures_stay_unnamed() -> None:
 @pytest.mark.parametrize("n", range(1, 5))
 def test_short_sentences_stay_unnamed(n: int) -> None:
     heads = [*planted(n, share=1.0).values()]
-    assert names("encoder", *heads) == [None] * 5
+    assert names("encoder", *heads) == [None] * len(heads)
     assert names("decoder", *map(causal, (heads[0], heads[2], heads[3]))) == [None] * 3
-    assert names("cross", *heads) == [None] * 5
+    assert names("cross", *heads) == [None] * len(heads)
 
 
 def test_a_row_of_zeros_is_no_evidence() -> None:
@@ -148,13 +150,13 @@ def test_a_row_of_zeros_is_no_evidence() -> None:
 
 def test_each_layer_and_head_has_its_place() -> None:
     heads = planted()
-    weights = np.stack([*heads.values(), heads["broad"]]).reshape(3, 2, N, N)
+    weights = np.stack([*heads.values()]).reshape(3, 2, N, N)
     trace = ForwardTrace(source_tokens=("s",) * N, encoder_attention=weights)
     found = label_heads(trace, "encoder")
     assert [[label.name for label in layer] for layer in found] == [
         ["previous token", "next token"],
         ["same token", "first-token sink"],
-        ["broad", "broad"],
+        ["last-token sink", "broad"],
     ]
 
 

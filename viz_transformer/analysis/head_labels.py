@@ -48,7 +48,7 @@ class HeadLabel:
 
     Attributes:
         name: ``"previous token"``, ``"next token"``, ``"same token"``, ``"first-token sink"``,
-            ``"diagonal alignment"`` or ``"broad"``.
+            ``"last-token sink"``, ``"diagonal alignment"`` or ``"broad"``.
         evidence: from 0 to 1; the mean weight on the keys that the name means, or for ``"broad"``
             the mean entropy as a share of the most there can be.
         uniform: what the evidence would be if every query looked evenly at all its keys.
@@ -79,10 +79,11 @@ def label_heads(trace: ForwardTrace, kind: str) -> tuple[tuple[HeadLabel | None,
     """Name each head that does one thing: ``[layer][head]``, None where the evidence is weak.
 
     Self-attention (encoder, decoder) can be ``"previous token"``, ``"next token"``, ``"same
-    token"`` (the same position), ``"first-token sink"`` or ``"broad"``. The first two queries do
-    not count towards the first four: to them the previous token is the first, or they are it.
+    token"`` (the same position), ``"first-token sink"``, ``"last-token sink"`` (encoder only) or
+    ``"broad"``. The first two queries do not count towards the first four: to them the previous
+    token is the first, or they are it; nor the last two towards the last token.
     Cross-attention can be ``"diagonal alignment"`` (within one position of the straight line from
-    the first pair of words to the last), ``"first-token sink"`` or ``"broad"``.
+    the first pair of words to the last), ``"first-token sink"``, ``"last-token sink"`` or ``"broad"``.
 
     The evidence is from this one sentence. Before calling it a trait of the model, look at more.
 
@@ -94,8 +95,9 @@ def label_heads(trace: ForwardTrace, kind: str) -> tuple[tuple[HeadLabel | None,
         UserError: if the trace lacks the kind, or holds no attention weights there.
 
     Source: the patterns are those of Voita et al. 2019 (positional heads), Xiao et al. 2023
-    (attention sinks) and Clark et al. 2019 (broad heads); "more than chance" is the bound of
-    Chernoff 1952 as Hoeffding 1963 (theorem 1) has it for numbers between 0 and 1.
+    (attention sinks) and Clark et al. 2019 (broad heads, heads that rest on the closing token);
+    "more than chance" is the bound of Chernoff 1952 as Hoeffding 1963 (theorem 1) has it for
+    numbers between 0 and 1.
     """
     return label_heads_together([trace], kind)
 
@@ -138,6 +140,7 @@ def label_heads_together(
 def _patterns(kind: str, n_queries: int, n_keys: int) -> Iterator[_Pattern]:
     query, key = np.arange(n_queries)[:, None], np.arange(n_keys)
     first = np.broadcast_to(key == 0, (n_queries, n_keys))
+    last = np.broadcast_to(key == n_keys - 1, (n_queries, n_keys))
     everyone = np.ones(n_queries, dtype=bool)
     if kind == "cross":
         line = query * (n_keys - 1) / max(1, n_queries - 1)  # [query, 1], from corner to corner
@@ -145,6 +148,7 @@ def _patterns(kind: str, n_queries: int, n_keys: int) -> Iterator[_Pattern]:
         where = "within one position of the straight line through both sentences"
         yield _Pattern("diagonal alignment", where, near, everyone)
         yield _Pattern("first-token sink", "on the first token", first, everyone)
+        yield _Pattern("last-token sink", "on the last token", last, everyone)
         return
     telling = np.arange(n_queries) >= 2
     yield _Pattern("previous token", "on the token before", key == query - 1, telling)
@@ -152,6 +156,9 @@ def _patterns(kind: str, n_queries: int, n_keys: int) -> Iterator[_Pattern]:
     yield _Pattern("next token", "on the token after", key == query + 1, has_next)
     yield _Pattern("same token", "on the token itself", key == query, telling)
     yield _Pattern("first-token sink", "on the first token", first, telling)
+    if kind == "encoder":  # a decoder's queries cannot look so far
+        before = np.arange(n_queries) < n_keys - 2
+        yield _Pattern("last-token sink", "on the last token", last, before)
 
 
 def _label(

@@ -9,8 +9,6 @@ if TYPE_CHECKING:  # commands import what they need when they run
     from viz_transformer.config import ModelConfig, TrainConfig
     from viz_transformer.corpus.files import TextPair
     from viz_transformer.corpus.split import Split
-    from viz_transformer.language_model import LanguageModel
-    from viz_transformer.masked_model import MaskedModel
     from viz_transformer.recipes.alignment_eval import AlignmentScore
     from viz_transformer.recipes.files import TrainingResult
     from viz_transformer.translator import Translator
@@ -74,7 +72,6 @@ def _add_evaluate(commands: Any) -> None:
         help="translate held-out sentences, and compare with their translations",
         description="Compare a translator of the generated corpus with the grammar, which knows every "
         "translation's probability: best hypotheses, next words, samples, and heads switched off. "
-        "Of a language model it judges samples, of a masked-word model the words for gaps. "
         "With pairs, or where DIR was trained on some, tell BLEU, chrF and exact matches.",
     )
     evaluate.add_argument("model", nargs="?", metavar="DIR", help="a checkpoint (default: bundled)")
@@ -88,12 +85,6 @@ def _add_evaluate(commands: Any) -> None:
     evaluate.add_argument("--beam-width", type=int, default=4, metavar="N")
     evaluate.add_argument("--length-penalty", type=float, default=0.6, metavar="X")
     evaluate.add_argument("--output", metavar="FILE", help="write the translations, one a line")
-    evaluate.add_argument(
-        "--number",
-        type=int,
-        metavar="N",
-        help="of a language model, samples to judge; of a masked-word model, gaps (default: 1000, 50)",
-    )
     evaluate.add_argument(
         "--reliability",
         metavar="FILE",
@@ -274,33 +265,22 @@ def _language(path: str | None, otherwise: str) -> str:
 def _evaluate(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from viz_transformer.cli.spanish_report import print_spanish_report
     from viz_transformer.corpus.files import read_table
     from viz_transformer.recipes.files import TEST
     from viz_transformer.translator import load_translator
 
     pairs = _pairs(options)
-    if options.model and pairs is None and (spanish := _spanish_model(options.model)) is not None:
-        print_spanish_report(spanish, options.number)
-        return 0
+    if pairs is None and options.model:
+        from viz_transformer.cli.spanish_report import print_spanish_report
+
+        if print_spanish_report(options.model):
+            return 0
     translator = load_translator(options.model)
     if pairs is None and options.model and (Path(options.model) / TEST).exists():
         pairs = read_table(Path(options.model) / TEST)
     if pairs is None:
         return _evaluate_bundled(options, translator)
     return _evaluate_pairs(options, translator, pairs)
-
-
-def _spanish_model(folder: str) -> LanguageModel | MaskedModel | None:
-    """Return the language model or masked-word model in a folder; None for a translator's folder."""
-    from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.language_model import load_language_model
-    from viz_transformer.masked_model import load_masked_model
-
-    family = Checkpoint.load(folder).model.config.family
-    if family == "encoder-decoder":
-        return None
-    return load_language_model(folder) if family == "decoder" else load_masked_model(folder)
 
 
 def _evaluate_bundled(options: argparse.Namespace, translator: Translator) -> int:

@@ -1,131 +1,120 @@
-"""Evaluation of the two Spanish models against the grammar: free samples, gaps and heads."""
+"""Evaluation of the two Spanish models against the grammar that their sentences come from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil, log
 from random import Random
 
 from viz_transformer.analysis import HeadLabel, label_heads_together
+from viz_transformer.corpus import SentencePair, gap_words, is_spanish
 from viz_transformer.corpus.text_batches import masked_word_batches, next_word_batches
+from viz_transformer.corpus.translations import GAP
 from viz_transformer.errors import UserError
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.recipes.head_eval import HeadLosses, head_losses_on
-from viz_transformer.vocabulary import MASK, Vocabulary
+from viz_transformer.vocabulary import Vocabulary, join_tokens
 
 _BATCH_SIZE = 100
-Tokens = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class SampleScore:
-    """How many texts that a language model draws are sentences of the grammar.
+class SampledTexts:
+    """Texts drawn from a language model.
 
     Attributes:
-        n: texts drawn.
-        wrong: those that the grammar does not write.
+        n: how many.
+        n_accepted: how many of them the grammar writes.
+        refused: the others.
     """
 
     n: int
-    wrong: tuple[str, ...]
-
-    @property
-    def share(self) -> float:
-        """The texts that the grammar writes, 0 to 1."""
-        return 1 - len(self.wrong) / self.n
+    n_accepted: int
+    refused: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class GapScore:
-    """How near a masked-word model's words for a gap are to the grammar's.
+    """How a masked-word model fills gaps, one in each sentence.
 
     Attributes:
-        text: the sentence with its gap.
-        kl: Kullback-Leibler divergence from the grammar's distribution to the model's, in nats.
-        likeliest: the grammar's likeliest word.
-        found: the model's.
+        n: sentences.
+        n_mode: gaps whose likeliest word is the grammar's, too.
+        kl: mean divergence of the model's distribution from the grammar's, in nats.
+        entropy: the grammar's own, mean over the gaps, in nats.
+        wrong: (sentence with the gap, the model's word, the grammar's) of the others.
     """
 
-    text: str
+    n: int
+    n_mode: int
     kl: float
-    likeliest: str
-    found: str
+    entropy: float
+    wrong: tuple[tuple[str, str, str], ...]
 
 
-def judge_samples(
-    model: LanguageModel, is_sentence: Callable[[Sequence[str]], bool], n: int = 1000, seed: int = 0
-) -> SampleScore:
-    """Draw texts from nothing, and count those that are sentences.
-
-    Args:
-        model: the language model.
-        is_sentence: whether the grammar writes some tokens, such as `corpus.is_spanish`.
-        n: how many texts to draw.
-        seed: of the draws.
+def sample_language_model(model: LanguageModel, n: int = 1000, seed: int = 0) -> SampledTexts:
+    """Draw texts from a language model and ask the grammar which of them it writes.
 
     Raises:
-        UserError: if `n` is below 1.
+        UserError: as `LanguageModel.sample_texts`.
     """
     drawn = model.sample_tokens(n=n, seed=seed)
-    known = {tokens: is_sentence(tokens) for tokens in set(drawn)}
-    return SampleScore(n, tuple(" ".join(tokens) for tokens in drawn if not known[tokens]))
+    refused = [join_tokens(tokens) for tokens in drawn if not is_spanish(tokens)]
+    return SampledTexts(n, n - len(refused), tuple(refused))
 
 
-def judge_gaps(
-    model: MaskedModel,
-    texts: Sequence[Tokens],
-    gap_words: Callable[[Sequence[str]], Mapping[str, float]],
-    gap: str,
-    seed: int = 0,
-) -> list[GapScore]:
-    """Take one word out of each text, and compare who fills the gap how.
+def fill_gaps(model: MaskedModel, pairs: Sequence[SentencePair], seed: int = 0) -> GapScore:
+    """Mask one word of each Spanish sentence and compare what the model and the grammar put there.
 
     Args:
         model: the masked-word model.
-        texts: sentences of the grammar, as words.
-        gap_words: the exact distribution of a gap, such as `corpus.gap_words`.
-        gap: how that function writes a gap.
-        seed: of the draw of the places.
+        pairs: their Spanish sides are read.
+        seed: chooses the words to mask.
 
     Raises:
-        UserError: if a text does not suit the model or the grammar.
+        UserError: as `MaskedModel.fill`.
     """
-    rng, scores = Random(seed), []
-    for tokens in texts:
-        place = rng.randrange(len(tokens))
-        before, after = tokens[:place], tokens[place + 1 :]
-        exact = gap_words((*before, gap, *after))
-        found = model.fill((*before, MASK, *after))
-        kl = sum(share * (log(share) - log(found[word])) for word, share in exact.items())
-        text = " ".join((*before, gap, *after))
-        scores.append(GapScore(text, kl, max(exact, key=exact.__getitem__), next(iter(found))))
-    return scores
+    rng = Random(seed)
+    kl = entropy = 0.0
+    wrong = []
+    for pair in pairs:
+        gap = rng.randrange(len(pair.target))
+        tokens = [*pair.target[:gap], GAP, *pair.target[gap + 1 :]]
+        text = join_tokens(tokens)
+        exact, filled = gap_words(tokens), model.fill(text)
+        kl += sum(share * (log(share) - log(filled[word])) for word, share in exact.items())
+        entropy -= sum(share * log(share) for share in exact.values())
+        guess, best = next(iter(filled)), max(exact.values())
+        if exact.get(guess, 0.0) < best * (1 - 1e-9):  # a tie counts
+            wrong.append((text, guess, next(iter(exact))))
+    n = len(pairs)
+    return GapScore(n, n - len(wrong), kl / n, entropy / n, tuple(wrong))
 
 
-def spanish_head_losses(model: LanguageModel | MaskedModel, texts: Sequence[Tokens]) -> HeadLosses:
-    """Measure the loss on some texts, whole and with each head switched off alone.
+def spanish_head_losses(model: LanguageModel | MaskedModel, pairs: Sequence[SentencePair]) -> HeadLosses:
+    """Measure the loss on the Spanish sides of some pairs, whole and with each head switched off alone.
 
     Raises:
-        UserError: if there is no text, or the vocabulary lacks a word.
+        UserError: if there is no pair, the vocabulary is one of pieces, or it lacks a word.
     """
-    if not texts or not isinstance(model.vocabulary, Vocabulary):
-        raise UserError("give at least one text, and a model with a vocabulary of words")
+    if not pairs or not isinstance(model.vocabulary, Vocabulary):
+        raise UserError("give at least one pair, and a model with a vocabulary of words")
+    texts = [pair.target for pair in pairs]
     batches = masked_word_batches if isinstance(model, MaskedModel) else next_word_batches
     epoch = islice(batches(texts, model.vocabulary, _BATCH_SIZE, 0), ceil(len(texts) / _BATCH_SIZE))
     return head_losses_on(model, list(epoch))
 
 
 def label_spanish_heads(
-    model: LanguageModel | MaskedModel, texts: Sequence[Tokens]
+    model: LanguageModel | MaskedModel, pairs: Sequence[SentencePair]
 ) -> tuple[tuple[HeadLabel | None, ...], ...]:
-    """Name the heads that do one thing in all of these texts, ``[layer][head]``.
+    """Name the heads that do one thing in the Spanish sides of some pairs, ``[layer][head]``.
 
     Raises:
-        UserError: if a text does not suit the model.
+        UserError: if a text does not suit the model, or there is none.
     """
-    traces = [model.trace(tokens) for tokens in texts]
     (kind,) = model.config.attention_layers
-    return label_heads_together(traces, kind)
+    return label_heads_together([model.trace(pair.target) for pair in pairs], kind)
