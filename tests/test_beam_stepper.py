@@ -23,7 +23,7 @@ from viz_transformer.trace import DecodeTrace, Hypothesis
 from viz_transformer.widgets.beam_stepper.payload import candidate_texts, describe_search
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
-SENTENCE = "cow love"
+SENTENCE = "the teacher sleeps"
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_a_translator_keeps_attention_when_asked(translator: vt.Translator) -> N
     plain = translator.decode(SENTENCE)
     looking = translator.decode(SENTENCE, attention=True)
     assert plain.steps[0].cross_attention is None
-    assert looking.steps[1].cross_attention.shape == (4, 2, 4, 3)
+    assert looking.steps[1].cross_attention.shape == (4, 2, 4, 4)
     assert [each.tokens for each in plain.hypotheses] == [each.tokens for each in looking.hypotheses]
 
 
@@ -81,7 +81,7 @@ def test_a_translator_draws_the_same_words_from_the_same_seed(translator: vt.Tra
 def test_the_reply_is_the_search(view: BeamStepper, translator: vt.Translator) -> None:
     reply = view.answer(request(beam_width=2, length_penalty=1.0))
     search = translator.decode(SENTENCE, 2, 1.0, attention=True)
-    assert reply["source"] == ["cow", "love", "<eos>"]
+    assert reply["source"] == ["the", "teacher", "sleeps", "<eos>"]
     for step, sent in zip(search.steps, reply["steps"], strict=True):
         for one, plain in zip(step.candidates, sent, strict=True):
             for name in ("parent", "token", "log_prob", "score", "status", "reason", "beaten_by"):
@@ -96,7 +96,7 @@ def test_the_weights_sent_are_the_searches(view: BeamStepper, translator: vt.Tra
     reply = view.answer(request())["attention"]
     search = translator.decode(SENTENCE, 4, 0.6, attention=True)
     assert (reply["kind"], reply["layers"], reply["heads"]) == ("cross", 2, 4)
-    assert reply["shapes"] == [[len(s.cross_attention), 3] for s in search.steps]
+    assert reply["shapes"] == [[len(s.cross_attention), 4] for s in search.steps]
     sent = np.frombuffer(reply["weights"], "<f2")
     expected = np.concatenate([step.cross_attention.ravel() for step in search.steps])
     assert sent == pytest.approx(expected, abs=0.0003)

@@ -17,8 +17,8 @@ from viz_transformer.model import HeadChange, Interventions, Transformer
 from viz_transformer.plots import plot_head_effects, plot_log_probs
 from viz_transformer.widgets.head_lab.view import HeadLab
 
-SENTENCE = "the cow did not cross the street because it was too tired"
-GENDER = {"kind": "encoder", "layer": 1, "head": 3}
+SENTENCE = "the teacher lost his book"
+GENDER = {"kind": "encoder", "layer": 1, "head": 1}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_the_numbers_are_those_of_the_plain_model(lab: HeadLab, translator) -> N
     assert reply["loss"] == pytest.approx(-np.mean(reply["log_probs"]))
 
 
-@pytest.mark.parametrize(("kind", "layer", "head"), [("encoder", 1, 3), ("decoder", 0, 1), ("cross", 1, 2)])
+@pytest.mark.parametrize(("kind", "layer", "head"), [("encoder", 1, 1), ("decoder", 0, 1), ("cross", 1, 2)])
 def test_a_head_switched_off_is_a_head_that_w_o_does_not_read(
     lab: HeadLab, translator, kind: str, layer: int, head: int
 ) -> None:
@@ -90,15 +90,14 @@ def test_factors_of_one_change_exactly_nothing(lab: HeadLab) -> None:
 
 
 def test_without_its_head_the_gender_is_lost(lab: HeadLab, translator) -> None:
-    assert asked(lab)["translation"][:2] == ["la", "vaca"]
+    assert asked(lab)["translation"][:2] == ["el", "profesor"]
     lab.factors = [{**GENDER, "factor": 0}]
     reply = asked(lab, *lab.factors)
-    assert reply["translation"][:2] == ["el", "vaca"]
-    assert reply["translation"][-1] == "cansado"
+    assert reply["translation"][:2] == ["la", "maestra"]
     given = translator.translate(SENTENCE, interventions=interventions_of(lab))
     assert list(given.tokens) == reply["translation"]
     lost = np.subtract(reply["log_probs"], asked(lab)["log_probs"])
-    assert lost[reply["output"].index("cansada")] < -1
+    assert lost[reply["output"].index("el")] < -0.4  # from certain to about one half
 
 
 def test_interventions_are_read_by_the_next_cell(lab: HeadLab) -> None:
@@ -121,7 +120,7 @@ def test_each_head_alone_is_what_it_is_when_asked_for_alone(lab: HeadLab) -> Non
 
 
 def test_the_head_that_matters_most_is_chosen_first(translator) -> None:
-    lab = vt.head_lab(translator, "the white cow sleeps")
+    lab = vt.head_lab(translator, "my friend Maria sleeps")
     most = lab.effects()[0]
     assert (lab.kind, lab.layer, lab.head) == (most.kind, most.layer, most.head)
     assert (lab.kind, lab.layer, lab.head) == tuple(GENDER.values())
@@ -148,7 +147,7 @@ def test_a_sentence_that_cannot_be_read_changes_nothing(lab: HeadLab, text: str)
     with pytest.raises(vt.UserError, match=r"dragon|no word|80 words"):
         lab.sentence = text
     assert (lab.sentence, lab.query) == (SENTENCE, 3)
-    assert asked(lab)["translation"][0] == "la"
+    assert asked(lab)["translation"][0] == "el"
     with pytest.raises(vt.UserError):
         lab.answer({"sentence": text, "changes": []})
 
@@ -162,7 +161,7 @@ def test_what_the_page_sends_is_checked_and_rolled_back(lab: HeadLab) -> None:
 
 
 def test_a_shorter_sentence_lets_go_of_a_word_that_it_has_not(lab: HeadLab) -> None:
-    lab.query = 9
+    lab.query = 5
     lab.sentence = "the cow sleeps"
     assert lab.query is None
     lab.query = np.int64(2)
@@ -236,7 +235,7 @@ def test_the_alternative_text_says_what_happened(lab: HeadLab) -> None:
     assert vt.analysis.effects_in_words(lab.effects()) in lab.alt_text()
     lab.factors = [{**GENDER, "factor": 0}]
     text, reply = lab.alt_text(), asked(lab, *lab.factors)
-    assert "encoder layer 1 head 3 times 0 as “el vaca no cruzo" in text
+    assert "encoder layer 1 head 1 times 0 as “la maestra perdió" in text
     assert f"to {reply['loss']:.3f} nats per token" in text
     assert "attention is not an explanation" in lab.about.lower()
 

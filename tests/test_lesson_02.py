@@ -51,15 +51,40 @@ def test_the_batch_is_six_by_five_with_five_cells_of_padding() -> None:
     assert (source == 0).sum() == 5
 
 
-def test_tired_is_nearest_to_scared(translator: vt.Translator) -> None:
+def near(translator: vt.Translator, word: str, n: int = 8) -> list[str]:
+    """The tokens nearest to a word, the nearest first."""
     tokens = translator.vocabulary.tokens
     table = translator.model.source_embedding.weight.detach().numpy()
-    assert tokens.index("tired") == 514
-    assert tokens.index("tienes") == 513
-    assert "the id 514 in this vocabulary, *tienes* 513" in LESSON.prose
-    near = [tokens[each.index] for each in nearest(table, 514)]
-    assert near[0] == "scared"
-    assert not {"tienes", "cansado", "animal"} & set(near)
+    return [tokens[each.index] for each in nearest(table, tokens.index(word), n)]
+
+
+def test_of_the_words_to_choose_from_scared_is_most_like_tired(translator: vt.Translator) -> None:
+    tokens = translator.vocabulary.tokens
+    assert tokens.index("tired") == 667
+    assert tokens.index("tienes") == 666
+    assert "the id 667 in this vocabulary, *tienes* 666" in LESSON.prose
+    vectors = translator.model.source_embedding.weight.detach().numpy()
+    words = ["tired", "scared", "tienes", "cansado", "animal"]
+    like = cosines(vectors[[tokens.index(word) for word in words]])[0]
+    assert like[1] > 0.4 > 0.3 > like[2:].max()
+    assert "scared" in near(translator, "tired")
+    assert not {"tienes", "cansado", "animal"} & set(near(translator, "tired"))
+
+
+@pytest.mark.usefixtures("folder_thrown_away")
+def test_the_prediction_of_the_nearest_word_is_scored() -> None:
+    names = LESSON.run("sentences", "look-up", "predict-nearest")
+    names["shown"].guess = "scared"
+    assert names["shown"].score == 1
+
+
+def test_forms_of_a_verb_and_two_words_for_a_person_are_neighbours(translator: vt.Translator) -> None:
+    assert set(near(translator, "eats", 2)) == {"eat", "ate"}
+    assert near(translator, "maestra", 1) == ["profesora"]
+    tokens = translator.vocabulary.tokens
+    table = translator.model.source_embedding.weight.detach().numpy()
+    pair = [tokens.index(word) for word in ("maestra", "profesora")]
+    assert cosines(table[pair])[0, 1] > 0.8  # “their vectors point almost the same way”
 
 
 def test_the_words_of_the_nearest_lab_are_known(translator: vt.Translator) -> None:
@@ -134,8 +159,8 @@ def test_the_place_that_is_drawn_is_the_one_that_is_told(untrained: UntrainedMod
 
 def test_the_even_bet_is_told_right() -> None:
     assert round(math.log(35), 2) == 3.56
-    assert vt.load_translator().config.vocab_size == 589
-    assert "a vocabulary of 589 tokens" in LESSON.prose
+    assert vt.load_translator().config.vocab_size == 761
+    assert "a vocabulary of 761 tokens" in LESSON.prose
     assert vt.load_translator().config.d_model == 64
     assert "has `d_model` = 64" in LESSON.prose
 

@@ -12,8 +12,9 @@ from torch import nn
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
+from viz_transformer.analysis import lowest_loss
 from viz_transformer.config import TrainConfig
-from viz_transformer.corpus import vocabulary_of
+from viz_transformer.corpus import translation_tokens, vocabulary_of
 from viz_transformer.corpus.batches import batches, pad
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.model import Interventions, Transformer, attend
@@ -25,7 +26,7 @@ from viz_transformer.translator import Translator
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
 LESSON = Lesson("7")
-SENTENCES = ["the black cat is very tired", "who sees the queen"]
+SENTENCES = ["the black cat is very tired", "Maria sees the queen"]
 RIGHT = {"side": "right", "padding": True, "causal": True, "mistake": "none"}
 
 
@@ -59,6 +60,24 @@ class Peeking(Transformer):
         return self.target_padding_mask(target_ids).expand(-1, -1, target_ids.shape[1], -1)
 
 
+def test_a_loss_below_the_lowest_possible_gives_peeking_away() -> None:
+    """“Near 0.30, a little above the lowest possible”, and “far below” without the mask."""
+    shares = translation_tokens("the teacher sleeps")
+    assert {spanish[:2] for spanish in shares} == {
+        ("la", "maestra"),
+        ("el", "profesor"),
+        ("el", "maestro"),
+        ("la", "profesora"),
+    }
+    made = LESSON.run("two-sentences", "peeking-trained", "too-good-to-be-true-measured")
+    assert len(made["hundred"]) == 100
+    lowest = lowest_loss([shares])
+    with_the_mask, without = (made["train"](kind, made["hundred"])[1] for kind in (Transformer, Peeking))
+    assert lowest < with_the_mask < lowest + 0.04
+    assert with_the_mask == pytest.approx(0.30, abs=0.02)
+    assert without < 0.1 * lowest
+
+
 def test_without_the_look_ahead_mask_the_loss_is_as_low_and_the_translations_wrong() -> None:
     vocabulary, right, losses = vocabulary_of(SIX_PAIRS), [], []
     for kind in (Transformer, Peeking):
@@ -78,7 +97,7 @@ def test_without_the_look_ahead_mask_the_loss_is_as_low_and_the_translations_wro
 @torch.no_grad()
 def test_the_leak_meter_moves_earlier_outputs_only_without_the_mask(translator, source) -> None:
     vocabulary = translator.vocabulary
-    ids = torch.tensor([vocabulary.ids_of(["<sos>", "el", "gato", "negro", "esta"])])
+    ids = torch.tensor([vocabulary.ids_of(["<sos>", "el", "gato", "negro", "está"])])
     changed = ids.clone()
     changed[:, 3] = vocabulary.ids_of(["blanco"])[0]
     for looks_ahead in (False, True):

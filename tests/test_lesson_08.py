@@ -13,6 +13,7 @@ from tests.support.lessons import Lesson
 from viz_transformer.config import ModelConfig
 from viz_transformer.exercises import exercise
 from viz_transformer.experiments.depth import gradients_by_depth, losses_by_depth
+from viz_transformer.labs.block_lab import block_spread
 from viz_transformer.model import Interventions
 
 # The deep models are many layers: without a check of every shape they take a third of the time.
@@ -72,6 +73,23 @@ def test_the_prediction_is_not_given_away_by_the_cells_that_ask_for_it() -> None
     assert "position-wise" not in above
     assert "itself" not in above
     assert "position-wise" in LESSON["spread-text"]
+
+
+def test_attention_tells_those_who_look(translator) -> None:
+    """In the view everybody is told; in the first block, where words look at <eos>, hardly anybody."""
+    vocabulary = translator.vocabulary
+    words = vocabulary.tokens_of(vocabulary.source_ids(SENTENCE))
+    cat, end = words.index("cat"), words.index("<eos>")
+    others = np.array([word not in ("cat", "<eos>") for word in words])
+    for changed in range(5):
+        last = block_spread(translator, SENTENCE, changed)["self-attention"]
+        assert last.min() > 0.05
+    first = {place: block_spread(translator, SENTENCE, place, layer=0) for place in (cat, end)}
+    assert first[cat]["self-attention"][others].max() < 0.005  # “hear nothing of it”
+    assert first[end]["self-attention"].min() > 0.5
+    with torch.no_grad():
+        _, weights = translator.model.encoder.layers[0].self_attention(*[embedded(translator, SENTENCE)] * 2)
+    assert weights[0, :, :end, end].min() > 0.95  # “hardly anywhere else”
 
 
 def test_the_translator_relies_on_its_sums_and_on_its_norms(translator) -> None:

@@ -1,16 +1,22 @@
-"""What lesson 11, Decoding, says in prose, held to its own cells and its half-trained model."""
+"""What lesson 11, Decoding, says in prose, held to its own cells and its two translators."""
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.lessons import Lesson, n_pictures
+from viz_transformer.analysis import entropy_nats, next_words, reliability
+from viz_transformer.corpus import translation_tokens, translations
 from viz_transformer.exercises import exercise
+from viz_transformer.recipes.grammar_eval import check_samples, evaluate_against_grammar
 
 LESSON = Lesson("11")
+SENTENCE = "the teacher sleeps"
 
 
 @pytest.fixture(scope="module")
@@ -23,65 +29,94 @@ def written(search: Any) -> list[str]:
     return [" ".join(one.tokens) for one in search.hypotheses]
 
 
-def test_greedy_search_repeats_itself_one_word_a_step(lesson: dict) -> None:
+def test_greedy_search_goes_down_the_garden_path_one_word_a_step(lesson: dict) -> None:
     tokens = lesson["vocabulary"].tokens
-    assert [tokens[i] for i in lesson["read"]] == ["<sos>", "buenos", "buenos", "buenos"]
+    assert [tokens[i] for i in lesson["read"]] == ["<sos>", "el", "profesor", "duerme"]
     assert lesson["word"] == lesson["vocabulary"].eos_id
-    assert lesson["unsure"].translate("good morning", beam_width=1).text == "buenos buenos buenos"
+    assert lesson["translator"].translate(SENTENCE, beam_width=1).text == "el profesor duerme"
+    for step, words in enumerate((["el", "la"], ["profesor", "maestro"])):
+        best = lesson["logits"][step][0].topk(2).indices
+        assert [tokens[i] for i in best] == words
+    for logits in lesson["logits"][2:]:  # nothing left to choose
+        assert logits[0].softmax(-1).max() > 0.99
 
 
 def test_the_cache_changes_nothing_but_the_last_digits(lesson: dict) -> None:
     assert lesson["difference"] < 1e-4
-    assert [*lesson["cache"].layers[0].target.keys.shape] == [1, 4, 4, 8]
+    assert [*lesson["cache"].layers[0].target.keys.shape] == [1, 4, 4, 16]
 
 
-def test_the_probabilities_of_the_exercise_are_the_models_own(lesson: dict) -> None:
-    log_probs = lesson["unsure"].log_probs("good morning", "buenos dias")
-    for log_prob in log_probs:
-        assert f" {math.exp(log_prob):.3f}" in LESSON.prose
-    assert exercise("11.2").wanted.value == pytest.approx(log_probs.sum(), abs=0.005)
-    assert math.exp(log_probs.sum()) == pytest.approx(0.104, abs=0.001)
+def test_the_probabilities_of_the_exercise_are_the_grammars_own() -> None:
+    after = {node.prefix: node.words for node in next_words(translation_tokens(SENTENCE))}
+    assert (
+        f"begins with *el* in {after[()]['el']:.2f} of all cases and with *la* in {after[()]['la']:.2f}."
+        in (LESSON.prose)
+    )
+    assert f"comes *maestra* with a probability of {after[('la',)]['maestra']:.3f}." in LESSON.prose
+    assert after["la", "maestra"] == {"duerme": 1}
+    assert after["la", "maestra", "duerme"] == {"<eos>": 1}
+    truth = translations(SENTENCE)["la maestra duerme"]
+    assert exercise("11.2").wanted.value == pytest.approx(math.log(truth), abs=0.001)
+    assert f"As a probability that is {truth:.2f}" in exercise("11.2").wanted.right
 
 
-def test_greedys_text_is_the_least_probable_of_the_three(lesson: dict) -> None:
-    total = {
-        text: lesson["unsure"].log_probs("good morning", text).sum()
-        for text in ("buenos", "buenos dias", "buenos buenos buenos")
-    }
-    assert sorted(total, key=total.get, reverse=True) == list(total)
+def test_the_likeliest_first_word_does_not_begin_the_likeliest_text(lesson: dict) -> None:
+    true = lesson["exact"]
+    assert list(true) == [
+        "la maestra duerme",
+        "el profesor duerme",
+        "el maestro duerme",
+        "la profesora duerme",
+    ]
+    held = {text: math.exp(lesson["translator"].log_probs(SENTENCE, text).sum()) for text in true}
+    assert sorted(held, key=held.get, reverse=True) == list(true)
+    assert all(abs(held[text] - true[text]) < 0.05 for text in true)  # "learned the figures well"
+    after = {node.prefix: node.words for node in next_words(translation_tokens(SENTENCE))}
+    assert after[()]["el"] > after[()]["la"]
 
 
 def test_the_search_goes_as_it_is_told(lesson: dict) -> None:
-    steps = lesson["beam_of_three"].steps
-    first, second, third = (step.candidates for step in steps)
-    assert [one.token for one in first if one.status == "kept"] == ["buenos", "dias", "hola"]
-    (barred,) = (one for one in first if one.status == "forbidden")
-    (end,) = (one for one in first if one.token == "<eos>")
-    assert barred.token == "<sos>"
-    assert barred.log_prob > end.log_prob
-    assert [(one.token, one.parent, one.status) for one in second[2:4]] == [
-        ("<eos>", 0, "finished"),  # buenos, at rank 3
-        ("<eos>", 1, "pruned"),  # dias, at rank 4
+    beam = lesson["beam_of_two"]
+    first, second, _, fourth = (step.candidates for step in beam.steps)
+    assert [one.token for one in first if one.status == "kept"] == ["el", "la"]
+    assert [(one.token, one.parent, one.status) for one in second[:3]] == [
+        ("maestra", 1, "kept"),
+        ("profesor", 0, "kept"),
+        ("maestro", 0, "pruned"),
     ]
-    assert (third[0].token, third[0].parent, third[0].status) == ("<eos>", 1, "finished")
-    assert len(lesson["beam_of_three"].hypotheses) == 3
+    assert [one.token for one in fourth if one.status == "finished"] == ["<eos>", "<eos>"]
+    assert written(beam) == ["la maestra duerme", "el profesor duerme"]
 
 
-def test_buenos_misses_a_beam_of_two_by_what_the_exercise_asks_for(lesson: dict) -> None:
-    candidates = lesson["unsure"].decode("good morning", 2, 0.0).steps[1].candidates
-    (end,) = (one for one in candidates if one.token == "<eos>" and one.parent == 0)
+def test_la_misses_a_beam_of_one_by_what_the_exercise_asks_for(lesson: dict) -> None:
+    first, second, *_ = lesson["translator"].decode(SENTENCE, 1, 0.0).steps
+    el, la = first.candidates
     asked = exercise("11.3").wanted
-    assert end.status == "pruned"
-    assert asked.value == pytest.approx(end.margin, abs=0.003)
-    wide = lesson["beam_of_three"].steps[1].candidates
+    assert (la.token, la.status) == ("la", "pruned")
+    assert asked.value == pytest.approx(la.margin, abs=0.003)
+    maestro = second.candidates[1]
+    wide = lesson["beam_of_two"].steps[0].candidates
     wrong = [
-        candidates[0].log_prob - end.log_prob,
-        end.log_prob,
-        math.exp(end.token_log_prob),
-        wide[3].margin,
-        -end.margin,
+        la.log_prob,
+        maestro.margin,
+        wide[2].margin,
+        math.exp(el.log_prob) - math.exp(la.log_prob),
+        math.exp(la.log_prob),
+        -la.margin,
     ]
-    assert [mistake.answer for mistake in asked.mistakes] == pytest.approx(wrong, abs=0.003)
+    assert maestro.token == "maestro"
+    assert [mistake.answer for mistake in asked.mistakes] == pytest.approx(wrong, abs=0.005)
+    assert f"({math.log(0.55 / 0.45):.2f} in the grammar itself)" in asked.right
+
+
+def test_two_are_wide_enough_and_four_find_all(lesson: dict) -> None:
+    texts = {width: lesson["translator"].decode(SENTENCE, width, 0.0).hypotheses for width in (1, 2, 4, 8)}
+    best = {width: " ".join(found[0].tokens) for width, found in texts.items()}
+    assert best == {1: "el profesor duerme", **dict.fromkeys((2, 4, 8), "la maestra duerme")}
+    assert {" ".join(one.tokens) for one in texts[4]} == set(lesson["exact"])
+    assert sum(math.exp(one.log_prob) for one in texts[4]) > 0.98
+    for penalty in (0.6, 2.0):  # equally long, so the penalty decides nothing
+        assert lesson["translator"].translate(SENTENCE, 4, penalty).text == best[4]
 
 
 def test_a_wider_beam_finds_the_more_probable_and_worse_text(lesson: dict) -> None:
@@ -120,14 +155,14 @@ def test_hello_world_needs_more_and_not_too_much(lesson: dict) -> None:
 
 
 def test_the_careless_search_has_the_four_slips(lesson: dict) -> None:
-    finished, decode = lesson["finished"], lesson["vocabulary"].decode
+    finished, decode = lesson["finished"], lesson["tokens"].decode
     assert len(finished) > 40
     assert len({tuple(ids) for ids, _ in finished}) == 3
     assert decode(max(finished, key=lambda one: one[1])[0]) == "buenos"
     ours = lesson["ours"]
     assert (len(ours.hypotheses), len(ours.steps)) == (3, 3)
     assert f"it went on for {20 - len(ours.steps)} more" in LESSON.prose
-    assert lesson["vocabulary"].sos_id in {ids[-1] for ids, _ in lesson["wide_beam"]}
+    assert lesson["tokens"].sos_id in {ids[-1] for ids, _ in lesson["wide_beam"]}
 
 
 def test_the_careless_search_is_right_for_most_sentences(lesson: dict) -> None:
@@ -135,40 +170,93 @@ def test_the_careless_search_is_right_for_most_sentences(lesson: dict) -> None:
 
     right = 0
     for pair in SIX_PAIRS:
-        source = lesson["torch"].tensor([lesson["vocabulary"].source_ids(" ".join(pair.source))])
-        with lesson["torch"].no_grad():
-            memory = lesson["model"].encode(source)
-        names = {**lesson, "memory": memory, "mask": lesson["model"].padding_mask(source)}
-        exec(LESSON["careless"].partition("\n\n\nfinished")[0], names)
+        english = lesson["torch"].tensor([lesson["tokens"].source_ids(" ".join(pair.source))])
+        definition = LESSON["careless"].partition("def ")
+        names = {**lesson, "english": english}
+        exec("def " + definition[2].partition("\n\n\nfinished")[0], names)
         best = max(names["careless_beam"](3)[0], key=lambda one: one[1])[0]
-        right += lesson["vocabulary"].decode(best) == " ".join(pair.target)
+        right += lesson["tokens"].decode(best) == " ".join(pair.target)
     assert right == 4
 
 
 def test_a_text_is_drawn_as_often_as_it_is_probable(lesson: dict) -> None:
-    plain = lesson["plain"]
-    assert plain["buenos dias"] / 100 == pytest.approx(0.104, abs=0.05)
-    _, cold, hot, top_k, top_p = lesson["counted"].values()
+    plain, true = lesson["plain"], lesson["exact"]
+    error = math.sqrt(0.43 * 0.57 / 1000)
+    assert true["la maestra duerme"] == pytest.approx(0.43)
+    assert f"such a share moves by about {error:.3f} either way" in LESSON.prose
+    for text, probability in true.items():
+        assert plain[text] / 1000 == pytest.approx(probability, abs=3 * error)
+    assert check_samples(lesson["translator"], SENTENCE, translation_tokens, seed=11).n_allowed > 990
+
+
+def test_temperature_and_filters_change_what_is_drawn(lesson: dict) -> None:
+    plain, cold, hot, top_k, top_p, greedy = lesson["counted"].values()
+    n_right = [sum(counts[text] for text in lesson["exact"]) for counts in (plain, cold, hot, top_k, top_p)]
     assert len(cold) < len(plain) < len(hot)
-    assert max(len(top_k), len(top_p)) < len(plain)
+    assert n_right[2] < 980 < min(n_right[0], n_right[1], n_right[3], n_right[4])
+    assert max(len(top_k), len(top_p)) < len(hot) / 4
+    assert greedy == {"el profesor duerme": 1000}
 
 
-def test_the_trained_translator_is_sure(lesson: dict) -> None:
-    best, second = lesson["best"], lesson["second"]
-    assert best.log_prob - second.log_prob > math.log(100_000)
-    greedy = lesson["translator"].translate("the black cat sleeps", beam_width=1)
-    assert greedy.tokens == best.tokens
+def test_cold_draws_go_down_the_garden_path(lesson: dict) -> None:
+    shares = lesson["shares_by_temperature"]()
+    at = lesson["temperatures"].index(1)
+    assert shares["el profesor duerme"][0] > 0.8
+    assert shares["la maestra duerme"][0] < 0.15
+    assert all(one > other for one, other in pairwise(shares["el profesor duerme"][: at + 1]))
+    assert shares["la maestra duerme"][at] > shares["el profesor duerme"][at] + 0.03
+
+
+def test_the_translator_is_calibrated_and_with_a_low_temperature_is_not(lesson: dict) -> None:
+    said = {
+        name: evaluate_against_grammar(lesson[name], lesson["sentences"], translation_tokens)
+        for name in ("translator", "sharp")
+    }
+    bins = {
+        name: reliability(each.predicted, expected=each.expected, weights=each.weights)
+        for name, each in said.items()
+    }
+    true, sharp = bins["translator"], bins["sharp"]
+    many = true.counts >= 30
+    assert np.abs(true.predicted - true.observed)[many].max() < 0.06
+    assert true.counts[-1] > 0.6 * true.counts.sum()
+    assert true.error < 0.01 < 0.015 < sharp.error
+    between = sharp.edges[:-1]
+    surer = (sharp.predicted - sharp.observed)[(between > 0.65) & (between < 0.85)]
+    assert len(surer) == 2
+    assert surer.min() > 0.08
+    sentence = lesson["sentences"][0]
+    assert (
+        lesson["sharp"].translate(sentence, beam_width=1).text
+        == lesson["translator"].translate(sentence, beam_width=1).text
+    )
+
+
+def test_her_decides_and_the_cat_leaves_nothing_open(lesson: dict) -> None:
+    open_, her, cat = (entropy_nats(translations(each)) for each in lesson["asked"])
+    assert open_ > 1 > 0.2 > her > cat == 0
+    found = [lesson["translator"].decode(each, beam_width=2).hypotheses for each in lesson["asked"]]
+    assert math.exp(found[1][0].log_prob) > 0.9
+    assert math.exp(found[2][0].log_prob) > 0.99
+    assert [lesson["translator"].translate(each, beam_width=1).text for each in lesson["asked"]] == [
+        "el profesor duerme",
+        "la maestra perdió su libro",
+        "el gato negro duerme",
+    ]
+    assert " ".join(found[0][0].tokens) == "la maestra duerme"
 
 
 @pytest.mark.usefixtures("folder_thrown_away")
-@pytest.mark.parametrize("guess", ["p1", "p2", "p3", "p4"])
+@pytest.mark.parametrize("guess", ["p1", "p2", "p3", "p4", "p5", "p6"])
 def test_predictions_are_scored_and_show_what_they_promise(guess: str, lesson: dict) -> None:
     view = LESSON.prediction(guess, lesson)
     view.guess = {
-        "p1": "buenos",
+        "p1": "la maestra duerme",
         "p2": "hola hola mundo",
         "p3": 3,
-        "p4": lesson["plain"]["buenos dias"],
+        "p4": lesson["plain"]["la maestra duerme"],
+        "p5": "el profesor duerme",
+        "p6": "below the line",
     }[guess]
     assert view.score == 1
     assert n_pictures(view) == ("reveal" in LESSON[guess])

@@ -20,7 +20,7 @@ from viz_transformer.analysis import (
     weights_between,
 )
 from viz_transformer.bertviz_views import scripts
-from viz_transformer.corpus import english_spanish
+from viz_transformer.corpus import english_spanish, translations
 from viz_transformer.exercises import exercise
 from viz_transformer.recipes.coreference import (
     CoreferenceModel,
@@ -28,16 +28,20 @@ from viz_transformer.recipes.coreference import (
     coreference_model,
     study_row,
 )
+from viz_transformer.recipes.head_eval import NEEDED, head_losses
+from viz_transformer.trace import KINDS
 
 LESSON = Lesson("12")
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = "the animal did not cross the street because it was too wide"
 COW = "the cow did not cross the street because it was too tired"
+HER, HIS = (f"the teacher lost {word} book" for word in ("her", "his"))
+HEADS = [(kind, *place) for kind in KINDS for place in np.ndindex(2, 4)]
 
 
 @pytest.fixture(scope="module")
 def effects(translator: vt.Translator) -> tuple[HeadEffect, ...]:
-    return vt.head_lab(translator, COW).effects()
+    return vt.head_lab(translator, HER).effects()
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +59,15 @@ def without(*heads: tuple[str, int, int]) -> vt.Interventions:
 
 
 class TestOnePicture:
-    def test_it_looks_at_the_animal_whatever_is_meant(self, translator: vt.Translator) -> None:
+    def test_it_looks_at_the_street_whatever_is_meant(self, translator: vt.Translator) -> None:
         """The row of *it* hardly changes; that of the adjective does."""
         tired, wide = translator.trace(TIRED), translator.trace(WIDE)
-        looks = [weights_between(trace, "encoder", "it", "animal")[1, 3] for trace in (tired, wide)]
+        looks = [weights_between(trace, "encoder", "it", "street")[1, 1] for trace in (tired, wide)]
         assert min(looks) > 0.7
         assert abs(looks[0] - looks[1]) < 0.05
-        assert weights_between(tired, "encoder", "tired", "animal")[1, 3] > 0.99
-        assert weights_between(wide, "encoder", "wide", "street")[1, 3] > 0.99
+        assert weights_between(tired, "encoder", "tired", "animal")[1, 1] > 0.8
+        assert weights_between(wide, "encoder", "wide", "street")[1, 1] > 0.9
+        assert tired.output_tokens[-2] == "cansado"
         assert wide.output_tokens[-2] == "ancha"
 
     def test_the_prediction_is_not_given_away(self) -> None:
@@ -76,9 +81,9 @@ class TestManySentences:
         trace = translator.trace("the black cat sleeps")
         gold = {(0, 0), (1, 2), (2, 1), (3, 3)}
         assert alignment_links(trace, 1, 0) == gold
-        layer_0 = alignment_links(trace, 0, 1)
-        assert layer_0 - gold == {(2, 3)}  # “takes sleeps for negro”
-        assert alignment_error_rate([layer_0], [gold]) == pytest.approx(0.25)
+        odd = alignment_links(trace, 1, 2)
+        assert odd - gold == {(0, 2)}  # “links el to cat”
+        assert alignment_error_rate([odd], [gold]) == pytest.approx(0.25)
 
     def test_the_goat_has_ten_words_and_eleven_links(self) -> None:
         (pair,) = (
@@ -96,15 +101,28 @@ class TestManySentences:
         best = alignment_error_rate([list(one_each.values())], [pair.links])
         assert exercise("12.1").check(best).passed
 
-    def test_layer_1_is_nearly_a_dictionary_and_layer_0_is_not(self, translator: vt.Translator) -> None:
+    def test_three_heads_of_layer_1_are_nearly_dictionaries_and_layer_0_is_not(
+        self, translator: vt.Translator
+    ) -> None:
         pairs = english_spanish(n_train=0).held_out[:60]
         traces = [translator.trace(" ".join(pair.source), pair.target) for pair in pairs]
         errors = head_alignment_error_rate(traces, [pair.links for pair in pairs])
-        assert (errors[1] < 0.12).all()
+        assert (errors[1, [0, 1, 3]] < 0.15).all()  # “near 0.1”
+        assert 0.25 < errors[1, 2] < 0.35
         assert (errors[0] > 0.45).all()
         assert np.unravel_index(errors.argmin(), errors.shape) == (1, 0)
 
-    def test_four_of_24_heads_get_a_name_and_in_a_short_sentence_none(
+    def test_the_odd_head_often_links_the_article_to_the_noun(self, translator: vt.Translator) -> None:
+        pairs = [pair for pair in english_spanish(n_train=0).held_out[:60] if pair.target[0] in ("el", "la")]
+        nouns = []
+        for pair in pairs:
+            trace = translator.trace(" ".join(pair.source), pair.target)
+            (looked_at,) = (source for target, source in alignment_links(trace, 1, 2) if target == 0)
+            nouns.append((1, looked_at) in pair.links)  # the word after the article is its noun
+        assert len(nouns) >= 5
+        assert sum(nouns) / len(nouns) > 0.5
+
+    def test_eight_of_24_heads_get_a_name_and_in_a_short_sentence_none(
         self, translator: vt.Translator
     ) -> None:
         def names(text: str) -> list[tuple[str, int, int, str] | None]:
@@ -119,48 +137,73 @@ class TestManySentences:
         assert not any(names("the black cat sleeps"))
         assert len(names(TIRED)) == 24
         named = [name for name in names(TIRED) if name]
-        assert named == [("cross", 1, head, "diagonal alignment") for head in range(4)]
+        assert named == [
+            *(("encoder", 0, head, "last-token sink") for head in range(4)),
+            *(("cross", 1, head, "diagonal alignment") for head in range(4)),
+        ]
 
 
 class TestNeed:
-    def test_the_surest_head_and_21_others_can_be_spared(self, effects: tuple[HeadEffect, ...]) -> None:
-        idle = {effect.name for effect in effects if abs(effect.loss_change) < 0.001}
-        surest = min(effects, key=lambda effect: effect.confidence_rank)
-        assert len(effects) == 24
-        assert len(idle) == 22
-        assert {surest.name, "cross layer 1 head 0"} <= idle
-        assert "Of the 24 heads, 22" in LESSON["lab-said"]
+    def test_fourteen_of_24_heads_are_needed_over_many_sentences(self, translator: vt.Translator) -> None:
+        losses = head_losses(translator, english_spanish(n_train=0).held_out[:200])
+        assert (losses.n_needed, losses.n_heads) == (14, 24)
+        assert "14 of the 24" in LESSON["needed-said"]
+        encoder, decoder, cross = (losses.rises[kind] for kind in KINDS)
+        assert min(abs(rises - NEEDED).min() for rises in losses.rises.values()) > 0.0002  # no close call
+        assert (cross[1] > 2 * NEEDED).all()
+        assert (decoder > NEEDED).sum() > 4  # “most of the decoder”
+        assert [tuple(place) for place in np.argwhere(encoder > NEEDED)] == [(0, 3), (1, 1)]
+        assert (abs(encoder[0, :3]) < 0.002).all()  # “not missed at all”
+        assert cross[1].argmin() == 0
+        assert 2.5 < cross[1, 2] / cross[1, 0] < 4.5  # “about three times”
 
-    def test_the_head_that_matters_most_looks_less_surely_than_five_others(
+    def test_one_sentence_needs_three_heads_and_the_surest_is_not_among_them(
         self, effects: tuple[HeadEffect, ...]
     ) -> None:
-        assert effects[0].name == "cross layer 1 head 2"
-        assert effects[0].confidence_rank == 6
+        assert len(effects) == 24
+        assert [effect.loss_change > 0.01 for effect in effects] == [True] * 3 + [False] * 21
+        assert abs(effects[3].loss_change) < 0.002
+        surest = min(effects, key=lambda effect: effect.confidence_rank)
+        assert abs(surest.loss_change) < 0.002
+        assert "twelve others" in flat(LESSON["lab-said"])
+        assert (effects[0].name, effects[0].confidence_rank) == ("encoder layer 1 head 1", 13)
 
-    def test_without_every_single_head_but_two_the_spanish_stays(self, translator: vt.Translator) -> None:
-        before = translator.translate(COW).text
-        changed = {}
-        for kind in ("encoder", "decoder", "cross"):
-            for layer, head in np.ndindex(2, 4):
-                text = translator.translate(COW, interventions=without((kind, layer, head))).text
-                if text != before:
-                    changed[kind, layer, head] = text.split()
-        assert changed.keys() == {("cross", 1, 2), ("encoder", 1, 3)}
-        assert changed["cross", 1, 2][2] == "nos"
-        assert changed["cross", 1, 2][-1] == "cansada"
-        assert changed["encoder", 1, 3][-1] == "cansado"
+    def test_only_with_his_one_head_changes_the_spanish(self, translator: vt.Translator) -> None:
+        for text, its_own, wanted in (
+            (HER, "la maestra perdió su libro", []),
+            (HIS, "el profesor perdió su libro", [("encoder", 1, 1)]),
+        ):
+            assert translator.translate(text).text == its_own
+            found = {head: translator.translate(text, interventions=without(head)).text for head in HEADS}
+            assert [head for head, spanish in found.items() if spanish != its_own] == wanted
+            assert all(found[head] == "la maestra perdió su libro" for head in wanted)
+        assert exercise("12.3").check(("encoder", 1, 1)).passed
+
+    def test_without_the_head_teacher_hears_neither_her_nor_his(self, translator: vt.Translator) -> None:
+        """The look is alike and the answer opposite; without it, that of the undecided sentence."""
+        open_ones = translations("the teacher lost the book")
+        undecided = sum(share for text, share in open_ones.items() if text.startswith("la "))
+        assert max(open_ones, key=open_ones.__getitem__) == "la maestra perdió el libro"
+        for text, word, la in ((HER, "her", 1), (HIS, "his", 0)):
+            assert weights_between(translator.trace(text), "encoder", "teacher", word)[1, 1] > 0.9
+            whole, deaf = (
+                np.exp(translator.log_probs(text, "la maestra perdió su libro", off)[0])
+                for off in (None, without(("encoder", 1, 1)))
+            )
+            assert whole == pytest.approx(la, abs=0.01)
+            assert deaf == pytest.approx(undecided, abs=0.05)
 
     def test_three_heads_that_can_be_spared_alone_cannot_be_together(self, translator: vt.Translator) -> None:
         target = translator.translate(COW).tokens
 
         def rise(*heads: int) -> float:
-            off = without(*(("cross", 1, head) for head in heads))
+            off = without(*(("decoder", 1, head) for head in heads))
             changed = translator.log_probs(COW, target, off).mean()
             return float(translator.log_probs(COW, target).mean() - changed)
 
         alone = [rise(head) for head in (0, 1, 3)]
-        assert max(map(abs, alone)) < 0.001
-        assert 500 < rise(0, 1, 3) / sum(alone) < 2000  # “a thousand times”
+        assert max(map(abs, alone)) < NEEDED
+        assert rise(0, 1, 3) / sum(alone) > 110  # “over a hundred times”
         assert exercise("12.4").check(rise(0, 1, 3)).passed
 
 
@@ -192,7 +235,7 @@ class TestTwoTrainings:
 
 class TestOtherTools:
     def test_bertviz_draws_the_same_trace(self, translator: vt.Translator) -> None:
-        view = vt.bertviz_views.head_view(translator.trace(TIRED), kind="encoder", layers=[1], heads=[3])
+        view = vt.bertviz_views.head_view(translator.trace(TIRED), kind="encoder", layers=[1], heads=[1])
         assert "tired" in view.html
 
     def test_all_heads_of_an_untrained_bert_are_broad(self) -> None:

@@ -112,6 +112,37 @@ class TestMasks:
         assert (lab.mask[lab.sentence, 0] == np.tri(7, dtype=bool)).all()
 
 
+class TestTrained:
+    """The three bundled models on one sentence."""
+
+    def test_each_looks_where_its_family_may(self) -> None:
+        gap, spanish = "la [?] perdió su libro", "la maestra perdió su libro"
+        read = vt.load_masked_model().trace(gap).encoder_attention
+        written = vt.load_language_model().trace(spanish).decoder_attention
+        assert (read > 0).all()
+        assert ((written > 0) == np.tri(6, dtype=bool)).all()
+        assert vt.load_translator().trace("the teacher lost her book", spanish).cross_attention is not None
+
+    def test_the_more_a_model_sees_the_surer_it_is_of_maestra(self) -> None:
+        english, spanish = "the teacher lost her book", "la maestra perdió su libro"
+        writer = vt.load_language_model().next_words("la")["maestra"]
+        reader = vt.load_masked_model().fill("la [?] perdió su libro")
+        translator = float(np.exp(vt.load_translator().log_probs(english, spanish)[1]))
+        assert 2 * writer < reader["maestra"] < 0.5 < 0.9 < translator
+        people = {
+            "vecina",
+            "cantante",
+            "amiga",
+            "maestra",
+            "alumna",
+            "doctora",
+            "médica",
+            "estudiante",
+            "profesora",
+        }
+        assert sum(reader[word] for word in people) > 0.95  # “a person, and no cow”
+
+
 class TestOutputs:
     def test_shapes_are_those_that_are_printed(self, reader: EncoderOnly, writer: DecoderOnly) -> None:
         assert reader(IDS).shape == (1, 6, 32)

@@ -39,8 +39,8 @@ from viz_transformer.widgets.mask_lab.composition import (
 from viz_transformer.widgets.mask_lab.view import UNMOVED, MaskLab
 
 SOURCE = [["the", "cat", "is", "tired", "<eos>"], ["i", "sleep", "<eos>"]]
-TARGET = [["<sos>", "el", "gato", "esta"], ["<sos>", "duermo"]]
-WRITTEN_WORDS = [["el", "gato", "esta", "<eos>"], ["duermo", "<eos>"]]
+TARGET = [["<sos>", "el", "gato", "está"], ["<sos>", "duermo"]]
+WRITTEN_WORDS = [["el", "gato", "está", "<eos>"], ["duermo", "<eos>"]]
 WORDS = {"source": SOURCE, "target": TARGET, "written": WRITTEN_WORDS}
 FIVE = ["attend", "F.sdpa", "nn.MHA", "by hand", "HF eager"]
 
@@ -52,7 +52,7 @@ def made(translator: Translator) -> MaskLab:
 
 @pytest.fixture
 def lab(made: MaskLab) -> MaskLab:
-    """The lab as it was made; translating anew takes a while where shapes are checked."""
+    """The lab as it was made; translating again takes a while where shapes are checked."""
     return MaskLab(**made.words, answer=made.answer)
 
 

@@ -8,11 +8,14 @@ import pytest
 import torch
 
 from viz_transformer.config import ModelConfig, count_parameters
+from viz_transformer.corpus import vocabulary_of
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.errors import UserError
 from viz_transformer.labs.model_summary import SIZES, model_summary_lab, summary_of
 from viz_transformer.model import TracedTransformer
 from viz_transformer.model.model_summary import model_parts
 from viz_transformer.plots.model_summary import n_learned, plot_machine, shares
+from viz_transformer.translator import load_translator
 
 SMALL = ModelConfig(vocab_size=35, d_model=16, n_heads=2, n_encoder_layers=3, n_decoder_layers=2, d_ff=24)
 CONFIGS = {
@@ -101,6 +104,11 @@ def test_the_lab_opens_with_the_paper_s_sizes_and_moves() -> None:
     lab.choose(d_model=32, n_heads=4, d_ff=64, n_layers=2)
     assert lab.alt_text() != before
     assert "43,104 numbers" in lab.alt_text()
+
+
+def test_the_bundled_vocabularies_are_among_the_lab_s() -> None:
+    sizes = {len(vocabulary_of(SIX_PAIRS)), load_translator().config.vocab_size}
+    assert sizes <= set(SIZES["vocab_size"])
 
 
 def test_every_choice_of_the_lab_is_a_model() -> None:

@@ -28,3 +28,8 @@ step = next(
 def paper_rate(step, d_model, warmup):
     """Return the learning rate of a step."""
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+# %% 10.6
+shares = translations("the teacher sleeps").values()
+lowest = -sum(p * math.log(p) for p in shares) / 4

@@ -6,14 +6,12 @@ positions = sum(range(1, 21))
 # %% 11.2
 import math
 
-log_prob = math.log(0.633) + math.log(0.220) + math.log(0.746)
+log_prob = math.log(0.45) + math.log(0.956)
 
 # %% 11.3
-search.beam_width = 2
+search.beam_width = 1
 nats_behind = next(
-    candidate.margin
-    for candidate in search.search.steps[1].candidates
-    if candidate.token == "<eos>" and candidate.parent == 0
+    candidate.margin for candidate in search.search.steps[0].candidates if candidate.token == "la"
 )
 
 

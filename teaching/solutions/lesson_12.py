@@ -11,11 +11,11 @@ def previous_token(weights):
 
 
 # %% 12.3
-gender_head = ("encoder", 1, 3)
+gender_head = ("encoder", 1, 1)
 
 # %% 12.4
 three_off = vt.Interventions(
-    heads=[vt.HeadChange("cross", layer=1, head=head, factor=0) for head in (0, 1, 3)]
+    heads=[vt.HeadChange("decoder", layer=1, head=head, factor=0) for head in (0, 1, 3)]
 )
 rise = -translator.log_probs(cow, target, three_off).mean() - before
 

@@ -20,8 +20,8 @@ from viz_transformer.export import export_html
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.widgets.head_lab.view import HeadLab
 
-SENTENCE = "the cow did not cross the street because it was too tired"
-GENDER = {"kind": "encoder", "layer": 1, "head": 3}
+SENTENCE = "the teacher lost his book"
+GENDER = {"kind": "encoder", "layer": 1, "head": 1}
 PLACES = [(kind, layer, head) for kind in ("encoder", "decoder", "cross")
           for layer in range(2) for head in range(4)]  # fmt: skip
 
@@ -80,8 +80,8 @@ def test_the_page_shows_the_model_s_numbers_for_heads_of_each_kind(
 ) -> None:
     root = open_page(page, exported)
     check_words(root, translator, [])
-    assert table_of_words(root)["change"] == [0] * 11
-    for place in [("encoder", 1, 3), ("decoder", 0, 0), ("cross", 1, 2)]:
+    assert table_of_words(root)["change"] == [0] * 6
+    for place in [("encoder", 1, 1), ("decoder", 0, 0), ("cross", 1, 2)]:
         head_button(root, *place).click()
         drawn(root)
         factor = dict(zip(("kind", "layer", "head"), place, strict=True)) | {"factor": 0}
@@ -98,8 +98,8 @@ def test_differing_words_are_marked_and_the_bars_are_the_numbers(page: Page, exp
     expect(root.locator("mark")).to_have_count(0)
     head_button(root, *GENDER.values()).click()
     drawn(root)
-    assert root.locator("mark").all_inner_texts() == ["la", "cansada", "el", "cansado"]
-    expect(root.locator(".vt-says")).to_contain_text("Encoder layer 1 head 3 is off. Loss 0.000 →")
+    assert root.locator("mark").all_inner_texts() == ["el", "profesor", "la", "maestra"]
+    expect(root.locator(".vt-says")).to_contain_text("Encoder layer 1 head 1 is off. Loss 0.096 →")
     widths = root.locator(".vt-after .vt-fill").evaluate_all(
         "bars => bars.map(bar => bar.getBoundingClientRect().width)"
     )
@@ -121,36 +121,36 @@ def test_the_table_of_heads_holds_the_measured_effects(
     said = vt.analysis.effects_in_words(effects)
     expect(root.locator(".vt-verdict")).to_have_text(f"{said} Attention is not an explanation.")
 
-    name = root.get_by_role("button", name="encoder L1 H3", exact=True)
+    name = root.get_by_role("button", name="encoder L1 H1", exact=True)
     name.click()  # in the table: this one alone
     drawn(root)
     expect(name).to_have_attribute("aria-pressed", "true")
-    expect(root.locator(".vt-translation").last).to_contain_text("el vaca")
+    expect(root.locator(".vt-translation").last).to_contain_text("la maestra")
 
 
 def test_weights_of_the_chosen_head_stand_beside_each_other(
     page: Page, exported: Path, translator: vt.Translator
 ) -> None:
     root = open_page(page, exported)
-    root.get_by_role("button", name="encoder L1 H3", exact=True).click()
-    head_button(root, "encoder", 1, 3).press("ArrowDown")  # on to the decoder's first layer
+    root.get_by_role("button", name="encoder L1 H1", exact=True).click()
+    head_button(root, "encoder", 1, 1).press("ArrowDown")  # on to the decoder's first layer
     for _ in range(3):
         page.keyboard.press("ArrowDown")
-    expect(root.locator(".vt-chosen-name")).to_have_text("Chosen: cross L1 H3")
-    expect(root.locator(".vt-looks .vt-title")).to_contain_text("Cross-attention · layer 1 · head 3")
+    expect(root.locator(".vt-chosen-name")).to_have_text("Chosen: cross L1 H1")
+    expect(root.locator(".vt-looks .vt-title")).to_contain_text("Cross-attention · layer 1 · head 1")
     target = translator.translate(SENTENCE).tokens
     off = Interventions(heads=[HeadChange(**GENDER, factor=0)])
     for which, changes in enumerate((None, off)):
-        weights = translator.trace(SENTENCE, target, changes).cross_attention[1, 3]
+        weights = translator.trace(SENTENCE, target, changes).cross_attention[1, 1]
         cells = root.locator(".vt-matrix").nth(which).locator("td")
         assert numbers(cells) == pytest.approx(weights.ravel(), abs=0.0055)
-    cell = root.locator(".vt-matrix").first.locator("td[data-row='9'][data-col='11']")
+    cell = root.locator(".vt-matrix").first.locator("td[data-row='1'][data-col='1']")
     cell.click()
     page.mouse.move(0, 0)
-    weight = translator.trace(SENTENCE, target).cross_attention[1, 3, 9]
+    weight = translator.trace(SENTENCE, target).cross_attention[1, 1, 1]
     said = root.locator(".vt-cell-says")
-    expect(said).to_contain_text(f"cansada to tired: {weight[11]:.2f}, rank 1 of 13")
-    expect(root.locator(".vt-pinned")).to_have_count(2 * 13)
+    expect(said).to_contain_text(f"profesor to teacher: {weight[1]:.2f}, rank 1 of 6")
+    expect(root.locator(".vt-pinned")).to_have_count(2 * 6)
 
 
 def test_what_the_page_cannot_answer_is_said_and_the_picture_stays(
@@ -159,12 +159,12 @@ def test_what_the_page_cannot_answer_is_said_and_the_picture_stays(
     root = open_page(page, exported)
     problem = root.locator(".vt-problem")
     expect(problem).to_be_hidden()
-    head_button(root, "encoder", 1, 3).click()
+    head_button(root, "encoder", 1, 1).click()
     drawn(root)
     head_button(root, "cross", 0, 0).click()  # two at once
     expect(problem).to_contain_text("needs the running notebook")
     expect(problem).to_contain_text("knows each head alone switched off")
-    expect(problem).to_contain_text("Encoder layer 1 head 3 is off.")
+    expect(problem).to_contain_text("Encoder layer 1 head 1 is off.")
     check_words(root, translator, [{**GENDER, "factor": 0}])
     root.get_by_role("button", name="Reset all").click()
     drawn(root)
@@ -182,25 +182,29 @@ def test_what_the_page_cannot_answer_is_said_and_the_picture_stays(
 def test_the_keyboard_does_all(page: Page, exported: Path) -> None:
     root = open_page(page, exported)
     chosen = root.locator(".vt-chosen-name")
+    expect(chosen).to_have_text("Chosen: encoder L1 H1")
+    head_button(root, *GENDER.values()).focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
     expect(chosen).to_have_text("Chosen: cross L1 H2")
-    head_button(root, "cross", 1, 2).focus()
+    page.keyboard.press("ArrowLeft")
     for _ in range(4):
         page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowRight")
-    expect(chosen).to_have_text("Chosen: encoder L1 H3")
+    expect(chosen).to_have_text("Chosen: encoder L1 H1")
     expect(head_button(root, *GENDER.values())).to_be_focused()
     page.keyboard.press("Enter")
     drawn(root)
-    expect(root.locator(".vt-translation").last).to_contain_text("el vaca")
+    expect(root.locator(".vt-translation").last).to_contain_text("la maestra")
     page.keyboard.press("Space")
     drawn(root)
-    expect(root.locator(".vt-translation").last).to_contain_text("la vaca")
+    expect(root.locator(".vt-translation").last).to_contain_text("el profesor")
     page.keyboard.press("Tab")
     expect(root.get_by_role("slider")).to_be_focused()
     page.keyboard.press("Home")
     expect(head_button(root, *GENDER.values())).to_have_text("−1")
     expect(head_button(root, *GENDER.values())).to_have_attribute(
-        "aria-label", "encoder layer 1 head 3, factor −1"
+        "aria-label", "encoder layer 1 head 1, factor −1"
     )
 
 
@@ -226,7 +230,7 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
 def test_it_fits_its_window(new_page: Callable[..., Page], exported: Path, scheme: str, window: dict) -> None:
     page = new_page(viewport=window, scheme=scheme)
     root = open_page(page, exported)
-    root.get_by_role("button", name="encoder L1 H3", exact=True).click()
+    root.get_by_role("button", name="encoder L1 H1", exact=True).click()
     drawn(root)
     assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
     table = root.locator(".vt-worth-table")

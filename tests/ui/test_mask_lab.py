@@ -208,8 +208,8 @@ def test_a_resting_pointer_outlives_a_smaller_mask(shown: Shown) -> None:
     shown.cells.nth(48).hover()
     slider = shown.root.get_by_role("slider", name="tokens kept")
     for name in (
-        "2 of 7: <sos> quien ve a la reina",
-        "1 of 7: <sos> el gato negro esta muy cansado",
+        "2 of 7: <sos> María ve a la reina",
+        "1 of 7: <sos> el gato negro está muy cansado",
     ):
         shown.root.get_by_role("combobox", name="Sentence").select_option(label=name)
         slider.evaluate("(input) => { input.value = 2; input.dispatchEvent(new Event('input')); }")

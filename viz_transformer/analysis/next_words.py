@@ -76,7 +76,7 @@ def entropy_nats(translations: Mapping[Any, float]) -> float:
         UserError: as `next_words`.
     """
     _check(translations)
-    return -math.fsum(p * math.log(p) for p in translations.values() if p > 0)
+    return max(0.0, -math.fsum(p * math.log(p) for p in translations.values() if p > 0))  # no -0
 
 
 def lowest_loss(sentences: Iterable[Translations]) -> float:

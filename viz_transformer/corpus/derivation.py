@@ -34,7 +34,8 @@ class Heard:
 
         Args:
             english: the English words; None: nothing is known of them. Case does not matter.
-            spanish: the Spanish words; None likewise.
+            spanish: the Spanish words, `GAP` for any that are not known, except *del* and *al*;
+                None likewise.
         """
         self.english = None if english is None else tuple(word.lower() for word in english)
         self.spanish = spanish
@@ -45,7 +46,7 @@ class Heard:
             for word in pair.split():
                 self.n_spanish[word] += self.n_spanish[pair]
             del self.n_spanish[pair]
-        self.spanish_words = None if spanish is None else frozenset(self.n_spanish)
+        self.n_missing = self.n_spanish.pop(GAP, 0)
 
     def english_within(self, position: int, near: int) -> frozenset[str] | None:
         """Return the English words that may come among the next `near`; 0: anywhere in the text."""
@@ -54,14 +55,16 @@ class Heard:
         return frozenset(self.english[position : position + near])
 
 
-def _any_within(words: Words, known: frozenset[str] | None, *, lower: bool = False) -> bool:
-    # Whether the text may hold the words, or one of the alternatives.
+def _said_within(words: Words, known: frozenset[str] | None) -> bool:
+    """Whether the English text may hold the words, or one of the alternatives."""
     if known is None or not words:
         return True
     alternatives = (words,) if isinstance(words, str) else words
-    return any(known.issuperset((each.lower() if lower else each).split()) for each in alternatives)
+    return any(known.issuperset(each.lower().split()) for each in alternatives)
 
 
+#: What stands for a word that is not known.
+GAP = "[?]"
 _APART = {"del": "de el", "al": "a el"}
 NOTHING_HEARD = Heard()
 
@@ -90,8 +93,13 @@ class Derivation:
     untried: list[tuple[Any, ...]] = field(default_factory=list)
     position: int = 0
     _taken: list[Any] = field(default_factory=list)
-    _written: Counter[str] = field(default_factory=Counter)
     _settled: dict[Hashable, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin with all Spanish words that were heard, and all gaps, still to be written."""
+        self._unwritten = self.heard.n_spanish.copy()
+        self._n_missing = self.heard.n_missing
+        self._held: Counter[str] = Counter()
 
     def choose(
         self,
@@ -99,14 +107,17 @@ class Derivation:
         english: Callable[[Option], Words] = lambda option: "",
         spanish: Callable[[Option], Words] = lambda option: "",
         near: int = 0,
+        *,
+        hold: str = "",
     ) -> Option:
         """Choose one of some options.
 
         Args:
             options: each with its weight; the weights need not sum to 1.
             english: the English words that the sentence will hold if an option is chosen.
-            spanish: likewise the Spanish ones.
+            spanish: likewise the Spanish ones, beside those written so far.
             near: among how many next words the English ones will be; 0: anywhere.
+            hold: keep the gaps that the Spanish words need for what is named, until `release`.
 
         Raises:
             ContradictionError: if no option agrees with what was heard.
@@ -118,13 +129,11 @@ class Derivation:
         if depth < len(self.path):
             chosen = self.path[depth]
         else:
-            heard, known = self.heard, self.heard.english_within(self.position, near)
+            known = self.heard.english_within(self.position, near)
             fitting = [
                 option
                 for option, weight in options.items()
-                if weight
-                and _any_within(english(option), known, lower=True)
-                and _any_within(spanish(option), heard.spanish_words)
+                if weight and _said_within(english(option), known) and self._may_write(spanish(option))
             ]
             if not fitting:
                 raise ContradictionError
@@ -132,7 +141,13 @@ class Derivation:
             self.untried += [(*self._taken, other) for other in others]
         self._taken.append(chosen)
         self.probability *= options[chosen] / sum(options.values())
+        if hold and self._n_missing:
+            self._held[hold] += self._gaps_for(spanish(chosen))
         return chosen
+
+    def release(self, held: str) -> None:
+        """Give back the gaps that were held, so that the words can be written."""
+        self._held[held] = 0
 
     def say(self, english: str) -> None:
         """Compare the next English words with what was heard, so that a wrong way ends early.
@@ -162,27 +177,47 @@ class Derivation:
         words = spanish.split()
         if not any(self._stands_at(start, words) for start in range(len(self.heard.spanish))):
             raise ContradictionError
-        self._written.update(words)
-        if not self._written <= self.heard.n_spanish:
+        for word in words:
+            if self._unwritten[word]:
+                self._unwritten[word] -= 1
+            else:
+                self._n_missing -= 1
+        if self._n_missing < 0:
             raise ContradictionError
+
+    def _may_write(self, words: Words) -> bool:
+        """Whether the words, or one of the alternatives, are among those not written yet."""
+        if self.heard.spanish is None or not words:
+            return True
+        return self._gaps_for(words) <= self._n_missing - self._held.total()
+
+    def _gaps_for(self, words: Words) -> int:
+        """Return how many gaps the words need, or that of the alternatives which needs the fewest."""
+        alternatives = (words,) if isinstance(words, str) else words
+        needed = (sum((Counter(each.split()) - self._unwritten).values()) for each in alternatives)
+        return min(needed, default=0)
 
     def _stands_at(self, start: int, words: list[str]) -> bool:
         heard = (self.heard.spanish or ())[start : start + len(words)]
         return len(heard) == len(words) and all(
-            word == known or (word == "el" and known in _APART)
+            word == known or known == GAP or word in _APART.get(known, "").split()
             for word, known in zip(words, heard, strict=True)
         )
 
-    def expect(self, spanish: tuple[str, ...]) -> None:
-        """Take one of some Spanish words, which is not decided yet, from those that were heard.
+    def expect(self, spanish: tuple[str, ...], hold: str = "") -> None:
+        """Check that one of some Spanish words can still be written.
+
+        Args:
+            spanish: the words.
+            hold: as for `choose`.
 
         Raises:
-            ContradictionError: if none was.
+            ContradictionError: if none can.
         """
-        if len(spanish) == 1:
-            self.write(*spanish)
-        elif not _any_within(spanish, self.heard.spanish_words):
+        if not self._may_write(spanish):
             raise ContradictionError
+        if hold and self._n_missing:
+            self._held[hold] += self._gaps_for(spanish)
 
     def begins_with(self, phrase: Phrase) -> None:
         """Compare the beginning of the sentence, on both sides.
@@ -194,7 +229,7 @@ class Derivation:
         self.say(phrase.text)
         if self.heard.spanish is not None:
             _, spanish, _ = phrase.write()
-            if self.heard.spanish[: len(spanish)] != spanish:
+            if any(GAP != heard != word for heard, word in zip(self.heard.spanish, spanish, strict=False)):
                 raise ContradictionError
 
     def skip(self, n_words: int = 1) -> None:
@@ -202,12 +237,15 @@ class Derivation:
         self.position += n_words
 
     def chance(self, probability: float, english: str = "", spanish: str = "") -> bool:
-        """Choose between yes, with a probability, and no; yes brings the words."""
-        return self.choose(
+        """Choose between yes, with a probability, and no; yes brings the words and writes the Spanish."""
+        chosen = self.choose(
             {True: probability, False: 1 - probability},
             lambda yes: english if yes else "",
             lambda yes: spanish if yes else "",
         )
+        if chosen and spanish:
+            self.write(spanish)
+        return chosen
 
     def once(
         self,

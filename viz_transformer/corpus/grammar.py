@@ -117,15 +117,6 @@ def translate_adjective(d: Derivation, adjective: Adjective, gender: Gender, num
     return d.choose(adjective.spanish, spanish=lambda forms: forms[form])[form]
 
 
-def _be_with(d: Derivation, subject: Nominal, adjective: Adjective, tense: Tense) -> tuple[Phrase, Phrase]:
-    """Make *is* and *black*, as they are said of a subject."""
-    be = _be(subject, copula_of(d, adjective, subject.kinds), tense)
-    d.write(be[1])
-    form = translate_adjective(d, adjective, gender_of(d, subject), subject.number)
-    d.write(form)
-    return same_order(be), same_order((adjective.english, form))
-
-
 def who_you_are(d: Derivation) -> str:
     """Choose who *you* is, once in a sentence: ``"tú"``, ``"usted"`` or ``"ustedes"``."""
     return d.once("you", YOU)
@@ -164,6 +155,7 @@ def noun_phrase(
         article = DETERMINERS[determiner][number]
         words.insert(0, "an" if article == "a" and words[0][0] in "aeiou" else article)
     d.say(" ".join(words))
+    d.release("noun")
     spanish, gender = translate_noun(d, noun, number, gender)
     the = black = NOTHING
     if determiner is not None:
@@ -189,6 +181,7 @@ def pronoun(d: Derivation, english: str) -> Nominal:
     """Make a subject pronoun, which Spanish drops, except *usted* and *ustedes*."""
     kinds = frozenset({"person"})
     if english == "you" and (you := who_you_are(d)) != "tú":
+        d.write(you)
         number = int(you == "ustedes")
         return Nominal(same_order(("you", you)), YOU_ALONE, THEY if number else HE, None, number, kinds)
     person = HE if english in ("he", "she") else PERSONS.index(english.lower())
@@ -206,11 +199,13 @@ def gender_of(d: Derivation, nominal: Nominal) -> Gender:
     return d.once(("gender", nominal.english), genders)
 
 
-def copula_of(d: Derivation, adjective: Adjective, kinds: frozenset[str]) -> Copula:
+def translate_be(d: Derivation, subject: Nominal, adjective: Adjective, tense: Tense) -> tuple[str, str]:
     """Choose *ser* or *estar*: with some adjectives both are said and mean different things."""
-    ser = next(share for kind, share in adjective.ser.items() if kind in kinds)
+    ser = next(share for kind, share in adjective.ser.items() if kind in subject.kinds)
     options: dict[Copula, float] = {"ser": ser, "estar": 1 - ser}
-    return d.choose(options)
+    be = _be(subject, d.choose(options, spanish=lambda copula: _be(subject, copula, tense)[1]), tense)
+    d.write(be[1])
+    return be
 
 
 def copula_clause(
@@ -224,10 +219,15 @@ def copula_clause(
     degree: tuple[str, str] | None = None,
 ) -> Phrase:
     """Make *the cat is (not) (always) (very) black*: ser or estar, as the adjective asks."""
-    be, black = _be_with(d, subject, adjective, tense)
+    be = same_order(translate_be(d, subject, adjective, tense))
     no = same_order(("not", "no")) if negated else NOTHING
     very = same_order(degree) if degree else NOTHING
     ever = same_order(("always", "siempre")) if always else NOTHING
+    for part in (no, very, ever):
+        d.write(" ".join(unit.spanish for unit in part.spanish))
+    form = translate_adjective(d, adjective, gender_of(d, subject), subject.number)
+    d.write(form)
+    black = same_order((adjective.english, form))
     spanish_be = [ever, be] if always and d.chance(0.65) else [be, ever]
     clause = in_orders(
         [subject.phrase, be, no, ever, very, black], [subject.phrase, no, *spanish_be, very, black]
@@ -237,7 +237,10 @@ def copula_clause(
 
 def copula_question(d: Derivation, subject: Nominal, adjective: Adjective) -> Phrase:
     """Make *is the cat black* / *¿es negro el gato?*."""
-    be, black = _be_with(d, subject, adjective, "present")
+    be = same_order(translate_be(d, subject, adjective, "present"))
+    form = translate_adjective(d, adjective, gender_of(d, subject), subject.number)
+    d.write(form)
+    black = same_order((adjective.english, form))
     question = in_orders([be, subject.phrase, black], [be, black, subject.phrase])
     if subject.lemma:
         question = question.using(f"{subject.lemma} is {adjective.english}")
@@ -265,8 +268,9 @@ def this_is(d: Derivation, demonstrative: str, nominal: Nominal) -> Phrase:
     spanish = DETERMINERS[demonstrative][2 + 2 * number + (gender == "f")]
     if not number and "person" not in nominal.kinds and not d.chance(0.7):
         spanish = {"this": "esto", "that": "eso"}[demonstrative]
-    english = DETERMINERS[demonstrative][number]
-    return same_order((english, spanish), _be(nominal, "ser", "present")) + nominal.phrase
+    english, be = DETERMINERS[demonstrative][number], _be(nominal, "ser", "present")
+    d.write(f"{spanish} {be[1]}")
+    return same_order((english, spanish), be) + nominal.phrase
 
 
 def verb_clause(
@@ -313,19 +317,25 @@ def verb_question(
     )
 
 
+_OBJECT_PRONOUNS = {"me": "me", "him": "lo", "her": "la", "us": "nos"}
+
+
 def object_pronoun_phrases(d: Derivation, english: str) -> tuple[Phrase, Phrase]:
     """Return what *me*, *you*, *her* … is before the Spanish verb, and what may follow: *a usted*."""
-    fixed = {"me": "me", "him": "lo", "her": "la", "us": "nos"}
-    if english in fixed:
-        d.write(fixed[english])
-        return same_order((english, fixed[english])), NOTHING
-    if english == "them":
-        return same_order(("them", d.choose({"los": 0.7, "las": 0.3}))), NOTHING
-    you = who_you_are(d)
-    if you == "tú":
-        return same_order(("you", "te")), NOTHING
-    clitics = {"lo": 0.6, "la": 0.4} if you == "usted" else {"los": 0.7, "las": 0.3}
-    return same_order(("you", d.choose(clitics))), Phrase((), (Unit("", f"a {you}"),))
+    several = {"los": 0.7, "las": 0.3}
+    emphasis = NOTHING
+    if english in _OBJECT_PRONOUNS:
+        clitic = _OBJECT_PRONOUNS[english]
+    elif english == "them":
+        clitic = d.choose(several, spanish=str)
+    elif (you := who_you_are(d)) == "tú":
+        clitic = "te"
+    else:
+        clitic = d.choose({"lo": 0.6, "la": 0.4} if you == "usted" else several, spanish=str)
+        emphasis = Phrase((), (Unit("", f"a {you}"),))
+        d.write(f"a {you}")
+    d.write(clitic)
+    return same_order((english, clitic)), emphasis
 
 
 def joined(first: Nominal, second: Nominal) -> Nominal:
@@ -353,15 +363,36 @@ def english_verb(subject: Nominal, verb: Verb, tense: Tense, *, negated: bool = 
 
 
 def say_verb(d: Derivation, subject: Nominal, verb: Verb, tense: Tense, *, negated: bool = False) -> None:
-    """Tell the derivation the verb's words; its Spanish form depends on the object, so any will do.
+    """Tell the derivation the verb's words; what they are in Spanish may depend on the object.
 
     Raises:
         ContradictionError: if something else was heard.
     """
     d.say(" ".join(english_verb(subject, verb, tense, negated=negated)))
-    if negated:
-        d.write("no")
-    d.expect(tuple(_spanish_form(spanish, subject, tense) for spanish in verb.spanish))
+    write_verb(d, subject, verb, tense)
+
+
+def write_verb(d: Derivation, subject: Nominal, verb: Verb, tense: Tense) -> None:
+    """Tell the derivation the Spanish verb, if there is only one; see `translate_verb`."""
+    d.release("verb")
+    forms = tuple(_spanish_form(spanish, subject, tense) for spanish in verb.spanish)
+    if len(forms) == 1:
+        d.write(forms[0])
+    else:
+        d.expect(forms, hold="verb")
+
+
+def translate_verb(
+    d: Derivation, subject: Nominal, verb: Verb, tense: Tense, kinds: frozenset[str]
+) -> SpanishVerb:
+    """Choose a verb's translation before an object of these kinds, after `write_verb`."""
+    options = verb.translations(kinds & verb.objects)
+    d.release("verb")
+    if len(verb.spanish) == 1:
+        return d.choose(options)
+    chosen = d.choose(options, spanish=lambda spanish: _spanish_form(spanish, subject, tense))
+    d.write(_spanish_form(chosen, subject, tense))
+    return chosen
 
 
 def _spanish_form(verb: SpanishVerb, subject: Nominal, tense: Tense) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Literal, NamedTuple, TypeVar
 
-from viz_transformer.corpus.derivation import Derivation
+from viz_transformer.corpus.derivation import Derivation, Words
 from viz_transformer.corpus.grammar import (
     DETERMINERS,
     Nominal,
@@ -26,9 +26,11 @@ from viz_transformer.corpus.grammar import (
     pronoun,
     say_verb,
     this_is,
+    translate_verb,
     verb_clause,
     verb_question,
     where_is,
+    write_verb,
 )
 from viz_transformer.corpus.lexicon import (
     ADJECTIVES,
@@ -109,6 +111,7 @@ def any_noun(d: Derivation, *kinds: str) -> tuple[Noun, int]:
         lambda option: option[0].english[option[1]],
         lambda option: tuple(spanish.forms[option[1]] for spanish in option[0].spanish),
         near=_NOUN_PHRASE,
+        hold="noun",
     )
 
 
@@ -124,7 +127,7 @@ def any_adjective(d: Derivation, kinds: frozenset[str], near: int = 0) -> Adject
 
 def any_verb(d: Derivation, verbs: tuple[Verb, ...]) -> Verb:
     """Choose a verb."""
-    return d.choose(_evenly(verbs), lambda verb: verb.english, _spanish_forms, near=_VERB)
+    return d.choose(_evenly(verbs), lambda verb: verb.english, _spanish_forms, near=_VERB, hold="verb")
 
 
 def _spanish_forms(verb: Verb) -> tuple[str, ...]:
@@ -170,11 +173,18 @@ def any_nominal(
     determiner = d.choose(
         _determiners(number, "mass" in noun.kinds, subject, possessive),
         lambda word: ("a", "an") if word == "a" else DETERMINERS[word][number] if word else "",
-        lambda word: DETERMINERS[word][2:] if word not in (None, "your") else "",
+        _spanish_determiners,
         near=1,
+        hold="noun",
     )
     suits = any_adjective(d, noun.kinds, near=2) if d.chance(adjective) else None
     return noun_phrase(d, determiner, noun, number, suits)
+
+
+def _spanish_determiners(word: str | None) -> Words:
+    if word is None:
+        return ""
+    return (*DETERMINERS[word][2:], *(("su", "sus") if word == "your" else ()))
 
 
 def any_subject(d: Derivation, *kinds: str) -> Nominal:
@@ -196,17 +206,31 @@ def any_pronoun(d: Derivation, words: tuple[str, ...]) -> Nominal:
 
 def any_name(d: Derivation) -> Nominal:
     """Choose a first name."""
-    name = d.choose(_evenly(tuple(NAMES)), lambda name: name, lambda name: NAMES[name][0], near=1)
+    name = _name(d, near=1)
     d.say(name)
-    d.write(NAMES[name][0])
     return name_phrase(name)
+
+
+def _name(d: Derivation, near: int = 0) -> str:
+    name = d.choose(_evenly(tuple(NAMES)), lambda name: name, lambda name: NAMES[name][0], near=near)
+    d.write(NAMES[name][0])
+    return name
+
+
+def _person_of(d: Derivation, nouns: tuple[Noun, ...], near: int = 0) -> Noun:
+    return d.choose(
+        _evenly(nouns),
+        lambda noun: noun.lemma,
+        lambda noun: tuple(spanish.forms[0] for spanish in noun.spanish),
+        near=near,
+    )
 
 
 def friend_by_name(d: Derivation) -> Nominal:
     """*my friend Maria* / *mi amiga María*: the name tells the sex."""
-    name = any_of(d, tuple(NAMES))
+    name = _name(d)
     named = name_phrase(name)
-    noun = d.choose(_evenly(WITH_NAME), lambda noun: noun.lemma, near=_NOUN_PHRASE)
+    noun = _person_of(d, WITH_NAME, near=_NOUN_PHRASE)
     friend = noun_phrase(d, any_of(d, ("my", "our", "your"), near=1), noun, 0, gender=named.gender)
     d.say(name)
     return replace(friend, phrase=(friend.phrase + named.phrase).using(f"{noun.lemma} {name}"), lemma="")
@@ -217,7 +241,7 @@ def any_tense(d: Derivation, subject: Nominal) -> Tense:
     return "past" if subject.is_third and d.chance(0.4) else "present"
 
 
-def any_object(d: Derivation, verb: Verb, subject: Nominal) -> tuple[Phrase, SpanishVerb]:
+def any_object(d: Derivation, verb: Verb, subject: Nominal, tense: Tense) -> tuple[Phrase, SpanishVerb]:
     """Choose a verb's object, and with it the Spanish verb: *know* a person or an answer.
 
     A person seen, found, known or loved takes the personal *a*.
@@ -227,15 +251,14 @@ def any_object(d: Derivation, verb: Verb, subject: Nominal) -> tuple[Phrase, Spa
     else:
         kinds = tuple(sorted(verb.objects))
         thing = any_nominal(d, *kinds, adjective=0.25, subject=False, owner=subject)
-    spanish = d.choose(verb.translations(thing.kinds & verb.objects), spanish=_forms_of)
-    phrase = after("", "a", thing.phrase) if "person" in thing.kinds else thing.phrase
+    spanish = translate_verb(d, subject, verb, tense, thing.kinds)
+    phrase = thing.phrase
+    if "person" in thing.kinds:
+        d.write("a")
+        phrase = after("", "a", phrase)
     if thing.lemma and thing.lemma != "fish":  # see _with_fish
         phrase = phrase.using(f"{verb.lemma} {thing.lemma}")
     return phrase, spanish
-
-
-def _forms_of(verb: SpanishVerb) -> tuple[str, ...]:
-    return (*verb.present, *verb.past)
 
 
 def any_place(d: Derivation) -> Phrase:
@@ -243,6 +266,7 @@ def any_place(d: Derivation) -> Phrase:
     options = _evenly(tuple(PREPOSITIONS))
     english, spanish = d.choose(options, lambda words: words[0], lambda words: words[1], near=1)
     d.say(english)
+    d.write(spanish)
     return after(english, spanish, any_nominal(d, *PREPOSITIONS[english, spanish], adjective=0.15).phrase)
 
 
@@ -256,8 +280,10 @@ def intransitive(d: Derivation) -> Phrase:
     subject, verb = any_subject(d), any_verb(d, INTRANSITIVE)
     tense = any_tense(d, subject)
     extra = d.choose(_EXTRAS, lambda extra: _EXTRA_WORDS[extra][0], lambda extra: _EXTRA_WORDS[extra][1])
+    d.write(_EXTRA_WORDS[extra][1])
     spanish = _without_object(verb)
     if extra == "always":
+        write_verb(d, subject, verb, tense)
         where: Literal["before", "after"] = "before" if d.chance(0.65) else "after"
         clause = verb_clause(subject, verb, spanish, tense, always=where)
     else:
@@ -306,7 +332,7 @@ def transitive(d: Derivation) -> Phrase:
     tense = any_tense(d, subject)
     negated = d.chance(0.25, "not", "no")
     say_verb(d, subject, verb, tense, negated=negated)
-    complement, spanish = any_object(d, verb, subject)
+    complement, spanish = any_object(d, verb, subject, tense)
     clause = verb_clause(subject, verb, spanish, tense, negated=negated, complement=complement)
     clause = _with_fish(clause, subject.lemma, verb)
     return _today(d, clause) if not negated and d.chance(0.06, "today", "hoy") else clause
@@ -334,7 +360,8 @@ def object_pronoun(d: Derivation) -> Phrase:
     others = tuple(word for who, word in OBJECT_PRONOUNS.items() if who != spoken)
     clitic, emphasis = object_pronoun_phrases(d, any_of(d, others))
     tense = any_tense(d, subject)
-    spanish = d.choose(verb.translations(frozenset({"person"})), spanish=_forms_of)
+    write_verb(d, subject, verb, tense)
+    spanish = translate_verb(d, subject, verb, tense, frozenset({"person"}))
     negated = d.chance(0.3, "not", "no")
     return verb_clause(subject, verb, spanish, tense, negated=negated, clitic=clitic, complement=emphasis)
 
@@ -346,6 +373,7 @@ def any_of_verbs(d: Derivation, lemmas: tuple[str, ...]) -> str:
         lambda lemma: TRANSITIVE_VERB[lemma].english,
         lambda lemma: _spanish_forms(TRANSITIVE_VERB[lemma]),
         near=_VERB,
+        hold="verb",
     )
 
 
@@ -371,6 +399,7 @@ def whereabouts(d: Derivation) -> Phrase:
     """*the cat is in the house*, *the book was near the old door*."""
     subject = any_nominal(d, "animal", "person", "thing")
     d.skip()  # is
+    d.expect(("está", "están", "estaba", "estaban"))
     return location(subject, any_place(d), any_tense(d, subject))
 
 
@@ -380,7 +409,7 @@ def presentation(d: Derivation) -> Phrase:
     d.skip(2)  # this is
     thing = any_nominal(d, "animal", "person", "thing", "food")
     phrase = this_is(d, demonstrative, thing)
-    if d.chance(0.2, "of", ""):
+    if d.chance(0.2, "of", "de"):
         d.say("of")
         phrase += after("of", "de", any_nominal(d, "person", adjective=0.15).phrase)
     return phrase
@@ -388,10 +417,11 @@ def presentation(d: Derivation) -> Phrase:
 
 def naming(d: Derivation) -> Phrase:
     """*Maria is my teacher* / *María es mi maestra*: the name tells the sex."""
-    name = any_of(d, tuple(NAMES))
+    name = _name(d)
     named = name_phrase(name)
     d.say(f"{name} is")
-    noun = d.choose(_evenly(WITH_NAME), lambda noun: noun.lemma)
+    d.write("es")
+    noun = _person_of(d, WITH_NAME)
     determiner = any_of(d, ("my", "our", "your", "the"))
     role = noun_phrase(d, determiner, noun, 0, gender=named.gender)
     be = same_order(("is", "es"))
@@ -400,11 +430,14 @@ def naming(d: Derivation) -> Phrase:
 
 def question(d: Derivation) -> Phrase:
     """*does the cat sleep*, *what does he eat*, *is the door open*, *where are my books*."""
+    asked = {"where": "dónde", "who": "quién", "what": "qué"}
     form = d.choose(
         {"is": 0.22, "where": 0.2, "who": 0.14, "what": 0.2, "does": 0.24},
         lambda form: {"is": ("is", "are"), "does": ("does", "do", "did")}.get(form, form),
-        lambda form: {"where": "dónde", "who": "quién", "what": "qué"}.get(form, ""),
+        lambda form: asked.get(form, ""),
     )
+    for word in ("¿", asked.get(form, ""), "?"):
+        d.write(word)
     d.skip({"where": 2, "what": 2}.get(form, 1))  # where is; what does
     if form == "is":
         if d.chance(0.3):
@@ -417,20 +450,23 @@ def question(d: Derivation) -> Phrase:
     if form == "who":
         who = replace(name_phrase("Ana"), phrase=same_order(("who", "quién")), gender=None)
         verb = any_verb(d, TRANSITIVE)
-        d.say(verb.english[1])
-        complement, spanish = any_object(d, verb, replace(who, kinds=frozenset()))
+        say_verb(d, who, verb, "present")
+        complement, spanish = any_object(d, verb, replace(who, kinds=frozenset()), "present")
         return between_marks(verb_clause(who, verb, spanish, complement=complement))
     subject = any_subject(d)
     tense = any_tense(d, subject)
     if form == "what":
         verb = TRANSITIVE_VERB[any_of_verbs(d, ("eat", "see", "buy", "want", "have", "find"))]
-        (spanish, *_) = verb.spanish
+        write_verb(d, subject, verb, tense)
+        (spanish,) = verb.spanish
         return verb_question(subject, verb, spanish, tense, asked=("what", "qué"))
     verb = any_verb(d, VERBS)
     if not verb.objects:
+        write_verb(d, subject, verb, tense)
         return verb_question(subject, verb, _without_object(verb), tense)
     d.say(verb.lemma)
-    complement, spanish = any_object(d, verb, subject)
+    write_verb(d, subject, verb, tense)
+    complement, spanish = any_object(d, verb, subject, tense)
     return verb_question(subject, verb, spanish, tense, complement=complement)
 
 
@@ -438,14 +474,18 @@ def journey(d: Derivation) -> Phrase:
     """*the ticket from Beijing to Shanghai is cheap*, *we walk from the house to the river*."""
     if d.chance(0.5):
         subject = any_subject(d)
-        verb = d.choose(_TRAVELLING, lambda verb: verb.english)
+        verb = d.choose(_TRAVELLING, lambda verb: verb.english, _spanish_forms)
         negated = d.chance(0.2, "not", "no")
         tense = any_tense(d, subject)
         say_verb(d, subject, verb, tense, negated=negated)
         return verb_clause(
             subject, verb, _without_object(verb), tense, negated=negated, complement=any_route(d)
         )
-    noun, number = d.choose(_CARRIERS, lambda carrier: carrier[0].english[carrier[1]])
+    noun, number = d.choose(
+        _CARRIERS,
+        lambda carrier: carrier[0].english[carrier[1]],
+        lambda carrier: tuple(spanish.forms[carrier[1]] for spanish in carrier[0].spanish),
+    )
     carrier = noun_phrase(d, "the", noun, number)
     carrier = replace(carrier, phrase=carrier.phrase + any_route(d))
     return copula_clause(d, carrier, any_adjective(d, carrier.kinds), any_tense(d, carrier))
@@ -454,6 +494,8 @@ def journey(d: Derivation) -> Phrase:
 def any_route(d: Derivation) -> Phrase:
     """Choose *from Beijing to Shanghai*, *from the house to the river*."""
     d.say("from")
+    d.write("de")
+    d.write("a")
     if d.chance(0.3):
         places = nouns_of("place")
         here = d.choose(_evenly(places), lambda place: place.lemma)
@@ -465,6 +507,8 @@ def any_route(d: Derivation) -> Phrase:
     others = _evenly(tuple(other for other in TOWNS if other != town))
     end = d.choose(others, lambda town: town, TOWNS.__getitem__)
     d.say(f"{town} to {end}")
+    d.write(TOWNS[town])
+    d.write(TOWNS[end])
     route = same_order(("from", "de"), (town, TOWNS[town]), ("to", "a"), (end, TOWNS[end]))
     return route.using(f"{town} {end}")
 
@@ -487,9 +531,11 @@ def reason(d: Derivation) -> Phrase:
     *it* is dropped in Spanish, so the adjective's ending (and *ser* or *estar*) must be taken
     from the noun that *it* stands for: the animal that is tired, or the street that is wide.
     """
+    for word in ("no", "porque"):
+        d.write(word)
     animal, number = any_noun(d, "animal")
     determiners = {"the": 0.7, "this": 0.1, "that": 0.1, "my": 0.1}
-    determiner = d.choose(determiners, lambda word: DETERMINERS[word][number])
+    determiner = d.choose(determiners, lambda word: DETERMINERS[word][number], _spanish_determiners)
     walker = noun_phrase(d, determiner, animal, number)
     tense: Tense = "past" if d.chance(0.7) else "present"
     cross = TRANSITIVE_VERB["cross"]
@@ -509,8 +555,10 @@ def reason(d: Derivation) -> Phrase:
 
 def belonging(d: Derivation) -> Phrase:
     """*the teacher lost her book* / *la maestra perdió su libro*: *her* tells the sex."""
-    owner_noun = d.choose(_evenly(OPEN), lambda noun: noun.lemma)
-    owner = noun_phrase(d, d.choose({"the": 0.7, "my": 0.15, "our": 0.15}, lambda word: word), owner_noun, 0)
+    owner_noun = _person_of(d, OPEN)
+    determiners = {"the": 0.7, "my": 0.15, "our": 0.15}
+    determiner = d.choose(determiners, lambda word: word, _spanish_determiners)
+    owner = noun_phrase(d, determiner, owner_noun, 0)
     possessive = owner.possessive
     assert possessive is not None
     if d.chance(0.25, "and", "y"):
@@ -529,7 +577,7 @@ def belonging(d: Derivation) -> Phrase:
     say_verb(d, owner, verb, tense, negated=negated)
     thing_noun, number = any_noun(d, "thing")
     thing = noun_phrase(d, possessive, thing_noun, number)
-    spanish = d.choose(verb.translations(thing.kinds & verb.objects), spanish=_forms_of)
+    spanish = translate_verb(d, owner, verb, tense, thing.kinds)
     clause = verb_clause(owner, verb, spanish, tense, negated=negated, complement=thing.phrase)
     return clause.using(f"{owner_noun.lemma} {possessive} {thing_noun.lemma}")
 
@@ -548,6 +596,7 @@ def knowing(d: Derivation) -> Phrase:
         fact = same_order(("that", "que")) + verb_clause(inner, verb, _without_object(verb))
     else:
         d.say("where")
+        d.write("dónde")
         fact = where_is(any_nominal(d, "animal", "person", "thing", adjective=0.1), asked=False)
     return verb_clause(subject, know, saber, negated=negated, complement=fact)
 
@@ -557,6 +606,7 @@ def two_clauses(d: Derivation) -> Phrase:
     joint = d.choose(
         {("and", "y"): 0.5, ("but", "pero"): 0.5}, lambda words: words[0], lambda words: words[1]
     )
+    d.write(joint[1])
     first = d.choose(_SIMPLE)(d)
     d.begins_with(first + same_order(joint))
     return first + same_order(joint) + d.choose(_SIMPLE)(d)
@@ -565,10 +615,13 @@ def two_clauses(d: Derivation) -> Phrase:
 def set_phrase(d: Derivation) -> Phrase:
     """*good morning* / *¡buenos días!*, *my name is Ana* / *me llamo Ana*."""
     if d.chance(0.3):
-        name = any_of(d, tuple(NAMES))
+        name = _name(d)
         me = "me llamo" if d.chance(0.75) else "mi nombre es"
+        d.write(me)
         return same_order(("my name is", me), (name, NAMES[name][0]))
-    english = any_of(d, tuple(SET_PHRASES))
+    english = d.choose(
+        _evenly(tuple(SET_PHRASES)), lambda english: english, lambda english: tuple(SET_PHRASES[english])
+    )
     return same_order((english, d.choose(SET_PHRASES[english], spanish=lambda words: words)))
 
 

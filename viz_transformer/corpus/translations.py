@@ -9,20 +9,14 @@ in which the teacher is a woman.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from random import Random
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
-from viz_transformer.corpus.derivation import Heard, derivations, draw
+from viz_transformer.corpus.derivation import GAP, Heard, derivations
 from viz_transformer.corpus.sentences import sentence
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary import join_tokens, tokenize
-
-#: What stands for the word that is not known.
-GAP = "[?]"
-#: Sentences in which every word of the language comes: the rarest comes about once in 10,000.
-_ALL_WORDS = 60_000
 
 Tokens = tuple[str, ...]
 Key = TypeVar("Key", str, tuple[str, ...])
@@ -60,7 +54,9 @@ def translation_tokens(text: str) -> dict[Tokens, float]:
 
 def is_spanish(tokens: Sequence[str]) -> bool:
     """Whether the grammar writes a Spanish sentence, given as tokens."""
-    return any(_written(tuple(tokens)))
+    written = tuple(tokens)
+    heard = Heard(spanish=written)
+    return any(phrase.write()[1] == written for phrase, _ in derivations(sentence, heard))
 
 
 def gap_words(tokens: Sequence[str]) -> dict[str, float]:
@@ -77,24 +73,16 @@ def gap_words(tokens: Sequence[str]) -> dict[str, float]:
         raise UserError(f"{len(gaps)} gaps in {' '.join(tokens)!r:.80}; write {GAP} in place of one word")
     (gap,) = gaps
     before, after = tuple(tokens[:gap]), tuple(tokens[gap + 1 :])
-    joint = {word: sum(_written((*before, word, *after))) for word in _spanish_words()}
-    if not any(joint.values()):
+    joint: dict[str, float] = defaultdict(float)
+    for filled in (GAP, "del", "al"):  # the two are written as two words, so they are tried apart
+        for phrase, probability in derivations(sentence, Heard(spanish=(*before, filled, *after))):
+            _, spanish, _ = phrase.write()
+            word = spanish[gap] if len(spanish) == len(tokens) else ""
+            if (*before, word, *after) == spanish and (word in ("del", "al")) == (filled != GAP):
+                joint[word] += probability
+    if not joint:
         raise UserError(f"the grammar makes no sentence like {' '.join(tokens)!r:.80}; give another")
-    return _normalised({word: weight for word, weight in joint.items() if weight})
-
-
-def _written(tokens: Tokens) -> Iterator[float]:
-    """Yield the probability of every derivation that writes a Spanish sentence."""
-    for phrase, probability in derivations(sentence, Heard(spanish=tokens)):
-        if phrase.write()[1] == tokens:
-            yield probability
-
-
-@cache
-def _spanish_words() -> tuple[str, ...]:
-    """Return the Spanish words of many sentences, among them every word of the language."""
-    rng = Random(0)
-    return tuple(sorted({word for _ in range(_ALL_WORDS) for word in draw(sentence, rng).write()[1]}))
+    return _normalised(joint)
 
 
 @lru_cache(maxsize=8192)

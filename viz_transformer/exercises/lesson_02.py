@@ -14,7 +14,7 @@ from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake, Number
 
 _SENTENCE = "good morning"
-_VOCAB, _WIDTH = 589, 64  # of the bundled translator
+_VOCAB, _WIDTH = 761, 64  # of the bundled translator
 
 
 def _encoded() -> list[int]:
@@ -181,7 +181,7 @@ EXERCISES = (
         Number(
             math.log(_VOCAB),
             mistakes=(
-                Mistake(math.log(35), "That is the even bet over 35 tokens; here there are 589."),
+                Mistake(math.log(35), "That is the even bet over 35 tokens; here there are 761."),
                 Mistake(
                     math.log10(_VOCAB),
                     "That is the logarithm to the base 10. ln is the natural one: np.log.",
@@ -199,7 +199,7 @@ EXERCISES = (
                     "The logarithm of a probability is negative; the loss is −ln of it.",
                 ),
             ),
-            right="More tokens to choose from, and a larger loss for knowing nothing: 6.38.",
+            right="More tokens to choose from, and a larger loss for knowing nothing: 6.63.",
         ),
         hints=(
             "Each token gets the same probability. Which?",

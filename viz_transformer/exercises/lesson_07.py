@@ -179,7 +179,7 @@ EXERCISES = (
                     "“<pad>” is closed, and words are seen.",
                 ),
             ),
-            "“quien ve a la reina” is padded by one token, its source by two: one of the two stays "
+            "“María ve a la reina” is padded by one token, its source by two: one of the two stays "
             "open. A batch in which both are equally long would not have shown it.",
         ),
         (

@@ -1,4 +1,4 @@
-"""Exercises of lesson 10, Training: shifted targets, the loss, a recorded training, the paper's rate."""
+"""Exercises of lesson 10, Training: shifted targets, losses and the lowest one, the paper's rate."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ _COUNTS = (6, 2, 2, *[1] * 13)
 _N_PADDING = 7
 _PROBABILITIES = (0.5, 0.25, 0.8)
 _OF_PADDING = 0.01
+#: The four translations of "the teacher sleeps", each of four tokens; a test compares the grammar.
+_OPEN = (0.43, 0.32, 0.23, 0.02)
+_N_OPEN_TOKENS = 4
 
 
 def _targets(rng: np.random.Generator) -> tuple[Any]:
@@ -33,6 +36,11 @@ def _entropy(*counts: int) -> float:
     """Return the entropy of shares, in nats."""
     total = sum(counts)
     return -sum(count / total * math.log(count / total) for count in counts)
+
+
+def _mean_surprise(*probabilities: float) -> float:
+    """Return the mean of -ln p, each p as often as it says, in nats."""
+    return -sum(each * math.log(each) for each in probabilities)
 
 
 def _steps(rng: np.random.Generator) -> tuple[int, int, int]:
@@ -284,6 +292,59 @@ EXERCISES = (
             "Two lines: one for step <= warmup, one for what comes after.",
             "Before the peak it is peak · step / warmup. After it, d_model^-½ · step^-½, which at "
             "step = warmup is the peak.",
+        ),
+    ),
+    Exercise(
+        "10.6",
+        "The lowest loss",
+        Number(
+            _mean_surprise(*_OPEN) / _N_OPEN_TOKENS,
+            (
+                Mistake(
+                    _mean_surprise(*_OPEN),
+                    "That is the entropy of the whole sentence. The loss is counted per token, and the "
+                    "sentence has four.",
+                ),
+                Mistake(
+                    _mean_surprise(*_OPEN) / (_N_OPEN_TOKENS - 1),
+                    "You divided by three words. The model has to say <eos> too, so there are four tokens.",
+                ),
+                Mistake(
+                    math.log(len(_OPEN)) / _N_OPEN_TOKENS,
+                    "That is what a model loses that gives each of the four translations the same "
+                    "probability. One that knows their probabilities loses less.",
+                ),
+                Mistake(
+                    -math.log(_OPEN[0]) / _N_OPEN_TOKENS,
+                    "That is the loss when “la maestra duerme” is the one in the batch. The other "
+                    "three come up too, and cost more.",
+                ),
+                Mistake(
+                    _surprise(*_OPEN) / len(_OPEN) / _N_OPEN_TOKENS,
+                    "You counted the four translations alike. One that comes up twice in a hundred "
+                    "times counts less: weight each -ln p by its p.",
+                ),
+                Mistake(
+                    _mean_surprise(*_OPEN) / _N_OPEN_TOKENS / math.log(2),
+                    "That is in bits: you took the logarithm to base 2. Nats need the natural one.",
+                ),
+                Mistake(
+                    -_mean_surprise(*_OPEN) / _N_OPEN_TOKENS,
+                    "The size is right, the sign is not: the logarithm of a probability is below "
+                    "0, and a loss is not.",
+                ),
+                Mistake(
+                    0.0,
+                    "It would be 0 if there were one translation only. With four, no model can be "
+                    "certain of the one that comes.",
+                ),
+            ),
+            unit="nats a token",
+            right="vt.analysis.lowest_loss counts the same, over as many sentences as you like.",
+        ),
+        (
+            "-0.43 · math.log(0.43) is 0.363. Do the same with the other three probabilities and add up.",
+            "The sum is what the whole sentence costs on average. It has four tokens.",
         ),
     ),
 )

@@ -12,9 +12,9 @@ from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, 
 # -- 11.1 to 11.3: the cache, the log-probability of a text, a text that the beam misses -----------
 
 _STEPS = 20
-#: Of *buenos*, *dias* after it, and ``<eos>`` after both, by the half-trained model.
-_BUENOS_DIAS = (0.633, 0.220, 0.746)
-_NATS = sum(math.log(each) for each in _BUENOS_DIAS)
+#: Of *la*, *maestra* after it, *duerme* and ``<eos>``, in the grammar's translations of *the teacher sleeps*.
+_LA_MAESTRA_DUERME = (0.45, 0.956, 1.0, 1.0)
+_NATS = sum(math.log(each) for each in _LA_MAESTRA_DUERME)
 
 _SEARCH = (
     Exercise(
@@ -54,16 +54,23 @@ _SEARCH = (
             (
                 Mistake(
                     math.exp(_NATS),
-                    "That is the probability, the product of the three. Its natural logarithm is asked for.",
+                    "That is the probability, the product of the four. Its natural logarithm is asked for.",
                 ),
                 Mistake(
-                    _NATS - math.log(_BUENOS_DIAS[2]),
-                    "You left out <eos>. So far the text has only begun with buenos dias; it must "
-                    "also end there.",
+                    math.log(_LA_MAESTRA_DUERME[0]),
+                    "That is *la* alone. After it *maestra* has a probability below 1: it counts, too.",
                 ),
                 Mistake(
-                    _NATS / 3,
-                    "That is the mean of the three logarithms. The logarithm of a product is their sum.",
+                    math.log(_LA_MAESTRA_DUERME[1]),
+                    "You left out the first word: the text begins with *la*, which has 0.45.",
+                ),
+                Mistake(
+                    _NATS / 4,
+                    "That is the mean of the four logarithms. The logarithm of a product is their sum.",
+                ),
+                Mistake(
+                    _NATS / 2,
+                    "That is the mean of two logarithms. The logarithm of a product is their sum.",
                 ),
                 Mistake(
                     -_NATS,
@@ -78,57 +85,60 @@ _SEARCH = (
                     "You took the logarithm to base 10. Nats need the natural one, math.log.",
                 ),
                 Mistake(
-                    math.log(sum(_BUENOS_DIAS)),
+                    math.log(sum(_LA_MAESTRA_DUERME)),
                     "You added the probabilities. One word *and* then the next: they are multiplied.",
                 ),
             ),
             unit="nats",
-            right="As a probability that is 0.104: about one in ten.",
+            right="As a probability that is 0.43: more than two in five.",
         ),
         (
-            "import math, and math.log(0.633) is the first of three numbers to add.",
-            "The sum is between -2 and -3.",
+            "import math, and math.log(0.45) is the first number to add. The logarithm of 1 is 0.",
+            "The sum is between -0.8 and -0.9.",
         ),
     ),
     Exercise(
         "11.3",
         "A text that is missed",
         Number(
-            0.211,
+            0.306,
             (
                 Mistake(
-                    0.744,
-                    "That is how far it is behind the first candidate. With a width of 2, the "
-                    "second may end as well: look at the last that may.",
+                    -0.858,
+                    "That is the log-probability of la itself. How far is it behind the last candidate "
+                    "that may go on?",
                 ),
                 Mistake(
-                    -2.184,
-                    "That is the log-probability of the candidate itself. How far is it behind the "
-                    "last candidate that may end there?",
+                    0.363,
+                    "That is maestro in step 2. By then la maestra is lost already: look at step 1.",
                 ),
                 Mistake(
-                    0.178,
-                    "That is the probability of <eos> after buenos. Choose the candidate in the "
-                    "view, and read why it was pruned.",
+                    8.03,
+                    "That is a candidate of the search with width 2. Set the width to 1, and look at la.",
                 ),
                 Mistake(
-                    0.632,
-                    "That is a candidate of the search with width 3: dias <eos>. Set the width to "
-                    "2, and look at the <eos> after buenos.",
+                    0.152,
+                    "You took the difference of the probabilities. The search ranks by "
+                    "log-probability: subtract those.",
                 ),
                 Mistake(
-                    -0.211,
+                    0.424,
+                    "That is the probability of la. Choose the candidate in the view, and read why it "
+                    "was pruned.",
+                ),
+                Mistake(
+                    -0.306,
                     "The number is right, and it is a distance: it has no sign.",
                 ),
             ),
             tolerance=0.04,
             unit="nats",
-            right="It misses the beam by 0.21 nats. In a search it takes little to be lost for good.",
+            right="It misses the beam by 0.31 nats (0.20 in the grammar itself). In a search it takes "
+            "little to be lost for good.",
         ),
         (
-            "In the view, set the beam width to 2, go to step 2, and choose the <eos> that is "
-            "marked as pruned.",
-            "In Python: search.beam_width = 2; each candidate has token, status, reason and margin.",
+            "In the view, set the beam width to 1, go to step 1, and choose the la that is marked as pruned.",
+            "In Python: search.beam_width = 1; each candidate has token, status, reason and margin.",
         ),
     ),
 )

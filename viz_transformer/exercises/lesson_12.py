@@ -16,9 +16,9 @@ from viz_transformer.translator import Translator, load_translator
 _COW = "the cow did not cross the street because it was too tired"
 _ALL, _SPARED = (0, 1, 2, 3), (0, 1, 3)
 
-_GENDER = ("encoder", 1, 3)
-_NEGATION = ("cross", 1, 2)
-_SUREST = ("decoder", 0, 3)
+_GENDER = ("encoder", 1, 1)
+_ARTICLE = ("cross", 1, 2)
+_SUREST = ("decoder", 0, 0)
 
 
 @cache
@@ -28,9 +28,9 @@ def _translator() -> Translator:
 
 @cache
 def _loss(heads: tuple[int, ...] = (), *, judge_own: bool = False) -> float:
-    """Return the loss with these heads of cross-attention layer 1 off, in nats per token."""
+    """Return the loss with these heads of decoder layer 1 off, in nats per token."""
     translator = _translator()
-    off = Interventions(heads=[HeadChange("cross", 1, head, factor=0) for head in heads])
+    off = Interventions(heads=[HeadChange("decoder", 1, head, factor=0) for head in heads])
     target = None if judge_own else translator.translate(_COW).tokens
     return float(-translator.log_probs(_COW, target, off).mean())
 
@@ -48,7 +48,7 @@ def _head_of_gender(answer: Any) -> Check:
     if given == _GENDER:
         return Check(
             True,
-            "Without it tired cannot ask who is meant, and the ending falls back to masculine.",
+            "Without it teacher cannot ask whose book it is, and la maestra is the likeliest again.",
         )
     if given[0] not in list(KINDS) or given[1] not in (0, 1):
         return Check(False, _NO_SUCH)
@@ -61,14 +61,13 @@ _NO_SUCH = (
     "layer comes before the head."
 )
 _IDLE = (
-    "With this head off the Spanish stays as it was. Sort the heads by what they are worth: the "
-    "table in the lab has the two that matter at its top."
+    "With this head off he stays a man. Go by what the heads are worth: the table in the lab has "
+    "those that matter at its top."
 )
 _WRONG_HEADS = {
-    _NEGATION: "This head matters most, but look which word changes: no becomes nos, and the "
-    "ending is still feminine. Try the head in the second place.",
-    _SUREST: "This is the head that looks most surely, and the Spanish stays as it was without "
-    "it. Go by the loss, not by the picture.",
+    _ARTICLE: "This head matters, but el profesor stays without it. Another head matters more.",
+    _SUREST: "Hardly any head looks more surely than this one, and el profesor stays without it. "
+    "Go by the loss, not by the picture.",
 }
 
 
@@ -177,9 +176,9 @@ EXERCISES = (
             ),
         ),
         hints=(
-            "In the lab's table, the heads that change the loss most stand first.",
-            "Click the first two names of that table, one after the other, and read the last "
-            "Spanish word each time.",
+            "Is his in the lab's sentence? In its table, the heads that change the loss most stand first.",
+            "Click the first names of that table, one after the other, and read the first two "
+            "Spanish words each time.",
         ),
     ),
     Exercise(
@@ -210,12 +209,12 @@ EXERCISES = (
             ),
             tolerance=2e-2,
             unit="nats per token",
-            right="A thousand times what the three did alone: each had stood in for the others.",
+            right="Over a hundred times what the three did alone: each had stood in for the others.",
         ),
         hints=(
             "Interventions takes a list: one HeadChange for each of the three heads.",
-            "With the three off, compute the mean of −log_probs(cow, target, …) as in the cell "
-            "above, and subtract `before`.",
+            "With the three off, compute the mean of −log_probs(cow, target, …) as `before` is "
+            "computed above, and subtract `before`.",
         ),
     ),
     Exercise(

@@ -11,8 +11,9 @@ from viz_transformer.language_model import LanguageModel
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
-#: A text outside the bundled translator's language: greedy and beam search find different translations.
-DEFAULT_TEXTS = {"translate": "cow love", "continue": ""}
+#: Of the bundled translator's language, a garden path: greedy search begins with *el* and misses
+#: *la maestra duerme*, the likeliest of four translations.
+DEFAULT_TEXTS = {"translate": "the teacher sleeps", "continue": ""}
 _LAB = "a beam stepper, which follows a text as it is written word by word"
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.labs.suited import check_suits
+from viz_transformer.model.masks import padding_mask
 from viz_transformer.plots.perturbation import plot_spread
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
@@ -27,14 +28,15 @@ def block_lab(
     translator: Translator | None = None,
     sentence: str = "the black cat sleeps",
     *,
-    layer: int = 0,
+    layer: int = -1,
 ) -> FigureLab:
     """Return a view of which outputs of each part of a block move when one word changes.
 
     Args:
         translator: the translator with the encoder; by default the bundled one.
         sentence: the words, one of which is changed.
-        layer: index of the encoder layer, from 0.
+        layer: index of the encoder layer, from 0; by default the last. Its parts are given what it
+            reads, the output of the layer before it.
 
     Raises:
         UserError: if the sentence holds an unknown word, or fewer than two words.
@@ -53,7 +55,7 @@ def block_lab(
 
 @torch.no_grad()
 def block_spread(
-    translator: Translator, sentence: str, changed: int, *, layer: int = 0
+    translator: Translator, sentence: str, changed: int, *, layer: int = -1
 ) -> dict[str, np.ndarray]:
     """Return how far each word's output moves in each part of a block when one vector changes.
 
@@ -61,7 +63,7 @@ def block_spread(
         translator: the translator with the encoder.
         sentence: the words.
         changed: index of the word whose vector x becomes -x.
-        layer: index of the encoder layer, from 0.
+        layer: index of the encoder layer, from 0; by default the last.
 
     Returns:
         For each part, |output after - output before| / |output before| of every word, [word]. The
@@ -71,9 +73,11 @@ def block_spread(
         UserError: if the sentence cannot be read.
     """
     model = translator.model
-    block = model.encoder.layers[layer]
+    *earlier, block = model.encoder.layers[: range(model.config.n_encoder_layers)[layer] + 1]
     ids = torch.tensor([translator.vocabulary.source_ids(sentence)])
     x = model.embed_source(ids)  # [1, word, d_model]
+    for each in earlier:
+        x, _ = each(x, padding_mask(ids, model.config.pad_id))
     other = x.clone()
     other[:, changed] = -other[:, changed]
     parts: dict[str, Callable[[Tensor], Tensor]] = {

@@ -12,9 +12,9 @@ from viz_transformer.text_model import TextModel
 from viz_transformer.vocabulary import MASK
 from viz_transformer.widgets.head_lab.view import HeadLab
 
-#: Gender agreement at a distance: *cow*, *la vaca*, decides the ending of *cansada* nine words later.
+#: A gender decided elsewhere: *his* makes the teacher *el profesor*; *vaca* decides the end of *cansada*.
 DEFAULT_TEXTS = {
-    "translate": "the cow did not cross the street because it was too tired",
+    "translate": "the teacher lost his book",
     "continue": "la vaca no cruzó la calle porque estaba demasiado",
     "fill": "la vaca no cruzó la calle porque estaba demasiado [?]",
 }

@@ -23,8 +23,8 @@ from viz_transformer.widgets.mask_lab.composition import MaskedBatch, MaskState,
 from viz_transformer.widgets.mask_lab.view import MaskLab
 
 #: Two sentences that differ in length, in English and in Spanish: each kind has padding to hide.
-SENTENCES = ("the black cat is very tired", "who sees the queen")
-SPANISH_SENTENCES = ("el gato negro duerme", "la vaca duerme")
+SENTENCES = ("the black cat is very tired", "Maria sees the queen")
+SPANISH_SENTENCES = ("el gato negro duerme", "la vaca come")
 _EXTRA = 2  # padding tokens added, to see whether anything moves
 
 

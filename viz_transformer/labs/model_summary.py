@@ -20,7 +20,7 @@ SIZES: dict[str, list[int]] = {
     "n_heads": [1, 2, 4, 8, 16],
     "d_ff": [64, 128, 256, 512, 1024, 2048, 4096],
     "n_layers": [1, 2, 3, 4, 6, 12, 24],
-    "vocab_size": [35, 589, 1000, 10_000, 37_000],
+    "vocab_size": [35, 761, 1000, 10_000, 37_000],
 }
 _LABELS = {
     "n_source": "source words",

@@ -19,6 +19,7 @@ from viz_transformer.plots.positions import (
     plot_similarity,
     plot_wavelength,
 )
+from viz_transformer.plots.probabilities import plot_probabilities
 from viz_transformer.plots.reliability import describe_reliability, plot_reliability
 from viz_transformer.plots.save import save_figure
 from viz_transformer.plots.scoring import plot_scorings
@@ -59,6 +60,7 @@ __all__ = [
     "plot_mask_lab",
     "plot_nearest",
     "plot_positions",
+    "plot_probabilities",
     "plot_reliability",
     "plot_score_spread",
     "plot_scorings",

@@ -71,7 +71,7 @@ def _take_all(beam: list[Hypothesis], finished: list[Hypothesis]) -> list[Hypoth
 def toy_step(words: Words) -> dict[str, float]:
     """Return the log-probability of each next word, in a language of three words and an end."""
     seen = sum((place + 1) * len(word) for place, word in enumerate(words))
-    likes = {"buenos": 3 + seen % 2, "dias": 1 + seen % 3, "hola": 2, _END: 1 + 2 * len(words)}
+    likes = {"buenos": 3 + seen % 2, "días": 1 + seen % 3, "hola": 2, _END: 1 + 2 * len(words)}
     total = sum(likes.values())
     return {word: math.log(like / total) for word, like in likes.items()}
 
@@ -87,7 +87,7 @@ def _all_ended(search: Any) -> bool:
 
 def _wide_beam_finds_all(search: Any) -> bool:
     found = {tuple(words) for words, _ in search(toy_step, 10_000, 4)}
-    others = ("buenos", "dias", "hola")
+    others = ("buenos", "días", "hola")
     all_there_are = {
         (*words, _END) for length in range(4) for words in itertools.product(others, repeat=length)
     }

@@ -117,7 +117,7 @@ export function leakSentence(rows, composed, state) {
     const why = !composed.isWord(composed.keyTokens[b][edited])
       ? "Padding is no word: what stands there must not matter."
       : mistake === "source_as_target"
-        ? `The decoder reads ${key} where, or before, it shall write it: it can copy and learns nothing.`
+        ? `The decoder reads ${key} where, or before, it has to write it: it can copy, and learns nothing.`
         : kind === "decoder"
           ? "They saw the future: a decoder so trained copies the next word."
           : "";

@@ -79,7 +79,7 @@ export const PRESETS = [
     name: "Source as target",
     look: "word",
     state: { ...RIGHT, kind: "decoder", causal: false, mistake: "source_as_target" },
-    text: "The decoder reads the very sentence that it shall write, not shifted by one: what it must write stands before its eyes, even with the look-ahead mask.",
+    text: "The decoder reads the very sentence that it has to write, not shifted by one: the next word stands before its eyes, even with the look-ahead mask.",
   },
 ];
 
