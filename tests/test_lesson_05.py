@@ -15,6 +15,7 @@ from viz_transformer.config import ModelConfig
 from viz_transformer.exercises import exercise
 from viz_transformer.model import Transformer
 from viz_transformer.model.attention import MultiHeadAttention
+from viz_transformer.vocabulary import join_tokens
 
 pytestmark = pytest.mark.usefixtures("folder_thrown_away")
 
@@ -34,12 +35,15 @@ def test_tired_looks_elsewhere_in_each_of_the_four_heads() -> None:
     made = run("four-rows", "mean-row")
     tokens = made["trace"].source_tokens
     favourites = [tokens[int(row.argmax())] for row in made["rows"]]
-    assert favourites == ["was", "<eos>", "was", "animal"]
-    assert made["rows"][3].max() > 0.99
+    assert favourites[1:3] == ["animal", "was"]
+    assert made["rows"][1].max() > 0.9
+    assert made["rows"][2].max() > 0.7
+    assert (made["rows"][[0, 3]].max(axis=-1) < 0.25).all()  # “over many words”
     mean = {token: float(weight) for token, weight in zip(tokens, made["mean"], strict=True)}
-    assert mean["animal"] == pytest.approx(0.25, abs=0.02)
-    assert mean["was"] == pytest.approx(0.25, abs=0.02)
-    assert "a quarter of *animal*, a quarter of *was*" in flat(LESSON["mixture"])
+    for word in ("animal", "was"):
+        assert 0.25 < mean.pop(word) < 0.3
+    assert max(mean.values()) < 0.1
+    assert "a good quarter of *animal*, a good quarter of *was*" in flat(LESSON["mixture"])
 
 
 def test_the_view_opens_with_the_row_that_is_talked_about() -> None:
@@ -114,7 +118,8 @@ def test_the_view_stands_at_the_heads_side_by_side() -> None:
     assert view.steps.steps[view.step] == "concat"
     assert view.steps.steps[view.step + 1] == "result"
     worked = view.worked()
-    assert np.array_equal(worked.concat[3 * 16 : 4 * 16], worked.output)
+    assert view.head == 1  # the head that looks at the animal
+    assert np.array_equal(worked.concat[1 * 16 : 2 * 16], worked.output)
 
 
 def test_one_large_multiplication_is_three() -> None:
@@ -126,7 +131,7 @@ def test_one_large_multiplication_is_three() -> None:
     torch.testing.assert_close(made["qkv"][:, first:after], keys, atol=1e-5, rtol=1e-5)
 
 
-def test_five_of_24_heads_have_a_name() -> None:
+def test_eight_of_24_heads_have_a_name() -> None:
     made = run("labels")
     house = made["house"]
     named = {
@@ -136,23 +141,57 @@ def test_five_of_24_heads_have_a_name() -> None:
         for head, label in enumerate(row)
         if label is not None
     }
-    assert (len(named), made["n_heads"]) == (5, 24)
-    assert named.pop(("decoder", 0, 2)) == "same token"
-    assert set(named.values()) == {"diagonal alignment"}
+    assert (len(named), made["n_heads"]) == (8, 24)
+    assert named.pop(("decoder", 0, 1)) == "same token"
+    sinks = [where for where, name in named.items() if name == "last-token sink"]
+    assert sinks == [("encoder", 0, head) for head in range(4)]
+    assert {named[where] for where in named.keys() - set(sinks)} == {"diagonal alignment"}
+    # “At the word *it* they look at *cross* and at *the*.”
+    for head, key in ((2, "cross"), (3, "the")):
+        assert weights_between(made["trace"], "encoder", "was", "<eos>")[0, head] > 0.95
+        row = made["trace"].encoder_attention[0, head, made["trace"].source_tokens.index("it")]
+        assert made["trace"].source_tokens[row.argmax()] == key
+        assert row.max() > 0.95
     tired = label_heads(made["trace"], "encoder")
-    assert tired[1][3] is None  # “The head that found the animal has none.”
+    assert tired[1][1] is None  # “The head that found the animal has none.”
 
 
-def test_the_name_foretells_pequeno_and_not_the_articles() -> None:
+def test_the_name_foretells_pequeno_and_not_every_row() -> None:
     asked = run("labels", "predict-name")
     house, guess = asked["house"], asked["shown"]
-    assert " ".join(house.output_tokens[:-2]) == "la mujer tiene una casa roja y un perro"
+    assert join_tokens(house.output_tokens[:-2]) == "la mujer tiene una casa roja y un perro"
     guess.choice = house.target_tokens.index("perro")
     assert "That is where this head looks" in guess._grade()[1]
-    for article in ("una", "un"):
-        assert weights_between(house, "decoder", article, "<sos>")[0, 2] > 0.9
+    for word in ("mujer", "una"):
+        assert weights_between(house, "decoder", word, "<sos>")[0, 1] > 0.9
     above = LESSON.above("predict-name")
     assert "0.99" not in above
+
+
+def test_the_head_without_a_name_decides_who_is_tired_and_who_is_a_doctor(capsys) -> None:
+    made = run("without-one")
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines() if line]
+    tired = "el animal no cruzó la calle porque estaba demasiado cansado"
+    woman, man = "la doctora perdió su libro", "el doctor perdió su libro"
+    assert shown == [
+        tired,
+        f"without head 0: {tired}",
+        f"without head 1: {tired.removesuffix('o')}a",
+        f"without head 2: {tired}",
+        f"without head 3: {tired}",
+        woman,
+        f"without head 0: {woman}",
+        f"without head 1: {man}",
+        f"without head 2: {woman}",
+        f"without head 3: {woman}",
+    ]
+    # “*animal* to *tired*, *her* to *doctor*.”
+    for text, word, decides in (
+        ("the animal did not cross the street because it was too tired", "tired", "animal"),
+        ("the doctor lost her book", "doctor", "her"),
+    ):
+        trace = made["translator"].trace(text)
+        assert weights_between(trace, "encoder", word, decides)[1, 1] > 0.8
 
 
 def test_torchs_encoder_copies_its_layer_and_ours_does_not() -> None:

@@ -15,8 +15,8 @@ from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.positional import sinusoidal_encoding
 
 LESSON = Lesson("6")
-ONE_WAY = "the ticket from beijing to shanghai is cheap"
-RETURN_WAY = "the ticket from shanghai to beijing is cheap"
+ONE_WAY = "the ticket from Beijing to Shanghai is cheap"
+RETURN_WAY = "the ticket from Shanghai to Beijing is cheap"
 ORDER = [0, 1, 2, 5, 4, 3, 6, 7, 8]
 OFF = Interventions(positions=False)
 
@@ -29,8 +29,8 @@ def moved(translator, positions: bool) -> np.ndarray:
 
 
 def test_the_translator_tells_the_two_tickets_apart(translator) -> None:
-    assert translator.translate(ONE_WAY).text == "el billete de pekin a shanghai es barato"
-    assert translator.translate(RETURN_WAY).text == "el billete de shanghai a pekin es barato"
+    assert translator.translate(ONE_WAY).text == "el billete de Pekín a Shanghái es barato"
+    assert translator.translate(RETURN_WAY).text == "el billete de Shanghái a Pekín es barato"
 
 
 def test_the_towns_change_places_in_the_order_given() -> None:
@@ -42,7 +42,8 @@ def test_the_towns_change_places_in_the_order_given() -> None:
 def test_beijing_moves_by_most_of_its_length_with_positions_and_nothing_without(translator) -> None:
     with_positions = moved(translator, True)
     assert with_positions[3] > 0.7
-    assert 0.01 < with_positions[1] < 0.1  # the prediction's “not at all” is not so with positions
+    assert ONE_WAY.split()[4] == "to"
+    assert with_positions[4] > 0.1  # the prediction's “not at all” is not so with positions
     assert (moved(translator, False) < 1e-5).all()
 
 
@@ -124,11 +125,11 @@ def test_a_sentence_that_begins_later_is_read_differently(translator) -> None:
         later = vt.load_translator()
         places = later.model.source_positions
         places.table = sinusoidal_encoding(len(places.table), later.config.d_model, start)
-        found[start] = later.translate(ONE_WAY).text.split()
-    assert found[0] == found[1] == translator.translate(ONE_WAY).text.split()
-    assert "pekin" not in found[2]
-    assert "billete" in found[2]
-    assert "billete" not in found[10]
+        found[start] = later.translate(ONE_WAY).text
+    assert found[0] == found[1] == translator.translate(ONE_WAY).text
+    assert "Pekín" not in found[2]
+    assert "Shanghái" in found[2]
+    assert found[10] == "¡adiós!"
 
 
 def test_the_learned_table_ends_where_the_training_ended(translator) -> None:

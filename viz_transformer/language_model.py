@@ -55,14 +55,14 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
         super().__init__(model, vocabulary, TracedDecoderOnly(model.config))
 
     @torch.no_grad()
-    def trace(self, text: str, interventions: Interventions | None = None) -> ForwardTrace:
+    def trace(self, text: str | Sequence[str], interventions: Interventions | None = None) -> ForwardTrace:
         """Return every head's attention while the model reads a text.
 
         Position *i* reads the word before the one that it predicts: the first reads ``<sos>``, and
         the last predicts ``<eos>``.
 
         Args:
-            text: a whole text.
+            text: a whole text, or its tokens.
             interventions: what to switch off or replace in the model; None changes nothing.
 
         Raises:
@@ -191,8 +191,38 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
             UserError: as `next_words` and `decoding.sample_ids`.
         """
         beginning = self._beginning(text)
+        drawn = self._draw(beginning, n, temperature, top_k, top_p, seed)
+        return [self.vocabulary.decode([*beginning, *ids]) for ids in drawn]
+
+    def sample_tokens(
+        self,
+        text: str = "",
+        n: int = 1,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> list[tuple[str, ...]]:
+        """Draw texts as `sample_texts` does, each as the tokens of the whole text.
+
+        Raises:
+            UserError: as `sample_texts`.
+        """
+        beginning = self._beginning(text)
+        drawn = self._draw(beginning, n, temperature, top_k, top_p, seed)
+        return [self.vocabulary.tokens_of([*beginning[1:], *ids]) for ids in drawn]
+
+    def _draw(
+        self,
+        beginning: list[int],
+        n: int,
+        temperature: float,
+        top_k: int | None,
+        top_p: float | None,
+        seed: int,
+    ) -> list[tuple[int, ...]]:
         with threads_for(self.config):
-            drawn = sample_ids(
+            return sample_ids(
                 self.model,
                 beginning,
                 self.vocabulary,
@@ -203,7 +233,6 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
                 seed=seed,
                 max_length=self._room(beginning),
             )
-        return [self.vocabulary.decode([*beginning, *ids]) for ids in drawn]
 
     def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens of the whole text that `complete` makes."""

@@ -53,11 +53,11 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         self._mask_id = vocabulary.mask_id
 
     @torch.no_grad()
-    def fill(self, text: str, interventions: Interventions | None = None) -> dict[str, float]:
+    def fill(self, text: str | Sequence[str], interventions: Interventions | None = None) -> dict[str, float]:
         """Return the probability of each word to stand in a text's gap, likeliest first.
 
         Args:
-            text: a text with one gap.
+            text: a text with one gap, or its tokens, ``<mask>`` for the gap.
             interventions: what to switch off or replace in the model; None changes nothing.
 
         Raises:
@@ -72,7 +72,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         return {tokens[index]: float(probabilities[index]) for index in order if tokens[index] in words}
 
     @torch.no_grad()
-    def trace(self, text: str, interventions: Interventions | None = None) -> ForwardTrace:
+    def trace(self, text: str | Sequence[str], interventions: Interventions | None = None) -> ForwardTrace:
         """Return every head's attention while the model reads a text, with gaps or without.
 
         Raises:
@@ -179,7 +179,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         self._check_length(ids, "text")
         return ids
 
-    def _with_gap(self, text: str) -> tuple[list[int], int]:
+    def _with_gap(self, text: str | Sequence[str]) -> tuple[list[int], int]:
         """Return what the model reads of a text with one gap, and where the gap is."""
         ids = self.ids(text)
         n_gaps = ids.count(self._mask_id)

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
+from tests.support.spanish_models import small_language_model, small_masked_model
 from viz_transformer import labs
 from viz_transformer.plots import plot_softmax
 from viz_transformer.translator import load_translator
@@ -19,6 +20,7 @@ from viz_transformer.widgets.tour import tour
 from viz_transformer.widgets.training_scrubber.view import watch_training
 
 SENTENCE = "the black cat sleeps"
+SPANISH = "el gato negro duerme"
 
 TOUR = [
     {"caption": "Where “gato” looks.", "state": {"layer": 1, "head": 2, "query": 1}},
@@ -42,6 +44,10 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab": lambda: labs.head_lab(load_translator(), SENTENCE),
     "beam stepper": lambda: labs.beam_stepper(load_translator()),
     "beam stepper of draws": lambda: BeamStepper(load_translator().sample(SENTENCE, 2.0)),
+    "mask lab of a masked-word model": lambda: labs.mask_lab(small_masked_model(), [SPANISH, "la gata"]),
+    "head lab of a language model": lambda: labs.head_lab(small_language_model(), "el gato"),
+    "head lab of a masked-word model": lambda: labs.head_lab(small_masked_model(), "el [?] negro duerme"),
+    "beam stepper of a language model": lambda: labs.beam_stepper(small_language_model(), "el gato"),
     "tour": lambda: tour(explore(make_trace()), TOUR),
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),

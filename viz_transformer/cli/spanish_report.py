@@ -10,6 +10,8 @@ if TYPE_CHECKING:  # commands import what they need when they run
 
 _MOST_SHOWN = 10
 _N_TEXTS, _N_GAPS = 1000, 60
+#: Held-out sentences that heads are judged by: the loss with one switched off, and their names.
+_N_SENTENCES, _N_LABELLED = 500, 200
 
 
 def print_spanish_report(folder: str) -> bool:
@@ -19,17 +21,20 @@ def print_spanish_report(folder: str) -> bool:
         FileError: if the folder is missing or damaged.
     """
     from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.language_model import LanguageModel
-    from viz_transformer.masked_model import MaskedModel
-    from viz_transformer.model import DecoderOnly, EncoderOnly
+    from viz_transformer.language_model import load_language_model
+    from viz_transformer.masked_model import load_masked_model
 
-    checkpoint = Checkpoint.load(folder)
-    if isinstance(checkpoint.model, DecoderOnly):
-        _print_texts(LanguageModel(checkpoint.model, checkpoint.vocabulary))
-    elif isinstance(checkpoint.model, EncoderOnly):
-        _print_gaps(MaskedModel(checkpoint.model, checkpoint.vocabulary))
+    model: LanguageModel | MaskedModel
+    family = Checkpoint.load(folder).model.config.family
+    if family == "decoder":
+        model = load_language_model(folder)
+        _print_texts(model)
+    elif family == "encoder":
+        model = load_masked_model(folder)
+        _print_gaps(model)
     else:
         return False
+    _print_heads(model)
     return True
 
 
@@ -54,3 +59,23 @@ def _print_gaps(model: MaskedModel) -> None:
     print(f"  the gap's own entropy                {score.entropy:.4f}")
     for text, guess, best in score.wrong[:_MOST_SHOWN]:
         print(f"    {text}: {guess!r}, and the grammar's is {best!r}")
+
+
+def _print_heads(model: LanguageModel | MaskedModel) -> None:
+    from viz_transformer.corpus import english_spanish
+    from viz_transformer.recipes.head_eval import NEEDED
+    from viz_transformer.recipes.spanish_eval import label_spanish_heads, spanish_head_losses
+
+    pairs = english_spanish(n_train=0).held_out
+    losses = spanish_head_losses(model, pairs[:_N_SENTENCES])
+    labels = label_spanish_heads(model, pairs[:_N_LABELLED])
+    print(
+        f"heads: switched off alone, {losses.n_needed} of {losses.n_heads} raise the loss on "
+        f"{losses.n:,} held-out sentences ({losses.loss:.4f} nats a word to find) by more than {NEEDED:g}"
+    )
+    for kind, rises in losses.rises.items():
+        for layer, of_layer in enumerate(rises):
+            for head, rise in enumerate(of_layer):
+                label = labels[layer][head]
+                named = f"  {label.name}: {label.sentence}" if label else ""
+                print(f"  {kind:7} layer {layer} head {head}  {rise:+.4f}{named}")

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from viz_transformer.exercises.answer_types import Array, Exercise, Function, Mistake, Number
 
-#: The numbers of `vt.thinking_machines`, which stands in a room that this one may not enter; a test
-#: holds them equal.
+#: The numbers of `vt.thinking_machines`, which this module may not import; a test holds them equal.
 X = np.array([[1, -1, 1, 1], [0, 2, 1, 0]])
 W_Q = np.array([[1, 0, 1], [-1, 0, 0], [0, 1, 1], [0.5, 0, 0]])
 W_K = np.array([[0, 1, 1], [0, -1, 1], [1, 0, 0], [-1, 0, 0]])
@@ -28,7 +27,7 @@ def _normal(rng: np.random.Generator, *shape: int) -> Tensor:
 
 
 def _vectors(rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw a query, a key and a value; of queries and keys there are not always as many."""
+    """Draw queries, keys and values; there are not always as many queries as keys."""
     n_q, n_k, d_k, d_v = (int(size) for size in rng.integers(2, 7, size=4))
     return _normal(rng, n_q, d_k), _normal(rng, n_k, d_k), _normal(rng, n_k, d_v)
 

@@ -17,11 +17,11 @@ from viz_transformer.exercises.feedback import Check
 _N_LAYERS = 6
 _SHARED = (
     "There is only one layer in your list, several times: what one of them learns, all have. Call "
-    "torch.nn.Linear anew for each place."
+    "torch.nn.Linear again for each place."
 )
 _COPIED = (
     "Your layers are copies: different ones, but some begin with the same numbers. Call "
-    "torch.nn.Linear anew for each, and copy none."
+    "torch.nn.Linear again for each, and copy none."
 )
 _TOO_FEW = "That is one layer; a list of six is asked for."
 

@@ -64,8 +64,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     "neither",
-                    "Then the mean would be another one after the shuffle. Which vectors are added "
-                    "up before it, and which after it?",
+                    "Then the mean would change with the shuffle. Which vectors are added up before "
+                    "it, and which after it?",
                 ),
             ),
             "So to this program “the dog sees the cat” and “the cat sees the dog” are one and the same.",
@@ -148,8 +148,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     _row(2),
-                    "That is the row of position 2. Positions are counted from 0, and so."
-                    " is the row that is asked for: position 3.",
+                    "That is the row of position 2. Positions are counted from 0, and position 3 "
+                    "is asked for.",
                 ),
                 Mistake(_row(4), "That is the row of position 4; position 3 is asked for."),
             ),

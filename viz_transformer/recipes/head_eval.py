@@ -1,4 +1,4 @@
-"""Evaluation of a translator's heads: which ones its loss needs, and which ones do one thing."""
+"""Evaluation of a model's heads: which ones its loss needs, and which ones do one thing."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from viz_transformer.analysis import HeadLabel, label_heads_together
 from viz_transformer.corpus import SentencePair
-from viz_transformer.corpus.batches import as_text, pad
+from viz_transformer.corpus.batches import Batch, TextBatch, as_text, pad
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.model.threads import threads_for
+from viz_transformer.text_model import TextModel
 from viz_transformer.trace import KINDS
 from viz_transformer.training import token_loss
 from viz_transformer.translator import Translator
@@ -28,13 +28,13 @@ _BATCH_TOKENS = 8_000  # of targets that are read as one batch
 
 @dataclass(frozen=True, eq=False)
 class HeadLosses:
-    """The loss of a translator with each head switched off alone.
+    """The loss of a model with each head switched off alone.
 
     Attributes:
         loss: of the whole model, teacher-forced, in nats a token with ``<eos>``.
         rises: for each kind of attention ``[layer, head]``: the loss without that head, minus
             `loss`; above 0, the model is worse off without it.
-        n: sentence pairs.
+        n: sentence pairs, or texts.
     """
 
     loss: float
@@ -59,19 +59,26 @@ def head_losses(translator: Translator, pairs: Sequence[SentencePair | TextPair]
     Raises:
         UserError: if there is no pair, or the vocabulary lacks a word.
     """
-    with threads_for(translator.config):
-        batches = list(_batches(translator, pairs))
-        loss = _loss(translator, batches)
-        rises = {}
-        config = translator.config
-        for kind in KINDS:
-            n_layers = config.n_encoder_layers if kind == "encoder" else config.n_decoder_layers
+    return head_losses_on(translator, list(_batches(translator, pairs)))
+
+
+@torch.inference_mode()
+def head_losses_on(model: TextModel, batches: Sequence[Batch | TextBatch]) -> HeadLosses:
+    """Measure the loss of a model of any kind on some batches, whole and without each head.
+
+    Raises:
+        UserError: if a batch's ids do not fit the model.
+    """
+    config, n_rows = model.config, sum(len(batch.labels) for batch in batches)
+    with threads_for(config):
+        loss, rises = _loss(model, batches), {}
+        for kind, n_layers in config.attention_layers.items():
             rise = np.empty((n_layers, config.n_heads))  # [layer, head]
             for layer, head in np.ndindex(rise.shape):
                 without = Interventions(heads=[HeadChange(kind, layer, head, factor=0)])
-                rise[layer, head] = _loss(translator, batches, without) - loss
+                rise[layer, head] = _loss(model, batches, without) - loss
             rises[kind] = rise
-    return HeadLosses(loss, rises, len(pairs))
+    return HeadLosses(loss, rises, n_rows)
 
 
 def label_translator_heads(
@@ -90,10 +97,8 @@ def label_translator_heads(
     return {kind: label_heads_together(traces, kind) for kind in KINDS}
 
 
-def _batches(
-    translator: Translator, pairs: Sequence[SentencePair | TextPair]
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield padded ids, source ``[pair, source]`` and target ``[pair, target]``, similar lengths together."""
+def _batches(translator: Translator, pairs: Sequence[SentencePair | TextPair]) -> Iterator[Batch]:
+    """Yield padded ids, pairs of similar length together."""
     _check(pairs)
     vocabulary = translator.vocabulary
     sources = [vocabulary.source_ids(as_text(pair.source)) for pair in pairs]
@@ -106,14 +111,11 @@ def _batches(
     longest = max(map(len, [*sources, *targets]))
     size = max(1, _BATCH_TOKENS // longest)
     order = sorted(range(len(pairs)), key=lambda number: (len(targets[number]), len(sources[number])))
-    device = next(translator.model.parameters()).device
     for start in range(0, len(order), size):
         some = order[start : start + size]
-        source, target = (
-            torch.from_numpy(pad([rows[number] for number in some], vocabulary.pad_id)).to(device)
-            for rows in (sources, targets)
+        yield Batch(
+            *(pad([rows[number] for number in some], vocabulary.pad_id) for rows in (sources, targets))
         )
-        yield source, target
 
 
 def _check(pairs: Sequence[SentencePair | TextPair]) -> None:
@@ -122,17 +124,16 @@ def _check(pairs: Sequence[SentencePair | TextPair]) -> None:
 
 
 def _loss(
-    translator: Translator,
-    batches: Sequence[tuple[Tensor, Tensor]],
-    interventions: Interventions | None = None,
+    model: TextModel, batches: Sequence[Batch | TextBatch], interventions: Interventions | None = None
 ) -> float:
-    """Return the mean cross-entropy of all real tokens, in nats."""
-    pad_id = translator.vocabulary.pad_id
+    """Return the mean cross-entropy of all tokens to predict, in nats."""
+    pad_id, device = model.vocabulary.pad_id, next(model.model.parameters()).device
     total = n_tokens = 0.0
-    for source, target in batches:
-        output = translator.traced_model(source, target[:, :-1], interventions)
-        assert output.logits is not None  # an encoder alone has none
-        loss, _ = token_loss(output.logits, target[:, 1:], pad_id)
-        n_real = int((target[:, 1:] != pad_id).sum())
+    for batch in batches:
+        inputs = (torch.from_numpy(ids).to(device) for ids in batch.inputs)
+        output = model.traced_model(*inputs, interventions=interventions)
+        labels = torch.from_numpy(batch.labels).to(device)  # [row, position]
+        loss, _ = token_loss(output.logits, labels, pad_id)
+        n_real = int((labels != pad_id).sum())
         total, n_tokens = total + loss.item() * n_real, n_tokens + n_real
     return total / n_tokens

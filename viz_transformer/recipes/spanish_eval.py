@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from itertools import islice
+from math import ceil, log
 from random import Random
 
+from viz_transformer.analysis import HeadLabel, label_heads_together
 from viz_transformer.corpus import SentencePair, gap_words, is_spanish
+from viz_transformer.corpus.text_batches import masked_word_batches, next_word_batches
 from viz_transformer.corpus.translations import GAP
+from viz_transformer.errors import UserError
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.masked_model import MaskedModel
-from viz_transformer.vocabulary import join_tokens
+from viz_transformer.recipes.head_eval import HeadLosses, head_losses_on
+from viz_transformer.vocabulary import Vocabulary, join_tokens
+
+_BATCH_SIZE = 100
 
 
 @dataclass(frozen=True)
@@ -54,11 +61,8 @@ def sample_language_model(model: LanguageModel, n: int = 1000, seed: int = 0) ->
     Raises:
         UserError: as `LanguageModel.sample_texts`.
     """
-    vocabulary = model.vocabulary
-    refused = []
-    for text in model.sample_texts(n=n, seed=seed):
-        if not is_spanish(vocabulary.tokens_of(vocabulary.encode(text, "target"))):
-            refused.append(text)
+    drawn = model.sample_tokens(n=n, seed=seed)
+    refused = [join_tokens(tokens) for tokens in drawn if not is_spanish(tokens)]
     return SampledTexts(n, n - len(refused), tuple(refused))
 
 
@@ -88,3 +92,29 @@ def fill_gaps(model: MaskedModel, pairs: Sequence[SentencePair], seed: int = 0) 
             wrong.append((text, guess, next(iter(exact))))
     n = len(pairs)
     return GapScore(n, n - len(wrong), kl / n, entropy / n, tuple(wrong))
+
+
+def spanish_head_losses(model: LanguageModel | MaskedModel, pairs: Sequence[SentencePair]) -> HeadLosses:
+    """Measure the loss on the Spanish sides of some pairs, whole and with each head switched off alone.
+
+    Raises:
+        UserError: if there is no pair, the vocabulary is one of pieces, or it lacks a word.
+    """
+    if not pairs or not isinstance(model.vocabulary, Vocabulary):
+        raise UserError("give at least one pair, and a model with a vocabulary of words")
+    texts = [pair.target for pair in pairs]
+    batches = masked_word_batches if isinstance(model, MaskedModel) else next_word_batches
+    epoch = islice(batches(texts, model.vocabulary, _BATCH_SIZE, 0), ceil(len(texts) / _BATCH_SIZE))
+    return head_losses_on(model, list(epoch))
+
+
+def label_spanish_heads(
+    model: LanguageModel | MaskedModel, pairs: Sequence[SentencePair]
+) -> tuple[tuple[HeadLabel | None, ...], ...]:
+    """Name the heads that do one thing in the Spanish sides of some pairs, ``[layer][head]``.
+
+    Raises:
+        UserError: if a text does not suit the model, or there is none.
+    """
+    (kind,) = model.config.attention_layers
+    return label_heads_together([model.trace(pair.target) for pair in pairs], kind)
