@@ -286,9 +286,26 @@ def test_the_bundled_table_is_the_file_that_its_notes_name() -> None:
     assert notes["training"]["n_steps"] == recipes.POSITIONS_TRAINING.n_steps
 
 
+def test_the_notes_tell_how_alike_neighbours_grew() -> None:
+    folder = bundled("data/positions")
+    told = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
+    tables = load_file(folder / "learned.safetensors")
+    n_trained = 19
+    assert f"neighbours among the {n_trained} positions that a sentence reached grew alike" in told
+    found = {}
+    for name, table in tables.items():
+        rows = table[:n_trained] / np.linalg.norm(table[:n_trained], axis=1, keepdims=True)
+        cosines = rows @ rows.T  # [position, position]
+        found[name] = [f"{np.diag(cosines, distance).mean():.2f}" for distance in (1, 2, 3)]
+    one, two, three = found["table"]
+    assert f"mean cosine of {one} at a distance of one, {two} at two and {three} at three" in told
+    one, two, three = found["start"]
+    assert f"before training {one}, {two} and {three}" in told
+
+
 @pytest.mark.usefixtures("shapes_unchecked")
 def test_its_recipe_gives_the_same_file_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    corpus = english_spanish(n_train=600, n_held_out=0, n_held_out_reasons=0)
+    corpus = english_spanish(n_train=600, n_held_out=0, n_of_a_kind=0)
     monkeypatch.setattr(recipes.learned_positions, "english_spanish", lambda n_train: corpus)
     training = replace(recipes.POSITIONS_TRAINING, n_steps=5, batch_size=16)
     files = []

@@ -17,7 +17,7 @@ from viz_transformer.recipes.english_spanish import MODEL, TRAINING
 from viz_transformer.recipes.provenance import python_command, sha256, write_provenance
 from viz_transformer.training import fit, make_model
 
-#: A minute's training: enough for neighbouring positions to become similar.
+#: Two minutes' training: enough for neighbouring positions to become similar.
 POSITIONS_TRAINING = replace(TRAINING, n_steps=1000)
 #: The file of `train_learned_positions`.
 POSITIONS = "learned.safetensors"
@@ -39,7 +39,7 @@ def train_learned_positions(
             float32 [position, d_model], as they are added to the words. Positions that no
             sentence reached are equal in both.
         training: steps, rate and seed.
-        n_train: number of different training pairs.
+        n_train: number of training pairs.
 
     Raises:
         FileError: if the folder cannot be written.
