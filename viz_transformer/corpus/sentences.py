@@ -144,7 +144,9 @@ def _determiners(
     number: int, mass: bool, subject: bool, possessive: str | None
 ) -> Mapping[str | None, float]:
     """Return the determiners that a noun may have, with their weights; None is none."""
-    own = {"his": 0.03, "her": 0.03, "their": 0.03} if subject else {possessive: 0.15} if possessive else {}
+    own: dict[str | None, float] = {possessive: 0.15} if possessive else {}
+    if subject:
+        own = {"his": 0.03, "her": 0.03, "their": 0.03}
     weights: dict[str | None, float] = {"the": 0.5, "my": 0.08, "your": 0.05, "our": 0.05, **own}
     weights |= {"this": 0.06, "that": 0.06}
     if number:
