@@ -18,6 +18,7 @@ from tests.support.ui_pages import drawn
 from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
+from viz_transformer.trace.text import running_text
 from viz_transformer.widgets.beam_stepper.payload import candidate_texts
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 
@@ -55,7 +56,7 @@ def check_step(root: Locator, search: DecodeTrace, step: int) -> None:
     rows = root.locator(".vt-candidates tbody tr")
     expect(rows).to_have_count(len(candidates))
     for one, text, row in zip(candidates, texts, rows.all(), strict=True):
-        assert row.locator("th").inner_text() == " ".join(text)
+        assert row.locator("th").inner_text() == running_text(text)
         log_prob, score, fate = row.locator("td").all_inner_texts()
         assert number(log_prob) == pytest.approx(one.log_prob, abs=0.00051)
         assert number(score) == pytest.approx(one.score, abs=0.00051)
