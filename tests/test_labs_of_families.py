@@ -9,8 +9,10 @@ import pytest
 
 import viz_transformer as vt
 from tests.support.spanish_models import small_language_model, small_masked_model
+from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.model import HeadChange, Interventions
+from viz_transformer.recipes import Recorder
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import compute_head
 from viz_transformer.widgets.mask_lab.composition import compose
@@ -168,3 +170,16 @@ def test_what_does_not_suit_is_refused_in_one_line(lab: Callable, make: Callable
 def test_a_beam_stepper_holds_models_of_one_kind(translator) -> None:
     with pytest.raises(UserError, match="of different kinds"):
         vt.beam_stepper({"one": translator, "other": small_language_model()}, "the cat sleeps")
+
+
+@each_model
+def test_the_training_scrubber_says_what_the_model_does(asked, task: str) -> None:
+    model, text, answer, kind = asked
+    recorder = Recorder(model.model, model.vocabulary, [TextPair(text, answer)], "seed 0", [0])
+    recorder.record_moment(0)
+    view = vt.watch_training(recorder.trace())
+    assert (view.trace.task, view.kind) == (task, kind)
+    (run,) = view.data["runs"]
+    assert (run["task"], run["translations"]) == (task, [[answer]])
+    said = "continued" if task == "continue" else "filled"
+    assert f"is {said} as “\u2068{answer}\u2069”: the watched text" in view.alt_text()

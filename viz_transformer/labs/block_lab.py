@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from viz_transformer.labs.suited import check_suits
-from viz_transformer.model.masks import padding_mask
 from viz_transformer.plots.perturbation import plot_spread
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.widgets.figure_lab.view import FigureLab, figure_lab
@@ -77,7 +76,7 @@ def block_spread(
     ids = torch.tensor([translator.vocabulary.source_ids(sentence)])
     x = model.embed_source(ids)  # [1, word, d_model]
     for each in earlier:
-        x, _ = each(x, padding_mask(ids, model.config.pad_id))
+        x, _ = each(x, model.padding_mask(ids))
     other = x.clone()
     other[:, changed] = -other[:, changed]
     parts: dict[str, Callable[[Tensor], Tensor]] = {

@@ -14,7 +14,7 @@ from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import weight_colormap
 from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_font, label_style, visible
-from viz_transformer.trace import KINDS, Snapshot, TrainingTrace
+from viz_transformer.trace import KINDS, TASKS, Snapshot, TrainingTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -257,7 +257,7 @@ def _describe(selections: list[_Selection], sentence: int, kind: str) -> str:
             first, last = (_format_loss(run.losses[at]) for at in (0, -1))
             told.append(f"The loss goes from {first} to {last} nats a token.")
         told.append(
-            f"{_quoted(run.sources[sentence])} is translated as "
+            f"{_quoted(run.sources[sentence])} {TASKS[run.task].said} "
             f"{_quoted(moment.translations[sentence])}: {_verdict(selected, sentence)}."
         )
         if not np.isnan(selected.entropies[[0, selected.index]]).any():
@@ -276,7 +276,8 @@ def is_right(translation: str, reference: str) -> bool:
 
 def _verdict(selected: _Selection, sentence: int) -> str:
     right = is_right(selected.moment.translations[sentence], selected.run.references[sentence])
-    return "right" if right else "not yet right"
+    task = TASKS[selected.run.task]
+    return task.right if right else task.wrong
 
 
 def _quoted(text: str) -> str:

@@ -19,12 +19,14 @@ from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.step_code import code_lines
 from viz_transformer.trace.steps import STEPS, AttentionSteps, ComputedHead, compute_head
+from viz_transformer.trace.tasks import TASKS
 from viz_transformer.trace.text import running_text
 from viz_transformer.trace.training import Snapshot, TrainingTrace
 
 __all__ = [
     "KINDS",
     "STEPS",
+    "TASKS",
     "AttentionSteps",
     "Candidate",
     "ComputedHead",

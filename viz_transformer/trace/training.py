@@ -102,6 +102,14 @@ class TrainingTrace:
                     "moment; trace the same reference with the same model"
                 )
 
+    @property
+    def task(self) -> str:
+        """What the model does with the sentences: ``"translate"``, ``"continue"`` or ``"fill"``."""
+        trace = self.moments[0].traces[0]
+        if not trace.target_tokens:
+            return "fill"
+        return "translate" if trace.source_tokens else "continue"
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the trace as one ``.npz`` file (no pickle), whole or not at all.
 

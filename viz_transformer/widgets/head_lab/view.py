@@ -10,9 +10,8 @@ import traitlets
 
 from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
 from viz_transformer.errors import UserError
-from viz_transformer.trace import FloatArray, ForwardTrace, running_text
+from viz_transformer.trace import TASKS, FloatArray, ForwardTrace, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
-from viz_transformer.widgets.base.tasks import TASKS
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -136,7 +135,7 @@ class HeadLab(View):
     def alt_text(self) -> str:
         """Return what the view shows now in words."""
         before, after = self._before_and_after()
-        said = f"“{self.sentence}” {TASKS[self.task]} “{running_text(before['translation'])}”"
+        said = f"“{self.sentence}” {TASKS[self.task].said} “{running_text(before['translation'])}”"
         if not self.factors:
             return f"{said} with every head as it is. {effects_in_words(self.effects())}"
         changed = ", ".join(

@@ -118,6 +118,7 @@ def _run_payload(run: TrainingTrace) -> dict[str, Any]:
     losses = np.array([moment.losses for moment in run.moments], dtype="<f4")
     return {
         "name": sendable([run.name])[0],
+        "task": run.task,
         "sources": sendable(run.sources),
         "references": sendable(run.references),
         "moments": [int(moment.step) for moment in run.moments],

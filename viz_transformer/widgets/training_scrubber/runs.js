@@ -1,5 +1,6 @@
 // Recorded runs: their numbers, their heads at a moment, and their description in words.
 
+import { TASKS } from "../base/js/tasks.js";
 import { differences } from "../base/js/text_difference.js";
 import { quoted } from "../base/js/text.js";
 import { halfTable } from "../base/js/weights.js";
@@ -9,6 +10,7 @@ import { halfTable } from "../base/js/weights.js";
  *
  * @typedef {object} Run
  * @property {string} name
+ * @property {string} task translate, continue or fill
  * @property {string[]} sources
  * @property {string[]} references
  * @property {number[]} moments the step of each moment
@@ -174,10 +176,11 @@ function splitWords(text) {
  *
  * @param {string} translation
  * @param {string} reference
+ * @param {string} [task]
  * @returns {{ translation: { text: string, differs: boolean }[], right: boolean, verdict: string,
  *   reference: { text: string, differs: boolean }[] }}
  */
-export function compareWords(translation, reference) {
+export function compareWords(translation, reference, task = "translate") {
   const [written, right] = [splitWords(translation), splitWords(reference)];
   const [extra, missing] = differences(written, right);
   const count = Math.max(extra.filter(Boolean).length, missing.filter(Boolean).length);
@@ -186,7 +189,10 @@ export function compareWords(translation, reference) {
     translation: marked(written, extra),
     reference: marked(right, missing),
     right: count === 0,
-    verdict: count === 0 ? "✓ right" : `✗ not yet: ${count} ${count === 1 ? "word differs" : "words differ"}`,
+    verdict:
+      count === 0
+        ? TASKS[task].right
+        : `${TASKS[task].wrong}: ${count} ${count === 1 ? "word differs" : "words differ"}`,
   };
 }
 

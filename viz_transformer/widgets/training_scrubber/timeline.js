@@ -3,6 +3,7 @@
 import { pointerPosition } from "../base/js/canvas.js";
 import { button, element, setText, slider } from "../base/js/controls.js";
 import { curveAxes, describeCurves, drawCurves, momentAt, paintCurves } from "./loss_curve.js";
+import { TASKS } from "../base/js/tasks.js";
 import { compareWords } from "./runs.js";
 
 /** @typedef {import("./runs.js").Run} Run */
@@ -69,7 +70,7 @@ export function momentControls(parent, view, run, moment) {
     const name = `step ${run.moments[index]}`;
     setText(step, name);
     const { right } = compareWords(run.translations[index][sentence], run.references[sentence]);
-    input.setAttribute("aria-valuetext", `${name}, translation ${right ? "right" : "not yet right"}`);
+    input.setAttribute("aria-valuetext", `${name}, ${TASKS[run.task].spoken[right ? 0 : 1]}`);
   }
 
   return { draw, pause };

@@ -1,6 +1,7 @@
 // The translation of one run at a moment, beside the right one, word by word.
 
 import { element, setText } from "../base/js/controls.js";
+import { TASKS } from "../base/js/tasks.js";
 import { visible } from "../base/js/text.js";
 import { compareWords, describeMoment } from "./runs.js";
 
@@ -15,10 +16,10 @@ export function translationText(parent) {
   const name = element(node, "h3", "vt-title");
   const facts = element(node, "p", "vt-facts");
   const lines = element(node, "div", "vt-lines");
-  const [translationLine, referenceLine] = ["translation now", "right translation"].map((text) => {
-    element(lines, "span", "vt-line-name").textContent = text;
-    return element(lines, "div", "vt-line");
-  });
+  const names = [element(lines, "span", "vt-line-name")];
+  const translationLine = element(lines, "div", "vt-line");
+  names.push(element(lines, "span", "vt-line-name"));
+  const referenceLine = element(lines, "div", "vt-line");
   element(lines, "span");
   const verdict = element(lines, "strong", "vt-verdict");
   let written = "";
@@ -31,7 +32,11 @@ export function translationText(parent) {
     const key = JSON.stringify([translation, reference, width, longest, theme.scale]);
     if (key === written) return;
     written = key;
-    const compared = compareWords(translation, reference);
+    const { now, reference: beside } = TASKS[run.task];
+    [now, beside].forEach((text, which) => {
+      setText(names[which], text);
+    });
+    const compared = compareWords(translation, reference, run.task);
     writeWords(translationLine, compared.translation);
     writeWords(referenceLine, compared.reference);
     setText(verdict, compared.verdict);
