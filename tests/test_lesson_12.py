@@ -155,7 +155,7 @@ class TestNeed:
         assert [tuple(place) for place in np.argwhere(encoder > NEEDED)] == [(0, 3), (1, 1)]
         assert (abs(encoder[0, :3]) < 0.002).all()  # “not missed at all”
         assert cross[1].argmin() == 0
-        assert 2.5 < cross[1, 2] / cross[1, 0] < 4.5  # “about three times”
+        assert cross[1, 2] / cross[1, 0] > 3.3  # “more than three times”
 
     def test_one_sentence_needs_three_heads_and_the_surest_is_not_among_them(
         self, effects: tuple[HeadEffect, ...]
