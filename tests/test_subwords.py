@@ -58,7 +58,7 @@ def test_special_tokens_and_bytes_are_the_first_ids(subwords: Subwords) -> None:
 
 def test_pieces_are_readable_and_end_where_a_word_does(subwords: Subwords) -> None:
     ids = subwords.source_ids("The 2 ways.")
-    assert subwords.tokens_of(ids) == ("▁The", "▁", "<0x32>", "▁w", "a", "y", "s", ".", "<eos>")
+    assert subwords.tokens_of(ids) == ("▁The", "▁", "<0x32>", "▁w", "ay", "s", ".", "<eos>")
     assert subwords.target_ids("El gato")[0] == subwords.sos_id
     assert subwords.target_ids("El gato")[-1] == subwords.eos_id
     assert subwords.ids_of(subwords.tokens_of(ids)) == ids

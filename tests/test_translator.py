@@ -143,8 +143,10 @@ def test_an_unknown_word_is_named(translator: Translator) -> None:
         translator.translate("the dragon sleeps")
     with pytest.raises(UnknownWordError, match="unknown Spanish word 'dragón'"):
         translator.trace("the cat sleeps", target="el dragón")
-    with pytest.raises(UnknownWordError, match="unknown Spanish word 'the'"):
+    with pytest.raises(UserError, match=r"'the cat sleeps' is English \('the' and 'cat'\), and Spanish is"):
         translator.trace("the cat sleeps", target="the cat sleeps")
+    with pytest.raises(UserError, match="are two sentences, and one is expected"):
+        translator.translate("the cat sleeps. the dog runs.")
 
 
 @pytest.mark.parametrize("call", ["translate", "trace", "decode"])
