@@ -86,7 +86,7 @@ def test_heads_are_measured_on_the_model_s_own_loss(make) -> None:
 def test_evaluate_prints_a_report_of_either_model(
     make, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    corpus = Corpus((), PAIRS, *[()] * (len(Corpus.__dataclass_fields__) - 2))
+    corpus = Corpus((), PAIRS, n_of_a_kind=0, seed=0)
     monkeypatch.setattr("viz_transformer.corpus.english_spanish", lambda n_train: corpus)
     model = make()
     folder = Checkpoint(model.model, model.vocabulary).save(tmp_path / "model")

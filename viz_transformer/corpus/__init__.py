@@ -12,7 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from random import Random
 
 from viz_transformer.corpus.derivation import Derivation
@@ -95,16 +95,29 @@ class Corpus:
     Attributes:
         train: independent draws without any held-out combination; frequent sentences come often.
         held_out: pairs with a held-out combination, each sentence once.
-        held_out_reasons: *tired / wide* pairs over animals and places that training never pairs.
-        held_out_owners: *her / his* pairs over owners and things that training never pairs.
-        held_out_fish: pairs in which what *fish* means depends on words it is never trained with.
+        n_of_a_kind: number of pairs in each of the other held-out sets, which are drawn when asked for.
+        seed: of the draw.
     """
 
     train: tuple[SentencePair, ...]
     held_out: tuple[SentencePair, ...]
-    held_out_reasons: tuple[SentencePair, ...]
-    held_out_owners: tuple[SentencePair, ...]
-    held_out_fish: tuple[SentencePair, ...]
+    n_of_a_kind: int
+    seed: int
+
+    @cached_property
+    def held_out_reasons(self) -> tuple[SentencePair, ...]:
+        """*tired / wide* pairs over animals and places that training never pairs."""
+        return _held_out_of(reason, "…", self.n_of_a_kind, self.seed)
+
+    @cached_property
+    def held_out_owners(self) -> tuple[SentencePair, ...]:
+        """*her / his* pairs over owners and things that training never pairs."""
+        return _held_out_of(belonging, "her his", self.n_of_a_kind, self.seed)
+
+    @cached_property
+    def held_out_fish(self) -> tuple[SentencePair, ...]:
+        """Pairs in which what *fish* means depends on words it is never trained with."""
+        return _held_out_of(transitive_or_not, "fish", self.n_of_a_kind, self.seed)
 
 
 @cache
@@ -129,13 +142,7 @@ def english_spanish(
             held_out.setdefault(pair.source, pair)
         if len(train) >= n_train and len(held_out) >= n_held_out:
             break
-    return Corpus(
-        tuple(train),
-        tuple(held_out.values()),
-        _held_out_of(reason, "…", n_of_a_kind, seed),
-        _held_out_of(belonging, "her his", n_of_a_kind, seed),
-        _held_out_of(transitive_or_not, "fish", n_of_a_kind, seed),
-    )
+    return Corpus(tuple(train), tuple(held_out.values()), n_of_a_kind, seed)
 
 
 def _held_out_of(
