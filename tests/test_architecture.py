@@ -48,8 +48,9 @@ ALLOWED: dict[str, set[str] | None] = {
     "export": {"widgets"},
     "bertviz_views": {"trace"},
     "text_model": {"model", "vocabulary", "config", "trace"},
-    "translator": {"text_model", "checkpoint", "decoding", "model", "vocabulary", "trace"},
-    "language_model": {"text_model", "checkpoint", "decoding", "model", "vocabulary", "trace"},
+    "writing_model": {"text_model", "decoding", "model", "vocabulary", "trace"},
+    "translator": {"text_model", "writing_model", "checkpoint", "model", "vocabulary", "trace"},
+    "language_model": {"text_model", "writing_model", "checkpoint", "model", "vocabulary", "trace"},
     "masked_model": {"text_model", "checkpoint", "model", "vocabulary", "trace"},
     "recipes": {
         "config",

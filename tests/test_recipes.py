@@ -11,7 +11,7 @@ import pytest
 
 import viz_transformer.recipes as recipes
 from viz_transformer.cli import main
-from viz_transformer.corpus import english_spanish
+from viz_transformer.corpus import english_spanish, translation_tokens
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.language_model import load_language_model
@@ -75,7 +75,7 @@ def test_the_grammar_makes_every_held_out_sentence() -> None:
     ]
     for pairs in sets.values():
         for pair in pairs[:5]:
-            exact = recipes.exact_translations(as_text(pair.source))
+            exact = translation_tokens(as_text(pair.source))
             assert exact[pair.target] > 0
             assert sum(exact.values()) == pytest.approx(1)
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from viz_transformer._files import bundled
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.decoding import beam_search, sample, sample_ids
 from viz_transformer.errors import UserError
 from viz_transformer.model import DecoderOnly, ModelOutput, TracedDecoderOnly
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.model.threads import threads_for
-from viz_transformer.text_model import TextModel, array, log_probs_of, stack
+from viz_transformer.text_model import array, log_probs_of, stack
 from viz_transformer.trace import DecodeTrace, ForwardTrace
 from viz_transformer.vocabulary import Tokeniser
+from viz_transformer.writing_model import WritingModel
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Completion:
     log_prob: float
 
 
-class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
+class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
     """A trained decoder-only model and its vocabulary, behind calls on plain text.
 
     It reads the target language of its vocabulary, from left to right, and knows no source. Where
@@ -102,7 +102,7 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
         Raises:
             UserError: as `trace`, but the text may be empty.
         """
-        output = self._read(self._beginning(text), interventions)
+        output = self._read(self._given(text), interventions)
         assert output.logits is not None
         probabilities = output.logits[0, -1].cpu().double().softmax(-1)  # [vocab]
         order = probabilities.argsort(descending=True, stable=True).tolist()
@@ -122,121 +122,9 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
         """
         return self._completion(text, self.decode(text, beam_width, length_penalty, interventions))
 
-    def decode(
-        self,
-        text: str = "",
-        beam_width: int = 4,
-        length_penalty: float = 0.6,
-        interventions: Interventions | None = None,
-        attention: bool = False,
-    ) -> DecodeTrace:
-        """Continue a text by beam search and return the whole search.
-
-        With `attention`, the search keeps what every head looked at, at each step.
-
-        Raises:
-            UserError: as `complete`.
-        """
-        beginning = self._beginning(text)
-        with threads_for(self.config):
-            return beam_search(
-                self.model,
-                [beginning],
-                self.vocabulary,
-                beam_width=beam_width,
-                length_penalty=length_penalty,
-                max_length=self._room(beginning),
-                interventions=interventions,
-                attention=attention,
-            )[0]
-
-    def sample(
-        self,
-        text: str = "",
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int = 0,
-    ) -> DecodeTrace:
-        """Continue a text by drawing words, as `decoding.sample` does.
-
-        Raises:
-            UserError: as `next_words` and `decoding.sample`.
-        """
-        beginning = self._beginning(text)
-        with threads_for(self.config):
-            return sample(
-                self.model,
-                [beginning],
-                self.vocabulary,
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                seed=seed,
-                max_length=self._room(beginning),
-            )[0]
-
-    def sample_texts(
-        self,
-        text: str = "",
-        n: int = 1,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int = 0,
-    ) -> list[str]:
-        """Draw `n` texts that begin with `text` at once, as `decoding.sample_ids` does.
-
-        Raises:
-            UserError: as `next_words` and `decoding.sample_ids`.
-        """
-        beginning = self._beginning(text)
-        drawn = self._draw(beginning, n, temperature, top_k, top_p, seed)
-        return [self.vocabulary.decode([*beginning, *ids]) for ids in drawn]
-
-    def sample_tokens(
-        self,
-        text: str = "",
-        n: int = 1,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int = 0,
-    ) -> list[tuple[str, ...]]:
-        """Draw texts as `sample_texts` does, each as the tokens of the whole text.
-
-        Raises:
-            UserError: as `sample_texts`.
-        """
-        beginning = self._beginning(text)
-        drawn = self._draw(beginning, n, temperature, top_k, top_p, seed)
-        return [self.vocabulary.tokens_of([*beginning[1:], *ids]) for ids in drawn]
-
-    def _draw(
-        self,
-        beginning: list[int],
-        n: int,
-        temperature: float,
-        top_k: int | None,
-        top_p: float | None,
-        seed: int,
-    ) -> list[tuple[int, ...]]:
-        with threads_for(self.config):
-            return sample_ids(
-                self.model,
-                beginning,
-                self.vocabulary,
-                n,
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                seed=seed,
-                max_length=self._room(beginning),
-            )
-
     def answer(self, text: str, interventions: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens of the whole text that `complete` makes."""
-        read = self.vocabulary.tokens_of(self._beginning(text)[1:])
+        read = self.vocabulary.tokens_of(self._given(text)[1:])
         return (*read, *self.complete(text, interventions=interventions).tokens)
 
     def answers(self, texts: Sequence[str]) -> list[str]:
@@ -269,7 +157,7 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
 
     def _completion(self, text: str, decoded: DecodeTrace) -> Completion:
         best = decoded.hypotheses[0]
-        whole = self.vocabulary.decode([*self._beginning(text), *best.ids])
+        whole = self.vocabulary.decode(self._whole(self._given(text), best.ids))
         return Completion(whole, best.tokens, best.log_prob)
 
     def _read(self, read: list[int], interventions: Interventions | None) -> ModelOutput:
@@ -283,23 +171,21 @@ class LanguageModel(TextModel[DecoderOnly, TracedDecoderOnly, Tokeniser]):
         self._check_length(read, "text")
         return read, [*words, self.vocabulary.eos_id]
 
-    def _beginning(self, text: str) -> list[int]:
+    def _given(self, text: str) -> list[int]:
         """Return what the model reads of a text that goes on."""
         return self._read_and_written(text)[0] if text.strip() else [self.vocabulary.sos_id]
 
-    def _room(self, beginning: Sequence[int]) -> int:
-        """Return how many words may follow.
-
-        Raises:
-            UserError: if there is no room for another word.
-        """
-        room = self.config.max_length - len(beginning)
+    def _most_words(self, given: Sequence[Sequence[int]]) -> int:
+        longest = max(map(len, given))
+        room = self.config.max_length - longest
         if not room:
             raise UserError(
-                f"the text has {len(beginning) - 1} words, as many as this model reads, and cannot go "
-                "on; shorten it"
+                f"the text has {longest - 1} words, as many as this model reads, and cannot go on; shorten it"
             )
         return room
+
+    def _whole(self, given: Sequence[int], written: Sequence[int]) -> list[int]:
+        return [*given[1:], *written]  # without <sos>
 
 
 def load_language_model(folder: str | os.PathLike[str] | None = None) -> LanguageModel:

@@ -11,13 +11,13 @@ import torch
 
 from viz_transformer._files import bundled
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.decoding import beam_search, sample, sample_ids
 from viz_transformer.model import ModelOutput, TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.model.threads import threads_for
-from viz_transformer.text_model import TextModel, array, log_probs_of, stack
-from viz_transformer.trace import DecodeTrace, ForwardTrace
+from viz_transformer.text_model import array, log_probs_of, stack
+from viz_transformer.trace import ForwardTrace
 from viz_transformer.vocabulary import Tokeniser
+from viz_transformer.writing_model import WritingModel
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Translation:
     score: float
 
 
-class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
+class Translator(WritingModel[Transformer, TracedTransformer]):
     """A trained model and its vocabulary, behind four calls on plain text.
 
     Attributes:
@@ -78,101 +78,10 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
             UserError: as `translate`.
         """
         translations = []
-        for decoded in self._decode(texts, beam_width, length_penalty, interventions, steps=False):
+        for decoded in self._search(texts, beam_width, length_penalty, interventions, steps=False):
             best = decoded.hypotheses[0]
             translations.append(Translation(self.vocabulary.decode(best.ids), best.tokens, best.score))
         return translations
-
-    def decode(
-        self,
-        text: str,
-        beam_width: int = 4,
-        length_penalty: float = 0.6,
-        interventions: Interventions | None = None,
-        attention: bool = False,
-    ) -> DecodeTrace:
-        """Translate one sentence and return the whole search.
-
-        With `attention`, the search keeps what every head looked at, at each step.
-
-        Raises:
-            UserError: as `translate`.
-        """
-        return self._decode([text], beam_width, length_penalty, interventions, attention)[0]
-
-    def sample(
-        self,
-        text: str,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int = 0,
-    ) -> DecodeTrace:
-        """Translate one sentence by drawing words, as `decoding.sample` does.
-
-        Raises:
-            UserError: as `translate` and `decoding.sample`.
-        """
-        with threads_for(self.config):
-            return sample(
-                self.model,
-                [self._source_ids(text)],
-                self.vocabulary,
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                seed=seed,
-            )[0]
-
-    def sample_texts(
-        self,
-        text: str,
-        n: int,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        seed: int = 0,
-    ) -> list[str]:
-        """Draw `n` translations of one sentence at once, as `decoding.sample_ids` does.
-
-        Raises:
-            UserError: as `translate` and `decoding.sample_ids`.
-        """
-        source = self._source_ids(text)
-        with threads_for(self.config):
-            drawn = sample_ids(
-                self.model,
-                source,
-                self.vocabulary,
-                n,
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                seed=seed,
-            )
-        return [self.vocabulary.decode(ids) for ids in drawn]
-
-    def _decode(
-        self,
-        texts: Sequence[str],
-        beam_width: int,
-        length_penalty: float,
-        interventions: Interventions | None,
-        attention: bool = False,
-        steps: bool = True,
-    ) -> list[DecodeTrace]:
-        sources = [self._source_ids(text) for text in texts]
-        with threads_for(self.config):
-            return beam_search(
-                self.model,
-                sources,
-                self.vocabulary,
-                beam_width=beam_width,
-                length_penalty=length_penalty,
-                interventions=interventions,
-                attention=attention,
-                steps=steps,
-            )
 
     @torch.no_grad()
     def trace(
@@ -224,7 +133,7 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
         Raises:
             UserError: as `translate`.
         """
-        source = torch.tensor([self._source_ids(text)], device=self._device)  # [1, source]
+        source = torch.tensor([self._given(text)], device=self._device)  # [1, source]
         with threads_for(self.config):
             return self.model.encode(source, interventions)[0].cpu().numpy()  # [source, d_model]
 
@@ -277,7 +186,7 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
         self, text: str, target: str | Sequence[str] | None, interventions: Interventions | None
     ) -> tuple[list[int], list[int], list[int]]:
         """Return what the encoder reads, what the decoder reads, and what it is to write."""
-        source = self._source_ids(text)
+        source = self._given(text)
         if target is None:
             target = self.answer(text, interventions)
         words = self._ids_of(target)
@@ -291,10 +200,16 @@ class Translator(TextModel[Transformer, TracedTransformer, Tokeniser]):
         with threads_for(self.config):
             return self.traced_model(*ids, interventions)
 
-    def _source_ids(self, text: str) -> list[int]:
+    def _given(self, text: str) -> list[int]:
         ids = self.vocabulary.source_ids(text)
         self._check_length(ids, "sentence")
         return ids
+
+    def _most_words(self, given: Sequence[Sequence[int]]) -> None:
+        return None
+
+    def _whole(self, given: Sequence[int], written: Sequence[int]) -> list[int]:
+        return list(written)
 
 
 def load_translator(folder: str | os.PathLike[str] | None = None) -> Translator:

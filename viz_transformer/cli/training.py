@@ -285,12 +285,13 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 def _evaluate_bundled(options: argparse.Namespace, translator: Translator) -> int:
     from viz_transformer.cli.grammar_report import print_grammar_report
-    from viz_transformer.recipes import align_english_spanish, exact_translations, held_out_sets
+    from viz_transformer.corpus import translation_tokens
+    from viz_transformer.recipes import align_english_spanish, held_out_sets
 
     print_grammar_report(
         translator,
         held_out_sets(),
-        exact_translations,
+        translation_tokens,
         beam_width=options.beam_width,
         length_penalty=options.length_penalty,
         reliability=options.reliability,

@@ -19,7 +19,6 @@ from viz_transformer.recipes.english_spanish import (
     TRAINING,
     WATCHED,
     align_english_spanish,
-    exact_translations,
     held_out_sets,
     train_english_spanish,
 )
@@ -80,7 +79,6 @@ __all__ = [
     "coreference_model",
     "coreference_study",
     "coreference_trace",
-    "exact_translations",
     "held_out_sets",
     "load_training",
     "moments_for",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,25 +12,13 @@ from viz_transformer.corpus import SentencePair, english_spanish, vocabulary_of
 from viz_transformer.corpus.batches import as_text, batches
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.links import GoldLinks
-from viz_transformer.corpus.translations import translation_tokens
 from viz_transformer.recipes.alignment_eval import AlignmentScore, evaluate_alignment
 from viz_transformer.recipes.recorded import Progress, train_recorded
-from viz_transformer.recipes.two_layers import TWO_LAYERS
+from viz_transformer.recipes.two_layers import BUNDLED, BUNDLED_TRAINING
 from viz_transformer.training import make_model
 from viz_transformer.translator import Translator
 
-#: Small, so that the heads are few enough to look at one by one and each has work to do.
-MODEL = replace(TWO_LAYERS, d_model=64, d_ff=128, max_length=64, dropout=0.0, norm="post")
-#: Muon comes nearer to the grammar's probabilities than Adam in as many steps (docs/models.md).
-TRAINING = TrainConfig(
-    n_steps=8000,
-    batch_size=128,
-    optimiser="muon",
-    learning_rate=5e-3,
-    warmup_steps=200,
-    fused=False,
-    seed=0,
-)
+MODEL, TRAINING = BUNDLED, BUNDLED_TRAINING
 #: Recorded while it is trained: an adjective that changes places with its noun, agreement over a
 #: distance, and *it*, whose adjective takes the gender of what it stands for. All four are held
 #: out: each combines words that training never combines.
@@ -99,11 +86,6 @@ def held_out_sets() -> dict[str, tuple[SentencePair, ...]]:
         "held-out her/his": corpus.held_out_owners,
         "held-out fish": corpus.held_out_fish,
     }
-
-
-def exact_translations(text: str) -> Mapping[tuple[str, ...], float]:
-    """Return all translations of a sentence as tokens, with their probabilities, from the grammar."""
-    return translation_tokens(text)
 
 
 def align_english_spanish(translator: Translator, n: int = 500) -> AlignmentScore:

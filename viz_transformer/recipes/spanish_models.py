@@ -14,23 +14,13 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.text_batches import masked_word_batches, next_word_batches
 from viz_transformer.model import DecoderOnly, EncoderOnly
 from viz_transformer.recipes.recorded import Progress, train_recorded
-from viz_transformer.recipes.two_layers import TWO_LAYERS
+from viz_transformer.recipes.two_layers import BUNDLED, BUNDLED_TRAINING
 from viz_transformer.training import make_model
 from viz_transformer.vocabulary import Vocabulary
 
-_SIZES = replace(TWO_LAYERS, d_model=64, d_ff=128, max_length=64, dropout=0.0, norm="post")
-LANGUAGE_MODEL = replace(_SIZES, family="decoder")
-MASKED_MODEL = replace(_SIZES, family="encoder", predicts_words=True)
-LANGUAGE_MODEL_TRAINING = TrainConfig(
-    n_steps=8000,
-    batch_size=128,
-    optimiser="muon",
-    learning_rate=5e-3,
-    warmup_steps=200,
-    fused=False,
-    seed=0,
-)
-MASKED_MODEL_TRAINING = LANGUAGE_MODEL_TRAINING
+LANGUAGE_MODEL = replace(BUNDLED, family="decoder")
+MASKED_MODEL = replace(BUNDLED, family="encoder", predicts_words=True)
+LANGUAGE_MODEL_TRAINING = MASKED_MODEL_TRAINING = BUNDLED_TRAINING
 #: Recorded while they are trained: an adjective, an agreement at a distance, a reason that decides.
 _WATCHED = (
     "el gato negro duerme",
