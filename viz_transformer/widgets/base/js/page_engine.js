@@ -3,7 +3,7 @@
 /** What an engine throws when a question needs Python, as kernel.js then asks it. */
 export const NOT_IN_PAGE = "NotInPage";
 
-const WAIT_MS = 5000; // for the engine's script; after it the kernel is asked
+const ENGINE_WAIT_MS = 5000; // for the engine's script; after it the kernel is asked
 
 /**
  * The engine of a model. A view may be drawn before the script of its engine has run, so whichever
@@ -30,7 +30,7 @@ function soon(promise) {
       const error = new Error("the model of this page did not load");
       error.name = NOT_IN_PAGE;
       reject(error);
-    }, WAIT_MS);
+    }, ENGINE_WAIT_MS);
     timer.unref?.(); // in Node a test need not wait for it
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
