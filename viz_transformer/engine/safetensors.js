@@ -42,6 +42,8 @@ export function readSafetensors(bytes) {
 }
 
 function part(view, first, end) {
+  // The bytes may be a part of a larger buffer, which would go on where they end.
+  if (end > view.byteLength) throw new RangeError(`${view.byteLength} bytes of at least ${end} are there`);
   return new DataView(view.buffer, view.byteOffset + first, end - first);
 }
 
