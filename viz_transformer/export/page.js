@@ -2,19 +2,27 @@
 //
 // The views' own scripts ran before this one, and registered themselves in globalThis.vtViews.
 
+import { keep, kept } from "./store.js";
+
 /**
- * The anywidget model of one view, with its state in the page alone.
+ * The anywidget model of one view, with its state in the page alone. A view whose state says
+ * `keeps: { name, trait }` has that trait kept by the browser, and finds it there again.
+ *
  * @param {Record<string, any>} state the view's traits
  * @param {any} [manager] the page's widget manager
  */
 export function pageModel(state, manager = null) {
   const listeners = new Map();
+  const { name: keptAs, trait: keptTrait } = state.keeps ?? {};
+  const { answers = {} } = keptAs ? kept() : {};
+  if (keptAs in answers) state[keptTrait] = answers[keptAs];
   return {
     widget_manager: manager,
     get: (name) => state[name],
     set(name, value) {
       if (state[name] === value) return;
       state[name] = value;
+      if (keptAs && name === keptTrait) keep({ answers: { ...kept().answers, [keptAs]: value } });
       for (const listener of listeners.get(`change:${name}`) ?? []) listener();
     },
     save_changes() {},

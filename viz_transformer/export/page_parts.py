@@ -34,6 +34,7 @@ class PageParts:
         scripts: of each view class once, by name.
         styles: of the places, then of each view class once.
         views: name of the script and state of each view.
+        kept: the names under which the browser keeps what is answered.
     """
 
     def __init__(self, state_of: Callable[[str], State | None], describe: Describe) -> None:
@@ -41,6 +42,7 @@ class PageParts:
         self.scripts: dict[str, Script] = {}
         self.styles = [inline_style(text_beside(__file__, "places.css"))]
         self.views: list[dict[str, Any]] = []
+        self.kept: list[str] = []
         self._state_of = state_of
         self._describe = describe
         self._numbers: dict[str, int] = {}
@@ -79,6 +81,8 @@ class PageParts:
             return self._numbers[model_id], alt
         number = self._numbers[model_id] = len(self.views)
         state = self._state_of(model_id) or {}
+        if name := (state.get("keeps") or {}).get("name"):
+            self.kept.append(name)
         script = inline_module(state["_esm"])
         self.scripts.setdefault(script.name, script)
         style = inline_style(state.get("_css") or "")
