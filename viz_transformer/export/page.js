@@ -50,7 +50,7 @@ export function pageManager(views) {
       if (!models.has(id)) {
         models.set(id, pageModel(revive(view.state), manager));
         scripts.set(models.get(id), view.script);
-        await (await widgetOf(view.script)).initialize?.({ model: models.get(id) });
+        await (await widgetOf(view.script))?.initialize?.({ model: models.get(id) });
       }
       return models.get(id);
     },
@@ -63,15 +63,16 @@ export function pageManager(views) {
   return manager;
 }
 
-/** What the script of a widget exports: its `render`, and perhaps an `initialize`. */
+/** What the script of a widget exports: its `render`, and perhaps an `initialize`; undefined if it did not run. */
 async function widgetOf(script) {
   const found = globalThis.vtViews?.[script];
-  if (!found) throw new Error("its script did not run");
   return typeof found === "function" ? await found() : found;
 }
 
 async function renderInto(script, model, el) {
-  return (await widgetOf(script)).render({ model, el });
+  const widget = await widgetOf(script);
+  if (!widget) throw new Error("its script did not run");
+  return widget.render({ model, el });
 }
 
 /**

@@ -14,7 +14,6 @@ import ipywidgets
 from viz_transformer._files import text_beside
 from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import Script, inline_module, inline_style
-from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
 _NEEDS_KERNEL = "The controls that stood here need a running notebook."
@@ -125,17 +124,18 @@ def alt_text(view: ipywidgets.Widget) -> str:
 
 def expected_bytes(widget: ipywidgets.Widget) -> int:
     """Return roughly how many bytes a view's answers will take in a page."""
-    return widget.export_bytes() if isinstance(widget, View) and not widget.engine else 0
+    if getattr(widget, "engine", None) or not callable(getattr(widget, "export_bytes", None)):
+        return 0
+    return widget.export_bytes()
 
 
 def collect_answers(view: ipywidgets.Widget) -> list[list[Any]]:
     """Ask a view what it could ask of nobody in a page: ``[[request, reply], …]``."""
-    if not isinstance(view, View):
-        return []
-    return [[request, _reply(view, request)] for request in view.carried_questions()]
+    questions = getattr(view, "carried_questions", getattr(view, "questions", list))
+    return [[request, _reply(view, request)] for request in questions()]
 
 
-def _reply(view: View, request: dict[str, Any]) -> dict[str, Any]:
+def _reply(view: ipywidgets.Widget, request: dict[str, Any]) -> dict[str, Any]:
     try:
         return view.answer(request)
     except UserError as error:  # as in the notebook, the view shows it
