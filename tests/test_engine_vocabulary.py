@@ -97,7 +97,8 @@ def typed_variants(draw: st.DrawFn, words: list[str]) -> str:
             }[change]
         )
     joints = st.sampled_from((" ", " ", " ", ", ", "  ", ". ", "! ", "."))
-    return typed[0] + "".join(draw(joints) + word for word in typed[1:]) + draw(st.sampled_from(("", ".", "?")))
+    end = draw(st.sampled_from(("", ".", "?")))
+    return typed[0] + "".join(draw(joints) + word for word in typed[1:]) + end
 
 
 def test_what_people_type_is_read_alike(translator) -> None:
@@ -210,7 +211,7 @@ def test_text_is_split_folded_found_and_joined_as_in_python() -> None:
 
 
 def test_values_are_shown_as_python_shows_them() -> None:
-    values = [None, True, False, 3, -2, 0.5, 1e-7, 1.5e-10, 1e22, "a'b", 'a"b', "'\"", [1, "x", [None]], {"a": 1}]
+    values = [None, True, False, 3, -2, 0.5, 1e-7, 1.5e-10, 1e22, "a'b", 'a"b', "'\"'", [1, "x", [None]]]
     assert answers_in_node({"repr": "engine/repr.js"}, "(values) => values.map(repr)", values) == [
         repr(value) for value in values
     ]
