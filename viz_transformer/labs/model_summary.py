@@ -20,7 +20,16 @@ def model_summary_lab(**sizes: int) -> ModelSummaryLab:
     return ModelSummaryLab(lambda chosen: summary_of(**chosen), sizes)
 
 
-def summary_of(
+def summary_of(*, n_source: int, n_target: int, **sizes: int) -> tuple[Part, ...]:
+    """Return the parts of the model of these sizes, those of `ModelSummaryLab`.
+
+    Raises:
+        UserError: if a size is out of range.
+    """
+    return model_parts(config_of(n_source=n_source, n_target=n_target, **sizes), n_source, n_target)
+
+
+def config_of(
     *,
     n_source: int,
     n_target: int,
@@ -29,13 +38,13 @@ def summary_of(
     d_ff: int,
     n_layers: int,
     vocab_size: int,
-) -> tuple[Part, ...]:
-    """Return the parts of the model of these sizes.
+) -> ModelConfig:
+    """Return the configuration of the model of these sizes, long enough for both sentences.
 
     Raises:
         UserError: if a size is out of range.
     """
-    config = ModelConfig(
+    return ModelConfig(
         vocab_size=vocab_size,
         d_model=d_model,
         n_heads=n_heads,
@@ -45,4 +54,3 @@ def summary_of(
         max_length=max(512, n_source, n_target),  # of sinusoids, which are not learned
         bias=False,
     )
-    return model_parts(config, n_source, n_target)

@@ -16,7 +16,7 @@ export function headGrids({ heads, queries, keys }) {
   const path = Array.from({ length: shown }, (_, head) =>
     gridPath(1 + head * (width + GAP), 1, { width, height, rows, cols }),
   ).join("");
-  return { path, width: shown * (width + GAP) - GAP + 2, height: height + 2, more: heads - shown };
+  return { path, width: shown * (width + GAP) - GAP + 2, height: height + 2 };
 }
 
 /** The lines of one grid. */

@@ -1,6 +1,6 @@
 // The way of the memory: from the encoder's last vectors to the keys and values of the decoder.
 
-import { setAttributes, svgElement } from "./svg.js";
+import { setAttributes, svgElement } from "../base/js/svg.js";
 
 /**
  * @typedef {{left: number, right: number, top: number, bottom: number}} Box
@@ -23,9 +23,9 @@ export function memoryPath({ encoder, cross, gutter }) {
 
 /** The drawing over the towers; `update(places, text)` draws it. */
 export function addMemoryPath(machine) {
-  const svg = svgElement(machine, "svg", { class: "vt-memory", "aria-hidden": "true" });
-  const way = svgElement(svg, "path", { fill: "none" });
-  const tip = svgElement(svg, "path", { fill: "none" });
+  const svg = svgElement(machine, "svg", "vt-memory", { "aria-hidden": "true" });
+  const way = svgElement(svg, "path", "", { fill: "none" });
+  const tip = svgElement(svg, "path", "", { fill: "none" });
   const name = svgElement(svg, "text");
 
   return (places, text) => {

@@ -3,7 +3,7 @@
 import { element, setText } from "../base/js/controls.js";
 import { headGrids } from "./head_grids.js";
 import { count, follows, learnedBy } from "./model_parts.js";
-import { setAttributes, svgElement } from "./svg.js";
+import { setAttributes, svgElement } from "../base/js/svg.js";
 
 /**
  * @import { Axis, Part } from "./model_parts.js"
@@ -74,7 +74,7 @@ export function addPartBox(parent, part, onChoose) {
   const grids = part.shapes.weights ? addGrids(box) : null;
   const learned = element(head, "span", "vt-learned");
   const bill = element(node, "span", "vt-bill");
-  const bar = element(element(node, "span", "vt-bar"), "span");
+  const bar = element(element(node, "span", "vt-share"), "span", "vt-share-length");
   if (Object.keys(part.shapes).length === 1) head.insertBefore(box, learned); // one shape stands beside the name
 
   function update(newest, total, { marked, chosen }) {
@@ -102,7 +102,7 @@ function showShapes(node, part, marked) {
     line.append(name ? `${name} [` : "[");
     axes.forEach((axis, at) => {
       if (at) line.append(", ");
-      element(line, "span", "vt-axis", { "data-marked": follows(axis, marked) }).textContent = String(
+      element(line, "span", "vt-length", { "data-marked": follows(axis, marked) }).textContent = String(
         axis.length,
       );
     });
@@ -112,8 +112,8 @@ function showShapes(node, part, marked) {
 
 /** The picture of an attention's weights, to scale. */
 function addGrids(parent) {
-  const svg = svgElement(parent, "svg", { class: "vt-grids", "aria-hidden": "true" });
-  const lines = svgElement(svg, "path", { fill: "none" });
+  const svg = svgElement(parent, "svg", "vt-grids", { "aria-hidden": "true" });
+  const lines = svgElement(svg, "path", "", { fill: "none" });
   return ([, heads, queries, keys]) => {
     const { path, width, height } = headGrids({
       heads: heads.length,

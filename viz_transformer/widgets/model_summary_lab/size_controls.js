@@ -34,14 +34,23 @@ export function addSizeControls(parent, controls, onSet, onMark) {
 function addControl(parent, control, onSet, onMark) {
   const { name, label, stops, most } = control;
   const row = element(parent, "div", "vt-slider vt-size");
-  element(row, "span").textContent = label;
+  element(row, "span", "vt-size-name").textContent = label;
   const common = { "data-lm-suppress-shortcuts": "true" };
   const range = element(row, "input", "", {
-    type: "range", min: 0, max: stops.length - 1, step: 1, "aria-label": label, ...common,
-  }); // biome-ignore format: one line is the table of a slider
+    type: "range",
+    min: 0,
+    max: stops.length - 1,
+    step: 1,
+    "aria-label": label,
+    ...common,
+  });
   const field = element(row, "input", "", {
-    type: "number", min: 1, max: most, "aria-label": `${label}, any number`, ...common,
-  }); // biome-ignore format: as above
+    type: "number",
+    min: 1,
+    max: most,
+    "aria-label": `${label}, any number`,
+    ...common,
+  });
   row.addEventListener("focusin", () => onMark(name));
   range.addEventListener("input", () => onSet(control, stops[Number(range.value)]));
   // When it is done, not at each digit: 1 on the way to 128 is no size that was meant.

@@ -36,9 +36,8 @@ function render({ model, el }) {
   const label = "Model summary lab";
   const view = createView({ model, el, name: "model-summary-lab", label, traits, draw });
   const { root } = view;
-  /** @returns {Sizes} */
-  const sizesNow = () =>
-    /** @type {any} */ (Object.fromEntries(names.map((name) => [name, model.get(name)])));
+  /** @returns {any} Sizes */
+  const sizesNow = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
   const mark = (name) => model.get("marked") !== name && view.set({ marked: name });
   const sliders = addSizeControls(
     root,
@@ -81,7 +80,7 @@ function addShares(root) {
   const bar = element(box, "div", "vt-shares-bar", { "aria-hidden": "true" });
   const legend = element(box, "ul", "vt-legend", { "aria-label": "Where the learned numbers are" });
   const [pieces, lines] = [bar, legend].map((parent) =>
-    SORTS.map((sort) => element(parent, parent === bar ? "span" : "li", "", { "data-sort": sort })),
+    SORTS.map((sort) => element(parent, parent === bar ? "span" : "li", "vt-piece", { "data-sort": sort })),
   );
 
   return {

@@ -171,7 +171,9 @@ def _check_names(sizes: Mapping[str, int]) -> None:
 
 def _check_width(*, d_model: int, n_heads: int) -> None:
     if d_model % 2:
-        raise SelectionError(f"d_model={d_model} is odd, and positions pair a sine with a cosine; make it even")
+        raise SelectionError(
+            f"d_model={d_model} is odd, and positions pair a sine with a cosine; use {d_model + 1}"
+        )
     if d_model % n_heads:
         divisors = [n for n in range(1, min(d_model, SIZES["n_heads"].most) + 1) if d_model % n == 0]
         raise SelectionError(
