@@ -14,8 +14,6 @@ from viz_transformer.widgets.base.view import View
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from viz_transformer.plots.model_summary import MachinePart
-
 
 class Size(NamedTuple):
     """A size of the model, and its control.
@@ -91,13 +89,13 @@ class ModelSummaryLab(View):
 
     def __init__(
         self,
-        parts_of: Callable[[Mapping[str, int]], Sequence[MachinePart]],
+        parts_of: Callable[[Mapping[str, int]], Sequence[Any]],
         sizes: Mapping[str, int] | None = None,
     ) -> None:
         """Make a view.
 
         Args:
-            parts_of: returns the parts of the model of some sizes, for the figure.
+            parts_of: returns the parts of the model of some sizes, as `plots.model_summary` draws them.
             sizes: the first sizes, by name; by default the paper's base model with 35 tokens, six
                 of which are read and four written.
 
@@ -127,7 +125,7 @@ class ModelSummaryLab(View):
             for name, value in sizes.items():
                 setattr(self, name, value)
 
-    def parts(self) -> Sequence[MachinePart]:
+    def parts(self) -> Sequence[Any]:
         """Return the parts of the model that is shown."""
         return self._parts_of(self.values)
 
