@@ -52,6 +52,8 @@ def position_lab(
     n_words = min(12, n_positions)
     head = ProbeHead(*(part.double().numpy() for part in random_head(n_words, d_model)))
     reordering = _Reordering(translator, words)
+    language = translator.vocabulary.languages[1]
+    tag = language_tag(language)
     reordering({"order": list(range(len(words))), "positions_on": True})  # raises now if it cannot
     return PositionLab(
         sinusoidal_encoding(n_positions, d_model).numpy(),
@@ -62,6 +64,8 @@ def position_lab(
         orders=_example_orders(len(words)),
         answer=reordering,
         live_encoding=translator.config.positional,
+        language=language if tag else "",
+        language_tag=tag,
         encoding=encoding,
     )
 
@@ -107,11 +111,7 @@ class _Reordering:
         # Each word's new vector, back at the word's original index.
         after[order] = self._vectors(new, changes)
         moved = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
-        language = self._translator.vocabulary.languages[1]
-        tag = language_tag(language)
         return {
-            "language": language if tag else "",
-            "language_tag": tag,
             "moved": [float(share) for share in moved],
             "translation": self._translator.translate(new, interventions=changes).text,
             "as_written": self._translator.translate(written, interventions=changes).text,

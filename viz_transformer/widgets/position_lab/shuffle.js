@@ -157,9 +157,9 @@ export class Shuffle {
   #showReply(request, reply) {
     this.bars.replaceChildren();
     for (const word of request.order) addBar(this.bars, this.sentence[word], reply.moved[word]);
-    const tag = reply.language_tag || "";
+    const { language, language_tag: tag = "" } = this.model.get("data");
     this.translation.replaceChildren(
-      reply.language ? `In ${reply.language}: ` : "Translation: ",
+      language ? `In ${language}: ` : "Translation: ",
       translated(reply.translation, tag),
       " (as written: ",
       translated(reply.as_written, tag),
