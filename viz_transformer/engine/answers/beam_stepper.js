@@ -2,10 +2,16 @@
 // widgets/beam_stepper/payload.py give the same.
 
 /**
- * @param {Record<string, any>} models one under the name "", or checkpoints by their names
- * @param {{ text: string, method: "beam" | "sample", checkpoint?: string, beam_width?: number,
+ * What the view asks for: `method` says which of the numbers there are.
+ *
+ * @typedef {{ text: string, method: "beam" | "sample", checkpoint?: string, beam_width?: number,
  *   length_penalty?: number, temperature?: number, top_k?: number | null, top_p?: number | null,
- *   seed?: number }} request
+ *   seed?: number }} Request
+ */
+
+/**
+ * @param {Record<string, any>} models one under the name "", or checkpoints by their names
+ * @param {Request} request
  */
 export function answerBeamStepper(models, request) {
   const model = models[request.checkpoint ?? ""];
@@ -14,6 +20,7 @@ export function answerBeamStepper(models, request) {
   return searchReply(search, greedy.hypotheses[0]);
 }
 
+/** @param {any} model @param {Request} request */
 function searchFor(model, { text, method, beam_width, length_penalty, temperature, top_k, top_p, seed }) {
   if (method === "sample") return model.sample(text, { temperature, topK: top_k, topP: top_p, seed });
   return model.decode(text, { beamWidth: beam_width, lengthPenalty: length_penalty, attention: true });
