@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.labs.mask_libraries import LIBRARIES, HeadInputs, float32_bytes, run_library
+from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import check_suits
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.masked_model import MaskedModel
@@ -29,7 +30,9 @@ _SPARE = 2  # positions that the longer batch needs
 
 
 def mask_lab(
-    model: Translator | LanguageModel | MaskedModel | None = None, sentences: Sequence[str] | None = None
+    model: Translator | LanguageModel | MaskedModel | None = None,
+    sentences: Sequence[str] | None = None,
+    engine: str | None = None,
 ) -> MaskLab:
     """Return a view to compose and paint masks, joined to libraries and a live model.
 
@@ -38,9 +41,11 @@ def mask_lab(
             model the view shows the decoder's masks, of a masked-word model the encoder's.
         sentences: a batch of sentences that the model translates or reads, at least two, so that
             padding means something.
+        engine: what measures the leaks: ``"page"``, ``"kernel"``, or None for the page if it can.
 
     Raises:
-        UserError: if there are fewer than two sentences, or one does not suit the model.
+        UserError: if there are fewer than two sentences, one does not suit the model, or the page
+            cannot compute with it.
     """
     model = load_translator() if model is None else model
     check_suits(model, ("translate", "continue", "fill"), "a mask lab")
@@ -52,7 +57,8 @@ def mask_lab(
             "so that the shorter is padded; give a list such as ['the cat sleeps', 'i sleep']"
         )
     words = _words(model, sentences)
-    return MaskLab(**words, kinds=tuple(model.config.attention_layers), answer=MaskTester(model).answer)
+    view = MaskLab(**words, kinds=tuple(model.config.attention_layers), answer=MaskTester(model).answer)
+    return give_engine(view, "mask_lab", model, engine)
 
 
 def _words(

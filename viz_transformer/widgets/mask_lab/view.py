@@ -213,7 +213,7 @@ class MaskLab(View):
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests of every preset, and of each part on or off.
 
-        In an exported page, other painted cells and shortened sentences have no reply.
+        In a page without an engine, other painted cells and shortened sentences have no reply.
         """
         lengths = {"lengths": list(self.lengths)}
         usual = {"side": "right", "padding": True, "mistake": "none", "painted": [], **lengths}
@@ -230,6 +230,10 @@ class MaskLab(View):
                 asked.append("eager")  # it differs in fully masked rows alone
             requests += [mask_request(self.words, state, ask) for ask in asked]
         return requests
+
+    def python_questions(self) -> list[dict[str, Any]]:
+        """Return the requests about what torch and Hugging Face make of the presets."""
+        return [each for each in self.questions() if each["ask"] in ("libraries", "eager")]
 
     def figure(self) -> Figure:
         """Return the mask on screen, and what leaks if there is a model, as a figure."""
