@@ -449,7 +449,7 @@ def test_each_library_is_asked_live(lab: MaskLab) -> None:
     ]
     assert [library["short"] for library in shown] == FIVE
     tester = MaskTester(vt.load_translator())
-    heads = tester._first_head(lab.kind, tester._batch(asked(lab, "formulas")["batch"]))
+    heads = tester._first_head(lab.kind, tester._batch(lab.kind, asked(lab, "formulas")["batch"]))
     query, key, value = (each.detach() for each in heads)
     mask = torch.from_numpy(lab.mask)
     (empty,) = np.argwhere(~lab.mask.any(-1))[:, [0, 2]]
@@ -490,7 +490,7 @@ def test_a_library_that_refuses_a_mask_is_quoted(lab: MaskLab) -> None:
         ({"ask": "mood"}, "'mood' is none of 'leaks'"),
         ({"kind": "self"}, "'self' is none of"),
         ({"batch": None}, "None is no batch"),
-        ({"batch": {"sources": [["a"]], "targets": []}}, "known tokens"),
+        ({"batch": {"sources": [["a"]], "targets": [["b"]], "mask": [[[1]]]}}, "no token of this"),
         ({"batch": {"sources": [["the"], ["the", "cat"]], "targets": []}}, "padded rows"),
     ],
 )

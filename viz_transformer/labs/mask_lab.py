@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,6 +19,7 @@ from viz_transformer.model import DecoderOnly, EncoderOnly
 from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.threads import threads_for
+from viz_transformer.trace import KINDS
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.vocabulary import Side
 from viz_transformer.widgets.mask_lab.requests import ASKS
@@ -130,7 +132,7 @@ class MaskTester:
         kinds = self.model.config.attention_layers
         if kind not in kinds:
             raise UserError(f"kind={kind!r} is none of {list(kinds)}, which this model has")
-        batch = self._batch(request.get("batch"))
+        batch = self._batch(kind, request.get("batch"))
         self._check_length(batch)
         with torch.no_grad(), threads_for(self.model.config):
             if asked == "leaks":
@@ -170,7 +172,7 @@ class MaskTester:
 
     def _longer(self, kind: str, longer: dict[str, Any], before: Tensor) -> bytes:
         """Return the change that more padding makes to the outputs before."""
-        batch, first = self._batch(longer), longer["first"]
+        batch, first = self._batch(kind, longer), longer["first"]
         after = self._outputs(kind, batch.sources, batch.targets, self._masks(kind, batch))
         after = after[:, first : first + before.shape[1]]  # [batch, query, feature]
         return float32_bytes((after - before).abs().amax(-1))
@@ -240,19 +242,18 @@ class MaskTester:
             return self.model.target_words
         return self.model.source_embedding
 
-    def _batch(self, given: Any) -> Batch:
+    def _batch(self, kind: str, given: Any) -> Batch:
         """Return the ids and the mask of a batch of tokens."""
-        try:
-            sources, targets = (
-                torch.tensor([self.vocabulary.ids_of(tokens) for tokens in given[side]])
-                for side in ("sources", "targets")
-            )
-            return Batch(sources, targets, torch.tensor(given["mask"]).bool()[:, None])
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        if not _is_batch(kind, given):
             raise UserError(
                 f"{given!r:.80} is no batch; give sources and targets as padded rows of known tokens, "
                 "and a mask [batch][query][key]"
-            ) from error
+            )
+        sources, targets = (
+            torch.tensor([self.vocabulary.ids_of(tokens) for tokens in given[side]])
+            for side in ("sources", "targets")
+        )
+        return Batch(sources, targets, torch.tensor(given["mask"]).bool()[:, None])
 
     def _check_length(self, batch: Batch) -> None:
         """Check that there is room for the sentences, and for two more padding tokens."""
@@ -263,3 +264,16 @@ class MaskTester:
                 f"the longest sentence has {length} tokens, and the leak meter reads at "
                 f"most {longest} with this model; give shorter sentences"
             )
+
+
+def _is_batch(kind: str, given: Any) -> bool:
+    """Return whether there are as many tokens in each row, and a mask over them."""
+    try:
+        shapes = {side: np.shape(given[f"{side}s"]) for side in ("source", "target")}
+        n_sentences = len(given["mask"])
+        wanted = (n_sentences, shapes[KINDS[kind].query][1], shapes[KINDS[kind].key][1])
+        return np.shape(given["mask"]) == wanted and all(
+            len(shape) == 2 and shape[0] == n_sentences for shape in shapes.values()
+        )
+    except (KeyError, IndexError, TypeError, ValueError):
+        return False

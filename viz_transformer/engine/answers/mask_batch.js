@@ -45,15 +45,17 @@ export function readBatch(vocabulary, kind, given) {
   });
 }
 
+/** Whether there are as many tokens in each row, and a mask over them. */
 function isBatch(given, kind) {
-  const { query, key } = SIDES_OF[kind];
-  const rows = { source: given?.sources, target: given?.targets };
-  const size = { source: rows.source?.[0]?.length, target: rows.target?.[0]?.length };
+  const { sources, targets, mask } = given ?? {};
   const fit = (list, count, check) => Array.isArray(list) && list.length === count && list.every(check);
+  const size = { source: sources?.[0]?.length, target: targets?.[0]?.length };
+  const isRow = (side) => (tokens) => fit(tokens, size[side], () => true);
+  const { query, key } = SIDES_OF[kind];
   return (
-    Object.entries(rows).every(([side, list]) =>
-      fit(list, given.mask?.length, (tokens) => Array.isArray(tokens) && tokens.length === size[side]),
-    ) && given.mask.every((mask) => fit(mask, size[query], (row) => row?.length === size[key]))
+    fit(sources, mask?.length, isRow("source")) &&
+    fit(targets, mask.length, isRow("target")) &&
+    fit(mask, mask.length, (rows) => fit(rows, size[query], (row) => fit(row, size[key], () => true)))
   );
 }
 

@@ -21,8 +21,8 @@ import { float32View } from "./mask_batch.js";
  * @typedef {{ output: Matrix, weights: Float32Array }} Attended [query, d_head] and [query, key]
  */
 
-const UNCHANGED = { scale: true, temperature: 1, heads: [], step: null };
-const N_FEATURES = 4; // numbers of each output that are sent; the rest follow the same rule
+const NO_CHANGES = { scale: true, temperature: 1, heads: [], step: null };
+const N_FEATURES_SENT = 4; // numbers of each output that are sent; the rest follow the same rule
 
 /**
  * @param {import("../model.js").Model} model
@@ -55,9 +55,7 @@ function firstHead(model, kind, { source, target, mask, correct }) {
   const unchanged = checkedInterventions(null, model.config);
   const encoded = model.encoder && runEncoder(model, source, unchanged, correct.encoder);
   const stack =
-    kind === "encoder"
-      ? encoded
-      : runDecoder(model, target, encoded && encoded.x, source, unchanged, correct);
+    kind === "encoder" ? encoded : runDecoder(model, target, encoded?.x ?? null, source, unchanged, correct);
   const { selfInput, crossInput } = stack.layers[0]; // [query, d_model]
   const layer = model[kind === "encoder" ? "encoder" : "decoder"].layers[0];
   const [attention, queryInput, keyInput] =
@@ -90,8 +88,8 @@ function firstColumns({ rows, cols, data }, count) {
  * @returns {Attended}
  */
 function attendOurs({ query, keysValues, mask }) {
-  const layer = { nHeads: 1, dHead: query.cols, scoring: "scaled_dot" };
-  const { output, weights } = attend(layer, query, keysValues, mask, UNCHANGED); // weights [1, query, key]
+  const layer = /** @type {any} */ ({ nHeads: 1, dHead: query.cols, scoring: "scaled_dot" });
+  const { output, weights } = attend(layer, query, keysValues, mask, NO_CHANGES); // weights [1, query, key]
   return { output, weights };
 }
 
@@ -119,7 +117,7 @@ function attendByHand(head) {
  * @param {Attended[]} attended of each sentence
  */
 function attendedBytes(attended) {
-  const outputs = attended.map(({ output }) => firstColumns(output, Math.min(N_FEATURES, output.cols)));
+  const outputs = attended.map(({ output }) => firstColumns(output, Math.min(N_FEATURES_SENT, output.cols)));
   const { rows, cols } = outputs[0];
   const nKeys = attended[0].weights.length / rows;
   return {

@@ -16,8 +16,8 @@ import { formulaReply } from "./mask_formulas.js";
  * @typedef {import("./mask_batch.js").MaskedSentence} MaskedSentence
  */
 
-const ASKS = ["leaks", "formulas", "libraries", "eager"];
-const SPARE = 2; // positions that the longer batch needs
+const MASK_ASKS = ["leaks", "formulas", "libraries", "eager"];
+const SPARE_POSITIONS = 2; // positions that the longer batch needs
 
 /**
  * @param {Record<string, any>} models the model, under the name ""
@@ -26,20 +26,21 @@ const SPARE = 2; // positions that the longer batch needs
 export function answerMaskLab({ "": textModel }, request) {
   const { model, vocabulary } = textModel;
   const { ask, kind } = request;
-  if (!ASKS.includes(ask)) throw new UserError(`${repr(ask ?? null)} is none of ${ASKS.map(repr).join(", ")}`);
+  if (!MASK_ASKS.includes(ask))
+    throw new UserError(`${repr(ask ?? null)} is none of ${MASK_ASKS.map(repr).join(", ")}`);
   const kinds = Object.keys(attentionLayers(model.config));
   if (!kinds.includes(kind)) {
     throw new UserError(`kind=${repr(kind ?? null)} is none of ${repr(kinds)}, which this model has`);
   }
   if (ask === "libraries" || ask === "eager") throw new NotInPage("torch and Hugging Face are Python's");
   const sentences = readBatch(vocabulary, kind, request.batch);
-  checkLength(sentences[0], model.config.max_length - SPARE);
+  checkRoom(sentences[0], model.config.max_length - SPARE_POSITIONS);
   if (ask === "formulas") return formulaReply(model, kind, sentences);
   return leaksReply(textModel, kind, sentences, request);
 }
 
 /** Check that there is room for the sentences, and for two more padding tokens. */
-function checkLength({ source, target }, longest) {
+function checkRoom({ source, target }, longest) {
   const length = Math.max(source.length, target.length);
   if (length <= longest) return;
   throw new UserError(
@@ -60,11 +61,13 @@ function leaksReply({ model, vocabulary }, kind, sentences, request) {
   const edited = /** @type {"source" | "target"} */ (SIDES_OF[kind].key);
   const nearest = nearestWords(model, vocabulary, request.vocabulary);
   const others = sentences.map((sentence) => sentence[edited].map(nearest)); // [batch][key]
-  const before = sentences.map((sentence) => outputsOf(model, kind, sentence)); // [query, feature] each
+  const memories = sentences.map((sentence) => memoryOf(model, kind, sentence));
+  const before = sentences.map((sentence, b) => outputsOf(model, kind, sentence, memories[b]));
   const changes = sentences.map((sentence, b) =>
     others[b].map((other, key) => {
       const changed = { ...sentence, [edited]: sentence[edited].with(key, other) };
-      return rowChanges(before[b], outputsOf(model, kind, changed)); // [query]
+      const memory = edited === "target" ? memories[b] : undefined; // of the source, which stays
+      return rowChanges(before[b], outputsOf(model, kind, changed, memory)); // [query]
     }),
   );
   const shape = [sentences.length, others[0].length, before[0].rows]; // [batch, edited, query]
@@ -85,17 +88,30 @@ function longerChanges(model, vocabulary, kind, before, given) {
 }
 
 /**
+ * What the encoder makes of a sentence, with the mask that is tried if it is the encoder's.
+ *
+ * @param {MaskedSentence} sentence
+ * @returns {Matrix | null} [source, d_model]; of a model without an encoder null
+ */
+function memoryOf(model, kind, sentence) {
+  if (!model.encoder) return null;
+  const { source, mask, correct } = sentence;
+  const unchanged = checkedInterventions(null, model.config);
+  return runEncoder(model, source, unchanged, kind === "encoder" ? mask : correct.encoder).x;
+}
+
+/**
  * What the model makes of a sentence with the mask that is tried and the right ones elsewhere: logits,
  * or of the encoder its vectors.
  *
+ * @param {MaskedSentence} sentence
  * @returns {Matrix} [query, feature]
  */
-function outputsOf(model, kind, { source, target, mask, correct }) {
-  const masks = { ...correct, [kind]: mask };
-  const unchanged = checkedInterventions(null, model.config);
-  const memory = model.encoder && runEncoder(model, source, unchanged, masks.encoder).x; // [source, d_model]
+function outputsOf(model, kind, sentence, memory = memoryOf(model, kind, sentence)) {
   if (kind === "encoder") return memory;
-  const { x } = runDecoder(model, target, memory, source, unchanged, masks);
+  const { source, target, mask, correct } = sentence;
+  const unchanged = checkedInterventions(null, model.config);
+  const { x } = runDecoder(model, target, memory, source, unchanged, { ...correct, [kind]: mask });
   return linear(x, model.output); // [target, vocab]
 }
 
