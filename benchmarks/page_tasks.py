@@ -1,0 +1,117 @@
+"""What is asked of the labs, in a page that computes by itself and in JupyterLab by the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.frames import HELPERS
+
+#: Twelve words and the end: 13 tokens. Each event asks about another one, so that no reply is kept.
+ANIMALS = ("cow", "dog", "cat", "horse", "bird", "duck", "wolf")
+SENTENCE = "the {} did not cross the street because it was too tired"
+TEXTS = tuple(SENTENCE.format(animal) for animal in ANIMALS)
+
+_TYPE = """(root, i) => {
+    const field = root.querySelector('input[type=text]');
+    field.value = %s[i %% %d];
+    field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
+}""" % (list(TEXTS), len(TEXTS))
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something that a viewer does in a lab.
+
+    Attributes:
+        name: as the table calls it.
+        make: Python that makes the lab of `translator` and `text`, computed by `engine`.
+        root: the lab's CSS selector.
+        act: a JavaScript function of the lab's node and a number, which sends one event.
+        shown: the selector of the node, in the lab or the lab itself, that tells when all is drawn.
+        attribute: of that node, changed by a drawing.
+        waiting: what the attribute says while something is awaited.
+    """
+
+    name: str
+    make: str
+    root: str
+    act: str
+    shown: str
+    attribute: str
+    waiting: str = "true"
+
+
+TASKS = (
+    Task(
+        "Enter pressed, to the translation and all heads redrawn",
+        "vt.translation_lab(translator, text, engine=engine)",
+        ".vt-translation-lab",
+        _TYPE,
+        ".vt-explorer",
+        "data-vt-drawn",
+    ),
+    Task(
+        "length penalty moved, to beam search of width 8 drawn",
+        "vt.beam_stepper(translator, text, beam_width=8, engine=engine)",
+        ".vt-beam-stepper",
+        """(root, i) => {
+            const field = root.querySelector('input[aria-label="length penalty"]');
+            field.value = (0.1 * (1 + i % 20)).toFixed(1);
+            field.dispatchEvent(new Event('input', {bubbles: true}));
+        }""",
+        ".vt-beam-stepper",
+        "data-stale",
+    ),
+    Task(
+        "Enter pressed, to all heads ranked by what each is worth",
+        "vt.head_lab(translator, text, engine=engine)",
+        ".vt-head-lab",
+        _TYPE,
+        ".vt-head-lab",
+        "data-stale",
+    ),
+    Task(
+        "mask cell painted, to the leak meter read",
+        "vt.mask_lab(translator, [text, 'the cat sleeps'], engine=engine)",
+        ".vt-mask-lab",
+        """(root, i) => {
+            const cell = root.querySelector(`.vt-mask-grid td[data-row="0"][data-col="${1 + i % 12}"]`);
+            cell.focus();
+            cell.dispatchEvent(new KeyboardEvent('keydown', {key: ' ', bubbles: true}));
+        }""",
+        ".vt-meter",
+        "aria-busy",
+    ),
+)
+
+#: Does an action; returns when its event was sent and when the frame ended that shows all of it, in
+#: milliseconds since the page was opened. A task's parts are put in by name.
+KEY_TO_PICTURE = """async (i) => {%(helpers)s
+    const root = document.querySelector('%(root)s');
+    const told = root.matches('%(shown)s') ? root : root.querySelector('%(shown)s');
+    await endOfFrame();
+    await settled();
+    let last = null;
+    const stamp = new MessageChannel();  // after the frame in which the mark was changed
+    stamp.port1.onmessage = () => { last = performance.now(); };
+    const observer = new MutationObserver((records) => {
+        for (const {target, attributeName, oldValue} of records)
+            if (target === told && told.getAttribute(attributeName) !== oldValue)
+                stamp.port2.postMessage(null);
+    });
+    observer.observe(root, {subtree: true, attributeFilter: ['%(attribute)s'], attributeOldValue: true});
+    const start = performance.now();
+    (%(act)s)(root, i);
+    const isDone = () => last !== null && told.getAttribute('%(attribute)s') !== '%(waiting)s';
+    while (!isDone() || performance.now() - last < 500) {
+        if (performance.now() - start > 60_000) throw new Error('no picture of: %(name)s');
+        await endOfFrame();
+    }
+    observer.disconnect();
+    return [start, last];
+}"""
+
+
+def key_to_picture(task: Task) -> str:
+    """Return the JavaScript that does a task and returns its two times."""
+    return KEY_TO_PICTURE % {"helpers": HELPERS, **vars(task)}
