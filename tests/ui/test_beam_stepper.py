@@ -301,7 +301,7 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("window", [LAPTOP, SMALL, {"width": 480, "height": 720}])
+@pytest.mark.parametrize("window", [LAPTOP, SMALL, {"width": 390, "height": 844}])
 def test_a_wide_beam_fits_its_window(
     new_page: Callable[..., Page],
     translator: vt.Translator,
