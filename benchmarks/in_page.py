@@ -7,11 +7,12 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from playwright.sync_api import Browser, CDPSession, sync_playwright
 
 import viz_transformer as vt
 from benchmarks.page_tasks import TASKS, TEXTS, Task, key_to_picture
@@ -25,6 +26,7 @@ from viz_transformer.widgets.mask_lab.requests import mask_request
 REPEATS = 7
 WINDOW = {"width": 1280, "height": 900}
 FRAME_MS = 1000 / 60
+FORWARD = "forward pass with all heads' weights"
 
 #: Runs the engine once: a forward pass, or a lab's answer to a request.
 ENGINE = """async ([lab, request, context]) => {
@@ -52,7 +54,7 @@ class InPage:
 
     def __init__(self, browser: Browser, path: Path) -> None:
         self._context = browser.new_context(viewport=WINDOW)
-        self._refused = guard(self._context)
+        guard(self._context)
         self.page = self._context.new_page()
         self._metrics: CDPSession = self._context.new_cdp_session(self.page)
         self._metrics.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -82,7 +84,7 @@ class InLab:
 
     def __init__(self, browser: Browser, server: LabServer) -> None:
         context = browser.new_context(viewport=WINDOW)
-        self._refused = guard(context)
+        guard(context)
         self.lab = LabPage(context.new_page(), server, Path(tempfile.gettempdir()))
         setting = (
             "import viz_transformer as vt\n"
@@ -106,7 +108,8 @@ class InLab:
 def opened(browser: Browser, path: Path) -> float:
     """Return the milliseconds from opening a page to the picture of the first sentence typed in it."""
     context = browser.new_context(viewport=WINDOW)
-    page: Page = context.new_page()
+    guard(context)
+    page = context.new_page()
     page.goto(path.as_uri(), wait_until="commit")
     page.evaluate(DRAWN, TASKS[0].shown)
     _, end = page.evaluate(key_to_picture(TASKS[0]), 0)
@@ -121,36 +124,37 @@ def processor_ms(act: Callable[[], Any]) -> float:
     return 1000 * (time.process_time() - start)
 
 
-def sums(page: InPage, kept: list[View], in_page: list[View]) -> dict[str, tuple[float, float]]:
+def sums(page: InPage, kept: list[View], in_page: list[View]) -> dict[str, tuple[float, ...]]:
     """Return the median work in the page and in Python of each question, by turns."""
     translator = vt.load_translator()
-    text = TEXTS[0]
-    target = translator.translate(text).tokens
-    words = kept[3].words
-    painted = MaskState(lengths=tuple(map(len, words["source"])), painted=((0, 0, 5, True),))
-    beam = {"text": text, "method": "beam", "beam_width": 8, "length_penalty": 0.6}
-    asked = (
-        ("translation_lab", {"text": text}),
-        ("beam_stepper", beam),
-        ("head_lab", {"sentence": text, "each": 0}),
-        ("mask_lab", mask_request(words, painted, "leaks")),
+    fresh = iter(TEXTS)
+    words = kept[-1].words
+    lengths = tuple(map(len, words["source"]))
+    painted = MaskState(lengths=lengths, painted=((0, 0, 5, True),))
+    beam = {"method": "beam", "beam_width": 8, "length_penalty": 0.6}
+    # Of each task, the engine's lab and a request about a text.
+    asked: tuple[tuple[str, Callable[[str], dict[str, Any]]], ...] = (
+        ("translation_lab", lambda text: {"text": text}),
+        ("beam_stepper", lambda text: {"text": text, **beam}),
+        ("head_lab", lambda text: {"sentence": text, "each": 0}),
+        ("mask_lab", lambda _: mask_request(words, painted, "leaks")),
     )
+    target = list(translator.translate(TEXTS[-1]).tokens)
     found = {
         FORWARD: by_turns(
-            lambda: page.work(None, {"text": text, "target": list(target)}),
-            lambda: processor_ms(lambda: translator.trace(text, target)),
+            lambda: page.work(None, {"text": TEXTS[-1], "target": target}),
+            lambda: processor_ms(lambda: translator.trace(TEXTS[-1], target)),
         )
     }
     for task, view, other, (lab, request) in zip(TASKS, kept, in_page, asked, strict=True):
-        context = other.engine["context"]
+        engine = partial(page.work, lab, context=other.engine["context"])
         found[task.name] = by_turns(
-            lambda lab=lab, request=request, context=context: page.work(lab, request, context),
-            lambda view=view, request=request: processor_ms(lambda: view.answer(request)),
-        )
+            lambda engine=engine, request=request: engine(request=request(next(fresh))),
+            lambda view=view, request=request: processor_ms(
+                partial(view.answer, request(next(fresh)))
+            ),
+        )  # fmt: skip
     return found
-
-
-FORWARD = "forward pass with all heads' weights"
 
 
 def acting(side: InPage | InLab, task: Task) -> Callable[[], float]:
