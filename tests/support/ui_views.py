@@ -48,6 +48,8 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab of a language model": lambda: labs.head_lab(small_language_model(), "el gato"),
     "head lab of a masked-word model": lambda: labs.head_lab(small_masked_model(), "el [?] negro duerme"),
     "beam stepper of a language model": lambda: labs.beam_stepper(small_language_model(), "el gato"),
+    "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
+    "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),

@@ -56,7 +56,7 @@ def pack(
 
 def pack_view(view: TraceView, version: int, first: Head | None = None) -> dict[str, Any]:
     """Return what the page reads of what has been checked already."""
-    if is_whole(view):
+    if is_small(view.trace):
         return {"version": version, "traces": [raw_trace(trace) for trace in view.traces]}
     kinds = [{**_tokens(view, kind), **_overview(view, kind)} for kind in view.kinds]
     kind, layer, head = first or (view.kinds[-1], 0, 0)
@@ -85,9 +85,10 @@ def raw_trace(trace: ForwardTrace) -> dict[str, Any]:
     }
 
 
-def is_whole(view: TraceView) -> bool:
-    """Return whether all of it is sent at once."""
-    return view.n_bytes <= EXACT_BYTES
+def is_small(trace: ForwardTrace) -> bool:
+    """Return whether all of a trace is sent at once."""
+    attention = (trace.attention(kind) for kind in trace.kinds)
+    return sum(weights.nbytes for weights in attention if weights is not None) <= EXACT_BYTES
 
 
 def _overview(view: TraceView, kind: str) -> dict[str, Any]:
