@@ -51,6 +51,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
     "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
+    "model summary lab": lambda: labs.model_summary_lab(d_model=96, n_heads=6),
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
