@@ -96,6 +96,17 @@ test("a small trace is here at once, exactly, with nobody to ask", async () => {
   assert.deepEqual([model.sent, store.problem, store.pending], [[], "", false]);
 });
 
+test("the same trace, sent back by Python's echo, changes nothing", () => {
+  const model = fakeModel(small, false);
+  const store = new WeightStore(model, () => {});
+  const entry = store.entries.get("encoder");
+  model.state.data = { ...small };
+  assert.equal(store.load(), false);
+  assert.equal(store.entries.get("encoder"), entry);
+  model.state.data = { ...small, version: 1 };
+  assert.equal(store.load(), true);
+});
+
 test("of a large trace a head comes when it is looked at", async () => {
   const model = fakeModel(large());
   let changes = 0;

@@ -71,7 +71,8 @@ def test_all_of_it_is_drawn_in_one_frame(page: Page, exported: Path) -> None:
     expect(lab.locator(".vt-translated")).to_have_text("el perro duerme")
     seen = lab.evaluate(
         """async (lab) => {
-            const [field, said, pair] = ["input", ".vt-translated", ".vt-pairs"].map((at) => lab.querySelector(at));
+            const parts = ["input", ".vt-translated", ".vt-pairs"];
+            const [field, said, pair] = parts.map((part) => lab.querySelector(part));
             field.value = "the cow runs";
             field.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
             const seen = [];
@@ -126,7 +127,9 @@ def test_the_text_grows_with_the_explorer(page: Page, exported: Path) -> None:
     for _ in range(2):
         lab.get_by_role("button", name="A+ larger text").click()
     expect(Explorer(lab).root).to_have_attribute("data-vt-drawn", re.compile(r"\d+"))
-    page.wait_for_function("([node, height]) => node.clientHeight > height", arg=[said.element_handle(), before])
+    page.wait_for_function(
+        "([node, height]) => node.clientHeight > height", arg=[said.element_handle(), before]
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -144,7 +147,9 @@ def test_it_fits_the_screen(
 
 
 def test_a_trace_is_switched_without_python(page: Page, tmp_path: Path, translator: Translator) -> None:
-    texts = {word: f"the dog did not cross the street because it was too {word}" for word in ("tired", "wide")}
+    texts = {
+        word: f"the dog did not cross the street because it was too {word}" for word in ("tired", "wide")
+    }
     traces = {word: translator.trace(text) for word, text in texts.items()}
     switch = vt.trace_switch(traces, kind="encoder")
     switch.explorer.layer, switch.explorer.query, switch.explorer.key = 1, 11, 6
