@@ -1,6 +1,7 @@
 // The script of a PageModel: it offers the model to the views of the page, and draws nothing.
 
 import { answerBeamStepper } from "./answers/beam_stepper.js";
+import { answerMaskLab } from "./answers/mask_lab.js";
 import { answerPositionLab } from "./answers/position_lab.js";
 import { answerTranslationLab } from "./answers/translation_lab.js";
 import { NotInPage } from "./errors.js";
@@ -15,6 +16,7 @@ import { readSafetensors } from "./safetensors.js";
  */
 const ANSWERS = {
   beam_stepper: answerBeamStepper,
+  mask_lab: answerMaskLab,
   position_lab: answerPositionLab,
   translation_lab: answerTranslationLab,
 };
