@@ -22,11 +22,12 @@ export function halfTable() {
   return halves;
 }
 
-/** Little-endian bytes (a DataView) of dtype "float16" or "float32", as a Float32Array. */
+/** Little-endian bytes (a DataView) of dtype "float16", "float32" or "float64", as numbers. */
 export function decodeWeights(bytes, dtype) {
   // A copy: the bytes of a message start at any offset, and typed arrays want theirs aligned.
   const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
   if (dtype === "float32") return new Float32Array(buffer);
+  if (dtype === "float64") return new Float64Array(buffer);
   if (dtype !== "float16") throw new TypeError(`unknown dtype ${dtype}`);
   const table = halfTable();
   const bits = new Uint16Array(buffer);
