@@ -46,6 +46,7 @@ ALLOWED: dict[str, set[str] | None] = {
     "plots": {"trace", "analysis"},
     "widgets": {"trace", "analysis", "plots"},
     "export": {"widgets"},
+    "engine": {"widgets"},
     "bertviz_views": {"trace"},
     "text_model": {"model", "vocabulary", "config", "trace"},
     "writing_model": {"text_model", "decoding", "model", "vocabulary", "trace"},
@@ -67,6 +68,7 @@ ALLOWED: dict[str, set[str] | None] = {
         "analysis",
     },
     "labs": {
+        "engine",
         "text_model",
         "translator",
         "language_model",
@@ -121,7 +123,7 @@ def name(module: Path) -> str:
 
 def room(module: Path) -> str:
     """Return the room a file stands in: its module, or the folder right under the package."""
-    return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return Path(module.relative_to(PACKAGE).parts[0]).stem
 
 
 #: The rooms that stand today; the table may plan more.
@@ -194,6 +196,12 @@ def test_nothing_shared_stands_under_a_view_s_name(folder: Path) -> None:
         targets = {path.relative_to(WIDGETS).parts[0] for path in imported_scripts(script)}
         found = targets & others
         assert not found, f"{name(script)} imports from the views {sorted(found)}; share it in base/js/"
+
+
+@pytest.mark.parametrize("script", [s for s in SCRIPTS if room(s) in ("engine", "widgets")], ids=name)
+def test_views_and_the_engine_know_nothing_of_each_other(script: Path) -> None:
+    found = {room(target) for target in imported_scripts(script)} - {room(script)}
+    assert not found, f"{name(script)} imports from {sorted(found)}; they meet in page_engine.js alone"
 
 
 @pytest.mark.parametrize("folder", VIEW_FOLDERS, ids=name)

@@ -42,6 +42,7 @@ export function pageManager(views) {
       if (!models.has(id)) {
         models.set(id, pageModel(revive(view.state), manager));
         scripts.set(models.get(id), view.script);
+        await (await widgetOf(view.script)).initialize?.({ model: models.get(id) });
       }
       return models.get(id);
     },
@@ -54,11 +55,15 @@ export function pageManager(views) {
   return manager;
 }
 
-async function renderInto(script, model, el) {
+/** What the script of a widget exports: its `render`, and perhaps an `initialize`. */
+async function widgetOf(script) {
   const found = globalThis.vtViews?.[script];
   if (!found) throw new Error("its script did not run");
-  const view = typeof found === "function" ? await found() : found;
-  return view.render({ model, el });
+  return typeof found === "function" ? await found() : found;
+}
+
+async function renderInto(script, model, el) {
+  return (await widgetOf(script)).render({ model, el });
 }
 
 /**

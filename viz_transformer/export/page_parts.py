@@ -14,6 +14,7 @@ import ipywidgets
 from viz_transformer._files import text_beside
 from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import Script, inline_module, inline_style
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
 _NEEDS_KERNEL = "The controls that stood here need a running notebook."
@@ -92,7 +93,9 @@ class PageParts:
         return number, alt
 
     def _with_page_number(self, value: Any) -> Any:
-        """Return a trait's value; a reference to another view becomes its number in the page."""
+        """Return a trait's value; a reference in it to another widget becomes its number in the page."""
+        if isinstance(value, dict):
+            return {name: self._with_page_number(item) for name, item in value.items()}
         if isinstance(value, str) and value.startswith(REFERENCE):
             other = value.removeprefix(REFERENCE)
             if "_esm" in (self._state_of(other) or {}):
@@ -118,17 +121,17 @@ def alt_text(view: ipywidgets.Widget) -> str:
 
 def expected_bytes(widget: ipywidgets.Widget) -> int:
     """Return roughly how many bytes a view's answers will take in a page."""
-    return widget.export_bytes() if callable(getattr(widget, "export_bytes", None)) else 0
+    return widget.export_bytes() if isinstance(widget, View) and not widget.engine else 0
 
 
 def collect_answers(view: ipywidgets.Widget) -> list[list[Any]]:
-    """Ask a view everything that it would ask its kernel: ``[[request, reply], …]``."""
-    if not callable(getattr(view, "questions", None)):
+    """Ask a view what it could ask of nobody in a page: ``[[request, reply], …]``."""
+    if not isinstance(view, View):
         return []
-    return [[request, _reply(view, request)] for request in view.questions()]
+    return [[request, _reply(view, request)] for request in view.carried_questions()]
 
 
-def _reply(view: ipywidgets.Widget, request: dict[str, Any]) -> dict[str, Any]:
+def _reply(view: View, request: dict[str, Any]) -> dict[str, Any]:
     try:
         return view.answer(request)
     except UserError as error:  # as in the notebook, the view shows it

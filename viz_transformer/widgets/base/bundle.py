@@ -28,19 +28,20 @@ _DECLARATION = re.compile(
 )
 
 
-def bundle(module: str | Path) -> str | VirtualFileContents:
-    """Return ``view.js`` from beside a view's Python module, joined with all that it imports.
+def bundle(module: str | Path, entry: str = "view.js") -> str | VirtualFileContents:
+    """Return a script from beside a widget's Python module, joined with all that it imports.
 
     Each part appears once, after the parts that it imports itself, and without its comments.
 
     Args:
         module: the ``__file__`` of the Python module.
+        entry: the script's name.
 
     Raises:
         ValueError: if two parts declare the same top-level name, since joined they share one scope,
             or if an import is not of the form ``import { a, b } from "./part.js";``.
     """
-    return followed(lambda: join(Path(module).with_name("view.js")))
+    return followed(lambda: join(Path(module).with_name(entry)))
 
 
 def join(entry: Path) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anywidget
 import traitlets
+from ipywidgets import widget_serialization
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
@@ -28,10 +29,15 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
     Attributes:
         about: what the view shows, in two sentences; displayed on request.
         live: whether there is a function behind the view, so that it can answer new requests.
+        engine: what answers them in the page itself, without the kernel; empty if nothing does.
+            See `labs.page_engine`.
     """
 
     about = traitlets.Unicode(help="what am I looking at, in two sentences").tag(sync=True)
     live = traitlets.Bool(False, help="whether a function answers the view").tag(sync=True)
+    engine = traitlets.Dict(help="lab, models by name, and context").tag(
+        sync=True, content=True, **widget_serialization
+    )
 
     #: Whether a change comes from the page, which has already done what follows from it.
     _from_page = False
@@ -66,8 +72,16 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
         return self._answer(request)
 
     def questions(self) -> list[dict[str, Any]]:
-        """Return the requests whose replies an exported page carries with it."""
+        """Return the requests whose replies a page without an engine carries with it."""
         return []
+
+    def python_questions(self) -> list[dict[str, Any]]:
+        """Return those of `questions` that an engine in the page leaves to Python."""
+        return []
+
+    def carried_questions(self) -> list[dict[str, Any]]:
+        """Return the requests whose replies an exported page carries, with its engine or without one."""
+        return self.python_questions() if self.engine else self.questions()
 
     def questions_here(self) -> list[dict[str, Any]]:
         """Return the requests that this state needs in a page that was exported in another state."""

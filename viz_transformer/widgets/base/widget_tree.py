@@ -138,6 +138,7 @@ class LiveWidgets:
             return
         self._widgets[widget.model_id] = widget
         parts = [getattr(widget, name, None) for name in ("layout", "view")]
-        for inner in (*parts, *getattr(widget, "children", ())):
+        engine = getattr(widget, "engine", {}).get("models", {})
+        for inner in (*parts, *getattr(widget, "children", ()), *engine.values()):
             if isinstance(inner, ipywidgets.Widget):
                 self._gather(inner)

@@ -1,5 +1,7 @@
-// Requests to the function behind a view: in a notebook the kernel, in an exported page the replies
-// that the page carries.
+// Requests to the function behind a view, whichever is nearest: the engine in this page, the replies
+// that the page carries, or the notebook's kernel.
+
+import { engineBehind, NOT_IN_PAGE } from "./page_engine.js";
 
 const SLOW_MS = 5000; // after this long without a reply the viewer is told
 
@@ -37,6 +39,15 @@ export function joinBytes(value, buffers) {
  */
 
 /**
+ * Whether a view can be asked what nobody asked before: by an engine in the page, or by a kernel.
+ *
+ * @param {Pick<Model, "get" | "send">} model
+ */
+export function canAsk(model) {
+  return Boolean(model.get("engine")?.lab || (model.get("live") && model.send));
+}
+
+/**
  * Connect to the function behind a view's model.
  *
  * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one request
@@ -44,7 +55,7 @@ export function joinBytes(value, buffers) {
  * take an `onSlow()`, called when a reply takes long; the reply still counts when it comes. Without
  * one, `latest` calls `onError` with a sentence that says so.
  *
- * @param {Pick<Model, "get" | "send" | "on" | "off">} model
+ * @param {Pick<Model, "get" | "send" | "on" | "off" | "widget_manager">} model
  */
 export function connectKernel(model) {
   const pending = new Map();
@@ -74,7 +85,21 @@ export function connectKernel(model) {
     return carried.get(canonicalJson(request));
   }
 
+  let [behind, engine] = [null, null];
   function ask(request, onSlow = () => {}) {
+    const newest = model.get("engine");
+    if (newest !== behind) [behind, engine] = [newest, engineBehind(model)];
+    if (!engine) return askBeyond(request, onSlow);
+    return engine
+      .then((answer) => answer(request))
+      .catch((error) => {
+        if (error.name === NOT_IN_PAGE) return askBeyond(request, onSlow);
+        throw error;
+      });
+  }
+
+  /** Ask what this page carries, or the kernel. */
+  function askBeyond(request, onSlow) {
     const known = carriedReply(request);
     if (known)
       return known.error === undefined ? Promise.resolve(known) : Promise.reject(new Error(known.error));

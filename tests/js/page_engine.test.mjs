@@ -1,0 +1,103 @@
+// The way from a view to the engine in its page, and on to the kernel where the engine cannot answer.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { canAsk, connectKernel, NEEDS_KERNEL } from "../../viz_transformer/widgets/base/js/kernel.js";
+import { engineBehind } from "../../viz_transformer/widgets/base/js/page_engine.js";
+
+const ENGINE = { lab: "a_lab", models: { "": "IPY_MODEL_7" }, context: { words: ["a"] } };
+
+/** A view of a page whose widget 7 carries the model of digest "abc". */
+function view(state = {}) {
+  const traits = { engine: ENGINE, ...state };
+  return {
+    sent: [],
+    get: (name) => traits[name],
+    send(content) {
+      this.sent.push(content);
+    },
+    on() {},
+    off() {},
+    widget_manager: {
+      async get_model(id) {
+        assert.equal(id, "7");
+        return { get: (name) => ({ digest: "abc" })[name] };
+      },
+    },
+  };
+}
+
+/** Offer an engine as the script of a PageModel does. */
+function offer(answer) {
+  const engine = { textModel: () => "the model", answer };
+  globalThis.vtEngines ??= new Map();
+  const awaited = globalThis.vtEngines.get("abc");
+  if (awaited) awaited.resolve(engine);
+  else globalThis.vtEngines.set("abc", { promise: Promise.resolve(engine) });
+}
+
+beforeEach(() => {
+  delete globalThis.vtEngines;
+});
+
+test("the engine answers, given the lab, the models, the request and the context", async () => {
+  offer((...given) => ({ given }));
+  const reply = await connectKernel(view()).ask({ n: 1 });
+  assert.deepEqual(reply.given, ["a_lab", { "": "the model" }, { n: 1 }, { words: ["a"] }]);
+});
+
+test("a view that was drawn before the engine's script has run gets its answer", async () => {
+  const asked = connectKernel(view()).ask({ n: 1 });
+  await new Promise((done) => setTimeout(done, 5));
+  offer((_lab, _models, request) => ({ n: request.n + 1 }));
+  assert.deepEqual(await asked, { n: 2 });
+});
+
+test("what the user can mend comes as an error, and is not asked of the kernel", async () => {
+  offer(() => {
+    throw new Error("'dog' is unknown");
+  });
+  const model = view({ live: true });
+  await assert.rejects(connectKernel(model).ask({ n: 1 }), { message: "'dog' is unknown" });
+  assert.deepEqual(model.sent, []);
+});
+
+/** An engine that leaves every question to Python. */
+function offerNothing() {
+  offer(() => {
+    throw Object.assign(new Error("only Python knows"), { name: "NotInPage" });
+  });
+}
+
+test("what needs Python is asked of the kernel", async () => {
+  offerNothing();
+  const model = view({ live: true });
+  connectKernel(model).ask({ n: 1 });
+  await new Promise((done) => setTimeout(done, 5));
+  assert.deepEqual(
+    model.sent.map(({ ask }) => ask),
+    [{ n: 1 }],
+  );
+});
+
+test("or found among the replies that the page carries, or refused in one line", async () => {
+  offerNothing();
+  const page = view({ live: true, answers: [[{ n: 1 }, { carried: true }]] });
+  delete page.send;
+  const kernel = connectKernel(page);
+  assert.deepEqual(await kernel.ask({ n: 1 }), { carried: true });
+  await assert.rejects(kernel.ask({ n: 2 }), { message: NEEDS_KERNEL });
+});
+
+test("a view without an engine has none behind it", () => {
+  assert.equal(engineBehind(view({ engine: {} })), null);
+  assert.equal(engineBehind(view({ engine: undefined })), null);
+});
+
+test("a view can be asked where there is an engine or a live kernel", () => {
+  assert.equal(canAsk(view()), true);
+  assert.equal(canAsk(view({ engine: {}, live: true })), true);
+  assert.equal(canAsk(view({ engine: {}, live: false })), false);
+  assert.equal(canAsk({ get: (name) => ({ live: true })[name] }), false); // a page without an engine
+});

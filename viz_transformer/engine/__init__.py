@@ -1,0 +1,5 @@
+"""The model in JavaScript: it answers a view in the page as `labs` does in the kernel."""
+
+from viz_transformer.engine.page_model import PageModel
+
+__all__ = ["PageModel"]

@@ -1,0 +1,48 @@
+// The script of a PageModel: it offers the model to the views of the page, and draws nothing.
+
+import { NotInPage } from "./errors.js";
+import { makeTextModel } from "./text_model.js";
+import { readSafetensors } from "./safetensors.js";
+
+/**
+ * What answers each lab's requests, by the lab's name. Each is given the models by name, the
+ * request, and what the lab was made with; labs/*.py answer the same requests in the kernel.
+ *
+ * @type {Record<string, (models: Record<string, any>, request: any, context: any) => any>}
+ */
+const ANSWERS = {};
+
+/**
+ * A model's engine. The weights are read at the first question, so that a page opens at once.
+ *
+ * @param {{ get: (trait: string) => any }} model the widget that carries the three files
+ */
+function makeEngine(model) {
+  let textModel = null;
+  return {
+    textModel() {
+      textModel ??= makeTextModel({
+        config: JSON.parse(model.get("config")),
+        vocabulary: JSON.parse(model.get("vocabulary")),
+        weights: readSafetensors(model.get("weights")),
+      });
+      return textModel;
+    },
+    answer(lab, models, request, context) {
+      if (!ANSWERS[lab]) throw new NotInPage(`the page has no answers for ${lab}`);
+      return ANSWERS[lab](models, request, context);
+    },
+  };
+}
+
+/** Leave the engine where widgets/base/js/page_engine.js looks for it, whichever came first. */
+function initialize({ model }) {
+  globalThis.vtEngines ??= new Map();
+  const digest = model.get("digest");
+  const engine = makeEngine(model);
+  const awaited = globalThis.vtEngines.get(digest);
+  if (awaited?.resolve) awaited.resolve(engine);
+  else globalThis.vtEngines.set(digest, { promise: Promise.resolve(engine) });
+}
+
+export default { initialize };

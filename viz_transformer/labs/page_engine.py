@@ -1,0 +1,76 @@
+"""The engine behind a view: its model, computed in the page and not in the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from safetensors.torch import save
+
+from viz_transformer.engine.page_model import PageModel, digest_of
+from viz_transformer.errors import UserError
+from viz_transformer.text_model import TextModel
+from viz_transformer.vocabulary import Vocabulary
+from viz_transformer.widgets.base.view import View
+
+#: A page with a larger model would be slow to open: the kernel keeps it.
+MAX_BYTES = 8_000_000
+
+_ENGINES = ("page", "kernel")
+_known: WeakValueDictionary[str, PageModel] = WeakValueDictionary()
+
+SomeView = TypeVar("SomeView", bound=View)
+
+
+def give_engine(
+    view: SomeView,
+    lab: str,
+    models: TextModel | Mapping[str, TextModel],
+    engine: str | None = None,
+    context: Mapping[str, Any] | None = None,
+) -> SomeView:
+    """Let the page answer a view's requests itself, where its models are small enough; returns the view.
+
+    Args:
+        view: the view.
+        lab: which of the engine's labs answers its requests, such as ``"head_lab"``.
+        models: the model behind the view, or several by name.
+        engine: ``"page"``, ``"kernel"``, or None: the page if it can.
+        context: what the lab has to know beside a request, as plain JSON.
+
+    Raises:
+        UserError: if `engine` is neither, or the page cannot compute with a model.
+    """
+    if engine not in (*_ENGINES, None):
+        raise UserError(f"engine={engine!r} must be 'page', 'kernel' or None for what suits the model")
+    if engine == "kernel":
+        return view
+    named = dict(models) if isinstance(models, Mapping) else {"": models}
+    obstacles = list(filter(None, map(_obstacle, named.values())))
+    if obstacles and engine == "page":
+        raise UserError(f"the page cannot run this model: {obstacles[0]}; leave it to engine='kernel'")
+    if not obstacles:
+        carried = {name: page_model(model) for name, model in named.items()}
+        view.engine = {"lab": lab, "models": carried, "context": dict(context or {})}
+    return view
+
+
+def page_model(model: TextModel) -> PageModel:
+    """Return the widget that carries a model; one for all views of the same weights."""
+    config, vocabulary = model.config.to_json(), model.vocabulary.to_json()
+    weights = save({name: each.cpu() for name, each in model.model.state_dict().items()})
+    digest = digest_of(config, vocabulary, weights)
+    if digest not in _known or _known[digest].comm is None:
+        _known[digest] = PageModel(config, vocabulary, weights)
+    return _known[digest]
+
+
+def _obstacle(model: TextModel) -> str | None:
+    """Return why a page cannot compute with a model; None if it can."""
+    n_bytes = sum(each.numel() * each.element_size() for each in model.model.state_dict().values())
+    if n_bytes > MAX_BYTES:
+        return f"its weights take {n_bytes / 1e6:.1f} MB, and a page carries at most {MAX_BYTES / 1e6:g} MB"
+    if not isinstance(model.vocabulary, Vocabulary):
+        return "its vocabulary is one of subwords, which only the kernel splits text into"
+    return None

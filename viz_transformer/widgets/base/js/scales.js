@@ -1,0 +1,93 @@
+// Scales of charts: from values to pixels and back, and the values that an axis names. No DOM.
+
+/**
+ * @typedef {object} Scale
+ * @property {(value: number) => number} pixel where a value stands
+ * @property {(pixel: number) => number} value what stands at a pixel
+ * @property {[number, number]} domain the values at both ends
+ * @property {[number, number]} range the pixels at both ends
+ */
+
+/**
+ * A scale on which equal distances are equal differences, or with `log` equal factors.
+ *
+ * @param {[number, number]} domain with `log` both above 0
+ * @param {[number, number]} range may fall, as that of a vertical axis does
+ * @param {{log?: boolean}} [options]
+ * @returns {Scale}
+ */
+export function makeScale(domain, range, { log = false } = {}) {
+  const [inner, outer] = log ? [Math.log, Math.exp] : [Number, Number];
+  const [low, high] = domain.map(inner);
+  const [start, end] = range;
+  return {
+    pixel: (value) => start + ((inner(value) - low) / (high - low)) * (end - start),
+    value: (pixel) => outer(low + ((pixel - start) / (end - start)) * (high - low)),
+    domain,
+    range,
+  };
+}
+
+/**
+ * Round values inside a domain, at most `most` of them, in steps of 1, 2 or 5 times a power of ten.
+ *
+ * @param {[number, number]} domain
+ * @param {number} most
+ */
+export function roundTicks([low, high], most) {
+  const rough = (high - low) / Math.max(1, most);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough * 0.999);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  // Divided where the step is a fraction: 3 · 0.1 would be 0.30000000000000004.
+  const places = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  return places.map((place) => (step < 1 ? place / Math.round(1 / step) : place * step));
+}
+
+/**
+ * Powers of `base` inside a domain, at most `most` of them: every one, or every second, third, ….
+ *
+ * @param {[number, number]} domain
+ * @param {number} most
+ * @param {number} [base]
+ */
+export function powerTicks([low, high], most, base = 10) {
+  const [first, last] = [Math.ceil(logOf(low, base) - 1e-9), Math.floor(logOf(high, base) + 1e-9)];
+  const powers = Array.from({ length: last - first + 1 }, (_, i) => base ** (first + i));
+  const every = Math.ceil(powers.length / Math.max(1, most));
+  return powers.filter((_, i) => i % every === 0);
+}
+
+/** A tick's value as text: no more digits than it needs, a true minus sign. */
+export function tickText(value) {
+  const size = Math.abs(value);
+  const text =
+    size && (size < 1e-4 || size >= 1e6) ? value.toExponential() : String(Number(value.toFixed(6)));
+  return text.replace("-", "−").replace("e+", "e");
+}
+
+/**
+ * The index of the value of a list that is nearest to a value; `scale` says what is near on the page.
+ *
+ * @param {ArrayLike<number>} values
+ * @param {number} value
+ * @param {(value: number) => number} [scale]
+ */
+export function nearestValue(values, value, scale = Number) {
+  const wanted = scale(value);
+  let best = 0;
+  for (let at = 1; at < values.length; at++) {
+    if (Math.abs(scale(values[at]) - wanted) < Math.abs(scale(values[best]) - wanted)) best = at;
+  }
+  return best;
+}
+
+/** The values from `low` to `high` in steps, both ends among them. */
+export function stepsBetween(low, high, step) {
+  return Array.from({ length: Math.round((high - low) / step) + 1 }, (_, i) => low + i * step);
+}
+
+function logOf(value, base) {
+  return Math.log(value) / Math.log(base);
+}
