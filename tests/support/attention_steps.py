@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import subprocess
 from typing import Any
 
 import numpy as np
 
-from tests.support.javascript import module_url
-from tools.ensure import find_node
+from tests.support.javascript import module_url, run_in_node
 from viz_transformer.trace import AttentionSteps
 from viz_transformer.widgets.attention_stepper.payload import layer_payload
 
@@ -48,22 +44,15 @@ def barred_steps() -> AttentionSteps:
 
 
 _SCRIPT = """
-import {{ readFileSync }} from "node:fs";
 const {{ unpackSteps, computeHead }} = await import("{attention_math}");
 const {{ codeLine }} = await import("{step_code}");
 const named = (make) => Object.fromEntries([
   "x", "q", "k", "v", "scores", "scaled", "masked", "exponentials", "weights", "output", "concat", "result",
 ].map((name) => [name, make(name)]));
-const {{ data, chosen }} = JSON.parse(readFileSync(0, "utf-8"));
-const bytes = (value) => {{
-  const text = atob(value.base64);
-  return new DataView(Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer);
-}};
-const layer = unpackSteps(Object.fromEntries(Object.entries(data).map(
-  ([name, value]) => [name, value?.base64 === undefined ? value : bytes(value)])));
-console.log(JSON.stringify(chosen.map((each) => {{
+const layer = unpackSteps(given.data);
+const plain = (value) => (Number.isFinite(value) ? value : String(value));
+console.log(JSON.stringify(given.chosen.map((each) => {{
   const worked = computeHead(layer, each);
-  const plain = (value) => (Number.isFinite(value) ? value : String(value));
   return [
     named((name) => (worked[name] ? Array.from(worked[name].values, plain) : null)),
     named((name) => codeLine(layer, worked, each, name)),
@@ -76,18 +65,7 @@ def in_javascript(
     steps: AttentionSteps, chosen: list[dict[str, Any]]
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """What the page computes of a layer from the bytes that it is sent, and the lines that it shows."""
-    data = {
-        name: {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
-        for name, value in layer_payload(steps).items()
-    }
     scripts = {
         name: module_url(f"widgets/attention_stepper/{name}.js") for name in ("attention_math", "step_code")
     }
-    done = subprocess.run(
-        [find_node(), "--input-type=module", "--eval", _SCRIPT.format(**scripts)],
-        input=json.dumps({"data": data, "chosen": chosen}),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return [tuple(each) for each in json.loads(done.stdout)]
+    return run_in_node(_SCRIPT.format(**scripts), {"data": layer_payload(steps), "chosen": chosen})

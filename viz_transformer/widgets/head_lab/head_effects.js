@@ -2,7 +2,7 @@
 // analysis/effects.py says the same in Python's alternative texts.
 
 import { formatNumber, formatSigned } from "../base/js/text.js";
-import { decodeWeights } from "../base/js/weights.js";
+import { decodeDoubles, decodeWeights } from "../base/js/weights.js";
 import { headConfidence, rankCorrelation } from "./confidence.js";
 import { headName } from "./head_changes.js";
 import { lossOf } from "./loss.js";
@@ -31,7 +31,7 @@ export function headEffects({ log_probs: logProbs, kinds, each }) {
     const confidences = headConfidence(entry, decodeWeights(weights, dtype));
     const alone = each.find((one) => one.kind === kind);
     const [, n, tokens] = alone.shape;
-    const values = decodeWeights(alone.log_probs, alone.dtype); // [layer, head, token]
+    const values = decodeDoubles(alone.log_probs); // [layer, head, token]
     return confidences.map((confidence, i) => ({
       kind,
       layer: Math.floor(i / n),

@@ -281,10 +281,9 @@ def _payload(trace: ForwardTrace) -> list[dict[str, Any]]:
 
 
 def _each_payload(kind: str, log_probs: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the log-probabilities with one head changed at a time, ``[layer, head, token]``, as bytes."""
+    """Return the log-probabilities with one head changed at a time, float64 ``[layer, head, token]``."""
     return {
         "kind": kind,
         "shape": list(np.shape(log_probs)),
-        "dtype": "float64",
         "log_probs": np.asarray(log_probs, "<f8").tobytes(),
     }
