@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import hostile_trace, make_trace
-from tests.support.javascript import module_url, run_in_node
+from tests.support.javascript import answers_in_node
 from viz_transformer.labs import interventions_of
 from viz_transformer.model import HeadChange, Interventions, Transformer
 from viz_transformer.plots import plot_head_effects, plot_log_probs
@@ -125,17 +125,11 @@ def test_each_head_alone_is_what_it_is_when_asked_for_alone(lab: HeadLab) -> Non
     assert sizes == sorted(sizes, reverse=True)
 
 
-EFFECTS_SCRIPT = """
-const {{ effectsInWords, headEffects }} = await import("{head_effects}");
-const told = given.map((reply) => [headEffects(reply), effectsInWords(headEffects(reply))]);
-console.log(JSON.stringify(told));
-"""
-
-
 def effects_in_javascript(replies: list[dict]) -> list[tuple[list[dict], str]]:
     """What the page makes of replies about each head alone: the heads in their order, and the words."""
-    script = EFFECTS_SCRIPT.format(head_effects=module_url("widgets/head_lab/head_effects.js"))
-    return run_in_node(script, replies)
+    script = "widgets/head_lab/head_effects.js"
+    tell = "(replies) => replies.map(headEffects).map((effects) => [effects, effectsInWords(effects)])"
+    return answers_in_node({"effectsInWords": script, "headEffects": script}, tell, replies)
 
 
 @pytest.mark.parametrize("task", ["translate", "continue", "fill"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.javascript import module_url, run_in_node
+from tests.support.javascript import answers_in_node
 from viz_transformer.trace import AttentionSteps
 from viz_transformer.widgets.attention_stepper.payload import layer_payload
 
@@ -43,29 +43,29 @@ def barred_steps() -> AttentionSteps:
     return random_steps(mask=mask)
 
 
-_SCRIPT = """
-const {{ unpackSteps, computeHead }} = await import("{attention_math}");
-const {{ codeLine }} = await import("{step_code}");
-const named = (make) => Object.fromEntries([
-  "x", "q", "k", "v", "scores", "scaled", "masked", "exponentials", "weights", "output", "concat", "result",
-].map((name) => [name, make(name)]));
-const layer = unpackSteps(given.data);
-const plain = (value) => (Number.isFinite(value) ? value : String(value));
-console.log(JSON.stringify(given.chosen.map((each) => {{
-  const worked = computeHead(layer, each);
-  return [
-    named((name) => (worked[name] ? Array.from(worked[name].values, plain) : null)),
-    named((name) => codeLine(layer, worked, each, name)),
-  ];
-}})));
-"""
+_NUMBERS_AND_LINES = """({ data, chosen }) => {
+  const layer = unpackSteps(data);
+  const names = [...layer.steps, "exponentials"];
+  const named = (make) => Object.fromEntries(names.map((name) => [name, make(name)]));
+  const plain = (value) => (Number.isFinite(value) ? value : String(value));
+  return chosen.map((each) => {
+    const worked = computeHead(layer, each);
+    return [
+      named((name) => Array.from(worked[name].values, plain)),
+      named((name) => codeLine(layer, worked, each, name)),
+    ];
+  });
+}"""
 
 
 def in_javascript(
     steps: AttentionSteps, chosen: list[dict[str, Any]]
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """What the page computes of a layer from the bytes that it is sent, and the lines that it shows."""
-    scripts = {
-        name: module_url(f"widgets/attention_stepper/{name}.js") for name in ("attention_math", "step_code")
+    folder = "widgets/attention_stepper"
+    imports = {
+        "unpackSteps": f"{folder}/attention_math.js",
+        "computeHead": f"{folder}/attention_math.js",
+        "codeLine": f"{folder}/step_code.js",
     }
-    return run_in_node(_SCRIPT.format(**scripts), {"data": layer_payload(steps), "chosen": chosen})
+    return answers_in_node(imports, _NUMBERS_AND_LINES, {"data": layer_payload(steps), "chosen": chosen})

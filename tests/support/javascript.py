@@ -23,27 +23,30 @@ def module_url(path: str) -> str:
     return module_path(path).as_uri()
 
 
-_READ_GIVEN = """
-import { readFileSync } from "node:fs";
-const bytes = ({ base64 }) => {
-  const { buffer, byteOffset, byteLength } = Buffer.from(base64, "base64");
-  return new DataView(buffer, byteOffset, byteLength);
-};
-const isBytes = (value) => typeof value?.base64 === "string";
-const given = JSON.parse(readFileSync(0, "utf-8"), (_, value) => (isBytes(value) ? bytes(value) : value));
-"""
+def answers_in_node(imports: dict[str, str], answer: str, given: Any) -> Any:
+    """Run JavaScript in one Node process, and return what it answers.
 
-
-def run_in_node(script: str, given: Any = None) -> Any:
-    """Run a module's text, which has `given` as a name and prints JSON; return what it printed.
-
-    Bytes anywhere in `given` are DataViews there, as a view gets them.
+    Args:
+        imports: names to import, each with its script, such as ``{"ratio": "engine/similarity.js"}``.
+        answer: the text of a function of `given`; what it returns is sent back as JSON, in which NaN
+            and infinity are null.
+        given: anything that JSON can hold, and bytes, which are DataViews there, as a view gets them.
     """
+    lines = [
+        *(f'import {{ {name} }} from "{module_url(path)}";' for name, path in imports.items()),
+        'import { readFileSync } from "node:fs";',
+        "const bytes = ({ buffer, byteOffset, length }) => new DataView(buffer, byteOffset, length);",
+        'const revive = (_, value) => value?.base64 ? bytes(Buffer.from(value.base64, "base64")) : value;',
+        'const given = JSON.parse(readFileSync(0, "utf8"), revive);',
+        f"const answer = {answer};",
+        "process.stdout.write(JSON.stringify(await answer(given)));",
+    ]
     done = subprocess.run(
-        [find_node(), "--input-type=module", "--eval", _READ_GIVEN + script],
-        input=json.dumps(given, default=lambda value: {"base64": base64.b64encode(value).decode()}),
+        [find_node(), "--input-type=module", "--eval", "\n".join(lines)],
+        input=json.dumps(given, default=lambda each: {"base64": base64.b64encode(each).decode()}),
         capture_output=True,
         text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

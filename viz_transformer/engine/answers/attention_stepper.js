@@ -3,6 +3,7 @@
 
 import { UserError } from "../errors.js";
 import { forward } from "../model.js";
+import { bytesOf } from "./bytes.js";
 
 /** @import { Interventions } from "../interventions.js" */
 
@@ -12,7 +13,7 @@ import { forward } from "../model.js";
  * @param {{ interventions: Interventions }} context what is changed in the whole model, for every sentence
  */
 export function answerAttentionStepper({ "": model }, { text, kind, layer }, { interventions }) {
-  refuseOwnHeads(interventions, kind, layer);
+  refuseOwnHeads(interventions.heads ?? [], kind, layer);
   const trace =
     model.task === "translate" ? model.trace(text, null, interventions) : model.trace(text, interventions);
   const ids = {
@@ -31,7 +32,7 @@ export function answerAttentionStepper({ "": model }, { text, kind, layer }, { i
   };
 }
 
-function refuseOwnHeads({ heads }, kind, layer) {
+function refuseOwnHeads(heads, kind, layer) {
   if (!heads.some((change) => change.kind === kind && change.layer === layer)) return;
   throw new UserError(
     `the interventions change a head of ${kind} layer ${layer}, the layer to be worked through; choose ` +
@@ -48,25 +49,20 @@ function layerReply({ queryInput, keyInput, mask, wQ, wK, wV, wO, bQ, bK, bV, bO
     mask: bytesOf(mask),
     x: bytesOf(queryInput.data), // [query, d_model]
     memory: kind === "cross" ? bytesOf(keyInput.data) : null, // [key, d_model]
-    w_q: joined(wQ.map(({ data }) => data)), // [head, d_model, d_head]
-    w_k: joined(wK.map(({ data }) => data)),
-    w_v: joined(wV.map(({ data }) => data)),
+    w_q: headBytes(wQ.map(({ data }) => data)), // [head, d_model, d_head]
+    w_k: headBytes(wK.map(({ data }) => data)),
+    w_v: headBytes(wV.map(({ data }) => data)),
     w_o: bytesOf(wO.data), // [head · d_head, d_model]
-    b_q: bQ && joined(bQ), // [head, d_head]
-    b_k: bK && joined(bK),
-    b_v: bV && joined(bV),
+    b_q: bQ && headBytes(bQ), // [head, d_head]
+    b_k: bK && headBytes(bK),
+    b_v: bV && headBytes(bV),
     b_o: bO && bytesOf(bO), // [d_model]
   };
 }
 
-/** @param {Float32Array | Uint8Array} array */
-function bytesOf({ buffer, byteOffset, byteLength }) {
-  return new DataView(buffer, byteOffset, byteLength);
-}
-
-/** @param {Float32Array[]} parts of one length */
-function joined(parts) {
-  const whole = new Float32Array(parts.length * parts[0].length);
-  for (const [i, part] of parts.entries()) whole.set(part, i * part.length);
+/** @param {Float32Array[]} heads arrays of one length */
+function headBytes(heads) {
+  const whole = new Float32Array(heads.length * heads[0].length);
+  for (const [head, each] of heads.entries()) whole.set(each, head * each.length);
   return bytesOf(whole);
 }

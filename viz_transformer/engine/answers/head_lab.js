@@ -2,6 +2,7 @@
 // widgets/head_lab/view.py give the same.
 
 import { MASK } from "../vocabulary.js";
+import { bytesOf } from "./bytes.js";
 
 /** @typedef {{ kind: string, layer: number, head: number, factor: number }} HeadChange */
 
@@ -43,7 +44,7 @@ function judgedReply({ trace, logProbs }) {
       keys: trace.keyTokens(kind),
       shape,
       dtype: "float32",
-      weights: new DataView(data.buffer, data.byteOffset, data.byteLength),
+      weights: bytesOf(data),
     })),
   };
 }
@@ -57,6 +58,6 @@ function eachHead(model, sentence, target, { trace, logProbs: unchanged }, facto
       const change = { kind, layer: Math.floor(i / nHeads), head: i % nHeads, factor };
       found.set(model.judge(sentence, target, { heads: [change] }).logProbs, i * unchanged.length);
     }
-    return { kind, shape: [nLayers, nHeads, unchanged.length], log_probs: new DataView(found.buffer) };
+    return { kind, shape: [nLayers, nHeads, unchanged.length], log_probs: bytesOf(found) };
   });
 }
