@@ -3,8 +3,8 @@
 //
 // Source: Matsumoto and Nishimura 1998, and their mt19937ar.c (2002): init_by_array, genrand_res53.
 
-const N = 624;
-const M = 397;
+const STATE_SIZE = 624;
+const MIDDLE = 397;
 
 /**
  * A generator of numbers from 0 up to 1, each with 53 random bits: `random.Random(seed).random`.
@@ -14,9 +14,9 @@ const M = 397;
  */
 export function makeRandom(seed) {
   const state = seededBy(keyOf(seed));
-  let at = N;
+  let at = STATE_SIZE;
   const next = () => {
-    if (at === N) {
+    if (at === STATE_SIZE) {
       twist(state);
       at = 0;
     }
@@ -42,23 +42,23 @@ function seededBy(key) {
   const mix = (factor, added) => {
     state[i] = (state[i] ^ Math.imul(state[i - 1] ^ (state[i - 1] >>> 30), factor)) + added;
     i++;
-    if (i < N) return;
-    state[0] = state[N - 1];
+    if (i < STATE_SIZE) return;
+    state[0] = state[STATE_SIZE - 1];
     i = 1;
   };
-  for (let step = 0; step < Math.max(N, key.length); step++) {
+  for (let step = 0; step < Math.max(STATE_SIZE, key.length); step++) {
     const j = step % key.length;
     mix(1664525, key[j] + j);
   }
-  for (let step = 1; step < N; step++) mix(1566083941, -i);
+  for (let step = 1; step < STATE_SIZE; step++) mix(1566083941, -i);
   state[0] = 0x80000000;
   return state;
 }
 
 function seededByNumber(seed) {
-  const state = new Uint32Array(N);
+  const state = new Uint32Array(STATE_SIZE);
   state[0] = seed;
-  for (let i = 1; i < N; i++) {
+  for (let i = 1; i < STATE_SIZE; i++) {
     state[i] = Math.imul(1812433253, state[i - 1] ^ (state[i - 1] >>> 30)) + i;
   }
   return state;
@@ -66,9 +66,9 @@ function seededByNumber(seed) {
 
 /** Replace the whole state by the next one. */
 function twist(state) {
-  for (let i = 0; i < N; i++) {
-    const joined = (state[i] & 0x80000000) | (state[(i + 1) % N] & 0x7fffffff);
-    state[i] = state[(i + M) % N] ^ (joined >>> 1) ^ (joined & 1 ? 0x9908b0df : 0);
+  for (let i = 0; i < STATE_SIZE; i++) {
+    const joined = (state[i] & 0x80000000) | (state[(i + 1) % STATE_SIZE] & 0x7fffffff);
+    state[i] = state[(i + MIDDLE) % STATE_SIZE] ^ (joined >>> 1) ^ (joined & 1 ? 0x9908b0df : 0);
   }
 }
 

@@ -23,7 +23,7 @@ import { logSumExp, topIds } from "./distribution.js";
  */
 export function beamSearch(model, given, vocabulary, options = {}) {
   const { beamWidth = 4, lengthPenalty = 0.6 } = options;
-  checkNumbers(beamWidth, lengthPenalty);
+  checkBeam(beamWidth, lengthPenalty);
   const text = openText(model, given, vocabulary, options);
   const beam = { width: beamWidth, norm: (length) => lengthNorm(length, lengthPenalty), ...text };
   let live = [{ ids: [], path: [], logProb: 0 }];
@@ -90,7 +90,7 @@ export function lengthNorm(length, lengthPenalty) {
   return ((5 + length) / 6) ** lengthPenalty;
 }
 
-function checkNumbers(beamWidth, lengthPenalty) {
+function checkBeam(beamWidth, lengthPenalty) {
   if (!isWhole(beamWidth, 1)) {
     throw new UserError(`beam_width=${repr(beamWidth)} must be a whole number of at least 1`);
   }

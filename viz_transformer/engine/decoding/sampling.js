@@ -23,7 +23,7 @@ const N_SHOWN = 12; // how much of each distribution's top is kept
  */
 export function sample(model, given, vocabulary, options = {}) {
   const { temperature = 1, topK = null, topP = null, seed = 0 } = options;
-  checkNumbers(temperature, topK, topP, seed);
+  checkFilters(temperature, topK, topP, seed);
   const { constraints, firstId, ...text } = openText(model, given, vocabulary, options);
   const random = makeRandom(seed);
   const hypothesis = { ids: [], path: [], logProb: 0 };
@@ -126,7 +126,7 @@ function sumOf(ids, values) {
   return ids.reduce((sum, id) => sum + values[id], 0);
 }
 
-function checkNumbers(temperature, topK, topP, seed) {
+function checkFilters(temperature, topK, topP, seed) {
   if (!Number.isFinite(temperature) || temperature <= 0) {
     throw new UserError(
       `temperature=${repr(temperature)} must be a number above 0; for the most probable word each time, ` +
