@@ -3,73 +3,63 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
-import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.javascript import module_url
-from tools.ensure import find_node
+from tests.support.javascript import answers_in_node
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.view import View
 
 _DECIMALS = r"\d+\.\d\d"
-_SCRIPT = """
-import script from "%(engine)s";
-let text = "";
-for await (const part of process.stdin) text += part;
-const { lab, models, context, requests } = JSON.parse(text);
-const engines = {};
-for (const [name, state] of Object.entries(models)) {
-  const bytes = Buffer.from(state.weights, "base64");
-  state.weights = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  script.initialize({ model: { get: (trait) => state[trait] } });
-  engines[name] = await globalThis.vtEngines.get(state.digest).promise;
-}
-const named = Object.fromEntries(Object.entries(engines).map(([name, engine]) => [name, engine.textModel()]));
-const replies = requests.map((request) => {
-  try {
-    return Object.values(engines)[0].answer(lab, named, request, context);
-  } catch (error) {
-    if (!error.name.endsWith("Error") || error instanceof TypeError) throw error;
-    return { error: error.message };
+_ANSWER = """async ({ lab, models, context, requests }) => {
+  const engines = {};
+  for (const [name, state] of Object.entries(models)) {
+    script.initialize({ model: { get: (trait) => state[trait] } });
+    engines[name] = await globalThis.vtEngines.get(state.digest).promise;
   }
-});
-const plain = (name, value) =>
-  ArrayBuffer.isView(value)
-    ? { base64: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64") }
-    : value;
-process.stdout.write(JSON.stringify(replies, plain));
-"""
+  const textModels = Object.fromEntries(
+    Object.entries(engines).map(([name, engine]) => [name, engine.textModel()]),
+  );
+  const inJson = (value) => {
+    if (ArrayBuffer.isView(value))
+      return { base64: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64") };
+    if (Array.isArray(value)) return value.map(inJson);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inJson(each)]));
+  };
+  return requests.map((request) => {
+    try {
+      return inJson(Object.values(engines)[0].answer(lab, textModels, request, context));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      return { error: error.message };
+    }
+  });
+}"""
 
 
 def engine_replies(view: View, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the engine behind a view replies in Node; an error is ``{"error": message}``."""
-    given = {
-        **view.engine,
-        "models": {
-            name: {
-                "config": model.config,
-                "vocabulary": model.vocabulary,
-                "weights": base64.b64encode(model.weights).decode(),
-                "digest": model.digest,
-            }
-            for name, model in view.engine["models"].items()
-        },
-        "requests": requests,
+    """Return what the engine behind a view replies in Node; an error is ``{"error": message}``.
+
+    Bytes are ``{"base64": text}``.
+    """
+    models = {
+        name: {
+            "config": model.config,
+            "vocabulary": model.vocabulary,
+            "weights": model.weights,
+            "digest": model.digest,
+        }
+        for name, model in view.engine["models"].items()
     }
-    done = subprocess.run(
-        [find_node(), "--input-type=module", "-e", _SCRIPT % {"engine": module_url("engine/engine.js")}],
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-        check=False,
+    return answers_in_node(
+        {"default as script": "engine/engine.js", "UserError": "engine/errors.js"},
+        _ANSWER,
+        {**view.engine, "models": models, "requests": requests},
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def assert_both_sides_agree(view: View, requests: list[dict[str, Any]]) -> None:

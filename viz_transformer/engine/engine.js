@@ -1,7 +1,9 @@
 // The script of a PageModel: it offers the model to the views of the page, and draws nothing.
 
 import { answerAttentionStepper } from "./answers/attention_stepper.js";
+import { answerBeamStepper } from "./answers/beam_stepper.js";
 import { answerHeadLab } from "./answers/head_lab.js";
+import { answerPositionLab } from "./answers/position_lab.js";
 import { NotInPage } from "./errors.js";
 import { makeTextModel } from "./text_model.js";
 import { readSafetensors } from "./safetensors.js";
@@ -12,7 +14,12 @@ import { readSafetensors } from "./safetensors.js";
  *
  * @type {Record<string, (models: Record<string, any>, request: any, context: any) => any>}
  */
-const ANSWERS = { attention_stepper: answerAttentionStepper, head_lab: answerHeadLab };
+const ANSWERS = {
+  attention_stepper: answerAttentionStepper,
+  beam_stepper: answerBeamStepper,
+  head_lab: answerHeadLab,
+  position_lab: answerPositionLab,
+};
 
 /**
  * A model's engine. The weights are read at the first question, so that a page opens at once.
