@@ -3,6 +3,7 @@
 import { answerAttentionStepper } from "./answers/attention_stepper.js";
 import { answerBeamStepper } from "./answers/beam_stepper.js";
 import { answerHeadLab } from "./answers/head_lab.js";
+import { answerMaskLab } from "./answers/mask_lab.js";
 import { answerPositionLab } from "./answers/position_lab.js";
 import { NotInPage } from "./errors.js";
 import { makeTextModel } from "./text_model.js";
@@ -18,6 +19,7 @@ const ANSWERS = {
   attention_stepper: answerAttentionStepper,
   beam_stepper: answerBeamStepper,
   head_lab: answerHeadLab,
+  mask_lab: answerMaskLab,
   position_lab: answerPositionLab,
 };
 
