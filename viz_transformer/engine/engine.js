@@ -1,6 +1,8 @@
 // The script of a PageModel: it offers the model to the views of the page, and draws nothing.
 
+import { answerAttentionStepper } from "./answers/attention_stepper.js";
 import { answerBeamStepper } from "./answers/beam_stepper.js";
+import { answerHeadLab } from "./answers/head_lab.js";
 import { answerMaskLab } from "./answers/mask_lab.js";
 import { answerPositionLab } from "./answers/position_lab.js";
 import { NotInPage } from "./errors.js";
@@ -14,7 +16,9 @@ import { readSafetensors } from "./safetensors.js";
  * @type {Record<string, (models: Record<string, any>, request: any, context: any) => any>}
  */
 const ANSWERS = {
+  attention_stepper: answerAttentionStepper,
   beam_stepper: answerBeamStepper,
+  head_lab: answerHeadLab,
   mask_lab: answerMaskLab,
   position_lab: answerPositionLab,
 };
