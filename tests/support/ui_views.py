@@ -49,6 +49,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab of a masked-word model": lambda: labs.head_lab(small_masked_model(), "el [?] negro duerme"),
     "beam stepper of a language model": lambda: labs.beam_stepper(small_language_model(), "el gato"),
     "tour": lambda: tour(explore(make_trace()), TOUR),
+    "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
     "model summary lab": lambda: labs.model_summary_lab(d_model=96, n_heads=6),
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),

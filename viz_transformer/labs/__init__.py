@@ -7,6 +7,7 @@ from viz_transformer.labs.attention_stepper import (
     thinking_machines,
 )
 from viz_transformer.labs.beam_stepper import beam_stepper
+from viz_transformer.labs.block_lab import block_lab
 from viz_transformer.labs.head_lab import head_lab, interventions_of
 from viz_transformer.labs.mask_lab import MaskTester, mask_lab
 from viz_transformer.labs.model_summary import model_summary_lab
@@ -30,6 +31,7 @@ __all__ = [
     "attention_stepper",
     "attention_steps",
     "beam_stepper",
+    "block_lab",
     "compare_scorings",
     "head_lab",
     "interventions_of",
