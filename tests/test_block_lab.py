@@ -140,7 +140,7 @@ def rotary_translator() -> Translator:
         vocab_size=len(vocabulary), d_model=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=24,
         norm="pre", positional="rotary", activation="gelu",
     )  # fmt: skip
-    return Translator(make_model(config, 1), vocabulary)
+    return Translator(make_model(config, 1).eval(), vocabulary)
 
 
 def test_a_page_carries_the_engine_or_the_replies(tmp_path: Path) -> None:

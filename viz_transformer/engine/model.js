@@ -106,12 +106,13 @@ export function forward(model, { source, target }, { interventions = null, masks
   if (model.encoder) {
     stacks.encoder = runEncoder(model, source, changes, masks.encoder);
     memory = stacks.encoder.x; // [source, d_model]
-    attention.encoder = stackWeights(model, stacks.encoder.layers, "selfWeights", source.length);
+    attention.encoder = stackWeights(model, ownWeights(stacks.encoder), source.length);
   }
   if (model.decoder) {
     stacks.decoder = runDecoder(model, target, memory, source, changes, masks);
-    attention.decoder = stackWeights(model, stacks.decoder.layers, "selfWeights", target.length);
-    if (memory) attention.cross = stackWeights(model, stacks.decoder.layers, "crossWeights", target.length);
+    attention.decoder = stackWeights(model, ownWeights(stacks.decoder), target.length);
+    const cross = stacks.decoder.layers.map((layer) => layer.crossWeights);
+    if (memory) attention.cross = stackWeights(model, cross, target.length);
   }
   const vectors = (stacks.decoder ?? stacks.encoder).x; // [position, d_model]
   const logits = model.output && linear(vectors, model.output); // [position, vocab]
@@ -160,13 +161,17 @@ function places(ids) {
   return Array.from(ids, (_, position) => position);
 }
 
-/** The weights of all layers in one array [layer, head, query, key]. */
-function stackWeights(model, layers, name, nQueries) {
-  const each = layers.map((layer) => (name === "selfWeights" ? layer.selfWeights[0] : layer.crossWeights));
-  const data = new Float32Array(layers.length * each[0].length);
-  for (const [index, weights] of each.entries()) data.set(weights, index * weights.length);
-  const nHeads = model.config.n_heads;
-  return { shape: [layers.length, nHeads, nQueries, each[0].length / nHeads / nQueries], data };
+/** The weights of each layer's self-attention, [head, query, key]; a whole sentence is one group of queries. */
+function ownWeights(stack) {
+  return stack.layers.map((layer) => layer.selfWeights[0]);
+}
+
+/** The weights [head, query, key] of all layers in one array [layer, head, query, key]. */
+function stackWeights(model, layers, nQueries) {
+  const [nHeads, size] = [model.config.n_heads, layers[0].length];
+  const data = new Float32Array(layers.length * size);
+  for (const [index, weights] of layers.entries()) data.set(weights, index * size);
+  return { shape: [layers.length, nHeads, nQueries, size / nHeads / nQueries], data };
 }
 
 function watchedInputs(model, stacks, memory, { kind, layer }) {
