@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
+import viz_transformer as vt
+from tests.support.exported_pages import page_data
+from tests.support.javascript import answers_in_node
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.errors import UserError
-from viz_transformer.labs.model_summary import SIZES, model_summary_lab, summary_of
+from viz_transformer.labs.model_summary import config_of, model_summary_lab, summary_of
 from viz_transformer.model import TracedTransformer
 from viz_transformer.model.model_summary import model_parts
 from viz_transformer.plots.model_summary import n_learned, plot_machine, shares
 from viz_transformer.translator import load_translator
+from viz_transformer.widgets.base.traits import SelectionError
+from viz_transformer.widgets.model_summary_lab.view import N_PARTS, SIZES
 
 SMALL = ModelConfig(vocab_size=35, d_model=16, n_heads=2, n_encoder_layers=3, n_decoder_layers=2, d_ff=24)
 CONFIGS = {
@@ -97,23 +104,139 @@ def test_a_picture_needs_both_stacks() -> None:
         plot_machine([part for part in model_parts(SMALL, 6, 4) if part.stack == "encoder"])
 
 
+# --- the lab -----------------------------------------------------------------------------------
+
+
 def test_the_lab_opens_with_the_paper_s_sizes_and_moves() -> None:
     lab = model_summary_lab(n_layers=2)
-    assert "numbers: " in lab.alt_text()
+    assert lab.values == {
+        "n_source": 6, "n_target": 4, "d_model": 512, "n_heads": 8, "d_ff": 2048, "n_layers": 2,
+        "vocab_size": 35,
+    }  # fmt: skip
     before = lab.alt_text()
-    lab.choose(d_model=32, n_heads=4, d_ff=64, n_layers=2)
+    lab.choose(d_model=32, n_heads=4, d_ff=64)
     assert lab.alt_text() != before
     assert "43,104 numbers" in lab.alt_text()
+    lab.n_layers = 3
+    assert n_learned(lab.parts()) > 43_104
+    drawn = " ".join(text.get_text() for ax in lab.figure().axes for text in ax.texts)
+    assert "encoder layer, × 3" in drawn
+    assert repr(lab).startswith("ModelSummaryLab(n_source=6, n_target=4, d_model=32")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda lab: setattr(lab, "n_source", 0), "n_source=0; give 1 to 1,000"),
+        (lambda lab: setattr(lab, "d_model", 100), r"choose\(d_model=100, n_heads=5\) sets both"),
+        (lambda lab: setattr(lab, "n_heads", 7), "n_heads=7 does not divide d_model=512"),
+        (lambda lab: lab.choose(d_model=33, n_heads=1), "d_model=33 is odd"),
+        (lambda lab: lab.choose(width=3), "no size 'width'"),
+        (lambda lab: setattr(lab, "part", 13), "part=13, but the model has 13"),
+        (lambda lab: model_summary_lab(d_ff=10**9), "d_ff=1000000000"),
+    ],
+)
+def test_what_no_model_has_is_refused_and_nothing_moves(change, told: str) -> None:
+    lab = model_summary_lab()
+    before = lab.values
+    with pytest.raises(SelectionError, match=told):
+        change(lab)
+    assert lab.values == before
+    assert lab.part is None
+
+
+def test_sizes_that_go_together_are_set_together() -> None:
+    lab = model_summary_lab()
+    lab.choose(d_model=96, n_heads=6)
+    assert lab.parts()[1].shapes["query"] == (1, 6, 6, 16)
 
 
 def test_the_bundled_vocabularies_are_among_the_lab_s() -> None:
     sizes = {len(vocabulary_of(SIX_PAIRS)), load_translator().config.vocab_size}
-    assert sizes <= set(SIZES["vocab_size"])
+    assert sizes <= set(SIZES["vocab_size"].stops)
 
 
-def test_every_choice_of_the_lab_is_a_model() -> None:
-    assert all(width % heads == 0 for width in SIZES["d_model"] for heads in SIZES["n_heads"])
-    for name, values in SIZES.items():
+def test_every_stop_of_the_lab_is_a_model() -> None:
+    stops = {name: size.stops for name, size in SIZES.items()}
+    assert all(width % heads == 0 for width in stops["d_model"] for heads in stops["n_heads"])
+    for name, values in stops.items():
         sizes = model_summary_lab().values
         for value in (values[0], values[-1]):
             assert n_learned(summary_of(**sizes | {name: value})) > 0
+
+
+def random_sizes(generator: random.Random) -> dict[str, int]:
+    n_heads = generator.randint(1, 12)
+    return {
+        "n_source": generator.randint(1, 60),
+        "n_target": generator.randint(1, 60),
+        "d_model": 2 * n_heads * generator.randint(1, 40),
+        "n_heads": n_heads,
+        "d_ff": generator.randint(1, 3000),
+        "n_layers": generator.randint(1, 30),
+        "vocab_size": generator.randint(1, 50_000),
+    }
+
+
+def test_the_page_counts_what_a_model_of_any_size_has() -> None:
+    """Shapes as a real model's walk gives them, and the count as that of the configuration."""
+    generator = random.Random(3)
+    sizes = [model_summary_lab().values, *(random_sizes(generator) for _ in range(25))]
+    found = answers_in_node(
+        {"modelParts, learnedBy, learnedByAll, sharesOf": "widgets/model_summary_lab/model_parts.js"},
+        """(given) => given.map((sizes) => {
+            const parts = modelParts(sizes);
+            return {
+                total: learnedByAll(parts),
+                shares: sharesOf(parts),
+                parts: parts.map((part) => ({
+                    stack: part.stack,
+                    name: part.name,
+                    n_parameters: learnedBy(part),
+                    times: part.times,
+                    in_layer: part.inLayer,
+                    shapes: Object.entries(part.shapes).map(
+                        ([name, axes]) => [name, axes.map(({ length }) => length)],
+                    ),
+                })),
+            };
+        })""",
+        sizes,
+    )
+    for chosen, page in zip(sizes, found, strict=True):
+        parts = summary_of(**chosen)
+        assert page["total"] == n_learned(parts) == count_parameters(config_of(**chosen))
+        assert page["shares"] == pytest.approx(list(shares(parts).values()))
+        assert len(page["parts"]) == len(parts) == N_PARTS
+        for of_page, part in zip(page["parts"], parts, strict=True):
+            shapes = {name: tuple(shape) for name, shape in of_page.pop("shapes")}
+            assert shapes == part.shapes, (chosen, part.name)
+            assert of_page == {name: getattr(part, name) for name in of_page}
+
+
+def test_the_page_offers_only_models_that_exist() -> None:
+    """Whatever is typed or slid to, Python accepts what the page makes of it."""
+    generator = random.Random(5)
+    controls = [{"name": name, **size._asdict()} for name, size in SIZES.items()]
+    values = [0, 1, 2, 3, 7, 33, 100, 511, 512, 999, 10**7, 2.6]
+    steps = [[generator.choice(controls), generator.choice(values)] for _ in range(200)]
+    found = answers_in_node(
+        {"withSize": "widgets/model_summary_lab/sizes.js"},
+        """({ first, steps }) => {
+            let sizes = first;
+            return steps.map(([control, value]) => (sizes = withSize(sizes, control, value)));
+        }""",
+        {"first": model_summary_lab().values, "steps": steps},
+    )
+    lab = model_summary_lab()
+    for sizes in found:
+        lab.choose(**sizes)
+        assert lab.values == sizes
+
+
+def test_a_page_holds_the_lab_whole(tmp_path: Path) -> None:
+    lab = model_summary_lab(d_model=96, n_heads=6)
+    lab.marked, lab.part = "n_heads", 1
+    (view,) = page_data(vt.export_html(lab, tmp_path / "page.html"))["views"]
+    assert "answers" not in view["state"]
+    assert view["state"] | {"d_model": 96, "n_heads": 6, "marked": "n_heads", "part": 1} == view["state"]

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 import viz_transformer as vt
-from tests.support.small_models import subword_translator
+from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.labs import page_engine
 from viz_transformer.labs.page_engine import give_engine, page_model
+from viz_transformer.model import Transformer
 from viz_transformer.translator import Translator
+from viz_transformer.vocabulary import Subwords
 from viz_transformer.widgets.base.view import View
 
 
@@ -27,6 +29,12 @@ class Asking(View):
 
     def alt_text(self) -> str:
         return "a view"
+
+
+def subword_translator() -> Translator:
+    words = Subwords.train(["the cat sleeps", "the dog sees the cat"], 60)
+    config = ModelConfig(len(words), d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=8)
+    return Translator(Transformer(config), words)
 
 
 def asking() -> Asking:
@@ -68,7 +76,7 @@ def test_what_the_page_cannot_run_stays_in_the_kernel_and_says_why(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert give_engine(asking(), "head_lab", subword_translator()).engine == {}
-    with pytest.raises(UserError, match="subwords.*engine='kernel'"):
+    with pytest.raises(UserError, match=r"subwords.*engine='kernel'"):
         give_engine(asking(), "head_lab", subword_translator(), "page")
     monkeypatch.setattr(page_engine, "MAX_BYTES", 100_000)
     assert give_engine(asking(), "head_lab", translator).engine == {}

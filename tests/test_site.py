@@ -45,7 +45,7 @@ def test_every_formula_of_the_lessons_can_be_read(tmp_path: Path) -> None:
         prose = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
         page = notebook_html(write(tmp_path / lesson.path.name, *prose))
         text = page.read_text(encoding="utf-8")
-        body = text[text.index("<main>") :]
+        body = text[text.index("<main") :]
         n_formulas = body.count("<math ")
         assert n_formulas or not any("$" in each for each in prose)
         assert "$" not in body, "a formula was left as it is"

@@ -30,6 +30,7 @@ CONTENT = {
     "mask lab": ["words"],
     "beam stepper": ["checkpoints"],
     "figure lab": ["controls", "first"],
+    "model summary lab": ["controls"],
 }
 
 

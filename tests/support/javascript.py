@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
+from typing import Any
+
+from tools.ensure import find_node
 
 _PACKAGE = Path(__file__).parents[2] / "viz_transformer"
 
@@ -15,3 +20,30 @@ def module_path(path: str) -> Path:
 def module_url(path: str) -> str:
     """Return the address of a script, such as ``"widgets/base/js/text.js"``, for an import."""
     return module_path(path).as_uri()
+
+
+def answers_in_node(imports: dict[str, str], answer: str, given: Any) -> Any:
+    """Run JavaScript in one Node process, and return what it answers.
+
+    Args:
+        imports: names to import, each with its script, such as ``{"ratio": "engine/similarity.js"}``.
+        answer: the text of a function of `given`; what it returns is sent back as JSON, in which NaN
+            and infinity are null.
+        given: anything that JSON can hold.
+    """
+    lines = [
+        *(f'import {{ {name} }} from "{module_url(path)}";' for name, path in imports.items()),
+        'import { readFileSync } from "node:fs";',
+        'const given = JSON.parse(readFileSync(0, "utf8"));',
+        f"const answer = {answer};",
+        "process.stdout.write(JSON.stringify(await answer(given)));",
+    ]
+    done = subprocess.run(
+        [find_node(), "--input-type=module", "--eval", "\n".join(lines)],
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

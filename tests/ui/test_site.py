@@ -14,6 +14,7 @@ from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL, kernels_find_this_clone
 from viz_transformer.export.site import write_site
 
+PHONE = {"width": 390, "height": 844}
 DRAWN = re.compile(r"[1-9]\d*")
 FIRST = r"""# 1 · One & <b>two</b>
 
@@ -57,7 +58,7 @@ def heard(page: Page) -> list[str]:
 def test_one_walks_through_it_and_every_view_is_alive(page: Page, site: Path, heard: list[str]) -> None:
     page.goto(site.as_uri())
     assert page.title() == "A course"
-    entries = page.locator(".vt-index li")
+    entries = page.locator(".vt-lessons li")
     expect(entries.locator("a")).to_have_text(["1 · One & <b>two</b>", "2 · Second"])
     expect(entries.first).to_contain_text("Is this <i>text</i>?")
     entries.first.locator("a").click()
@@ -70,17 +71,55 @@ def test_one_walks_through_it_and_every_view_is_alive(page: Page, site: Path, he
     page.keyboard.press("ArrowRight")
     expect(title).to_contain_text("layer 1 · head 1")
 
-    above = page.locator(".vt-navigation").first
-    expect(page.locator(".vt-navigation")).to_have_count(2)
-    above.get_by_role("link", name="2 · Second").click()
+    page.locator(".vt-bar").get_by_role("link", name="2 · Second").click()
     expect(page.locator("h1")).to_contain_text("2 · Second")
     expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)
-    page.locator(".vt-navigation").last.get_by_role("link", name="1 · One").click()
-    page.locator(".vt-navigation").first.get_by_role("link", name="All lessons").click()
+    page.locator(".vt-way-on").get_by_role("link", name="1 · One").click()
+    page.locator(".vt-bar").get_by_role("link", name="A course").click()
     assert page.url == site.as_uri()
     names = ["index.html", "01_first.html", "02_second.html", "01_first.html", "index.html"]
     assert heard == [site.with_name(name).as_uri() for name in names]
     assert page.evaluate("window.pwned") is None
+
+
+def test_the_contents_say_what_was_read_and_find_what_is_searched(page: Page, site: Path) -> None:
+    page.goto(site.with_name("02_second.html").as_uri())
+    page.locator(".vt-way-on").scroll_into_view_if_needed()
+    page.wait_for_function("localStorage.getItem('viz-transformer')?.includes('02_second')")
+    page.goto(site.as_uri())
+    done = page.locator(".vt-lessons .vt-done")
+    expect(done).to_have_text(["", "✓ read"])
+
+    field = page.get_by_role("searchbox", name="Search all lessons")
+    field.fill("SCÁLE")  # whatever the case and the accents
+    expect(page.locator(".vt-lessons")).to_be_hidden()
+    found = page.locator(".vt-found li")
+    expect(found).to_have_count(1)
+    expect(found.locator("mark")).to_have_text("scale")
+    field.fill("nowhere to be found")
+    expect(page.locator(".vt-found")).to_contain_text("Nothing was found")
+    field.fill("")
+    expect(page.locator(".vt-lessons")).to_be_visible()
+    field.fill("scale")
+    found.get_by_role("link").click()
+    expect(page.locator("h1")).to_contain_text("1 · One")
+
+
+def test_the_theme_is_the_system_s_until_the_switch_says_otherwise(
+    new_page: Callable[..., Page], site: Path
+) -> None:
+    page = new_page(viewport=LAPTOP, scheme="dark")
+    page.goto(site.with_name("01_first.html").as_uri())
+    explorer = page.locator(".vt-explorer")
+    expect(explorer).to_have_attribute("data-theme", "dark")
+    switch = page.get_by_role("button", name="Theme")
+    switch.click()
+    expect(switch).to_have_text("Theme: light")
+    expect(explorer).to_have_attribute("data-theme", "light")
+    expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+    page.goto(site.as_uri())  # every page keeps to it
+    expect(page.get_by_role("button", name="Theme")).to_have_text("Theme: light")
+    expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
 
 
 def test_formulas_are_drawn_by_the_browser(page: Page, site: Path) -> None:
@@ -100,7 +139,7 @@ def test_formulas_are_drawn_by_the_browser(page: Page, site: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
+@pytest.mark.parametrize("size", [LAPTOP, SMALL, PHONE], ids=["1280x720", "1024x768", "390x844"])
 def test_it_fits_its_window(new_page: Callable[..., Page], site: Path, scheme: str, size: dict) -> None:
     page = new_page(viewport=size, scheme=scheme)
     ARTIFACTS.mkdir(exist_ok=True)

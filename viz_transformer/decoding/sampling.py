@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
+from itertools import accumulate
+from random import Random
 from typing import TypeGuard
 
 import torch
@@ -43,7 +46,9 @@ def sample(
     Logits are divided by the temperature, then all but the `top_k` most probable words are left
     out, then all but the fewest that together have a probability of `top_p`; one of the rest is
     drawn by its share of their probability. Each sentence has its own generator, so the same seed
-    gives the same text, alone or in a batch.
+    gives the same text, alone or in a batch, on any machine and in an exported page: a word takes
+    one number of Python's `random.Random(seed)`, and is the first up to which the shares, summed in
+    float64 in the order of ids, exceed it.
 
     Args:
         model: a Transformer, or a DecoderOnly; evaluated without dropout, its mode is put back.
@@ -178,7 +183,7 @@ class _Draws:
     ) -> None:
         self._constraints, self._numbers = constraints, numbers
         self._filter = (temperature, top_k, top_p)
-        self._generators = [torch.Generator().manual_seed(seeds[number]) for number in numbers]
+        self._generators = [Random(seeds[number]) for number in numbers]
         self._ids: list[list[int]] = [[] for _ in numbers]
         self._log_probs = [0.0] * len(numbers)
         self._steps: list[list[DecodeStep]] = [[] for _ in numbers]
@@ -192,9 +197,9 @@ class _Draws:
             logits = steps.step(ids)  # [sentence, vocab]
             log_probs = logits.log_softmax(-1)
             allowed = self._constraints.forbid(logits.clone(), step, self._numbers)
-            shares = kept_probabilities(allowed, *self._filter)
+            shares = kept_probabilities(allowed.double(), *self._filter)  # [sentence, vocab]
             drawn = [
-                int(torch.multinomial(share, 1, generator=generator))
+                _drawn(share.tolist(), generator.random())
                 for share, generator in zip(shares, self._generators, strict=True)
             ]
             for place, token in enumerate(drawn):
@@ -263,6 +268,12 @@ class _Draws:
             prompt_tokens=prompt_tokens,
             end_token=tokens[self._constraints.words.eos_id],
         )
+
+
+def _drawn(shares: Sequence[float], number: float) -> int:
+    """Return the id that a number from 0 up to 1 draws; engine/decoding/sampling.js does the same."""
+    sums = list(accumulate(shares))
+    return bisect(sums, number * sums[-1], hi=len(sums) - 1)
 
 
 def _check(temperature: object, top_k: object, top_p: object) -> None:

@@ -7,13 +7,17 @@ import copy
 import html
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._html import policy_element
+from viz_transformer._files import text_beside
 from viz_transformer.errors import FileError, UserError
-from viz_transformer.export.page import script_elements, write_page
+from viz_transformer.export.inline_module import inline_style
+from viz_transformer.export.page import document, script_elements, write_page
 from viz_transformer.export.page_parts import PageParts
+from viz_transformer.export.sections import Section, sections_of
 from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS
 from viz_transformer.widgets.base.widget_tree import State
 
@@ -35,29 +39,31 @@ _POLICY = {
     "media-src": ["data:"],
 }
 
-# nbconvert's page without what it would fetch: require.js, MathJax, Mermaid, Jupyter's widgets.
-_TEMPLATE = """
-{%- extends 'index.html.j2' -%}
-{%- block html_head_js -%}{{ resources.vt_head }}{%- endblock -%}
-{%- block jupyter_widgets -%}{%- endblock -%}
-{%- block html_head_js_mathjax -%}{%- endblock -%}
-{%- block html_head_js_mermaidjs -%}{%- endblock -%}
-{%- block body_loop -%}
-{{ resources.vt_navigation }}{{ super() }}{{ resources.vt_navigation }}
-{%- endblock -%}
-{%- block input -%}
-{%- if (cell.metadata.jupyter or {}).source_hidden -%}
-<details style="flex: 1; min-width: 0">
-<summary style="font: 14px var(--jp-ui-font-family)">code</summary>{{ super() }}</details>
-{%- else -%}{{ super() }}{%- endif -%}
-{%- endblock -%}
-{%- block data_html -%}
-{%- if output.metadata.vt_places -%}
-<div class="jp-OutputArea-output" data-mime-type="text/html">{{ output.data['text/html'] }}</div>
-{%- else -%}{{ super() }}{%- endif -%}
-{%- endblock -%}
-{%- block body_footer -%}</main>{{ resources.vt_end }}</body>{%- endblock -%}
-"""
+
+@dataclass(frozen=True)
+class NotebookPage:
+    """A notebook, converted but for what stands around it.
+
+    Attributes:
+        title: its first heading, or the file's name.
+        body: the HTML of its cells.
+        parts: its views.
+        sections: what its headings divide it into.
+    """
+
+    title: str
+    body: str
+    parts: PageParts
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a site puts around a notebook: HTML above and below it, and style sheets."""
+
+    above: str = ""
+    below: str = ""
+    styles: Sequence[str] = ()
 
 
 def notebook_html(
@@ -66,7 +72,6 @@ def notebook_html(
     *,
     execute: bool = False,
     max_megabytes: float = 50,
-    navigation: str = "",
 ) -> Path:
     """Write a notebook as one HTML file with its views alive; returns the file's path.
 
@@ -79,7 +84,6 @@ def notebook_html(
         path: the file to write; the notebook's name with ``.html`` if None.
         execute: run the notebook first, in the folder that it stands in.
         max_megabytes: a page larger than this many megabytes (10^6 bytes) is not written.
-        navigation: HTML to stand above and below the notebook.
 
     Raises:
         UserError: if nbconvert is not installed, a cell raises, or the page would be too large.
@@ -87,12 +91,38 @@ def notebook_html(
     """
     source = Path(notebook)
     target = source.with_suffix(".html") if path is None else Path(path)
-    read = _read(source)
-    descriptions = _run(read, source) if execute else {}
+    text = page_html(convert(source, execute=execute))
+    return write_page(target, text, max_megabytes=max_megabytes)
+
+
+def convert(notebook: Path, *, execute: bool = False) -> NotebookPage:
+    """Return a notebook's cells and views; see `notebook_html`.
+
+    Raises:
+        UserError: if nbconvert is not installed, or a cell raises.
+        FileError: if the notebook cannot be read.
+    """
+    read = _read(notebook)
+    descriptions = _run(read, notebook) if execute else {}
     widgets = StoredWidgets(read, descriptions)
     parts = PageParts(widgets.state_of, widgets.describe)
-    text = _convert(_with_places(read, parts), parts, source, navigation)
-    return write_page(target, text, max_megabytes=max_megabytes)
+    body = _cells(_with_places(read, parts), notebook)
+    sections = sections_of(body)
+    title = sections[0].heading if sections else notebook.stem
+    return NotebookPage(title, body, parts, sections)
+
+
+def page_html(page: NotebookPage, frame: Frame = Frame()) -> str:
+    """Return the whole HTML of a converted notebook."""
+    own = inline_style(text_beside(__file__, "notebook.css"))
+    main = f'<main class="vt-notebook">\n{page.body}\n</main>'
+    scripts = script_elements(page.parts) if page.parts.views else ""
+    return document(
+        page.title,
+        "\n".join([frame.above, main, frame.below, scripts]),
+        styles=[own, *frame.styles, *page.parts.styles],
+        policy=_POLICY,
+    )
 
 
 class StoredWidgets:
@@ -210,7 +240,8 @@ def _still(output: Any) -> str:
     return re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL) if _STILL in text else ""
 
 
-def _convert(notebook: Any, parts: PageParts, path: Path, navigation: str) -> str:
+def _cells(notebook: Any, path: Path) -> str:
+    """Return the HTML of a notebook's cells, formulas as MathML."""
     from jinja2 import pass_context
     from nbconvert import HTMLExporter
     from nbconvert.filters.markdown_mistune import MarkdownWithMath
@@ -233,11 +264,8 @@ def _convert(notebook: Any, parts: PageParts, path: Path, navigation: str) -> st
             )
             return MarkdownWithMath(renderer=renderer).render(source)
 
-    resources = {
-        "metadata": {"name": path.stem, "path": str(path.parent)},
-        "vt_head": "\n".join([policy_element(_POLICY), *(f"<style>{each}</style>" for each in parts.styles)]),
-        "vt_end": script_elements(parts) if parts.views else "",
-        "vt_navigation": navigation,
-    }
-    exporter = Exporter(raw_template=_TEMPLATE, embed_images=True)
+    exporter = Exporter(
+        template_name="basic", raw_template=text_beside(__file__, "notebook.html.j2"), embed_images=True
+    )
+    resources = {"metadata": {"name": path.stem, "path": str(path.parent)}}
     return exporter.from_notebook_node(notebook, resources=resources)[0]

@@ -2,19 +2,27 @@
 //
 // The views' own scripts ran before this one, and registered themselves in globalThis.vtViews.
 
+import { keep, kept } from "./store.js";
+
 /**
- * The anywidget model of one view, with its state in the page alone.
+ * The anywidget model of one view, with its state in the page alone. A view whose state says
+ * `keeps: { name, trait }` has that trait kept by the browser, and finds it there again.
+ *
  * @param {Record<string, any>} state the view's traits
  * @param {any} [manager] the page's widget manager
  */
 export function pageModel(state, manager = null) {
   const listeners = new Map();
+  const { name: keptAs, trait: keptTrait } = state.keeps ?? {};
+  const { answers = {} } = keptAs ? kept() : {};
+  if (keptAs in answers) state[keptTrait] = answers[keptAs];
   return {
     widget_manager: manager,
     get: (name) => state[name],
     set(name, value) {
       if (state[name] === value) return;
       state[name] = value;
+      if (keptAs && name === keptTrait) keep({ answers: { ...kept().answers, [keptAs]: value } });
       for (const listener of listeners.get(`change:${name}`) ?? []) listener();
     },
     save_changes() {},
@@ -42,7 +50,7 @@ export function pageManager(views) {
       if (!models.has(id)) {
         models.set(id, pageModel(revive(view.state), manager));
         scripts.set(models.get(id), view.script);
-        await (await widgetOf(view.script)).initialize?.({ model: models.get(id) });
+        await (await widgetOf(view.script))?.initialize?.({ model: models.get(id) });
       }
       return models.get(id);
     },
@@ -55,15 +63,16 @@ export function pageManager(views) {
   return manager;
 }
 
-/** What the script of a widget exports: its `render`, and perhaps an `initialize`. */
+/** What the script of a widget exports: its `render`, and perhaps an `initialize`; undefined if it did not run. */
 async function widgetOf(script) {
   const found = globalThis.vtViews?.[script];
-  if (!found) throw new Error("its script did not run");
   return typeof found === "function" ? await found() : found;
 }
 
 async function renderInto(script, model, el) {
-  return (await widgetOf(script)).render({ model, el });
+  const widget = await widgetOf(script);
+  if (!widget) throw new Error("its script did not run");
+  return widget.render({ model, el });
 }
 
 /**

@@ -12,6 +12,7 @@ from viz_transformer._html import policy_element, script_json, source_hash
 from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.page_parts import PageParts
+from viz_transformer.widgets.base.bundle import join
 
 _DOCUMENT = """<!doctype html>
 <html lang="en">
@@ -22,7 +23,7 @@ _DOCUMENT = """<!doctype html>
 <title>{title}</title>
 {styles}
 </head>
-<body>
+<body data-jp-theme-light>
 {body}
 </body>
 </html>
@@ -32,14 +33,15 @@ _DOCUMENT = """<!doctype html>
 def document(
     title: str, body: str, *, styles: Sequence[str], policy: Mapping[str, Sequence[str]] | None = None
 ) -> str:
-    """Return an HTML document whose policy allows its own styles by hash.
+    """Return an HTML document in our colours, whose policy allows its own styles by hash.
 
     Args:
         title: its title, as text.
         body: HTML.
-        styles: the style sheets, as `inline_style` returns them.
+        styles: the style sheets besides the colours, as `inline_style` returns them.
         policy: what else is allowed, by directive; see `policy_element`.
     """
+    styles = [inline_style(text_beside(__file__, "theme.css")), *styles]
     allowed = {"style-src": [source_hash(style) for style in styles], **(policy or {})}
     return _DOCUMENT.format(
         policy=policy_element(allowed),
@@ -62,8 +64,12 @@ def page_text(title: str, places: Sequence[str], parts: PageParts) -> str:
 
 def script_texts(parts: PageParts) -> list[str]:
     """Return the scripts of a page in the order in which they run: the views' first, then its own."""
-    own = text_beside(__file__, "page.js")
-    return [*(script.text for script in parts.scripts.values()), own]
+    return [*(script.text for script in parts.scripts.values()), page_script("page.js")]
+
+
+def page_script(name: str) -> str:
+    """Return one of our own scripts, joined with what it imports, as the text of an inline module."""
+    return join(Path(__file__).with_name(name))
 
 
 def script_elements(parts: PageParts) -> str:

@@ -14,7 +14,6 @@ import ipywidgets
 from viz_transformer._files import text_beside
 from viz_transformer.errors import UserError
 from viz_transformer.export.inline_module import Script, inline_module, inline_style
-from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.base.widget_tree import REFERENCE, LiveWidgets, State, walk_widgets
 
 _NEEDS_KERNEL = "The controls that stood here need a running notebook."
@@ -34,6 +33,7 @@ class PageParts:
         scripts: of each view class once, by name.
         styles: of the places, then of each view class once.
         views: name of the script and state of each view.
+        kept: the names under which the browser keeps what is answered.
     """
 
     def __init__(self, state_of: Callable[[str], State | None], describe: Describe) -> None:
@@ -41,6 +41,7 @@ class PageParts:
         self.scripts: dict[str, Script] = {}
         self.styles = [inline_style(text_beside(__file__, "places.css"))]
         self.views: list[dict[str, Any]] = []
+        self.kept: list[str] = []
         self._state_of = state_of
         self._describe = describe
         self._numbers: dict[str, int] = {}
@@ -79,6 +80,8 @@ class PageParts:
             return self._numbers[model_id], alt
         number = self._numbers[model_id] = len(self.views)
         state = self._state_of(model_id) or {}
+        if name := (state.get("keeps") or {}).get("name"):
+            self.kept.append(name)
         script = inline_module(state["_esm"])
         self.scripts.setdefault(script.name, script)
         style = inline_style(state.get("_css") or "")
@@ -121,17 +124,18 @@ def alt_text(view: ipywidgets.Widget) -> str:
 
 def expected_bytes(widget: ipywidgets.Widget) -> int:
     """Return roughly how many bytes a view's answers will take in a page."""
-    return widget.export_bytes() if isinstance(widget, View) and not widget.engine else 0
+    if getattr(widget, "engine", None) or not callable(getattr(widget, "export_bytes", None)):
+        return 0
+    return widget.export_bytes()
 
 
 def collect_answers(view: ipywidgets.Widget) -> list[list[Any]]:
     """Ask a view what it could ask of nobody in a page: ``[[request, reply], …]``."""
-    if not isinstance(view, View):
-        return []
-    return [[request, _reply(view, request)] for request in view.carried_questions()]
+    questions = getattr(view, "carried_questions", getattr(view, "questions", list))
+    return [[request, _reply(view, request)] for request in questions()]
 
 
-def _reply(view: View, request: dict[str, Any]) -> dict[str, Any]:
+def _reply(view: ipywidgets.Widget, request: dict[str, Any]) -> dict[str, Any]:
     try:
         return view.answer(request)
     except UserError as error:  # as in the notebook, the view shows it

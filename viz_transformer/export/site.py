@@ -8,38 +8,28 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from viz_transformer._files import atomic_write, make_folder, text_beside
+from viz_transformer._files import make_folder, text_beside
+from viz_transformer._html import script_json, source_hash
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
-from viz_transformer.export.notebook import notebook_html
-from viz_transformer.export.page import document
+from viz_transformer.export.notebook import Frame, convert, page_html
+from viz_transformer.export.page import document, page_script, write_page
+from viz_transformer.export.sections import Section
 
 INDEX = "index.html"
 
 _QUESTION = re.compile(r"\*\*The question:\*\*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 _MARKS = re.compile(r"[*`]+|(?<!\w)_|_(?!\w)")
 
-_INDEX = """<main class="vt-index">
-<h1>{title}</h1>
-<p>{about}</p>
-<ul>
-{entries}
-</ul>
-</main>"""
 _ABOUT = (
-    "Every picture on these pages can be used as in the notebook, without Python and without a "
-    "network. What needs a running notebook says so."
+    "Every picture on these pages can be used: point, click, drag, type a sentence of your own. The models "
+    "run in the page, without Python and without a network. What you answer is kept in this browser alone."
 )
-_NAVIGATION_STYLE = """
-.vt-navigation { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 8px 24px;
-  max-width: 70em; margin: 12px auto; padding: 8px 16px; border-bottom: 1px solid #8889;
-  font: 15px/1.4 system-ui, "Segoe UI", "Noto Sans", sans-serif; }
-.vt-navigation span:empty { min-width: 1px; }
-"""
 
 
 @dataclass(frozen=True)
@@ -95,21 +85,18 @@ def write_site(
     if twice := [name for name in names if names.count(name) > 1 or name == INDEX]:
         raise UserError(f"two pages of the site would be called {twice[0]!r}; give the notebooks other names")
     target = make_folder(folder, "give another one")
+    listed, sections = [], []
     with tempfile.TemporaryDirectory() as scratch:
         for number, page in enumerate(pages):
             copied = Path(scratch) / page.notebook.name
             shutil.copyfile(page.notebook, copied)
-            written = notebook_html(
-                copied,
-                target / page.name,
-                execute=True,
-                max_megabytes=max_megabytes,
-                navigation=_navigation(pages, number),
-            )
-            progress(written)
-    with atomic_write(target / INDEX) as part:
-        part.write_text(_index(pages, title), encoding="utf-8")
-    return target / INDEX
+            converted = convert(copied, execute=True)
+            text = page_html(converted, _frame(pages, number, converted.sections, title))
+            progress(write_page(target / page.name, text, max_megabytes=max_megabytes))
+            listed.append({"name": page.name, "asked": converted.parts.kept})
+            sections += [_searched(page, section) for section in converted.sections]
+    index = _index(pages, title, {"pages": listed, "sections": sections})
+    return write_page(target / INDEX, index, max_megabytes=max_megabytes)
 
 
 def read_page(notebook: Path) -> Page:
@@ -142,27 +129,75 @@ def _plain(markdown: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _navigation(pages: Sequence[Page], number: int) -> str:
-    def link(place: int, before: str, after: str) -> str:
-        if not 0 <= place < len(pages):
-            return "<span></span>"
-        page = pages[place]
-        return f'<a href="{html.escape(page.name)}">{before}{html.escape(page.title)}{after}</a>'
+def _frame(pages: Sequence[Page], number: int, sections: Sequence[Section], title: str) -> Frame:
+    """Return what stands around a lesson: the bar above it, and the way on below."""
+    before, after = (pages[place] if 0 <= place < len(pages) else None for place in (number - 1, number + 1))
+    on_page = "".join(
+        f'<li><a href="#{html.escape(each.anchor)}">{html.escape(each.heading)}</a></li>'
+        for each in sections
+        if each.level == 2 and each.anchor
+    )
+    bar = _bar(
+        f'<a href="{INDEX}">{html.escape(title)}</a>'
+        f"{_neighbour(before, '← ', '')}{_neighbour(after, '', ' →')}"
+        '<span class="vt-spacer"></span>'
+        f'<details class="vt-on-page"><summary>On this page</summary><ol>{on_page}</ol></details>'
+    )
+    way_on = (
+        f'<nav class="vt-way-on" aria-label="Before and after">{_neighbour(before, "← ", "")}<span></span>'
+        f"{_neighbour(after, '', ' →')}</nav>"
+    )
+    below = f"{way_on}\n{_script({'page': pages[number].name})}"
+    return Frame(bar, below, [inline_style(text_beside(__file__, "site.css"))])
 
+
+def _bar(inside: str) -> str:
+    button = '<button type="button" class="vt-theme">Theme: system</button>'
+    return f'<nav class="vt-bar" aria-label="Lessons">{inside}{button}</nav>'
+
+
+def _neighbour(page: Page | None, before: str, after: str) -> str:
+    if page is None:
+        return ""
+    link = f"{before}<span>{html.escape(page.title)}</span>{after}"
+    return f'<a class="vt-neighbour" href="{html.escape(page.name)}">{link}</a>'
+
+
+def _script(data: dict[str, Any]) -> str:
     return (
-        f"<style>{_NAVIGATION_STYLE}</style>"
-        f'<nav class="vt-navigation" aria-label="Lessons">{link(number - 1, "← ", "")}'
-        f'<a href="{INDEX}">All lessons</a>{link(number + 1, "", " →")}</nav>'
+        f'<script type="application/json" id="vt-site">{script_json(data)}</script>\n'
+        f'<script type="module">{page_script("site.js")}</script>'
     )
 
 
-def _index(pages: Sequence[Page], title: str) -> str:
-    style = inline_style("\n".join(text_beside(__file__, name) for name in ("page.css", "index.css")))
-    body = _INDEX.format(title=html.escape(title), about=_ABOUT, entries="\n".join(_entries(pages)))
-    return document(title, body, styles=[style])
+def _index(pages: Sequence[Page], title: str, data: dict[str, Any]) -> str:
+    about = f"<h1>{html.escape(title)}</h1>\n<p>{_ABOUT}</p>"
+    search = (
+        '<p class="vt-search"><input type="search" placeholder="Search all lessons" '
+        'aria-label="Search all lessons"></p>\n<ol class="vt-found" aria-live="polite"></ol>'
+    )
+    lessons = "\n".join(_entry(page) for page in pages)
+    main = f'<main class="vt-index">\n{about}\n{search}\n<ol class="vt-lessons">\n{lessons}\n</ol>\n</main>'
+    body = "\n".join([_bar('<span class="vt-spacer"></span>'), main, _script(data)])
+    style = inline_style(text_beside(__file__, "site.css"))
+    return document(title, body, styles=[style], policy={"script-src": [source_hash(page_script("site.js"))]})
 
 
-def _entries(pages: Sequence[Page]) -> Iterator[str]:
-    for page in pages:
-        asked = f"<p>{html.escape(page.question)}</p>" if page.question else ""
-        yield (f'<li><a href="{html.escape(page.name)}">{html.escape(page.title)}</a>{asked}</li>')
+def _entry(page: Page) -> str:
+    asked = f"<p>{html.escape(page.question)}</p>" if page.question else ""
+    name = html.escape(page.name)
+    return (
+        f'<li><span class="vt-done" data-done="{name}"></span>'
+        f'<a href="{name}">{html.escape(page.title)}</a>{asked}</li>'
+    )
+
+
+def _searched(page: Page, section: Section) -> dict[str, str]:
+    """Return a section as the search of the first page reads it."""
+    return {
+        "page": page.name,
+        "lesson": page.title,
+        "anchor": section.anchor,
+        "heading": section.heading,
+        "text": section.text,
+    }

@@ -1,9 +1,10 @@
 // The clock of positions: a hand for each pair of columns, and the waves that one of them makes.
 
-import { addChart, addHandle, addLegend, childrenOf, setAttributes, svgElement } from "../base/js/chart.js";
+import { addChart, addHandle, addLegend } from "../base/js/chart.js";
 import { lookAlikes, wavelength } from "../base/js/clock_hands.js";
 import { element, setText } from "../base/js/controls.js";
 import { stepsBetween } from "../base/js/scales.js";
+import { childrenOf, setAttributes, svgElement } from "../base/js/svg.js";
 import { addTextSizeButtons } from "../base/js/text_size.js";
 import { createView } from "../base/js/view.js";
 

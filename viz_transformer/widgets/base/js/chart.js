@@ -14,9 +14,9 @@
 
 import { element } from "./controls.js";
 import { makeScale, nearestValue, powerTicks, roundTicks, tickText } from "./scales.js";
+import { childrenOf, setAttributes, svgElement } from "./svg.js";
 import { elide, visible } from "./text.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const [TEXT, TITLE] = [12, 13]; // sizes of texts, in pixels of text size 1
 const LONGEST_TURNED = 84; // pixels of a name that is turned by a quarter
 
@@ -206,29 +206,6 @@ export function indexAfterKey({ key, ctrlKey, metaKey, altKey }, index, count) {
   const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: far, PageDown: -far }[key];
   const to = by ? index + by : { Home: 0, End: count - 1 }[key];
   return to === undefined ? null : Math.min(count - 1, Math.max(0, to));
-}
-
-/** A new SVG element inside `parent`, as `element` of controls.js makes those of HTML. */
-export function svgElement(parent, tag, className = "", attributes = {}) {
-  const node = document.createElementNS(SVG, tag);
-  if (className) node.setAttribute("class", className);
-  setAttributes(node, attributes);
-  parent.append(node);
-  return /** @type {any} */ (node);
-}
-
-/** Exactly `count` children of one tag, those that are there first. */
-export function childrenOf(parent, tag, count) {
-  while (parent.childElementCount > count) parent.lastElementChild.remove();
-  while (parent.childElementCount < count) svgElement(parent, tag);
-  return Array.from(parent.children);
-}
-
-/** Set the attributes that differ: an attribute set again, to the same, would be laid out again. */
-export function setAttributes(node, attributes) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
-  }
 }
 
 /** Where a pointer is, in the units that a chart is drawn in. */

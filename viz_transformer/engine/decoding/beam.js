@@ -1,0 +1,100 @@
+// Beam search, with every candidate of every step; viz_transformer/decoding/beam.py does the same.
+
+import { UserError } from "../errors.js";
+import { repr } from "../repr.js";
+import { recordStep } from "./candidates.js";
+import { isWhole, openText } from "./constraints.js";
+import { logSumExp, topIds } from "./distribution.js";
+
+/**
+ * Write a text, following the `beamWidth` most probable beginnings.
+ *
+ * At each step the continuations of all hypotheses are ranked by log-probability; of equal ones the
+ * earlier hypothesis comes first, then the lower id. Among the first `beamWidth` those that end with
+ * `<eos>` are finished; the best `beamWidth` of the others are kept. The search ends as soon as
+ * `beamWidth` hypotheses are finished; they are ranked by score. Width 1 is greedy search.
+ *
+ * @param {any} model
+ * @param {number[]} given
+ * @param {import("../vocabulary.js").Vocabulary} vocabulary
+ * @param {{ beamWidth?: number, lengthPenalty?: number, maxLength?: number | null,
+ *     interventions?: object | null, attention?: boolean }} options
+ *     `lengthPenalty`: 0 favours short texts; `attention`: record what every head looked at
+ */
+export function beamSearch(model, given, vocabulary, options = {}) {
+  const { beamWidth = 4, lengthPenalty = 0.6 } = options;
+  checkBeam(beamWidth, lengthPenalty);
+  const text = openText(model, given, vocabulary, options);
+  const beam = { width: beamWidth, norm: (length) => lengthNorm(length, lengthPenalty), ...text };
+  let live = [{ ids: [], path: [], logProb: 0 }];
+  let finished = [];
+  const steps = [];
+  let words = [text.firstId];
+  while (live.length && finished.length < beamWidth) {
+    const rows = text.steps.step(words).map((logits) => ({ logits, total: logSumExp(logits) }));
+    const found = rankedCandidates(rows, live, steps.length, beam);
+    const ranks = found.map((_, rank) => rank);
+    const ends = (rank) => found[rank].token === vocabulary.eosId;
+    const kept = ranks.filter((rank) => !ends(rank)).slice(0, beamWidth);
+    const norm = beam.norm(steps.length + 1);
+    finished.push(
+      ...ranks
+        .slice(0, beamWidth)
+        .filter(ends)
+        .map((rank) => finishedHypothesis(found[rank], rank, live, norm, vocabulary)),
+    );
+    finished = finished.sort((one, other) => other.score - one.score).slice(0, beamWidth);
+    steps.push(recordStep(rows, found, kept, live, steps.length, beam));
+    text.steps.select(kept.map((rank) => found[rank].parent));
+    words = kept.map((rank) => found[rank].token);
+    live = kept.map((rank) => continued(found[rank], rank, live));
+  }
+  return {
+    sourceTokens: text.sourceTokens,
+    promptTokens: text.promptTokens,
+    endToken: vocabulary.tokens[vocabulary.eosId],
+    promptAttention: (options.attention && text.steps.promptAttention) || null,
+    hypotheses: finished,
+    steps,
+  };
+}
+
+/** Twice as many continuations of all hypotheses as the beam has places, the best first. */
+function rankedCandidates(rows, live, step, { constraints, width }) {
+  const candidates = rows.flatMap(({ logits, total }, parent) =>
+    topIds(constraints.forbid(logits, step), 2 * width).map((token) => ({
+      parent,
+      token,
+      logProb: live[parent].logProb + (logits[token] - total),
+    })),
+  );
+  // Stable: of equal sums the earlier hypothesis is first, and then the lower id.
+  return candidates.sort((one, other) => other.logProb - one.logProb).slice(0, 2 * width);
+}
+
+function continued({ parent, token, logProb }, rank, live) {
+  return { ids: [...live[parent].ids, token], path: [...live[parent].path, rank], logProb };
+}
+
+function finishedHypothesis({ parent, logProb }, rank, live, norm, vocabulary) {
+  const { ids, path } = live[parent];
+  return { ids, tokens: vocabulary.tokensOf(ids), logProb, score: logProb / norm, path: [...path, rank] };
+}
+
+/**
+ * What a log-probability is divided by, so that long and short texts compare; `length` counts `<eos>`.
+ *
+ * Source: Wu et al. 2016, section 7, equation 14.
+ */
+export function lengthNorm(length, lengthPenalty) {
+  return ((5 + length) / 6) ** lengthPenalty;
+}
+
+function checkBeam(beamWidth, lengthPenalty) {
+  if (!isWhole(beamWidth, 1)) {
+    throw new UserError(`beam_width=${repr(beamWidth)} must be a whole number of at least 1`);
+  }
+  if (!Number.isFinite(lengthPenalty) || lengthPenalty < 0) {
+    throw new UserError(`length_penalty=${repr(lengthPenalty)} must be a number of at least 0`);
+  }
+}

@@ -1,0 +1,64 @@
+// Errors for the person at the page: one line that says what was given, what was expected and how to
+// mend it. The messages are those of Python (viz_transformer/errors.py and vocabulary/words.py).
+
+import { repr } from "./repr.js";
+
+/** An input that cannot be used; the message says how to mend it. */
+export class UserError extends Error {
+  name = "UserError";
+}
+
+/** Something that the page cannot do and Python can: whoever is asked next may know the answer. */
+export class NotInPage extends UserError {
+  name = "NotInPage";
+}
+
+/** A text holds words that the vocabulary does not know. */
+export class UnknownWordError extends UserError {
+  name = "UnknownWordError";
+
+  /**
+   * @param {Map<string, string[]>} suggestions for each unknown word the nearest known ones, nearest first
+   * @param {string} language
+   */
+  constructor(suggestions, language) {
+    const hints = [...suggestions].map(
+      ([word, near]) =>
+        `unknown ${language} word ${repr(word)}${near.length ? ` (did you mean ${listed(near, "or")}?)` : ""}`,
+    );
+    super(hints.join("; "));
+    this.words = [...suggestions.keys()];
+    this.suggestions = Object.fromEntries(suggestions);
+  }
+}
+
+/** A text holds several sentences, and the model reads one at a time. */
+export class SeveralSentencesError extends UserError {
+  name = "SeveralSentencesError";
+
+  /** @param {string[]} sentences */
+  constructor(sentences) {
+    const named = listed(
+      sentences.slice(0, 2).map((sentence) => shortened(sentence, 60)),
+      "and",
+    );
+    const given =
+      sentences.length > 2
+        ? `the text holds ${sentences.length} sentences, the first of them ${named}`
+        : `${named} are two sentences`;
+    super(`${given}, and one is expected; translate them one at a time`);
+    this.sentences = sentences;
+  }
+}
+
+/** Words as a message lists them: 'a', 'b' or 'c'. */
+export function listed(words, conjunction) {
+  const shown = words.map(repr);
+  const last = shown.pop();
+  return shown.length ? `${shown.join(", ")} ${conjunction} ${last}` : last;
+}
+
+/** The first characters of a text; an emoji counts as one. */
+export function shortened(text, most) {
+  return Array.from(text).slice(0, most).join("");
+}

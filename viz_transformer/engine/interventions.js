@@ -1,0 +1,224 @@
+// Interventions: parts of a model switched off or replaced during one call, to find out what they do.
+//
+// They are an argument of a call, and leave the model as it was. The messages are those of Python.
+
+import { UserError } from "./errors.js";
+import { repr } from "./repr.js";
+
+/**
+ * @typedef {object} HeadChange one head scaled, or made to look elsewhere
+ * @property {"encoder" | "decoder" | "cross"} kind
+ * @property {number} layer counted from 0
+ * @property {number} head counted from 0
+ * @property {number} [factor] what the head says is multiplied by this; 0 ablates it. Its weights stay
+ * @property {"uniform" | number[][] | null} [pattern] weights in place of its own: "uniform" over the keys
+ *   that each query may attend to, or rows [query, key], taken as they are whatever the mask says
+ *
+ * @typedef {object} Interventions
+ * @property {boolean} [scale] false leaves dot products undivided by √d_head
+ * @property {number} [temperature] scores are divided by it before the softmax; above 0
+ * @property {boolean} [causalMask] false lets the decoder look at words that it has yet to write
+ * @property {boolean} [paddingMask] false lets every position look at padding
+ * @property {boolean} [positions] false takes the positions away
+ * @property {boolean} [residual] false drops what goes around each sub-layer: x = sublayer(x)
+ * @property {boolean} [layerNorm] false drops every LayerNorm of the layers and stacks
+ * @property {HeadChange[]} [heads]
+ *
+ * @typedef {object} AttentionChanges what interventions change in one attention
+ * @property {boolean} scale
+ * @property {number} temperature
+ * @property {HeadChange[]} heads its own
+ * @property {number | null} step in decoding, the position that is written; null for whole sequences
+ */
+
+/** @type {Required<Interventions>} nothing changes */
+const UNCHANGED = {
+  scale: true,
+  temperature: 1,
+  causalMask: true,
+  paddingMask: true,
+  positions: true,
+  residual: true,
+  layerNorm: true,
+  heads: [],
+};
+
+/**
+ * The interventions with every option filled in, checked against a model.
+ *
+ * @param {Interventions | null | undefined} interventions none changes nothing
+ * @param {import("./parameters.js").Config} config
+ * @returns {Required<Interventions>}
+ */
+export function checkedInterventions(interventions, config) {
+  if (!interventions) return UNCHANGED;
+  const changes = { ...UNCHANGED, ...interventions };
+  for (const [option, value] of Object.entries(changes)) {
+    if (typeof UNCHANGED[option] === "boolean" && typeof value !== "boolean") {
+      throw new UserError(`${snakeCase(option)}=${repr(value)} must be True, or False for off`);
+    }
+  }
+  checkNumber("temperature", changes.temperature, 0);
+  changes.heads = changes.heads.map((change) => ({ factor: 1, pattern: null, ...change }));
+  for (const change of changes.heads) checkHead(change, config);
+  checkNamedOnce(changes.heads);
+  return changes;
+}
+
+/**
+ * Number of layers of each kind of attention that there is.
+ *
+ * @returns {Record<string, number>}
+ */
+export function attentionLayers(config) {
+  const [encoder, decoder] = [config.n_encoder_layers, config.n_decoder_layers];
+  const layers = { encoder, decoder, cross: encoder ? decoder : 0 };
+  return Object.fromEntries(Object.entries(layers).filter(([, count]) => count));
+}
+
+function checkHead(change, config) {
+  if (!["encoder", "decoder", "cross"].includes(change.kind)) {
+    throw new UserError(
+      `unknown attention kind ${repr(change.kind)}; choose one of ['encoder', 'decoder', 'cross']`,
+    );
+  }
+  for (const name of ["layer", "head"]) {
+    if (!Number.isInteger(change[name]) || change[name] < 0) {
+      throw new UserError(`${name}=${repr(change[name])} must be a whole number of at least 0`);
+    }
+  }
+  checkNumber("factor", change.factor, -Infinity);
+  checkPattern(change.pattern);
+  const layers = attentionLayers(config);
+  if (!layers[change.kind]) {
+    throw new UserError(`this model has no ${change.kind} attention; it has ${repr(Object.keys(layers))}`);
+  }
+  const [nLayers, nHeads] = [layers[change.kind], config.n_heads];
+  if (change.layer >= nLayers || change.head >= nHeads) {
+    throw new UserError(
+      `${change.kind} layer ${change.layer} head ${change.head} is not in this model, ` +
+        `whose ${change.kind} layers go from 0 to ${nLayers - 1} and heads from 0 to ${nHeads - 1}`,
+    );
+  }
+}
+
+function checkNumber(name, value, least) {
+  if (typeof value !== "number" || !(least < value && value < Infinity)) {
+    const beyond = least === -Infinity ? "" : ` above ${least}.0`;
+    throw new UserError(`${name}=${repr(value)} must be a finite number${beyond}`);
+  }
+}
+
+function checkNamedOnce(heads) {
+  const counts = new Map();
+  for (const { kind, layer, head } of heads) {
+    const place = `${kind} layer ${layer} head ${head}`;
+    counts.set(place, (counts.get(place) ?? 0) + 1);
+  }
+  for (const [place, count] of counts) {
+    if (count > 1) {
+      throw new UserError(
+        `heads names ${place} ${count} times; give one HeadChange with both factor and pattern`,
+      );
+    }
+  }
+}
+
+function checkPattern(pattern) {
+  if (pattern === null || pattern === "uniform") return;
+  if (typeof pattern === "string") {
+    throw new UserError(`pattern=${repr(pattern)} is unknown; give 'uniform', or rows [query, key]`);
+  }
+  const shape = patternShape(pattern);
+  if (shape.length !== 2 || shape.includes(0)) {
+    throw new UserError(`the pattern has shape ${repr(shape)}, but it must be [query, key]`);
+  }
+  for (const row of pattern) {
+    const total = row.reduce((sum, weight) => sum + weight, 0);
+    if (!row.every((weight) => weight >= 0) || !(Math.abs(total - 1) < 1e-3 || total === 0)) {
+      throw new UserError(
+        "the pattern's rows must hold weights of at least 0 that sum to 1, or only zeros; " +
+          "divide each row by its sum",
+      );
+    }
+  }
+}
+
+function patternShape(pattern) {
+  if (!Array.isArray(pattern)) return [];
+  return Array.isArray(pattern[0]) ? [pattern.length, pattern[0].length] : [pattern.length];
+}
+
+/** An option as Python writes it: causalMask is causal_mask. */
+function snakeCase(option) {
+  return option.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/**
+ * What is changed in one attention of a model.
+ *
+ * @param {Required<Interventions>} interventions
+ * @param {string} kind
+ * @param {number} layer
+ * @param {number | null} step in decoding, the position that is written; null for whole sequences
+ * @returns {AttentionChanges}
+ */
+export function attentionChanges(interventions, kind, layer, step) {
+  return {
+    scale: interventions.scale,
+    temperature: interventions.temperature,
+    heads: interventions.heads.filter((change) => change.kind === kind && change.layer === layer),
+    step,
+  };
+}
+
+/**
+ * The weights that a head gets in place of its own.
+ *
+ * @param {HeadChange} change with a pattern
+ * @param {Uint8Array} mask [query, key]
+ * @param {number} nQueries
+ * @param {number} nKeys
+ * @param {number | null} step in decoding, the row of the pattern that every query takes
+ * @returns {Float32Array} [query, key]
+ */
+export function patternWeights(change, mask, nQueries, nKeys, step) {
+  if (change.pattern === "uniform") return uniformWeights(mask, nKeys);
+  const rows = /** @type {number[][]} */ (change.pattern);
+  const shape = patternShape(rows);
+  const place = `the pattern of ${change.kind} layer ${change.layer} head ${change.head}`;
+  const weights = new Float32Array(nQueries * nKeys); // [query, key]
+  if (step === null) {
+    if (shape[0] !== nQueries || shape[1] !== nKeys) {
+      throw new UserError(
+        `${place} has shape ${repr(shape)}, but there are ${nQueries} queries and ` +
+          `${nKeys} keys; give it the shape ${repr([nQueries, nKeys])}`,
+      );
+    }
+    for (const [query, row] of rows.entries()) weights.set(row, query * nKeys);
+    return weights;
+  }
+  const isWideEnough = shape[1] === nKeys || (change.kind === "decoder" && shape[1] > nKeys);
+  if (step >= shape[0] || !isWideEnough) {
+    throw new UserError(
+      `${place} has shape ${repr(shape)}, but decoding is at row ${step} with ${nKeys} ` +
+        "keys; give a row for every word that may be written, or a smaller max_length",
+    );
+  }
+  if (rows[step].slice(nKeys).some((weight) => weight !== 0)) {
+    throw new UserError(`${place} looks ahead in row ${step}; in decoding no later word is there`);
+  }
+  for (let query = 0; query < nQueries; query++) weights.set(rows[step].slice(0, nKeys), query * nKeys);
+  return weights;
+}
+
+/** The same weight for every key that a query may attend to; zeros where there is none. */
+function uniformWeights(mask, nKeys) {
+  const weights = Float32Array.from(mask); // [query, key]
+  for (let first = 0; first < weights.length; first += nKeys) {
+    const row = weights.subarray(first, first + nKeys);
+    const allowed = row.reduce((sum, may) => sum + may, 0);
+    if (allowed) for (let key = 0; key < nKeys; key++) row[key] /= allowed;
+  }
+  return weights;
+}

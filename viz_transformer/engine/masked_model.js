@@ -1,0 +1,133 @@
+// The masked-word model: the words that fit a gap, from what stands on both sides of it.
+// viz_transformer/masked_model.py does the same.
+
+import { probabilities, topIds } from "./decoding/distribution.js";
+import { UserError, shortened } from "./errors.js";
+import { forward } from "./model.js";
+import { repr } from "./repr.js";
+import { isBlank } from "./spelling.js";
+import { TextModel, likeliestFirst, logProbsOf, rowOf } from "./text_model_base.js";
+import { Trace } from "./trace.js";
+import { MASK } from "./vocabulary.js";
+
+/** @typedef {import("./text_model_base.js").Interventions} Interventions */
+
+/** How people write a gap. */
+const GAP = /\[\?\]|<mask>|\[mask\]|_{2,}/gi;
+
+export class MaskedModel extends TextModel {
+  task = "fill";
+
+  /**
+   * The probability of each word to stand in a text's gap, likeliest first.
+   *
+   * @param {string | string[]} text with one gap, or its tokens, `<mask>` for the gap
+   * @param {Interventions} interventions
+   * @returns {Map<string, number>}
+   */
+  fill(text, interventions = null) {
+    const { ids, gap } = this.withGap(text);
+    const ranked = likeliestFirst(
+      probabilities(rowOf(this.logits(ids, interventions), gap)),
+      this.vocabulary.tokens,
+    );
+    const words = new Set(this.vocabulary.words("target"));
+    return new Map([...ranked].filter(([token]) => words.has(token)));
+  }
+
+  /** The tokens of the text with the likeliest word in its gap. */
+  answer(text, interventions = null) {
+    const { ids, gap } = this.withGap(text);
+    const [best] = topIds(rowOf(this.logits(ids, interventions), gap), 1);
+    return this.vocabulary.tokensOf([...ids.slice(0, gap), best, ...ids.slice(gap + 1, -1)]);
+  }
+
+  /**
+   * Every head's attention while the model reads a text, with gaps or without.
+   *
+   * @param {string | string[]} text
+   * @param {Interventions} interventions
+   */
+  trace(text, interventions = null) {
+    const ids = this.idsRead(text);
+    return this.traced(ids, forward(this.model, { source: ids }, { interventions }));
+  }
+
+  /**
+   * The trace of a text with a gap, and the log-probability of an answer's word in it.
+   *
+   * @param {string} text with one gap
+   * @param {string | string[]} answer the same text, filled
+   * @param {Interventions} interventions
+   */
+  judge(text, answer, interventions = null) {
+    const { ids, gap } = this.withGap(text);
+    const word = this.wordIn(answer, ids, gap);
+    const output = forward(this.model, { source: ids }, { interventions });
+    const row = rowOf(this.wordsAlone(output.logits), gap); // [vocab]
+    const logProbs = logProbsOf({ rows: 1, cols: row.length, data: row }, [word]);
+    return { trace: this.traced(ids, output), logProbs };
+  }
+
+  traced(ids, output) {
+    return new Trace({ task: this.task, sourceTokens: this.vocabulary.tokensOf(ids), ...output });
+  }
+
+  logits(ids, interventions) {
+    return this.wordsAlone(forward(this.model, { source: ids }, { interventions }).logits);
+  }
+
+  /** Logits [position, vocab] without what is no word: its logit is -Infinity. */
+  wordsAlone(logits) {
+    const { padId, sosId, eosId, maskId } = this.vocabulary;
+    const data = logits.data.slice(); // [position, vocab]
+    for (let row = 0; row < logits.rows; row++) {
+      for (const id of [padId, sosId, eosId, maskId]) data[row * logits.cols + id] = -Infinity;
+    }
+    return { ...logits, data };
+  }
+
+  /**
+   * What the model reads: the text's ids, gaps masked, then `<eos>`.
+   *
+   * @param {string | string[]} text or its tokens
+   */
+  idsRead(text) {
+    if (isBlank(typeof text === "string" ? text : text.join(""))) {
+      throw new UserError("the text is empty; type a sentence with a gap, such as 'el [?] negro'");
+    }
+    const ids = this.idsOf(typeof text === "string" ? text.replace(GAP, ` ${MASK} `) : text);
+    ids.push(this.vocabulary.eosId);
+    this.checkLength(ids, "text");
+    return ids;
+  }
+
+  /** What the model reads of a text with one gap, and where the gap is. */
+  withGap(text) {
+    const ids = this.idsRead(text);
+    const nGaps = ids.filter((id) => id === this.vocabulary.maskId).length;
+    if (nGaps !== 1) {
+      throw new UserError(
+        `${shortened(repr(text), 60)} has ${nGaps || "no"} gap${nGaps > 1 ? "s" : ""}, and one is needed; ` +
+          "write it as [?], such as 'el [?] negro'",
+      );
+    }
+    if (ids.length === 2) {
+      throw new UserError(
+        `${shortened(repr(text), 60)} is a gap alone; put words around it, such as 'el [?] negro'`,
+      );
+    }
+    return { ids, gap: ids.indexOf(this.vocabulary.maskId) };
+  }
+
+  /** The id of the word that an answer has in the gap. */
+  wordIn(answer, ids, gap) {
+    const filled = this.idsRead(answer);
+    const differing = filled.map((id, i) => (id === ids[i] ? -1 : i)).filter((i) => i >= 0);
+    if (filled.length === ids.length && differing.length === 1 && differing[0] === gap) return filled[gap];
+    const shown = typeof answer === "string" ? answer : answer.join(" ");
+    throw new UserError(
+      `${shortened(repr(shown), 60)} is another text than the one with the gap; fill the gap alone`,
+    );
+  }
+}

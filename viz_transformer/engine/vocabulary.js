@@ -1,0 +1,191 @@
+// The word vocabulary: one joint vocabulary for both languages, its tokens words and marks.
+// viz_transformer/vocabulary/words.py does the same, and says the same when a text does not suit.
+
+import {
+  NotInPage,
+  SeveralSentencesError,
+  UnknownWordError,
+  UserError,
+  listed,
+  shortened,
+} from "./errors.js";
+import { MARKS, joinTokens } from "./marks.js";
+import { repr } from "./repr.js";
+import { ratio } from "./similarity.js";
+import { byCodePoint, fold, makeSpellings, splitSentences, splitText } from "./spelling.js";
+
+/** @typedef {"source" | "target"} Side */
+
+const SPECIAL_TOKENS = ["<pad>", "<sos>", "<eos>"];
+/** Stands for a word that a masked-word model is to find; only its vocabulary has it. */
+export const MASK = "<mask>";
+/** What an error suggests to type, by side, where the vocabulary knows its words. */
+const EXAMPLES = { source: "the cat is black", target: "el gato es negro" };
+
+/** Text to ids and back: `<pad> <sos> <eos>` are ids 0 1 2, then all words, sorted. */
+export class Vocabulary {
+  padId = 0;
+  sosId = 1;
+  eosId = 2;
+
+  /** @param {any} read what Vocabulary.to_json wrote */
+  constructor(read) {
+    this.languages = read.languages;
+    this.severalSentences = read.several_sentences === true;
+    this.known = { source: new Set(read.source_words), target: new Set(read.target_words) };
+    const words = [...new Set([...read.source_words, ...read.target_words])].sort(byCodePoint);
+    /** All tokens, as they are shown, by id. */
+    this.tokens = [...SPECIAL_TOKENS, ...words, ...(read.mask === true ? [MASK] : [])];
+    this.ids = new Map(this.tokens.map((token, id) => [token, id]));
+    /** The id of `<mask>`, or null where the vocabulary has none. */
+    this.maskId = this.ids.get(MASK) ?? null;
+    this.spellings = {
+      source: makeSpellings(this.known.source),
+      target: makeSpellings(this.known.target),
+    };
+  }
+
+  /** One side's words, sorted. @param {Side} side */
+  words(side = "source") {
+    return [...this.known[side]].sort(byCodePoint);
+  }
+
+  /**
+   * The words that a text is made of, spelled as one side spells them: contractions are spelled out,
+   * case and accents forgiven. An unknown word stays as it is, and a mark that the side does not know
+   * is left out.
+   *
+   * @param {string} text
+   * @param {Side} side
+   */
+  wordsOf(text, side = "source") {
+    return splitText(text)
+      .map((token) => this.spellings[side].find(token) ?? (MARKS.has(token) ? null : token))
+      .filter((word) => word !== null);
+  }
+
+  /**
+   * Text to ids, without `<sos>` and `<eos>`. Throws an UnknownWordError, a SeveralSentencesError, or
+   * a UserError if the text holds no word or is of the other language.
+   *
+   * @param {string} text
+   * @param {Side} side
+   */
+  encode(text, side = "source") {
+    const words = this.wordsOf(text, side);
+    const language = this.language(side);
+    if (!words.length) {
+      throw new UserError(`${shortened(repr(text), 40)} holds no word; type a sentence in ${language}`);
+    }
+    if (side === "source" && !this.severalSentences) this.refuseSeveralSentences(text);
+    const unknown = [...new Set(words)].filter((word) => !this.known[side].has(word) && !this.isMask(word));
+    if (unknown.length) {
+      this.refuseOtherLanguage(text, words, unknown, side);
+      throw new UnknownWordError(new Map(unknown.map((word) => [word, this.nearest(word, side)])), language);
+    }
+    return words.map((word) => this.ids.get(word));
+  }
+
+  /** What the encoder reads: the text's ids, then `<eos>`. */
+  sourceIds(text) {
+    return [...this.encode(text), this.eosId];
+  }
+
+  /** A whole translation: `<sos>`, the text's ids, `<eos>`. */
+  targetIds(text) {
+    return [this.sosId, ...this.encode(text, "target"), this.eosId];
+  }
+
+  /** Ids as text; special tokens are left out. */
+  decode(ids) {
+    return joinTokens(this.tokensOf(ids).filter((token) => !SPECIAL_TOKENS.includes(token)));
+  }
+
+  /** Ids as token strings, special ones included. */
+  tokensOf(ids) {
+    return Array.from(ids, (id) => this.tokens[id]);
+  }
+
+  /** Token strings as ids; throws a UserError if one is not in the vocabulary. */
+  idsOf(tokens) {
+    return Array.from(tokens, (token) => {
+      if (this.ids.has(token)) return this.ids.get(token);
+      throw new UserError(`${repr(token)} is no token of this vocabulary; give its tokens`);
+    });
+  }
+
+  /**
+   * The known words that are spelled most like a word, nearest first. Case and accents do not count.
+   *
+   * @param {string} word
+   * @param {Side} side
+   */
+  nearest(word, side = "source", n = 3) {
+    const typed = fold(word);
+    const ranked = [...this.known[side]]
+      .filter((known) => !MARKS.has(known))
+      .map((known) => ({ known, similarity: similarity(typed, fold(known)) }))
+      .sort((one, other) => other.similarity - one.similarity || byCodePoint(one.known, other.known))
+      .slice(0, n);
+    const near = ranked.filter((each) => each.similarity >= 0.6);
+    return (near.length ? near : ranked.slice(0, 1)).map((each) => each.known);
+  }
+
+  isMask(word) {
+    return word === MASK && this.maskId !== null;
+  }
+
+  language(side) {
+    return this.languages[side === "source" ? 0 : 1];
+  }
+
+  refuseSeveralSentences(text) {
+    const parts = splitSentences(text);
+    if (parts.length < 2) return;
+    // Without a known word it is no sentence: "Mr.", or the parts of "www.example.com".
+    const sentences = parts.filter((part) => this.wordsOf(part).some((word) => this.known.source.has(word)));
+    if (sentences.length > 1) throw new SeveralSentencesError(sentences);
+  }
+
+  /** Throws a UserError if the other side knows most of the unknown words, and more of all. */
+  refuseOtherLanguage(text, words, unknown, side) {
+    const other = side === "source" ? "target" : "source";
+    const isForeign = (word) => this.spellings[other].find(word) !== undefined;
+    const foreign = unknown.filter(isForeign);
+    const nHere = words.filter((word) => this.known[side].has(word)).length;
+    const nThere = words.filter(isForeign).length;
+    if (nThere <= nHere || 2 * foreign.length <= unknown.length) return;
+    const example = EXAMPLES[side];
+    const isKnown = example.split(" ").every((word) => this.known[side].has(word));
+    const wanted = this.language(side);
+    throw new UserError(
+      `${shortened(repr(text), 60)} is ${this.language(other)} (${listed(foreign.slice(0, 2), "and")}), and ` +
+        `${wanted} is expected here; type it in ${wanted}${isKnown ? `, such as ${repr(example)}` : ""}`,
+    );
+  }
+}
+
+/**
+ * Read what Vocabulary.to_json wrote, already parsed.
+ *
+ * @param {any} read
+ */
+export function makeVocabulary(read) {
+  if (read?.merges) {
+    throw new NotInPage(
+      "this model reads pieces of words, which a page cannot cut; open the notebook in Jupyter and run its cells",
+    );
+  }
+  if (!read?.source_words || !read.target_words || !read.languages) {
+    throw new UserError(
+      "the vocabulary is not what Vocabulary.to_json wrote; write it again, and export the page again",
+    );
+  }
+  return new Vocabulary(read);
+}
+
+/** How similarly two words are spelled; typing errors seldom change the first letter. */
+function similarity(word, known) {
+  const sameStart = word.codePointAt(0) === known.codePointAt(0);
+  return ratio(word, known) + (sameStart ? 0.25 : 0);
+}

@@ -1,0 +1,29 @@
+// What this browser keeps between visits: the theme, what was read, what was answered.
+
+const STORE = "viz-transformer";
+
+/**
+ * What is kept; nothing, where the browser may keep nothing.
+ *
+ * @returns {{ theme?: string, read?: Record<string, true>, answers?: Record<string, unknown> }}
+ */
+export function kept() {
+  try {
+    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Keep some more.
+ *
+ * @param {Partial<ReturnType<typeof kept>>} change
+ */
+export function keep(change) {
+  try {
+    localStorage.setItem(STORE, JSON.stringify({ ...kept(), ...change }));
+  } catch {
+    // Private windows and full disks keep nothing; the page works without.
+  }
+}

@@ -1,0 +1,196 @@
+// The parts of an encoder–decoder of any size: their shapes, and how many numbers they learn.
+//
+// model/model_summary.py asks a real model for the same; a test compares the two.
+
+/**
+ * @typedef {object} Sizes
+ * @property {number} n_source tokens in the source sentence
+ * @property {number} n_target tokens in the target sentence
+ * @property {number} d_model
+ * @property {number} n_heads
+ * @property {number} d_ff
+ * @property {number} n_layers in each stack
+ * @property {number} vocab_size
+ *
+ * @typedef {object} Axis one axis of a shape
+ * @property {number} length
+ * @property {string[]} from names of the sizes that it follows from
+ *
+ * @typedef {object} Part
+ * @property {"encoder" | "decoder"} stack
+ * @property {string} name
+ * @property {string} sort one of SORTS
+ * @property {Record<string, Axis[]>} shapes what it makes, by name
+ * @property {[string, number][]} bill what it learns in one layer: how it is counted, and how many
+ * @property {string[]} from names of the sizes that its count follows from
+ * @property {number} times how often it stands in its stack
+ * @property {boolean} inLayer whether every layer has one
+ */
+
+/** Sorts of parts, in the order of the bar. */
+export const SORTS = ["attention", "feed-forward", "norms", "words and places"];
+
+/**
+ * The encoder's parts, then the decoder's, each from the bottom up.
+ *
+ * @param {Sizes} sizes
+ * @returns {Part[]}
+ */
+export function modelParts(sizes) {
+  const { d_model, vocab_size } = sizes;
+  const table = entry(`${count(vocab_size)} words × ${count(d_model)}`, vocab_size * d_model);
+  return [
+    embedding("encoder", sizes, [table], ["vocab_size", "d_model"]),
+    attention("encoder", "self-attention", sizes),
+    norm("encoder", sizes),
+    feedForward("encoder", sizes),
+    norm("encoder", sizes),
+    embedding("decoder", sizes, [entry("the encoder's table serves here, too", 0)], []),
+    attention("decoder", "masked self-attention", sizes),
+    norm("decoder", sizes),
+    attention("decoder", "cross-attention", sizes),
+    norm("decoder", sizes),
+    feedForward("decoder", sizes),
+    norm("decoder", sizes),
+    logits(sizes),
+  ];
+}
+
+/** How many numbers a part learns in one layer. */
+export function learnedBy(part) {
+  return part.bill.reduce((sum, [, numbers]) => sum + numbers, 0);
+}
+
+/** How many numbers all parts learn together. */
+export function learnedByAll(parts) {
+  return parts.reduce((sum, part) => sum + learnedBy(part) * part.times, 0);
+}
+
+/** The share of the learned numbers in each of SORTS, 0 to 1. */
+export function sharesOf(parts) {
+  const total = learnedByAll(parts);
+  return SORTS.map((sort) => learnedByAll(parts.filter((part) => part.sort === sort)) / total);
+}
+
+/** Whether an axis or a count follows from a size. */
+export function follows({ from }, size) {
+  return from.includes(size);
+}
+
+/** How many shapes and counts follow from a size, and how many there are. */
+export function consequences(parts, size) {
+  const shapes = parts.flatMap((part) => Object.values(part.shapes));
+  return {
+    shapes: shapes.filter((axes) => axes.some((axis) => follows(axis, size))).length,
+    allShapes: shapes.length,
+    counts: parts.filter((part) => follows(part, size)).length,
+    allCounts: parts.length,
+  };
+}
+
+/** A count with commas between its thousands. */
+export function count(number) {
+  return number.toLocaleString("en-US");
+}
+
+/** @returns {[string, number]} */
+function entry(how, numbers) {
+  return [how, numbers];
+}
+
+/** @returns {Axis} */
+function axis(length, ...from) {
+  return { length, from };
+}
+
+/** The axes of a batch of one sentence: [1, word]. */
+function wordAxes(side, sizes) {
+  return [axis(1), axis(sizes[side], side)];
+}
+
+/** @returns {Part} */
+function embedding(stack, sizes, bill, from) {
+  const words = wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
+  const shapes = { ids: words, vectors: [...words, axis(sizes.d_model, "d_model")] };
+  const sort = "words and places";
+  return { stack, name: "embedding + positions", sort, shapes, bill, from, times: 1, inLayer: false };
+}
+
+/** @returns {Part} */
+function attention(stack, name, sizes) {
+  const { d_model, n_heads, n_layers } = sizes;
+  const asks = stack === "encoder" ? "n_source" : "n_target";
+  const answers = name === "masked self-attention" ? "n_target" : "n_source";
+  const heads = axis(n_heads, "n_heads");
+  const width = axis(d_model / n_heads, "d_model", "n_heads");
+  const [one, query] = wordAxes(asks, sizes);
+  const [, key] = wordAxes(answers, sizes);
+  return {
+    stack,
+    name,
+    sort: "attention",
+    shapes: {
+      query: [one, heads, query, width],
+      key: [one, heads, key, width],
+      value: [one, heads, key, width],
+      weights: [one, heads, query, key],
+      output: [one, query, axis(d_model, "d_model")],
+    },
+    bill: [entry(`W^Q, W^K, W^V and W^O, each ${count(d_model)} × ${count(d_model)}`, 4 * d_model ** 2)],
+    from: ["d_model"],
+    times: n_layers,
+    inLayer: true,
+  };
+}
+
+/** @returns {Part} */
+function feedForward(stack, sizes) {
+  const { d_model, d_ff, n_layers } = sizes;
+  const words = wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
+  return {
+    stack,
+    name: "feed-forward",
+    sort: "feed-forward",
+    shapes: { hidden: [...words, axis(d_ff, "d_ff")], output: [...words, axis(d_model, "d_model")] },
+    bill: [
+      entry(`W_1: ${count(d_model)} × ${count(d_ff)}, with ${count(d_ff)} biases`, d_model * d_ff + d_ff),
+      entry(
+        `W_2: ${count(d_ff)} × ${count(d_model)}, with ${count(d_model)} biases`,
+        d_ff * d_model + d_model,
+      ),
+    ],
+    from: ["d_model", "d_ff"],
+    times: n_layers,
+    inLayer: true,
+  };
+}
+
+/** @returns {Part} */
+function norm(stack, sizes) {
+  const { d_model, n_layers } = sizes;
+  const words = wordAxes(stack === "encoder" ? "n_source" : "n_target", sizes);
+  return {
+    stack,
+    name: "Add & Norm",
+    sort: "norms",
+    shapes: { output: [...words, axis(d_model, "d_model")] },
+    bill: [entry(`${count(d_model)} gains`, d_model), entry(`${count(d_model)} biases`, d_model)],
+    from: ["d_model"],
+    times: n_layers,
+    inLayer: true,
+  };
+}
+
+/** @returns {Part} */
+function logits(sizes) {
+  return {
+    stack: "decoder",
+    name: "logits",
+    sort: "words and places",
+    shapes: { output: [...wordAxes("n_target", sizes), axis(sizes.vocab_size, "vocab_size")] },
+    bill: [entry("the encoder's table serves here, too", 0)],
+    from: [],
+    times: 1,
+    inLayer: false,
+  };
+}
