@@ -103,7 +103,9 @@ def test_a_page_carries_every_picture_if_they_are_few() -> None:
 
 
 def test_a_page_carries_each_control_moved_alone_if_they_are_many() -> None:
-    lab = figure_lab(Drawer(), {"size": range(1, 9), "colour": ("red", "blue", "green", "black", "white", "grey", "tan")})
+    lab = figure_lab(
+        Drawer(), {"size": range(1, 9), "colour": ("red", "blue", "green", "black", "white", "grey", "tan")}
+    )
     places = [question["places"] for question in lab.questions()]
     assert places[0] == lab.places
     assert len(places) == len({tuple(each) for each in places}) == 1 + 7 + 6

@@ -70,6 +70,8 @@ class ScheduleLab(View):
         self._level = level
         each = zip(_CHOICES, (peaks, warmups, seeds), strict=True)
         self._choices: dict[str, list[Any]] = {name: _checked(name, values) for name, values in each}
+        for name in start.keys() - self._choices.keys():
+            raise UserError(f"there is no {name!r} to begin with; give peak, warmup or seed")
         first = {name: start.get(name, values[0]) for name, values in self._choices.items()}
         for name, value in first.items():
             self._check_choice(name, value)

@@ -71,7 +71,7 @@ class SoftmaxLab(View):
             traits={
                 "about": _ABOUT,
                 "labels": sendable(names),
-                "scores": scores,
+                "scores": list(scores),
                 "times": float(times),
                 "slopes": slopes,
             }
