@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import viz_transformer as vt
-from viz_transformer.config import ModelConfig
+from tests.support.small_models import small_config
 from viz_transformer.errors import UserError
 from viz_transformer.labs import page_engine
 from viz_transformer.labs.page_engine import give_engine, page_model
@@ -32,9 +32,8 @@ class Asking(View):
 
 
 def subword_translator() -> Translator:
-    words = Subwords.train(["the cat sleeps", "the dog sees the cat"], 60)
-    config = ModelConfig(len(words), d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=8)
-    return Translator(Transformer(config), words)
+    words = Subwords.train(["the cat sleeps", "the dog sees the cat"], 300)
+    return Translator(Transformer(small_config(vocab_size=len(words))), words)
 
 
 def asking() -> Asking:
@@ -101,4 +100,4 @@ def test_an_exported_page_holds_the_model_once_and_no_replies(translator: Transl
 
 def test_without_an_engine_a_page_carries_replies(tmp_path: Path) -> None:
     page = vt.export_html([asking()], tmp_path / "page.html").read_text()
-    assert '"answers": [[{"n": 1}, {"n": 2}]]' in page
+    assert '"answers":[[{"n":1},{"n":2}]]' in page

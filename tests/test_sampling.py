@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 
 import pytest
 import torch
@@ -56,6 +57,11 @@ def test_of_equals_at_the_edge_the_lower_ids_stay() -> None:
     assert kept.tolist() == [0.5, 0.5, 0, 0]
 
 
+def test_with_a_top_p_of_1_no_word_is_left_out() -> None:
+    # In float64 the first word alone sums to 1.
+    assert (kept_probabilities(torch.tensor([50.0, 0, 0]).double(), top_p=1.0) > 0).all()
+
+
 def test_the_same_seed_gives_the_same_text_alone_and_in_a_batch() -> None:
     model, sources = tiny_model(6), [[3, EOS], [4, 3, EOS], [3, EOS]]
     together = sample(model, sources, VOCABULARY, seed=7)
@@ -64,6 +70,20 @@ def test_the_same_seed_gives_the_same_text_alone_and_in_a_batch() -> None:
         assert alone.hypotheses[0].ids == trace.hypotheses[0].ids
     several = sample(model, [[3, EOS]] * 30, VOCABULARY, seed=range(30))
     assert len({trace.hypotheses[0].ids for trace in several}) > 3
+
+
+def test_a_word_takes_one_number_of_the_seed_and_is_found_by_sums_over_ids() -> None:
+    for seed in (0, 5, 2**70):
+        (trace,) = sample(tiny_model(6), [[3, 4, EOS]], VOCABULARY, temperature=2, seed=seed)
+        numbers = random.Random(seed)
+        for step, index in zip(trace.steps, trace.hypotheses[0].path, strict=True):
+            shares = {each.token: each.share for each in step.candidates}  # of all: the vocabulary is small
+            number, total = numbers.random(), 0.0
+            for token in VOCABULARY.tokens:
+                total += shares[token]
+                if total > number:
+                    break
+            assert step.candidates[index].token == token
 
 
 def test_the_log_probability_is_that_of_one_pass() -> None:

@@ -281,7 +281,7 @@ def test_shuffled_words_keep_their_pieces_together(translator: Translator) -> No
     np.testing.assert_allclose(reply["moved"], 0, atol=1e-5)
     on = lab.answer({"order": [3, 1, 0, 2], "positions_on": True})
     assert min(on["moved"]) > 1e-4
-    assert (reply["language"], reply["language_tag"]) == ("Spanish", "es")
+    assert (lab.data["language"], lab.data["language_tag"]) == ("Spanish", "es")
 
 
 def test_batches_read_pieces(translator: Translator) -> None:

@@ -19,6 +19,7 @@ import {
   shownCandidate,
 } from "../../viz_transformer/widgets/beam_stepper/candidates.js";
 import { prefixesOf, nodeNumber } from "../../viz_transformer/widgets/beam_stepper/tree.js";
+import { verdictSentence } from "../../viz_transformer/widgets/beam_stepper/verdict.js";
 
 const one = (parent, token, status, log_prob = -1) => ({
   parent,
@@ -103,6 +104,32 @@ test("a candidate is told with its text, its fate and why", () => {
     told,
     "“\u2068el <b>\u2069”: pruned, 0.31 nats behind 'el gato', the last that is kept. Log-probability −1.000, score −0.500.",
   );
+});
+
+test("the verdict says what was found, and where greedy search parts from it", () => {
+  const text = (words, score) => ({ tokens: words.split(" ").filter(Boolean), score, log_prob: 2 * score });
+  const verdict = (best, greedy, sampled = false) =>
+    verdictSentence({ hypotheses: [best], greedy, sampled, end: "<eos>" });
+  const found = "Beam search found “\u2068la vaca\u2069” (score −1.000)";
+  const best = text("la vaca", -1);
+  assert.equal(verdict(best, null), `${found}.`);
+  assert.equal(verdict(best, text("la vaca", -1)), `${found}; greedy search writes the same.`);
+  assert.equal(
+    verdict(best, text("la gata", -1.5)),
+    `Greedy search would have written “\u2068la gata\u2069” (score −1.500). ${found}. They part at step 2: greedy search writes “\u2068gata\u2069”, and this text has “\u2068vaca\u2069”.`,
+  );
+  // At the end of the shorter text, and where there is none.
+  assert.match(verdict(best, text("la", -1)), /step 2: greedy search writes “\u2068<eos>\u2069”/);
+  assert.match(
+    verdict(best, text("", -1)),
+    /written “\u2068\(nothing\)\u2069”.*this text has “\u2068la\u2069”/,
+  );
+  assert.match(
+    verdict(best, text("la gata", -1), true),
+    /\(log-probability −2\.000\)\. Sampling drew .* \(log-probability −1\.000\)/,
+  );
+  // The end token may be a word of its own: then there is nowhere to part.
+  assert.equal(verdict(text("la", -1), text("la <eos>", -1)).includes("part"), false);
 });
 
 // Two steps, of one and of two hypotheses; 1 layer, 2 heads, 2 keys; halves 0, .25, .5, .75, 1.

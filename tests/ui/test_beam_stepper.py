@@ -32,6 +32,13 @@ def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory
     return export_html(view, tmp_path_factory.mktemp("beam") / "page.html", title="Beam search")
 
 
+@pytest.fixture(scope="module")
+def carrying(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page without a model, which knows the searches that it carries."""
+    view = vt.beam_stepper(translator, SENTENCE, engine="kernel")
+    return export_html(view, tmp_path_factory.mktemp("beam") / "page.html", title="Beam search")
+
+
 def open_page(page: Page, path: Path) -> Locator:
     """Open an exported page and return its beam stepper, drawn."""
     return drawn(open_exported(page, path, ".vt-beam-stepper"))
@@ -104,10 +111,69 @@ def test_greedy_stands_beside_and_the_difference_is_marked(
     expect(root.locator(".vt-leaf.vt-greedy")).to_have_count(len(greedy.tokens) + 1)
 
 
-def test_the_page_holds_several_widths_and_says_what_it_does_not(
+def type_text(root: Locator, text: str) -> None:
+    field = root.get_by_role("textbox")
+    field.fill(text)
+    field.press("Enter")
+
+
+def test_the_page_itself_makes_any_search(page: Page, exported: Path, translator: vt.Translator) -> None:
+    root = open_page(page, exported)
+    type_text(root, LONG)
+    expect(root.locator(".vt-translation").last).to_have_text(translator.translate(LONG).text)
+    slide(root, "beam width", 8)
+    slide(root, "length penalty", 1.3)
+    search = translator.decode(LONG, 8, 1.3, attention=True)
+    check_step(root, search, len(search.steps) - 1)
+    slide(root, "step", 3)
+    check_step(root, search, 2)
+    root.locator(".vt-leaf[data-step='2'][data-index='5']").click()
+    drawn(root)
+    parent = search.steps[2].candidates[5].parent
+    check_attention(root, search.steps[2].cross_attention[parent, 1].mean(axis=0))
+    type_text(root, "the dragon sleeps")
+    problem = root.locator(".vt-problem")
+    with pytest.raises(vt.UserError) as error:
+        translator.decode("the dragon sleeps")
+    expect(problem).to_contain_text(f"{error.value}. Shown still: “\u2068{LONG}\u2069”, beam width 8")
+    type_text(root, "the cat sleeps")
+    expect(root.locator(".vt-translation").last).to_have_text("el gato duerme")
+    expect(problem).to_be_hidden()
+
+
+def test_the_page_itself_draws_what_python_draws(
     page: Page, exported: Path, translator: vt.Translator
 ) -> None:
     root = open_page(page, exported)
+    type_text(root, LONG)
+    root.get_by_role("combobox", name="method").select_option("sample")
+    slide(root, "temperature", 1.7)
+    slide(root, "top-p", 0.95)
+    for seed in range(4):
+        expect(root.locator(".vt-seed")).to_have_text(f"seed {seed}")
+        drawn(root)
+        best = translator.sample(LONG, 1.7, top_p=0.95, seed=seed).hypotheses[0]
+        expect(root.locator(".vt-translation").last).to_have_text(running_text(best.tokens))
+        shown = root.locator(".vt-line-score").last.inner_text().removeprefix("log-probability ")
+        assert number(shown) == pytest.approx(best.log_prob, abs=0.00051)
+        root.get_by_role("button", name="Draw again").click()
+
+
+def test_the_page_itself_continues_a_text(page: Page, tmp_path: Path) -> None:
+    model = vt.load_language_model()
+    view = vt.beam_stepper({"one": model}, "el gato", 2)
+    root = open_page(page, export_html(view, tmp_path / "page.html"))
+    type_text(root, "las vacas")
+    slide(root, "beam width", 5)
+    search = model.decode("las vacas", 5, attention=True)
+    expect(root.locator(".vt-translation").last).to_have_text(running_text(search.hypotheses[0].tokens))
+    check_step(root, search, len(search.steps) - 1)
+
+
+def test_a_page_without_a_model_holds_several_widths_and_says_what_it_does_not(
+    page: Page, carrying: Path, translator: vt.Translator
+) -> None:
+    root = open_page(page, carrying)
     for width in (1, 2, 8):
         slide(root, "beam width", width)
         search = translator.decode(SENTENCE, width, attention=True)
@@ -141,6 +207,7 @@ def test_attention_is_that_of_who_wrote_the_candidate(
     looks = root.locator(".vt-looks")
     for index in (0, 2, len(step.candidates) - 1):
         root.locator(f".vt-leaf[data-step='1'][data-index='{index}']").click()
+        drawn(root)  # two candidates may add the same word
         one = step.candidates[index]
         expect(looks).to_contain_text(f"to write “\u2068{one.token}\u2069”: the mean of the 4 heads")
         check_attention(root, step.cross_attention[one.parent, 1].mean(axis=0))

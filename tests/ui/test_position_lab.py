@@ -189,7 +189,34 @@ def test_the_claim_is_judged_by_what_was_measured(
     expect(claim.locator(".vt-verdict")).to_have_text("")
 
 
-def test_the_page_carries_the_answers_for_its_orders(page: Page, made: PositionLab, tmp_path: Path) -> None:
+def test_the_page_itself_reads_any_order(page: Page, made: PositionLab, tmp_path: Path) -> None:
+    root = open_page(page, made, tmp_path)
+    words = root.locator(".vt-strip .vt-token")
+    expect(root).not_to_contain_text("needs the running notebook")
+    for on in (True, True, False):
+        root.get_by_role("button", name="shuffle").click()
+        toggle = root.get_by_role("button", name=re.compile("^positions"))
+        if (toggle.get_attribute("aria-pressed") == "true") != on:
+            toggle.click()
+        words.nth(2).click()
+        root.get_by_role("button", name="word to the left").click()
+        drawn(root)
+        section = root.locator(".vt-shuffle")
+        expect(section).to_have_attribute("data-shown", re.compile(f",{str(on).lower()}]$"))
+        order, _ = json.loads(section.get_attribute("data-shown"))
+        assert words.all_inner_texts() == [made.words[index] for index in order]
+        reply = made.answer({"order": order, "positions_on": on})
+        amounts = map(float, root.locator(".vt-amount").all_inner_texts())
+        assert list(amounts) == pytest.approx([reply["moved"][word] for word in order], abs=0.00501)
+        expect(root.locator(".vt-spanish")).to_have_text(
+            f"In Spanish: {reply['translation']} (as written: {reply['as_written']})"
+        )
+
+
+def test_a_page_without_a_model_carries_the_answers_for_its_orders(
+    page: Page, translator: vt.Translator, tmp_path: Path
+) -> None:
+    made = position_lab(translator, engine="kernel")
     root = open_page(page, made, tmp_path)
     answered(root, [0, 1, 2, 3, 4], True)
     expect(root.get_by_role("button", name="shuffle")).to_have_count(0)  # hidden: nobody answers

@@ -161,7 +161,7 @@ def kept_probabilities(
     if top_k is not None:
         left &= rank < top_k
         values = values * left / (values * left).sum(-1, keepdim=True)
-    if top_p is not None:
+    if top_p is not None and top_p < 1:  # at 1 all stay, though rounded sums may reach it early
         # A word stays while those before it have not reached top_p: the one that does, stays too.
         left &= values.cumsum(-1) - values < top_p
     values = values * left

@@ -1,5 +1,7 @@
 // The script of a PageModel: it offers the model to the views of the page, and draws nothing.
 
+import { answerBeamStepper } from "./answers/beam_stepper.js";
+import { answerPositionLab } from "./answers/position_lab.js";
 import { NotInPage } from "./errors.js";
 import { makeTextModel } from "./text_model.js";
 import { readSafetensors } from "./safetensors.js";
@@ -10,7 +12,7 @@ import { readSafetensors } from "./safetensors.js";
  *
  * @type {Record<string, (models: Record<string, any>, request: any, context: any) => any>}
  */
-const ANSWERS = {};
+const ANSWERS = { beam_stepper: answerBeamStepper, position_lab: answerPositionLab };
 
 /**
  * A model's engine. The weights are read at the first question, so that a page opens at once.

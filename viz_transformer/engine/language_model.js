@@ -44,7 +44,7 @@ export class LanguageModel extends WritingModel {
       task: this.task,
       targetTokens: vocabulary.tokensOf(read),
       outputTokens: vocabulary.tokensOf(written),
-      ...output,
+      attention: output.attention,
     });
     return { trace, logProbs: logProbsOf(output.logits, written) };
   }

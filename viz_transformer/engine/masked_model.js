@@ -69,8 +69,8 @@ export class MaskedModel extends TextModel {
     return { trace: this.traced(ids, output), logProbs };
   }
 
-  traced(ids, output) {
-    return new Trace({ task: this.task, sourceTokens: this.vocabulary.tokensOf(ids), ...output });
+  traced(ids, { attention }) {
+    return new Trace({ task: this.task, sourceTokens: this.vocabulary.tokensOf(ids), attention });
   }
 
   logits(ids, interventions) {

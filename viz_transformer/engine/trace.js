@@ -1,5 +1,5 @@
-// The trace of one sentence: its tokens, every head's weights, and the positional encodings; the
-// ForwardTrace of viz_transformer/trace/forward.py.
+// The trace of one sentence: its tokens and every head's weights, as ForwardTrace of
+// viz_transformer/trace/forward.py has them.
 
 /**
  * @typedef {"encoder" | "decoder" | "cross"} Kind
@@ -9,8 +9,7 @@
 export class Trace {
   /**
    * @param {{ task: string, sourceTokens?: string[], targetTokens?: string[],
-   *     outputTokens?: string[] | null, attention: Partial<Record<Kind, Weights>>,
-   *     sourcePositions?: object | null, targetPositions?: object | null }} parts
+   *     outputTokens?: string[] | null, attention: Partial<Record<Kind, Weights>> }} parts
    */
   constructor(parts) {
     this.task = parts.task;
@@ -19,8 +18,6 @@ export class Trace {
     /** What each target position wrote next: position i reads targetTokens[i] and writes outputTokens[i]. */
     this.outputTokens = parts.outputTokens ?? null;
     this.attention = parts.attention;
-    this.sourcePositions = parts.sourcePositions ?? null;
-    this.targetPositions = parts.targetPositions ?? null;
   }
 
   /** The labels of a kind's queries: for a decoder, the words being written. @param {Kind} kind */

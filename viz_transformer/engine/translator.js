@@ -46,7 +46,7 @@ export class Translator extends WritingModel {
       sourceTokens: vocabulary.tokensOf(source),
       targetTokens: vocabulary.tokensOf(read),
       outputTokens: vocabulary.tokensOf(written),
-      ...output,
+      attention: output.attention,
     });
     return { trace, logProbs: logProbsOf(output.logits, written) };
   }

@@ -52,7 +52,7 @@ function themeSwitch(button) {
   const show = (theme) => {
     if (theme === "system") document.documentElement.removeAttribute("theme");
     else document.documentElement.setAttribute("theme", theme);
-    button.textContent = { system: "Theme: system", light: "Theme: light", dark: "Theme: dark" }[theme];
+    button.lastElementChild.textContent = theme;
   };
   let theme = THEMES.includes(kept().theme) ? kept().theme : "system";
   show(theme);

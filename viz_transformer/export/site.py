@@ -152,7 +152,7 @@ def _frame(pages: Sequence[Page], number: int, sections: Sequence[Section], titl
 
 
 def _bar(inside: str) -> str:
-    button = '<button type="button" class="vt-theme">Theme: system</button>'
+    button = '<button type="button" class="vt-theme"><span>Theme: </span><span>system</span></button>'
     return f'<nav class="vt-bar" aria-label="Lessons">{inside}{button}</nav>'
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from viz_transformer.errors import UserError
+from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import check_suits
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.translator import Translator
@@ -22,6 +23,7 @@ def beam_stepper(
     text: str | None = None,
     beam_width: int = 4,
     length_penalty: float = 0.6,
+    engine: str | None = None,
 ) -> BeamStepper:
     """Return a view of the search for a translation, or for the rest of a text, step by step.
 
@@ -31,9 +33,10 @@ def beam_stepper(
         text: the first sentence; for a language model the beginning of a text, by default none.
         beam_width: hypotheses kept at each step, at least 1.
         length_penalty: 0 favours short texts; larger values favour longer ones.
+        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
 
     Raises:
-        UserError: if there is no such model, or the text does not suit it.
+        UserError: if there is no such model, the text does not suit it, or the page cannot run it.
     """
     named = dict(model) if isinstance(model, Mapping) else {"": model}
     if not named:
@@ -55,7 +58,7 @@ def beam_stepper(
     first = {name: _search(each, request) for name, each in named.items()}
     searches, greedy = ({name: each[part] for name, each in first.items()} for part in ("search", "greedy"))
     single = "" in named
-    return BeamStepper(
+    view = BeamStepper(
         searches[""] if single else searches,
         answer=answer,
         greedy=greedy[""] if single else greedy,
@@ -63,6 +66,7 @@ def beam_stepper(
         beam_width=beam_width,
         length_penalty=length_penalty,
     )
+    return give_engine(view, "beam_stepper", named, engine)
 
 
 def _search(model: Translator | LanguageModel, request: dict[str, Any]) -> dict[str, Any]:

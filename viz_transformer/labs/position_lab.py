@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 from viz_transformer._files import bundled
 from viz_transformer.analysis.positions import ProbeHead, as_table
 from viz_transformer.experiments.shift import random_head
+from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import check_suits
 from viz_transformer.model import Interventions
 from viz_transformer.model.positional import sinusoidal_encoding
@@ -27,6 +28,7 @@ def position_lab(
     *,
     learned: ArrayLike | None = None,
     encoding: str = "sinusoidal",
+    engine: str | None = None,
 ) -> PositionLab:
     """Return a view of positional encodings, with a live encoder to shuffle a sentence in.
 
@@ -36,9 +38,11 @@ def position_lab(
         learned: a learned table [position, d_model] of your own, d_model even; by default one
             that was trained with the bundled translator's corpus (see data/positions).
         encoding: the first one shown: ``"sinusoidal"``, ``"learned"``, ``"rotary"``, ``"none"``.
+        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
 
     Raises:
-        UserError: if the sentence cannot be translated, the table is none, or the encoding unknown.
+        UserError: if the sentence cannot be translated, the table is none, the encoding unknown, or
+            the page cannot run the model.
     """
     translator = load_translator() if translator is None else translator
     check_suits(
@@ -52,8 +56,10 @@ def position_lab(
     n_words = min(12, n_positions)
     head = ProbeHead(*(part.double().numpy() for part in random_head(n_words, d_model)))
     reordering = _Reordering(translator, words)
+    language = translator.vocabulary.languages[1]
+    tag = language_tag(language)
     reordering({"order": list(range(len(words))), "positions_on": True})  # raises now if it cannot
-    return PositionLab(
+    view = PositionLab(
         sinusoidal_encoding(n_positions, d_model).numpy(),
         table,
         head,
@@ -62,8 +68,11 @@ def position_lab(
         orders=_example_orders(len(words)),
         answer=reordering,
         live_encoding=translator.config.positional,
+        language=language if tag else "",
+        language_tag=tag,
         encoding=encoding,
     )
+    return give_engine(view, "position_lab", translator, engine, {"words": words})
 
 
 def _bundled_table() -> tuple[np.ndarray, int]:
@@ -107,11 +116,7 @@ class _Reordering:
         # Each word's new vector, back at the word's original index.
         after[order] = self._vectors(new, changes)
         moved = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
-        language = self._translator.vocabulary.languages[1]
-        tag = language_tag(language)
         return {
-            "language": language if tag else "",
-            "language_tag": tag,
             "moved": [float(share) for share in moved],
             "translation": self._translator.translate(new, interventions=changes).text,
             "as_written": self._translator.translate(written, interventions=changes).text,

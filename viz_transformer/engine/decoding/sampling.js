@@ -63,7 +63,7 @@ export function keptProbabilities(logits, temperature = 1, topK = null, topP = n
   if (topK === null && topP === null) return scaled;
   const ranked = Array.from(scaled.keys()).sort((one, other) => scaled[other] - scaled[one]);
   let left = ranked.slice(0, topK ?? undefined);
-  if (topP !== null) {
+  if (topP !== null && topP < 1) {
     const total = sumOf(left, scaled);
     let before = 0;
     // A word stays while those before it have not reached topP: the one that does, stays too.

@@ -29,20 +29,19 @@ import { decodeWeights } from "../base/js/weights.js";
  */
 
 /**
- * A search as Python sent it, with the request and with the tokens of each candidate of each step.
+ * A search as it was answered, with the request and with the tokens of each candidate of each step.
  *
  * @typedef {object} SearchResult
  * @property {SearchRequest} request
  * @property {string[]} source
  * @property {string[]} prompt
  * @property {string} end
- * @property {boolean} sampled
+ * @property {boolean} sampled whether the text was drawn
  * @property {Hypothesis[]} hypotheses
  * @property {Hypothesis | null} greedy
  * @property {Candidate[][]} steps
  * @property {string[][][]} texts
  * @property {Attention | null} attention
- * @property {string} says
  */
 
 /**

@@ -1,4 +1,4 @@
-"""The beam stepper's payload: a search as plain values and bytes, and its description in words."""
+"""The beam stepper's payload: a search as plain values and bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, DecodeStep, DecodeTrace, FloatArray, Hypothesis, running_text
+from viz_transformer.trace import KINDS, DecodeStep, DecodeTrace, FloatArray, Hypothesis
 from viz_transformer.widgets.base.view import sendable
 
 
@@ -76,30 +76,6 @@ def recorded_attention(search: DecodeTrace) -> tuple[str, list[FloatArray]] | No
     return None
 
 
-def describe_search(result: SearchResult) -> str:
-    """Say what was found and what greedy search would have written, and where the two part."""
-    best, greedy = result.search.hypotheses[0], result.greedy
-    method = "Sampling drew" if result.sampled else "Beam search found"
-    measure = "log-probability" if result.sampled else "score"
-    outcome = f"{method} {_quoted(running_text(best.tokens))} ({measure} {_decimals(best.score)})"
-    if greedy is None:
-        return f"{outcome}."
-    if greedy.tokens == best.tokens:
-        return f"{outcome}; greedy search writes the same."
-    value = greedy.log_prob if result.sampled else greedy.score
-    written = _quoted(running_text(greedy.tokens))
-    instead = f"Greedy search would have written {written} ({measure} {_decimals(value)}). "
-    end = result.search.end_token
-    pairs = zip((*best.tokens, end), (*greedy.tokens, end), strict=False)
-    for step, (own, other) in enumerate(pairs, start=1):
-        if own != other:
-            return (
-                f"{instead}{outcome}. They part at step {step}: greedy search writes {_quoted(other)}, "
-                f"and this text has {_quoted(own)}."
-            )
-    return f"{instead}{outcome}."  # one of them holds the end token as a word
-
-
 def search_payload(result: SearchResult) -> dict[str, Any]:
     """Return what the page reads of a search: plain values, and the attention as bytes."""
     search, greedy = result.search, result.greedy
@@ -107,12 +83,10 @@ def search_payload(result: SearchResult) -> dict[str, Any]:
         "source": sendable(search.source_tokens),
         "prompt": sendable(search.prompt_tokens),
         "end": sendable([search.end_token])[0],
-        "sampled": result.sampled,
         "hypotheses": [_hypothesis_payload(each) for each in search.hypotheses],
         "greedy": None if greedy is None else _hypothesis_payload(greedy),
         "steps": [_step_payload(step) for step in search.steps],
         "attention": _attention_payload(search),
-        "says": sendable([describe_search(result)])[0],
     }
 
 
@@ -120,7 +94,7 @@ def payload_bytes(search: DecodeTrace) -> int:
     """Return about how many bytes the payload of a search takes in a page."""
     attention = recorded_attention(search)
     weights = 0 if attention is None else sum(step.size for step in attention[1])
-    return 3 * weights + 260 * sum(len(step.candidates) for step in search.steps)
+    return 6 * weights + 260 * sum(len(step.candidates) for step in search.steps)
 
 
 def _hypothesis_payload(each: Hypothesis) -> dict[str, Any]:
@@ -160,21 +134,11 @@ def _attention_payload(search: DecodeTrace) -> dict[str, Any] | None:
         "layers": steps[0].shape[1],
         "heads": steps[0].shape[2],
         "shapes": [[step.shape[0], step.shape[3]] for step in steps],
-        "dtype": "float16",
-        "weights": b"".join(step.astype("<f2").tobytes() for step in steps),
+        "dtype": "float32",
+        "weights": b"".join(step.astype("<f4").tobytes() for step in steps),
     }
 
 
 def _finite(value: float) -> float | None:
     """A number that JSON has: the log-probability −∞ is None."""
     return float(value) if math.isfinite(value) else None
-
-
-def _quoted(text: str) -> str:
-    # Isolated, so that a right-to-left word leaves the sentence in its order.
-    return f"“\u2068{text or '(nothing)'}\u2069”"
-
-
-def _decimals(value: float) -> str:
-    text = f"{abs(value):.3f}"
-    return f"−{text}" if value < 0 and float(text) else text

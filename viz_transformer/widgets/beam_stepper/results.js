@@ -144,5 +144,6 @@ export class Results {
 
 /** @returns {SearchResult} */
 function toResult(request, reply) {
-  return { ...reply, request, texts: candidateTexts(reply.steps) };
+  const sampled = (reply.steps[0][0].share ?? null) !== null;
+  return { ...reply, request, sampled, texts: candidateTexts(reply.steps) };
 }

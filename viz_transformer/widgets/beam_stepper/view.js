@@ -5,7 +5,6 @@
 
 import { element, setText } from "../base/js/controls.js";
 import { connectKernel } from "../base/js/kernel.js";
-import { visible } from "../base/js/text.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { createView } from "../base/js/view.js";
 import { attentionTable } from "./attention_table.js";
@@ -15,6 +14,7 @@ import { searchControls, stepBar } from "./search_controls.js";
 import { candidateTable, distributionTable } from "./tables.js";
 import { translationPair } from "./translations.js";
 import { beamTree } from "./tree.js";
+import { verdictSentence } from "./verdict.js";
 
 const TRAITS = [...SETTINGS, "step", "chosen", "layer", "head", "text_size", "data"];
 const LEGEND =
@@ -80,7 +80,7 @@ function render({ model, el }) {
     const index = shownCandidate(result, step, model.get("chosen") ?? null);
     const snapshot = { result, step, index, size };
     translations.draw(result);
-    setText(verdict, visible(result.says));
+    setText(verdict, verdictSentence(result));
     steps.draw(step, result.steps.length);
     sample.node.hidden = !result.sampled;
     if (result.sampled) sample.set([...result.hypotheses[0].tokens, result.end], { chosen: step });

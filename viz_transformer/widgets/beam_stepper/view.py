@@ -18,7 +18,6 @@ from viz_transformer.widgets.beam_stepper.payload import (
     SearchResult,
     candidate_texts,
     check_search,
-    describe_search,
     is_sampled,
     payload_bytes,
     recorded_attention,
@@ -238,7 +237,7 @@ class BeamStepper(View):
         if self.chosen is not None and self.chosen < len(candidates):
             chosen, tokens = candidates[self.chosen], candidate_texts(search)[step][self.chosen]
             text += f" Chosen: {running_text(tokens)}, {chosen.status}: {chosen.reason}."
-        return f"{text} {describe_search(result)}"
+        return f"{text} {_outcome(result)}"
 
     def __repr__(self) -> str:
         """Return what is chosen, for a log or a page that cannot show the view."""
@@ -335,6 +334,13 @@ class BeamStepper(View):
 
 def _best(search: DecodeTrace | None) -> Hypothesis | None:
     return search.hypotheses[0] if search else None
+
+
+def _outcome(result: SearchResult) -> str:
+    """Say what was found, and what greedy search writes where that is known."""
+    best, greedy = result.search.hypotheses[0], result.greedy
+    found = f"{'Drawn' if result.sampled else 'Found'}: “{running_text(best.tokens)}”"
+    return f"{found}; greedy search writes “{running_text(greedy.tokens)}”." if greedy else f"{found}."
 
 
 def _source_text(search: DecodeTrace) -> str:

@@ -1,6 +1,7 @@
 // The live section of the position lab: words in another order, and how far their vectors move.
 
 import { button, choice, element, toggle } from "../base/js/controls.js";
+import { canAsk } from "../base/js/kernel.js";
 import { shuffleSentence } from "./narration.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { formatWeight, runningText, visible } from "../base/js/text.js";
@@ -67,8 +68,7 @@ export class Shuffle {
     element(this.section, "div", "vt-title", { role: "heading", "aria-level": "3" }).textContent =
       "5 · Shuffle the words of a live model";
     if (!sentence.length) return;
-    // A page without its kernel knows the orders that it carries.
-    this.fixed = Boolean(model.get("answers")?.length) || !model.get("live");
+    this.fixed = !canAsk(model); // then the page knows the orders that it carries
     element(this.section, "p", "vt-quiet").textContent =
       `A live translator, with ${encoding} positions of its own. How far does each word's output vector move, in shares of its length?`;
     this.#addControls();
@@ -103,9 +103,9 @@ export class Shuffle {
     button(moves, "shuffle", () => this.view.set({ order: shuffled(this.model.get("order")) }));
     moves.hidden = this.fixed;
     this.strip.node.hidden = this.fixed;
-    const note = element(this.section, "p", "vt-quiet");
-    note.hidden = !this.fixed;
-    note.textContent = "This page knows the orders in the list; any other needs the running notebook.";
+    if (this.fixed)
+      element(this.section, "p", "vt-quiet").textContent =
+        "This page knows the orders in the list; any other needs the running notebook.";
   }
 
   #addResult() {
@@ -157,9 +157,9 @@ export class Shuffle {
   #showReply(request, reply) {
     this.bars.replaceChildren();
     for (const word of request.order) addBar(this.bars, this.sentence[word], reply.moved[word]);
-    const tag = reply.language_tag || "";
+    const { language, language_tag: tag = "" } = this.model.get("data");
     this.translation.replaceChildren(
-      reply.language ? `In ${reply.language}: ` : "Translation: ",
+      language ? `In ${language}: ` : "Translation: ",
       translated(reply.translation, tag),
       " (as written: ",
       translated(reply.as_written, tag),

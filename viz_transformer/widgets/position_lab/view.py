@@ -82,6 +82,8 @@ class PositionLab(View):
         orders: Sequence[Sequence[int]] = (),
         answer: Answer | None = None,
         live_encoding: str = "sinusoidal",
+        language: str = "",
+        language_tag: str = "",
         encoding: str = "sinusoidal",
     ) -> None:
         """Make a view; `labs.position_lab` makes one with a live model.
@@ -98,6 +100,8 @@ class PositionLab(View):
                 […], "translation": text, "as_written": text}``: how far each word's vector moved,
                 relative to its length, and the translations in the new order and the original.
             live_encoding: the live model's positional encoding, named in the view's text.
+            language: the language that it translates to, named there too; "" where it has no name.
+            language_tag: that language's BCP 47 tag, or "".
             encoding: the first one shown.
 
         Raises:
@@ -112,7 +116,12 @@ class PositionLab(View):
             answer=answer,
             traits={
                 "about": _ABOUT,
-                "data": self._payload(n_positions if trained is None else int(trained), live_encoding),
+                "data": {
+                    **self._payload(n_positions if trained is None else int(trained)),
+                    "live_encoding": live_encoding,
+                    "language": language,
+                    "language_tag": language_tag,
+                },
                 "encoding": encoding,
                 "pair": min(3, d_model // 2 - 1),
                 "position": min(7, n_positions - 1),
@@ -122,7 +131,7 @@ class PositionLab(View):
             },
         )
 
-    def _payload(self, trained: int, live_encoding: str) -> dict[str, Any]:
+    def _payload(self, trained: int) -> dict[str, Any]:
         """Return the tables, the head and the sentence in the form that the page reads."""
         n_positions, d_model = self._tables["sinusoidal"].shape
         arrays = {name: getattr(self._head, name) for name in ("words", "mixing", "queries", "keys")}
@@ -135,7 +144,6 @@ class PositionLab(View):
             **{name: _float32_bytes(values) for name, values in arrays.items()},
             "sentence": sendable(self.words),
             "orders": self._orders,
-            "live_encoding": live_encoding,
         }
 
     @property

@@ -1,0 +1,105 @@
+"""Requests sent to both sides: to a view's function in Python, and to the engine in Node."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.javascript import answers_in_node
+from viz_transformer.errors import UserError
+from viz_transformer.widgets.base.view import View
+
+_DECIMALS = r"\d+\.\d\d"
+_ANSWER = """async ({ lab, models, context, requests }) => {
+  const engines = {};
+  for (const [name, state] of Object.entries(models)) {
+    const bytes = Buffer.from(state.weights, "base64");
+    state.weights = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    script.initialize({ model: { get: (trait) => state[trait] } });
+    engines[name] = await globalThis.vtEngines.get(state.digest).promise;
+  }
+  const textModels = Object.fromEntries(
+    Object.entries(engines).map(([name, engine]) => [name, engine.textModel()]),
+  );
+  const inJson = (value) => {
+    if (ArrayBuffer.isView(value))
+      return { base64: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64") };
+    if (Array.isArray(value)) return value.map(inJson);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inJson(each)]));
+  };
+  return requests.map((request) => {
+    try {
+      return inJson(Object.values(engines)[0].answer(lab, textModels, request, context));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      return { error: error.message };
+    }
+  });
+}"""
+
+
+def engine_replies(view: View, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what the engine behind a view replies in Node; an error is ``{"error": message}``.
+
+    Bytes are ``{"base64": text}``.
+    """
+    models = {
+        name: {
+            "config": model.config,
+            "vocabulary": model.vocabulary,
+            "weights": base64.b64encode(model.weights).decode(),
+            "digest": model.digest,
+        }
+        for name, model in view.engine["models"].items()
+    }
+    return answers_in_node(
+        {"default as script": "engine/engine.js", "UserError": "engine/errors.js"},
+        _ANSWER,
+        {**view.engine, "models": models, "requests": requests},
+    )
+
+
+def assert_both_sides_agree(view: View, requests: list[dict[str, Any]]) -> None:
+    """Hold the engine's replies to those of the view's function in Python."""
+    for request, found in zip(requests, engine_replies(view, requests), strict=True):
+        try:
+            wanted = view.answer(request)
+        except UserError as error:
+            wanted = {"error": str(error)}
+        _assert_same(found, wanted, str(request))
+
+
+def _assert_same(found: Any, wanted: Any, where: str) -> None:
+    """Numbers to 1e-4, bytes as float32 to 1e-5, everything else exactly; in a text, numbers as rounded."""
+    if isinstance(wanted, bytes):
+        sent = np.frombuffer(base64.b64decode(found["base64"]), "<f4")
+        np.testing.assert_allclose(sent, np.frombuffer(wanted, "<f4"), rtol=0, atol=1e-5, err_msg=where)
+    elif isinstance(wanted, dict):
+        assert isinstance(found, dict), where
+        assert sorted(found) == sorted(wanted), f"{where}: {found.get('error')} {wanted.get('error')}"
+        for name in wanted:
+            _assert_same(found[name], wanted[name], f"{where} {name}")
+    elif isinstance(wanted, list | tuple):
+        assert len(found) == len(wanted), where
+        for index, each in enumerate(wanted):
+            _assert_same(found[index], each, f"{where}[{index}]")
+    elif isinstance(wanted, str):
+        assert _words_of(found) == _words_of(wanted), where
+        assert _decimals_of(found) == pytest.approx(_decimals_of(wanted), abs=0.011), where
+    elif isinstance(wanted, float):
+        assert found == pytest.approx(wanted, abs=1e-4), where
+    else:
+        assert found == wanted, where
+
+
+def _words_of(text: str) -> list[str]:
+    return re.split(_DECIMALS, text)
+
+
+def _decimals_of(text: str) -> list[float]:
+    return [float(number) for number in re.findall(_DECIMALS, text)]
