@@ -19,7 +19,6 @@ from viz_transformer.labs.predictions import (
     predict_row,
     prediction,
 )
-from viz_transformer.labs.softmax_lab import softmax_lab
 from viz_transformer.labs.trace_switch import TraceSwitch, trace_switch
 from viz_transformer.labs.translation_lab import TranslationLab, translation_lab
 
@@ -42,7 +41,6 @@ __all__ = [
     "predict_number",
     "predict_row",
     "prediction",
-    "softmax_lab",
     "thinking_machines",
     "trace_switch",
     "translation_lab",
