@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from matplotlib.figure import Figure
 
+from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
 from tests.support.spanish_models import small_language_model, small_masked_model
@@ -60,6 +61,7 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab of a masked-word model": lambda: labs.head_lab(small_masked_model(), "el [?] negro duerme"),
     "beam stepper of a language model": lambda: labs.beam_stepper(small_language_model(), "el gato"),
     "tour": lambda: tour(explore(make_trace()), TOUR),
+    "initial loss lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
     "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
     "model summary lab": lambda: labs.model_summary_lab(d_model=96, n_heads=6),
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),

@@ -9,6 +9,7 @@ from viz_transformer.labs.attention_stepper import (
 from viz_transformer.labs.beam_stepper import beam_stepper
 from viz_transformer.labs.block_lab import block_lab
 from viz_transformer.labs.head_lab import head_lab, interventions_of
+from viz_transformer.labs.initial_loss import initial_loss_lab
 from viz_transformer.labs.mask_lab import MaskTester, mask_lab
 from viz_transformer.labs.model_summary import model_summary_lab
 from viz_transformer.labs.position_lab import position_lab
@@ -33,6 +34,7 @@ __all__ = [
     "block_lab",
     "compare_scorings",
     "head_lab",
+    "initial_loss_lab",
     "interventions_of",
     "mask_lab",
     "model_summary_lab",
