@@ -2,6 +2,7 @@
 
 import { answerBeamStepper } from "./answers/beam_stepper.js";
 import { answerBlockLab } from "./answers/block_lab.js";
+import { answerMaskLab } from "./answers/mask_lab.js";
 import { answerPositionLab } from "./answers/position_lab.js";
 import { NotInPage } from "./errors.js";
 import { makeTextModel } from "./text_model.js";
@@ -16,6 +17,7 @@ import { readSafetensors } from "./safetensors.js";
 const ANSWERS = {
   beam_stepper: answerBeamStepper,
   block_lab: answerBlockLab,
+  mask_lab: answerMaskLab,
   position_lab: answerPositionLab,
 };
 

@@ -138,8 +138,17 @@ export function runEncoder(model, ids, interventions, mask) {
   return { ...runStack(encoder, x, { positions, masks, interventions }), masks };
 }
 
-/** Read a target, and beside an encoder look at its memory of the source. */
-function runDecoder(model, ids, memory, sourceIds, interventions, masks) {
+/**
+ * Read a target, and beside an encoder look at its memory of the source.
+ *
+ * @param {Model} model with a decoder
+ * @param {ArrayLike<number>} ids
+ * @param {Matrix | null} memory [source, d_model]
+ * @param {ArrayLike<number> | undefined} sourceIds
+ * @param {Required<Interventions>} interventions checked
+ * @param {Partial<Record<"decoder" | "cross", Uint8Array>>} masks in place of the model's own
+ */
+export function runDecoder(model, ids, memory, sourceIds, interventions, masks) {
   const { config, targetEmbedding, decoder } = model;
   checkIds("target_ids", ids, outputVocabSize(config), config.max_length);
   if (masks.decoder) checkMask("decoder", masks.decoder, ids.length, ids.length);
