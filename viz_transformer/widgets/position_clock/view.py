@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import traitlets
 from numpy.typing import ArrayLike
@@ -74,11 +74,13 @@ class PositionClock(View):
         """Return the chosen hand's two columns as a matplotlib figure."""
         from viz_transformer.plots.positions import plot_wavelength
 
-        return plot_wavelength(self._table, self.pair, position=self.position).figure
+        return cast("Figure", plot_wavelength(self._table, self.pair, position=self.position).figure)
 
     def alt_text(self) -> str:
         """Return how fast the chosen hand turns, and where it points alike."""
-        return self.figure().alt_text
+        from viz_transformer.plots.positions import describe_wavelength
+
+        return describe_wavelength(self._table, self.pair, position=self.position)
 
     def __repr__(self) -> str:
         """Return what is chosen in short."""

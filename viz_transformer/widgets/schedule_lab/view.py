@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import traitlets
@@ -105,21 +105,21 @@ class ScheduleLab(View):
         """Return the losses shown now as a matplotlib figure."""
         from viz_transformer.plots.curves import plot_curves
 
-        return plot_curves({self._name: self.losses}, level=self._level).figure
+        return cast("Figure", plot_curves(self._curve, level=self._level).figure)
 
     def alt_text(self) -> str:
         """Return how the loss goes, in words."""
         from viz_transformer.plots.curves import describe_curves
 
-        return describe_curves({self._name: self.losses}, np.arange(1, len(self.losses) + 1))
+        return describe_curves(self._curve, np.arange(1, len(self.losses) + 1))
 
     def __repr__(self) -> str:
         """Return what is chosen in short."""
         return f"ScheduleLab(peak={self.peak:g}, warmup={self.warmup}, seed={self.seed})"
 
     @property
-    def _name(self) -> str:
-        return f"peak {self.peak:g}, warm-up {self.warmup} steps"
+    def _curve(self) -> dict[str, list[float]]:
+        return {f"peak {self.peak:g}, warm-up {self.warmup} steps": self.losses.tolist()}
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the losses of a training."""
