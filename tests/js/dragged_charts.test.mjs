@@ -40,7 +40,10 @@ test("a hand is told, and where it points alike", () => {
     "Pair 3, dimensions 6 and 7, one turn every 14.9 tokens. At position 7 it points nearly the same way at 22, 37.";
   assert.equal(describe(table, shown, true), told);
   assert.match(describe(table, { ...shown, alike: [] }, false), /dimensions 6 and 7\. .* nowhere else\.$/);
-  assert.match(describe(table, { ...shown, alike: [1, 2, 3, 4, 5, 6, 8, 9, 10] }, false), /8, 9 and 1 more\.$/);
+  assert.match(
+    describe(table, { ...shown, alike: [1, 2, 3, 4, 5, 6, 8, 9, 10] }, false),
+    /8, 9 and 1 more\.$/,
+  );
 });
 
 test("a loss is told by its end and its worst later step", () => {
