@@ -30,6 +30,8 @@ CONTENT = {
     "mask lab": ["words"],
     "beam stepper": ["checkpoints"],
     "figure lab": ["controls", "first"],
+    "initial loss lab": ["data"],
+    "block lab": ["n_layers"],
     "model summary lab": ["controls"],
 }
 

@@ -2,6 +2,7 @@
 
 import { answerAttentionStepper } from "./answers/attention_stepper.js";
 import { answerBeamStepper } from "./answers/beam_stepper.js";
+import { answerBlockLab } from "./answers/block_lab.js";
 import { answerHeadLab } from "./answers/head_lab.js";
 import { answerMaskLab } from "./answers/mask_lab.js";
 import { answerPositionLab } from "./answers/position_lab.js";
@@ -18,6 +19,7 @@ import { readSafetensors } from "./safetensors.js";
 const ANSWERS = {
   attention_stepper: answerAttentionStepper,
   beam_stepper: answerBeamStepper,
+  block_lab: answerBlockLab,
   head_lab: answerHeadLab,
   mask_lab: answerMaskLab,
   position_lab: answerPositionLab,
