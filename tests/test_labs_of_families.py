@@ -16,6 +16,7 @@ from viz_transformer.recipes import Recorder
 from viz_transformer.text_model import TextModel
 from viz_transformer.trace import compute_head
 from viz_transformer.widgets.mask_lab.composition import compose
+from viz_transformer.widgets.mask_lab.requests import mask_request
 
 TEXT = "el gato negro duerme"
 SENTENCES = (TEXT, "la gata duerme")
@@ -127,7 +128,7 @@ def test_the_mask_lab_sees_what_a_missing_mask_lets_through(asked) -> None:
 def test_the_mask_lab_compares_the_libraries_on_the_model_s_first_head(asked) -> None:
     model, _, _, kind = asked
     lab = vt.mask_lab(model, SENTENCES)
-    reply = lab.answer({"ask": "libraries", **lab.state.request()})
+    reply = lab.answer(mask_request(lab.words, lab.state, "formulas"))
     ours = np.frombuffer(reply["libraries"][0]["weights"], "<f4").reshape(reply["libraries"][0]["shapes"][0])
     assert compose(lab.words, lab.state).mask.shape[2:] == ours.shape[1:]
     own = model.trace(TEXT).attention(kind)[0, 0]

@@ -36,13 +36,14 @@ from viz_transformer.widgets.mask_lab.composition import (
     MaskState,
     compose,
 )
+from viz_transformer.widgets.mask_lab.requests import ASKS, mask_request
 from viz_transformer.widgets.mask_lab.view import UNMOVED, MaskLab
 
 SOURCE = [["the", "cat", "is", "tired", "<eos>"], ["i", "sleep", "<eos>"]]
 TARGET = [["<sos>", "el", "gato", "está"], ["<sos>", "duermo"]]
 WRITTEN_WORDS = [["el", "gato", "está", "<eos>"], ["duermo", "<eos>"]]
 WORDS = {"source": SOURCE, "target": TARGET, "written": WRITTEN_WORDS}
-FIVE = ["attend", "F.sdpa", "nn.MHA", "by hand", "HF eager"]
+FIVE = ["attend", "by hand", "F.sdpa", "nn.MHA", "HF eager"]
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,11 @@ def made(translator: Translator) -> MaskLab:
 def lab(made: MaskLab) -> MaskLab:
     """The lab as it was made; translating again takes a while where shapes are checked."""
     return MaskLab(**made.words, answer=made.answer)
+
+
+def asked(lab: MaskLab, ask: str) -> dict[str, Any]:
+    """Return the request that asks about the mask on screen."""
+    return mask_request(lab.words, lab.state, ask)
 
 
 def view() -> MaskLab:
@@ -82,9 +88,12 @@ def states() -> st.SearchStrategy[MaskState]:
     )
 
 
+SCRIPTS = ("composition", "presets", "mask_code", "requests")
+
+
 def run_node(code: str, value: Any) -> Any:
     """Run JavaScript that reads JSON as `input` and returns JSON; the view's parts are there."""
-    parts = [module_url(f"widgets/mask_lab/{name}.js") for name in ("composition", "presets", "mask_code")]
+    parts = [module_url(f"widgets/mask_lab/{name}.js") for name in SCRIPTS]
     prelude = "".join(f"Object.assign(globalThis, await import({json.dumps(url)}));" for url in parts)
     whole = (
         f"{prelude} const read = await process.stdin.toArray();"
@@ -140,7 +149,7 @@ def test_the_page_composes_what_python_composes() -> None:
             (_, q) => Array.from({length: keys}, (_, k) => allowed(b, q, k))));
         return {may, queryTokens, keyTokens, written, places};
     })"""
-    shown = run_node(code, {"words": WORDS, "states": [state.request() for state in every]})
+    shown = run_node(code, {"words": WORDS, "states": [state.settings() for state in every]})
     for state, page in zip(every, shown, strict=True):
         batch = compose(WORDS, state)
         assert page["may"] == batch.mask[:, 0].tolist(), state
@@ -149,13 +158,32 @@ def test_the_page_composes_what_python_composes() -> None:
         assert page["places"] == batch.allowed.tolist(), state
 
 
+def test_the_page_asks_what_python_asks() -> None:
+    """A page finds a carried reply by its request, so the two are to be equal to the last sign."""
+    every = every_state()
+    code = """input.states.map((state) => {
+        const refused = whyNotLonger(composeMask(input.words, state), state);
+        return {refused, asked: input.asks.map((ask) => maskRequest(input.words, state, ask))};
+    })"""
+    states_ = [state.settings() for state in every]
+    shown = run_node(code, {"words": WORDS, "states": states_, "asks": ASKS})
+    for state, page in zip(every, shown, strict=True):
+        assert page["asked"] == [mask_request(WORDS, state, ask) for ask in ASKS], state
+        refused = ""
+        if page["asked"][0]["longer"] is None:
+            with pytest.raises(UserError) as error:
+                compose(WORDS, state, 2)
+            refused = str(error.value)
+        assert page["refused"] == refused
+
+
 @pytest.mark.parametrize("polarity", ["may", "may_not", "additive"])
 @pytest.mark.parametrize("library", ["ours", "torch"])
 def test_the_code_shown_makes_the_mask_shown(library: str, polarity: str) -> None:
     every = every_state()
     asked = {
         "words": WORDS,
-        "states": [state.request() for state in every],
+        "states": [state.settings() for state in every],
         "given": [polarity, library],
     }
     code = """input.states.map((state) => {
@@ -180,11 +208,11 @@ def test_the_code_shown_makes_the_mask_shown(library: str, polarity: str) -> Non
 
 
 def test_presets_are_answered_in_an_exported_page() -> None:
-    asked = view().questions()
+    carried = view().questions()
     for preset in run_node("PRESETS", None):
-        state = {**preset["state"], "lengths": [5, 3], "painted": []}
-        for name in ("leaks", "libraries"):
-            assert {"ask": name, **state} in asked, preset["name"]
+        state = MaskState.of({**preset["state"], "lengths": [5, 3], "painted": []})
+        for ask in ("leaks", "formulas", "libraries"):
+            assert mask_request(WORDS, state, ask) in carried, preset["name"]
 
 
 # --- the view -----------------------------------------------------------------------------------
@@ -414,14 +442,14 @@ def numbers(library: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
 def test_each_library_is_asked_live(lab: MaskLab) -> None:
     """The table's numbers are those of direct calls; fully masked rows are where they differ."""
     lab.side = "left"
-    state = lab.state.request()
     shown = [
         library
-        for ask in ("libraries", "eager")
-        for library in lab.answer({"ask": ask, **state})["libraries"]
+        for ask in ("formulas", "libraries", "eager")
+        for library in lab.answer(asked(lab, ask))["libraries"]
     ]
     assert [library["short"] for library in shown] == FIVE
-    heads = MaskTester(vt.load_translator(), lab.words)._first_head(lab.state, lab.batch)
+    tester = MaskTester(vt.load_translator())
+    heads = tester._first_head(lab.kind, tester._batch(lab.kind, asked(lab, "formulas")["batch"]))
     query, key, value = (each.detach() for each in heads)
     mask = torch.from_numpy(lab.mask)
     (empty,) = np.argwhere(~lab.mask.any(-1))[:, [0, 2]]
@@ -432,12 +460,12 @@ def test_each_library_is_asked_live(lab: MaskLab) -> None:
     scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
     uniform = (scores + torch.where(mask, 0.0, lowest)).softmax(-1)
     hand = torch.where(mask, scores, -math.inf).softmax(-1)
-    expected = [weights, weights, hand, hand, uniform]
+    expected = [weights, hand, weights, hand, uniform]
     for library, direct in zip(shown, expected, strict=True):
         seen, output = numbers(library)
         np.testing.assert_allclose(seen, direct[:, 0], atol=1e-6, err_msg=library["name"])
         np.testing.assert_allclose(output, (direct @ value)[:, 0, :, :4], atol=1e-5, err_msg=library["name"])
-    np.testing.assert_allclose(numbers(shown[1])[1], fused[..., :4], atol=1e-6)
+    np.testing.assert_allclose(numbers(shown[2])[1], fused[..., :4], atol=1e-6)
     rows = {library["short"]: numbers(library)[0][1, 0] for library in shown}
     assert (rows["attend"] == 0).all()
     assert (rows["F.sdpa"] == 0).all()
@@ -448,18 +476,27 @@ def test_each_library_is_asked_live(lab: MaskLab) -> None:
 
 def test_a_library_that_refuses_a_mask_is_quoted(lab: MaskLab) -> None:
     lab.padding, lab.mistake = False, "inverted"
-    asked = {"ask": "libraries", **lab.state.request()}
-    first, *others = lab.answer(asked)["libraries"]
-    assert "hides the past and shows the future" in first["error"]
+    ours, *others = (
+        library for ask in ("formulas", "libraries") for library in lab.answer(asked(lab, ask))["libraries"]
+    )
+    assert "hides the past and shows the future" in ours["error"]
     assert not any(library["error"] for library in others)
 
 
-@pytest.mark.parametrize("wrong", [{}, {"ask": "leaks"}, {"ask": "mood", "kind": "decoder"}])
-def test_what_is_no_question_is_refused(lab: MaskLab, wrong: dict[str, Any]) -> None:
-    with pytest.raises(UserError):
-        lab.answer(wrong)
-    with pytest.raises(UserError, match="is not 'leaks'"):
-        lab.answer({**lab.state.request(), "ask": "mood"})
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ask": None}, "None is none of 'leaks'"),
+        ({"ask": "mood"}, "'mood' is none of 'leaks'"),
+        ({"kind": "self"}, "'self' is none of"),
+        ({"batch": None}, "None is no batch"),
+        ({"batch": {"sources": [["a"]], "targets": [["b"]], "mask": [[[1]]]}}, "no token of this"),
+        ({"batch": {"sources": [["the"], ["the", "cat"]], "targets": []}}, "padded rows"),
+    ],
+)
+def test_what_is_no_question_is_refused(lab: MaskLab, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        lab.answer({**asked(lab, "leaks"), **changes})
 
 
 @pytest.mark.parametrize("wrong", ["one sentence", ["the cat sleeps"], []])

@@ -35,6 +35,7 @@ from viz_transformer.training import make_model
 from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import SPECIAL_TOKENS, Subwords, Vocabulary
 from viz_transformer.vocabulary.bpe import normalised
+from viz_transformer.widgets.mask_lab.requests import mask_request
 from viz_transformer.widgets.mask_lab.view import MaskLab
 
 
@@ -265,8 +266,8 @@ def test_the_leak_meter_puts_other_pieces_in(translator: Translator) -> None:
         "target": [tokens[:-1] for tokens in targets],
         "written": [tokens[1:] for tokens in targets],
     }
-    lab = MaskLab(**words, answer=MaskTester(translator, words).answer)
-    reply = lab.answer({"ask": "leaks", **lab.state.request()})
+    lab = MaskLab(**words, answer=MaskTester(translator).answer)
+    reply = lab.answer(mask_request(lab.words, lab.state, "leaks"))
     assert all(len(row) == reply["shape"][1] for row in reply["replacements"])
     assert not any(token.startswith("<") for row in reply["replacements"] for token in row)
     changes = np.frombuffer(reply["changes"], "<f4").reshape(reply["shape"])

@@ -150,7 +150,6 @@ test("code says what is joined", () => {
 const leaks = (change, longer = 0) => ({
   changes: () => change,
   longer: () => longer,
-  refused: "",
   replacements: [],
 });
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tests.support.hand_made_traces import HOSTILE
 from tests.support.ui_jupyterlab import LabPage
 from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
+from viz_transformer.widgets.mask_lab.requests import mask_request
 from viz_transformer.widgets.mask_lab.view import UNMOVED, MaskLab
 
 PRESETS = {
@@ -147,13 +149,13 @@ def test_each_preset_shows_what_the_model_and_the_libraries_do(
     assert ("leak" in shown.verdicts()) != right
     assert (leaks.sum() == 0) == right
 
-    asked = ["libraries"] if batch.mask.any(-1).all() else ["libraries", "eager"]
+    asked = ["formulas", "libraries", *([] if batch.mask.any(-1).all() else ["eager"])]
     row = int(shown.root.locator(".vt-mask-grid td[aria-selected='true']").get_attribute("data-row"))
     direct = [
         np.frombuffer(library[name], "<f4").reshape(shape)[b, row]
         for index, name in enumerate(("weights", "output"))
         for ask in asked
-        for library in twin.answer({"ask": ask, **twin.state.request()})["libraries"]
+        for library in twin.answer(mask_request(twin.words, twin.state, ask))["libraries"]
         for shape in [library["shapes"][index]]
     ]
     shown_rows = shown.table(0) + shown.table(1)
@@ -178,11 +180,69 @@ def test_the_keyboard_paints_and_the_grid_says_what_it_does(shown: Shown) -> Non
     expect(page.locator(".vt-mask-grid td:focus")).to_have_attribute(
         "aria-label", re.compile("True. .*painted by hand")
     )
-    expect(shown.verdict).to_have_text(re.compile("needs the running notebook"))
+    expect(shown.gauge).to_have_text(re.compile(r"Leaks in this batch: [1-9]\d* of 42"))
     shown.press("clear paint")
     shown.settle()
     expect(shown.gauge).to_have_text("Leaks in this batch: 0 of 42")
     assert shown.mask() == start
+
+
+@pytest.fixture(scope="module")
+def families() -> dict[str, MaskLab]:
+    return {
+        "translator": vt.mask_lab(),
+        "language model": vt.mask_lab(vt.load_language_model()),
+        "masked-word model": vt.mask_lab(vt.load_masked_model()),
+    }
+
+
+@pytest.mark.parametrize("family", ["translator", "language model", "masked-word model"])
+def test_a_page_measures_any_mask_itself(
+    page: Page, families: dict[str, MaskLab], tmp_path: Path, family: str
+) -> None:
+    """No reply of the leak meter is carried, and nothing but this file is read."""
+    view = families[family]
+    shown = opened(page, export_html(view, tmp_path / "masks.html"))
+    twin = MaskLab(**view.words, kinds=view.kinds, answer=view.answer)
+    random = Random(family)
+    for _ in range(6):
+        preset = random.choice(
+            [name for name in PRESETS if PRESETS[name].get("kind", "decoder") in view.kinds]
+        )
+        shown.press(preset)
+        shown.settle()
+        for name, value in {**USUAL, **PRESETS[preset], "painted": []}.items():
+            if getattr(twin, name) != value:
+                setattr(twin, name, value)
+        twin.sentence = int(shown.root.get_by_role("combobox", name="Sentence").input_value())
+        for index in random.sample(range(shown.cells.count()), 3):
+            cell = shown.cells.nth(index)
+            cell.scroll_into_view_if_needed()
+            cell.click()
+        shown.settle()
+        twin.mask = _with_rows(twin, shown.mask())
+        words = shown.root.locator(".vt-meter [role='option']")
+        twin.edited = random.randrange(words.count())
+        words.nth(twin.edited).click()
+        shown.settle()
+        changes = twin.measure()["changes"][twin.sentence, twin.edited]
+        assert shown.changes() == [written(change) for change in changes], (preset, twin.state)
+        shown.press("or add two padding tokens")
+        shown.settle()
+        longer = twin.measure()["longer"]
+        if longer is None:
+            expect(shown.verdict).to_have_text(re.compile("longer sentences are refused"))
+        else:
+            assert shown.changes() == [written(change) for change in longer[twin.sentence]]
+        assert shown.tables.first.locator("tbody tr").count() >= 1
+        expect(shown.root.locator(".vt-libraries")).to_contain_text("needs the running notebook")
+
+
+def _with_rows(lab: MaskLab, rows: list[list[bool]]) -> np.ndarray:
+    """Return a lab's mask with the rows of the sentence on screen in place of its own."""
+    mask = lab.mask.copy()
+    mask[lab.sentence, 0] = rows
+    return mask
 
 
 def test_a_drag_paints_every_cell_that_it_crosses(shown: Shown) -> None:
@@ -320,20 +380,22 @@ def test_it_works_in_jupyterlab(lab: LabPage) -> None:
     expect(shown.tables.first.locator("tbody tr")).to_have_count(5)
     shown.settle()
     rows = shown.table(0)
-    assert rows[0] == rows[1] == ["0.00"] * 7
-    assert rows[2] == rows[3] == ["NaN"] * 7
+    assert rows[0] == rows[2] == ["0.00"] * 7
+    assert rows[1] == rows[3] == ["NaN"] * 7
     assert rows[4] == ["0.14"] * 7
     lab.run(
         "from viz_transformer.labs import MaskTester\n"
-        "tester = MaskTester(vt.load_translator(), view.words)\n"
-        "q, k, v = tester._first_head(view.state, view.batch)\n"
+        "from viz_transformer.widgets.mask_lab.requests import mask_request\n"
+        "tester = MaskTester(vt.load_translator())\n"
+        "asked = mask_request(view.words, view.state, 'libraries')\n"
+        "q, k, v = tester._first_head(view.kind, tester._batch(view.kind, asked['batch']))\n"
         "out = torch.nn.functional.scaled_dot_product_attention(\n"
         "    q, k, v, torch.from_numpy(view.mask))[1, 0, 4, :4].tolist()\n"
         "view.query = 4"
     )
     lab.select_cell(0)
     outputs = [number(value) for value in lab.value("out")]
-    expect(shown.tables.nth(1).locator("tbody tr").nth(1).locator("td").first).to_have_text(outputs[0])
+    expect(shown.tables.nth(1).locator("tbody tr").nth(2).locator("td").first).to_have_text(outputs[0])
     assert all(row == outputs for row in shown.table(1))
     for theme in ("light", "dark"):
         lab.set_theme(theme)

@@ -121,6 +121,18 @@ function scaleHead(output, head, dHead, factor) {
 }
 
 /**
+ * Project vectors to the queries of every head.
+ *
+ * @param {MultiHead} layer
+ * @param {Matrix} x [query, d_model]
+ * @param {number[] | null} positions of each row, if queries and keys are turned by them
+ * @returns {Matrix} [query, head · d_head]
+ */
+export function queriesOf(layer, x, positions = null) {
+  return turned(layer, linear(x, layer.wQ), positions);
+}
+
+/**
  * Project vectors to the keys and values of every head.
  *
  * @param {MultiHead} layer
@@ -167,7 +179,7 @@ export function extendKeysValues(before, fresh, row) {
  *   of each group, [head, query, key]
  */
 export function multiHeadAttention(layer, queryInput, groups, masks, changes, positions = null) {
-  const query = turned(layer, linear(queryInput, layer.wQ), positions); // [query, head · d_head]
+  const query = queriesOf(layer, queryInput, positions); // [query, head · d_head]
   const heads = makeMatrix(query.rows, query.cols); // [query, head · d_head]
   const nQueries = query.rows / groups.length; // of a group
   const weights = groups.map((keysValues, group) => {

@@ -1,6 +1,7 @@
 // The script of a PageModel: it offers the model to the views of the page, and draws nothing.
 
 import { answerBeamStepper } from "./answers/beam_stepper.js";
+import { answerMaskLab } from "./answers/mask_lab.js";
 import { answerPositionLab } from "./answers/position_lab.js";
 import { NotInPage } from "./errors.js";
 import { makeTextModel } from "./text_model.js";
@@ -12,7 +13,11 @@ import { readSafetensors } from "./safetensors.js";
  *
  * @type {Record<string, (models: Record<string, any>, request: any, context: any) => any>}
  */
-const ANSWERS = { beam_stepper: answerBeamStepper, position_lab: answerPositionLab };
+const ANSWERS = {
+  beam_stepper: answerBeamStepper,
+  mask_lab: answerMaskLab,
+  position_lab: answerPositionLab,
+};
 
 /**
  * A model's engine. The weights are read at the first question, so that a page opens at once.

@@ -8,7 +8,7 @@ export class UserError extends Error {
   name = "UserError";
 }
 
-/** Something that the page cannot do and Python can: whoever is asked next may know the answer. */
+/** Something that the page cannot do and Python can: the next that is asked may know the answer. */
 export class NotInPage extends UserError {
   name = "NotInPage";
 }

@@ -133,6 +133,9 @@ function checkPattern(pattern) {
   if (shape.length !== 2 || shape.includes(0)) {
     throw new UserError(`the pattern has shape ${repr(shape)}, but it must be [query, key]`);
   }
+  if (pattern.some((row) => row.length !== shape[1])) {
+    throw new UserError("the pattern's rows differ in length; give each query a weight for every key");
+  }
   for (const row of pattern) {
     const total = row.reduce((sum, weight) => sum + weight, 0);
     if (!row.every((weight) => weight >= 0) || !(Math.abs(total - 1) < 1e-3 || total === 0)) {

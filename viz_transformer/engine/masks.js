@@ -13,7 +13,14 @@
  * @returns {Uint8Array} [query, key]
  */
 export function paddingMask(ids, padId, nQueries = ids.length) {
-  const row = Uint8Array.from(ids, (id) => Number(id !== padId)); // [key]
+  return forEveryQuery(
+    Uint8Array.from(ids, (id) => Number(id !== padId)), // [key]
+    nQueries,
+  );
+}
+
+/** The same row [key] for every query: [query, key]. */
+function forEveryQuery(row, nQueries) {
   const mask = new Uint8Array(nQueries * row.length); // [query, key]
   for (let query = 0; query < nQueries; query++) mask.set(row, query * row.length);
   return mask;
@@ -49,19 +56,18 @@ export function sourceMask(config, ids, interventions, nQueries = ids.length) {
 }
 
 /**
- * Which target words may be attended to at all, [key].
+ * Which target words may be attended to at all, [key]; the first stands at the position `start`.
  *
  * Some models start every target with `pad_id` itself (Marian): there the first position is no padding.
  */
-export function targetPaddingMask(config, ids, interventions) {
+export function targetPaddingMask(config, ids, interventions, start = 0) {
   const mask = sourceMask(config, ids, interventions, 1); // [key]
-  if (config.start_id === config.pad_id) mask[0] = 1;
+  if (start === 0 && config.start_id === config.pad_id) mask[0] = 1;
   return mask;
 }
 
 /** The mask of the decoder's self-attention: no padding, and no look ahead. */
 export function targetMask(config, ids, interventions) {
-  const row = targetPaddingMask(config, ids, interventions); // [key]
-  const mask = paddingMask(row, 0); // [query, key]
-  return interventions.causalMask ? joinMasks(mask, causalMask(ids.length)) : mask;
+  const padding = forEveryQuery(targetPaddingMask(config, ids, interventions), ids.length); // [query, key]
+  return interventions.causalMask ? joinMasks(padding, causalMask(ids.length)) : padding;
 }

@@ -43,13 +43,19 @@ export function linear(x, { weight, bias }) {
   const [from, w, to] = [x.data, weight.data, y.data];
   const byFours = nOut - (nOut % 4);
   for (let row = 0; row < x.rows; row++) {
-    const [first, out] = [row * nIn, row * nOut];
+    const first = row * nIn;
+    const out = row * nOut;
     if (bias) to.set(bias, out);
     // Four sums at once: they share each number of x, and none waits for the one before it.
     for (let col = 0; col < byFours; col += 4) {
       const w0 = col * nIn;
-      const [w1, w2, w3] = [w0 + nIn, w0 + 2 * nIn, w0 + 3 * nIn];
-      let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0]; // doubles: they round once, at the end
+      const w1 = w0 + nIn;
+      const w2 = w1 + nIn;
+      const w3 = w2 + nIn;
+      let sum0 = 0; // a double: it is rounded once, at the end
+      let sum1 = 0;
+      let sum2 = 0;
+      let sum3 = 0;
       for (let i = 0; i < nIn; i++) {
         const number = from[first + i];
         sum0 += number * w[w0 + i];

@@ -106,12 +106,13 @@ export function forward(model, { source, target }, { interventions = null, masks
   if (model.encoder) {
     stacks.encoder = runEncoder(model, source, changes, masks.encoder);
     memory = stacks.encoder.x; // [source, d_model]
-    attention.encoder = stackWeights(model, stacks.encoder.layers, "selfWeights", source.length);
+    attention.encoder = stackWeights(model, ownWeights(stacks.encoder), source.length);
   }
   if (model.decoder) {
     stacks.decoder = runDecoder(model, target, memory, source, changes, masks);
-    attention.decoder = stackWeights(model, stacks.decoder.layers, "selfWeights", target.length);
-    if (memory) attention.cross = stackWeights(model, stacks.decoder.layers, "crossWeights", target.length);
+    attention.decoder = stackWeights(model, ownWeights(stacks.decoder), target.length);
+    const cross = stacks.decoder.layers.map((layer) => layer.crossWeights);
+    if (memory) attention.cross = stackWeights(model, cross, target.length);
   }
   const vectors = (stacks.decoder ?? stacks.encoder).x; // [position, d_model]
   const logits = model.output && linear(vectors, model.output); // [position, vocab]
@@ -137,8 +138,17 @@ export function runEncoder(model, ids, interventions, mask) {
   return { ...runStack(encoder, x, { positions, masks, interventions }), masks };
 }
 
-/** Read a target, and beside an encoder look at its memory of the source. */
-function runDecoder(model, ids, memory, sourceIds, interventions, masks) {
+/**
+ * Read a target, and beside an encoder look at its memory of the source.
+ *
+ * @param {Model} model with a decoder
+ * @param {ArrayLike<number>} ids
+ * @param {Matrix | null} memory [source, d_model]
+ * @param {ArrayLike<number> | undefined} sourceIds
+ * @param {Required<Interventions>} interventions checked
+ * @param {Partial<Record<"decoder" | "cross", Uint8Array>>} masks in place of the model's own
+ */
+export function runDecoder(model, ids, memory, sourceIds, interventions, masks) {
   const { config, targetEmbedding, decoder } = model;
   checkIds("target_ids", ids, outputVocabSize(config), config.max_length);
   if (masks.decoder) checkMask("decoder", masks.decoder, ids.length, ids.length);
@@ -160,13 +170,17 @@ function places(ids) {
   return Array.from(ids, (_, position) => position);
 }
 
-/** The weights of all layers in one array [layer, head, query, key]. */
-function stackWeights(model, layers, name, nQueries) {
-  const each = layers.map((layer) => (name === "selfWeights" ? layer.selfWeights[0] : layer.crossWeights));
-  const data = new Float32Array(layers.length * each[0].length);
-  for (const [index, weights] of each.entries()) data.set(weights, index * weights.length);
-  const nHeads = model.config.n_heads;
-  return { shape: [layers.length, nHeads, nQueries, each[0].length / nHeads / nQueries], data };
+/** The weights of each layer's self-attention, [head, query, key]; a whole sentence is one group of queries. */
+function ownWeights(stack) {
+  return stack.layers.map((layer) => layer.selfWeights[0]);
+}
+
+/** The weights [head, query, key] of all layers in one array [layer, head, query, key]. */
+function stackWeights(model, layers, nQueries) {
+  const [nHeads, size] = [model.config.n_heads, layers[0].length];
+  const data = new Float32Array(layers.length * size);
+  for (const [index, weights] of layers.entries()) data.set(weights, index * size);
+  return { shape: [layers.length, nHeads, nQueries, size / nHeads / nQueries], data };
 }
 
 function watchedInputs(model, stacks, memory, { kind, layer }) {

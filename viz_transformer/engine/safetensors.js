@@ -3,7 +3,6 @@
 // Eight bytes that say how long a header is, the header in JSON, then the numbers of each tensor.
 // Source: https://github.com/huggingface/safetensors#format
 
-import { decodeWeights } from "../widgets/base/js/weights.js";
 import { UserError } from "./errors.js";
 
 /**
@@ -12,7 +11,11 @@ import { UserError } from "./errors.js";
  * @property {Float32Array} data in C order: the last axis runs fastest
  */
 
-const NUMBER_TYPES = { F32: "float32", F16: "float16" };
+/** How the numbers of each type are read; bytes are little-endian, wherever the page runs. */
+const NUMBER_READERS = {
+  F32: { size: 4, read: (bytes, at) => bytes.getFloat32(at, true) },
+  F16: { size: 2, read: (bytes, at) => halfPrecision(bytes.getUint16(at, true)) },
+};
 
 /**
  * Read every tensor, by its name.
@@ -42,14 +45,29 @@ export function readSafetensors(bytes) {
 }
 
 function part(view, first, end) {
+  // The bytes may be a part of a larger buffer, which would go on where they end.
+  if (end > view.byteLength) throw new RangeError(`${view.byteLength} bytes of at least ${end} are there`);
   return new DataView(view.buffer, view.byteOffset + first, end - first);
 }
 
 function readTensor(name, { dtype, shape }, bytes) {
-  if (!NUMBER_TYPES[dtype]) {
+  const reader = NUMBER_READERS[dtype];
+  if (!reader) {
     throw new UserError(
       `the weight ${name} is ${dtype}, but only F32 and F16 are read here; save the model as float32`,
     );
   }
-  return { shape, data: decodeWeights(bytes, NUMBER_TYPES[dtype]) };
+  const data = new Float32Array(bytes.byteLength / reader.size);
+  for (let i = 0; i < data.length; i++) data[i] = reader.read(bytes, i * reader.size);
+  return { shape, data };
+}
+
+/** The number that sixteen bits stand for: a sign, five bits of exponent, ten of fraction (IEEE 754). */
+function halfPrecision(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }

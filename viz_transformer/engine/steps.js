@@ -129,10 +129,8 @@ class Steps {
   #extendMask(mask, id) {
     const longer = new Uint8Array(mask.length + 1);
     longer.set(mask);
-    // Only a first word may be padding's id and yet no padding.
-    const isFirst = mask.length === 0;
-    const fresh = isFirst ? targetPaddingMask : (config, ids, changes) => sourceMask(config, ids, changes, 1);
-    longer[mask.length] = fresh(this.model.config, [id], this.interventions)[0];
+    const fresh = targetPaddingMask(this.model.config, [id], this.interventions, mask.length); // [1]
+    longer.set(fresh, mask.length);
     return longer;
   }
 

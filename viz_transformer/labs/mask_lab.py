@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.labs.mask_libraries import EAGER, LIBRARIES, HeadInputs, float32_bytes, run_library
+from viz_transformer.labs.mask_libraries import LIBRARIES, HeadInputs, float32_bytes, run_library
+from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import check_suits
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.masked_model import MaskedModel
@@ -17,19 +19,22 @@ from viz_transformer.model import DecoderOnly, EncoderOnly
 from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.masks import causal_mask, padding_mask
 from viz_transformer.model.threads import threads_for
+from viz_transformer.trace import KINDS
 from viz_transformer.translator import Translator, load_translator
 from viz_transformer.vocabulary import Side
-from viz_transformer.widgets.mask_lab.composition import MaskedBatch, MaskState, Words, compose
+from viz_transformer.widgets.mask_lab.requests import ASKS
 from viz_transformer.widgets.mask_lab.view import MaskLab
 
 #: Two sentences that differ in length, in English and in Spanish: each kind has padding to hide.
 SENTENCES = ("the black cat is very tired", "Maria sees the queen")
 SPANISH_SENTENCES = ("el gato negro duerme", "la vaca come")
-_EXTRA = 2  # padding tokens added, to see whether anything moves
+_SPARE = 2  # positions that the longer batch needs
 
 
 def mask_lab(
-    model: Translator | LanguageModel | MaskedModel | None = None, sentences: Sequence[str] | None = None
+    model: Translator | LanguageModel | MaskedModel | None = None,
+    sentences: Sequence[str] | None = None,
+    engine: str | None = None,
 ) -> MaskLab:
     """Return a view to compose and paint masks, joined to libraries and a live model.
 
@@ -38,9 +43,11 @@ def mask_lab(
             model the view shows the decoder's masks, of a masked-word model the encoder's.
         sentences: a batch of sentences that the model translates or reads, at least two, so that
             padding means something.
+        engine: what measures the leaks: ``"page"``, ``"kernel"``, or None for the page if it can.
 
     Raises:
-        UserError: if there are fewer than two sentences, or one does not suit the model.
+        UserError: if there are fewer than two sentences, one does not suit the model, or the page
+            cannot compute with it.
     """
     model = load_translator() if model is None else model
     check_suits(model, ("translate", "continue", "fill"), "a mask lab")
@@ -52,9 +59,8 @@ def mask_lab(
             "so that the shorter is padded; give a list such as ['the cat sleeps', 'i sleep']"
         )
     words = _words(model, sentences)
-    return MaskLab(
-        **words, kinds=tuple(model.config.attention_layers), answer=MaskTester(model, words).answer
-    )
+    view = MaskLab(**words, kinds=tuple(model.config.attention_layers), answer=MaskTester(model).answer)
+    return give_engine(view, "mask_lab", model, engine)
 
 
 def _words(
@@ -82,54 +88,62 @@ def _words(
     }
 
 
-class MaskTester:
-    """The effect of a mask, measured in a live model and in the libraries.
+class Batch(NamedTuple):
+    """Padded sentences and the mask over them, as a request holds them.
 
-    Args:
-        model: the model.
-        words: the tokens of the batch, as `MaskLab.words`.
+    Attributes:
+        sources: what the encoder reads, ids [batch, source].
+        targets: what the decoder reads, ids [batch, target].
+        mask: bool [batch, 1, query, key], True = may attend.
     """
 
-    def __init__(self, model: Translator | LanguageModel | MaskedModel, words: Words) -> None:
+    sources: Tensor
+    targets: Tensor
+    mask: Tensor
+
+
+class MaskTester:
+    """The effect of a mask, measured in a live model and in the libraries."""
+
+    def __init__(self, model: Translator | LanguageModel | MaskedModel) -> None:
         self.model = model.model
         self.vocabulary = model.vocabulary
-        self.words = words
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the effect of a mask.
+        """Return the effect of a mask; `widgets.mask_lab.requests` says what a request holds.
 
         For ``"leaks"`` the reply holds ``changes``, float32 [batch, edited, query]: the largest change
         of a logit of a query's output (in the encoder: of a number of its vector) when one key is
-        replaced by another word; ``longer``, the same [batch, query] when two padding tokens are
-        added; and ``replacements``, the other word for each key.
+        replaced by another word; ``longer``, the same [batch, query] in the longer batch, or None; and
+        ``replacements``, the other word for each key.
 
-        For ``"libraries"`` or ``"eager"`` it holds for each library the ``weights``
-        [batch, query, key] and the ``output`` [batch, query, feature] that it gives for the same
-        queries, keys and values: those of the model's first head.
+        For ``"formulas"``, ``"libraries"`` or ``"eager"`` it holds for each way to compute attention
+        the ``weights`` [batch, query, key] and the ``output`` [batch, query, feature] that it gives for
+        the same queries, keys and values: those of the model's first head.
 
         Arrays travel as little-endian float32 bytes in C order.
 
         Raises:
             UserError: if the request is none of these, or the sentences are too long.
         """
-        state, asked = MaskState.of(request), request.get("ask")
-        batch = compose(self.words, state)
+        asked, kind = request.get("ask"), request.get("kind")
+        if asked not in ASKS:
+            raise UserError(f"{asked!r} is none of {', '.join(map(repr, ASKS))}")
+        kinds = self.model.config.attention_layers
+        if kind not in kinds:
+            raise UserError(f"kind={kind!r} is none of {list(kinds)}, which this model has")
+        batch = self._batch(kind, request.get("batch"))
+        self._check_length(batch)
         with torch.no_grad(), threads_for(self.model.config):
             if asked == "leaks":
-                return self._leaks(state, batch)
-            if asked in ("libraries", "eager"):
-                head = self._first_head(state, batch)
-                mask = torch.from_numpy(batch.mask)
-                libraries = LIBRARIES if asked == "libraries" else EAGER
-                return {"libraries": [run_library(each, head, mask) for each in libraries]}
-        raise UserError(f"{asked!r} is not 'leaks', 'libraries' or 'eager'")
+                return self._leaks(kind, batch, request)
+            head = self._first_head(kind, batch)
+            return {"libraries": [run_library(each, head, batch.mask) for each in LIBRARIES[asked]]}
 
-    def _leaks(self, state: MaskState, batch: MaskedBatch) -> dict[str, Any]:
-        sources, targets = self._ids(batch.sources), self._ids(batch.targets)
-        edited = targets if state.kind == "decoder" else sources
+    def _leaks(self, kind: str, batch: Batch, request: dict[str, Any]) -> dict[str, Any]:
+        edited = batch.targets if kind == "decoder" else batch.sources
         n_sentences, n_keys = edited.shape
-        of_source = state.kind != "decoder" or state.mistake == "source_as_target"
-        others = self._replacements(edited, "source" if of_source else "target")
+        others = self._replacements(edited, request["vocabulary"])
         # Row 0 of each sentence is unchanged; in row 1 + j its key j is another word. All rows go
         # through in one batch, so that equal numbers come out equal to the last bit.
         rows = edited[:, None].repeat(1, 1 + n_keys, 1)  # [batch, row, key]
@@ -140,50 +154,42 @@ class MaskTester:
         def repeated(x: Tensor) -> Tensor:
             return x.repeat_interleave(1 + n_keys, 0)
 
-        masks = self._masks(state, batch, sources, targets)
         outputs = self._outputs(
-            state.kind,
-            sources=repeated(sources) if state.kind == "decoder" else rows,
-            targets=rows if state.kind == "decoder" else repeated(targets),
-            masks={kind: repeated(mask) for kind, mask in masks.items()},
+            kind,
+            sources=repeated(batch.sources) if kind == "decoder" else rows,
+            targets=rows if kind == "decoder" else repeated(batch.targets),
+            masks={name: repeated(mask) for name, mask in self._masks(kind, batch).items()},
         )
         outputs = outputs.unflatten(0, (n_sentences, 1 + n_keys))  # [batch, row, query, feature]
         changes = (outputs[:, 1:] - outputs[:, :1]).abs().amax(-1)  # [batch, edited, query]
+        longer = request["longer"]
         return {
             "shape": list(changes.shape),
             "changes": float32_bytes(changes),
             "replacements": [list(self.vocabulary.tokens_of(row)) for row in others.tolist()],
-            **self._longer(state, outputs[:, 0]),
+            "longer": None if longer is None else self._longer(kind, longer, outputs[:, 0]),
         }
 
-    def _longer(self, state: MaskState, before: Tensor) -> dict[str, Any]:
-        """Return the change that two more padding tokens make."""
-        try:
-            batch = compose(self.words, state, _EXTRA)
-        except UserError as error:
-            return {"longer": None, "refused": str(error)}
-        sources, targets = self._ids(batch.sources), self._ids(batch.targets)
-        masks = self._masks(state, batch, sources, targets)
-        after = self._outputs(state.kind, sources, targets, masks)
-        same = slice(_EXTRA, None) if state.side == "left" else slice(-_EXTRA)
-        return {"longer": float32_bytes((after[:, same] - before).abs().amax(-1)), "refused": ""}
+    def _longer(self, kind: str, longer: dict[str, Any], before: Tensor) -> bytes:
+        """Return the change that more padding makes to the outputs before."""
+        batch, first = self._batch(kind, longer), longer["first"]
+        after = self._outputs(kind, batch.sources, batch.targets, self._masks(kind, batch))
+        after = after[:, first : first + before.shape[1]]  # [batch, query, feature]
+        return float32_bytes((after - before).abs().amax(-1))
 
-    def _correct_masks(self, sources: Tensor, targets: Tensor) -> dict[str, Tensor]:
+    def _correct_masks(self, batch: Batch) -> dict[str, Tensor]:
         """Return the correct mask of each kind of attention."""
-        source_mask = padding_mask(sources, self.vocabulary.pad_id)  # [batch, 1, 1, source]
-        target_mask = padding_mask(targets, self.vocabulary.pad_id)  # [batch, 1, 1, target]
+        source_mask = padding_mask(batch.sources, self.vocabulary.pad_id)  # [batch, 1, 1, source]
+        target_mask = padding_mask(batch.targets, self.vocabulary.pad_id)  # [batch, 1, 1, target]
         return {
             "encoder": source_mask,
-            "decoder": target_mask & causal_mask(targets.shape[1]),
+            "decoder": target_mask & causal_mask(batch.targets.shape[1]),
             "cross": source_mask,
         }
 
-    def _masks(
-        self, state: MaskState, batch: MaskedBatch, sources: Tensor, targets: Tensor
-    ) -> dict[str, Tensor]:
-        """Return the composed mask for its kind of attention, and the correct ones for the others."""
-        correct = self._correct_masks(sources, targets)
-        return {**correct, state.kind: torch.from_numpy(batch.mask)}
+    def _masks(self, kind: str, batch: Batch) -> dict[str, Tensor]:
+        """Return the batch's mask for its kind of attention, and the correct ones for the others."""
+        return {**self._correct_masks(batch), kind: batch.mask}
 
     def _outputs(
         self,
@@ -207,7 +213,7 @@ class MaskTester:
         x, _, _ = model.decoder(x, masks["decoder"], memory, masks["cross"], attention)
         return model.logits(x)  # [batch, target, vocab]
 
-    def _first_head(self, state: MaskState, batch: MaskedBatch) -> HeadInputs:
+    def _first_head(self, kind: str, batch: Batch) -> HeadInputs:
         """Return queries, keys and values of head 0 in the first layer, under correct masks."""
         seen: list[HeadInputs] = []
 
@@ -215,11 +221,9 @@ class MaskTester:
             seen.append(HeadInputs(query[:, :1], key[:, :1], value[:, :1]))  # [batch, 1, …, d_head]
             return attend_fused(query, key, value, *rest)
 
-        sources, targets = self._ids(batch.sources), self._ids(batch.targets)
-        masks = self._correct_masks(sources, targets)
-        self._outputs(state.kind, sources, targets, masks, attention)
+        self._outputs(kind, batch.sources, batch.targets, self._correct_masks(batch), attention)
         n_encoder = self.model.config.n_encoder_layers
-        return seen[{"encoder": 0, "decoder": n_encoder, "cross": n_encoder + 1}[state.kind]]
+        return seen[{"encoder": 0, "decoder": n_encoder, "cross": n_encoder + 1}[kind]]
 
     def _replacements(self, ids: Tensor, side: Side) -> Tensor:
         """Return for each id another word of that side, the nearest by cosine similarity."""
@@ -238,12 +242,38 @@ class MaskTester:
             return self.model.target_words
         return self.model.source_embedding
 
-    def _ids(self, batch: Sequence[Sequence[str]]) -> Tensor:
-        """Return ids [batch, position]."""
-        longest = self.model.config.max_length - _EXTRA
-        if len(batch[0]) > longest:
+    def _batch(self, kind: str, given: Any) -> Batch:
+        """Return the ids and the mask of a batch of tokens."""
+        if not _is_batch(kind, given):
             raise UserError(
-                f"the longest sentence has {len(batch[0])} tokens, and the leak meter reads at "
+                f"{given!r:.80} is no batch; give sources and targets as padded rows of known tokens, "
+                "and a mask [batch][query][key]"
+            )
+        sources, targets = (
+            torch.tensor([self.vocabulary.ids_of(tokens) for tokens in given[side]])
+            for side in ("sources", "targets")
+        )
+        return Batch(sources, targets, torch.tensor(given["mask"]).bool()[:, None])
+
+    def _check_length(self, batch: Batch) -> None:
+        """Check that there is room for the sentences, and for two more padding tokens."""
+        length = max(batch.sources.shape[1], batch.targets.shape[1])
+        longest = self.model.config.max_length - _SPARE
+        if length > longest:
+            raise UserError(
+                f"the longest sentence has {length} tokens, and the leak meter reads at "
                 f"most {longest} with this model; give shorter sentences"
             )
-        return torch.tensor([self.vocabulary.ids_of(tokens) for tokens in batch])
+
+
+def _is_batch(kind: str, given: Any) -> bool:
+    """Return whether there are as many tokens in each row, and a mask over them."""
+    try:
+        shapes = {side: np.shape(given[f"{side}s"]) for side in ("source", "target")}
+        n_sentences = len(given["mask"])
+        wanted = (n_sentences, shapes[KINDS[kind].query][1], shapes[KINDS[kind].key][1])
+        return np.shape(given["mask"]) == wanted and all(
+            len(shape) == 2 and shape[0] == n_sentences for shape in shapes.values()
+        )
+    except (KeyError, IndexError, TypeError, ValueError):
+        return False

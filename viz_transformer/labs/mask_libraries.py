@@ -1,4 +1,4 @@
-"""One attention head computed by five libraries from the same queries, keys, values and mask."""
+"""One attention head computed in five ways from the same queries, keys, values and mask."""
 
 from __future__ import annotations
 
@@ -98,14 +98,21 @@ def huggingface_eager(head: HeadInputs, mask: Tensor) -> tuple[Tensor, Tensor]:
     return output.transpose(1, 2), weights  # theirs is [batch, query, head, d_head]
 
 
-#: The libraries, in the order shown. Hugging Face's stands apart: its import takes seconds.
-LIBRARIES = (
-    Library("viz_transformer.attend", "attend", "mask", lambda head, mask: attend(*head, mask)),
-    Library("F.scaled_dot_product_attention", "F.sdpa", "attn_mask=mask", torch_sdpa),
-    Library("nn.MultiheadAttention", "nn.MHA", "attn_mask=~mask", torch_multihead),
-    Library("softmax by hand, with −inf", "by hand", "scores.masked_fill(~mask, −inf)", masked_softmax),
-)
-EAGER = (Library("Hugging Face, eager", "HF eager", "scores + finfo.min where ~mask", huggingface_eager),)
+#: The ways to compute attention by the question that asks for them, in the order shown. The formulas are
+#: those that the engine in a page knows too; Hugging Face's stands apart, as its import takes seconds.
+LIBRARIES = {
+    "formulas": (
+        Library("viz_transformer.attend", "attend", "mask", lambda head, mask: attend(*head, mask)),
+        Library("softmax by hand, with −inf", "by hand", "scores.masked_fill(~mask, −inf)", masked_softmax),
+    ),
+    "libraries": (
+        Library("F.scaled_dot_product_attention", "F.sdpa", "attn_mask=mask", torch_sdpa),
+        Library("nn.MultiheadAttention", "nn.MHA", "attn_mask=~mask", torch_multihead),
+    ),
+    "eager": (
+        Library("Hugging Face, eager", "HF eager", "scores + finfo.min where ~mask", huggingface_eager),
+    ),
+}
 
 
 def float32_bytes(x: Tensor) -> bytes:

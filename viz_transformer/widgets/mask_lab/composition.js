@@ -54,13 +54,15 @@ export const PAD_TOKEN = "<pad>";
  */
 
 /**
- * Tokens of a batch, cut to `lengths`, repeated or copied as the mistake has it, and padded.
+ * Tokens of a batch, cut to `lengths`, repeated or copied as the mistake has it, and padded to
+ * `extra` more tokens than the longest sentence has.
  *
  * @param {Words} words
  * @param {MaskState} state
+ * @param {number} [extra]
  * @returns {Words}
  */
-export function padBatch(words, { kind, side, mistake, lengths }) {
+export function padBatch(words, { kind, side, mistake, lengths }, extra = 0) {
   const copied = mistake === "source_as_target";
   const from = {
     source: "source",
@@ -68,7 +70,7 @@ export function padBatch(words, { kind, side, mistake, lengths }) {
     written: copied ? "source" : "written",
   };
   let kept = mapValues(from, (name) => words[name].map((tokens, b) => tokens.slice(0, lengths[b])));
-  let longest = mapValues(kept, (batch) => Math.max(...batch.map((tokens) => tokens.length)));
+  let longest = mapValues(kept, (batch) => Math.max(...batch.map((tokens) => tokens.length)) + extra);
   if (mistake === "target_padding") {
     const most = Math.max(...Object.values(longest));
     longest = mapValues(longest, () => most);
@@ -90,10 +92,12 @@ export function padBatch(words, { kind, side, mistake, lengths }) {
  *
  * @param {Words} words
  * @param {MaskState} state
+ * @param {number} [extra] padding tokens added to those of the longest sentence; painted cells stay
+ *   with their words
  * @returns {ComposedMask}
  */
-export function composeMask(words, state) {
-  const padded = padBatch(words, state);
+export function composeMask(words, state, extra = 0) {
+  const padded = padBatch(words, state, extra);
   const { query, key } = ATTENTION_KINDS[state.kind];
   const [queryTokens, keyTokens] = [padded[query], padded[key]];
   const size = { sentences: keyTokens.length, queries: queryTokens[0].length, keys: keyTokens[0].length };
@@ -104,9 +108,10 @@ export function composeMask(words, state) {
       keyTokens[b].map((_, k) => parts.every((part) => part.at(b, q, k)) !== inverted),
     ),
   );
-  const painted = state.painted.filter(
-    ([b, q, k]) => b < size.sentences && q < size.queries && k < size.keys,
-  );
+  const shift = state.side === "left" ? extra : 0;
+  const painted = state.painted
+    .map(([b, q, k, value]) => /** @type {PaintedCell} */ ([b, q + shift, k + shift, value]))
+    .filter(([b, q, k]) => b < size.sentences && q < size.queries && k < size.keys);
   for (const [b, q, k, value] of painted) may[b][q][k] = value;
   const offset = state.mistake === "source_as_target" ? -1 : 0; // unshifted, a word stands where it is written
   return {

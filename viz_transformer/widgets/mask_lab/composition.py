@@ -27,7 +27,7 @@ Words = Mapping[str, Sequence[Sequence[str]]]
 
 @dataclass(frozen=True)
 class MaskState:
-    """The settings that a mask is made from, apart from the words: plain values, as in a request.
+    """The settings that a mask is made from, apart from the words: plain values, as the traits are.
 
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
@@ -48,29 +48,29 @@ class MaskState:
     painted: tuple[tuple[int, int, int, bool], ...] = ()
 
     @classmethod
-    def of(cls, request: Mapping[str, Any]) -> MaskState:
-        """Read the state out of a request.
+    def of(cls, settings: Mapping[str, Any]) -> MaskState:
+        """Read the state out of settings by name.
 
         Raises:
             UserError: if a part is missing or has an unknown value.
         """
         try:
             state = cls(
-                **{name: request[name] for name in STATE[:5]},
-                lengths=tuple(int(length) for length in request["lengths"]),
-                painted=tuple((int(b), int(q), int(k), bool(may)) for b, q, k, may in request["painted"]),
+                **{name: settings[name] for name in STATE[:5]},
+                lengths=tuple(int(length) for length in settings["lengths"]),
+                painted=tuple((int(b), int(q), int(k), bool(may)) for b, q, k, may in settings["painted"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
-                f"{request!r:.80} does not say what the mask is made of; give {list(STATE)}"
+                f"{settings!r:.80} does not say what the mask is made of; give {list(STATE)}"
             ) from error
         for name, known in (("kind", list(KINDS)), ("side", SIDES), ("mistake", MISTAKES)):
             if getattr(state, name) not in known:
                 raise UserError(f"{name}={getattr(state, name)!r} is none of {list(known)}")
         return state
 
-    def request(self) -> dict[str, Any]:
-        """Return the state as plain JSON values."""
+    def settings(self) -> dict[str, Any]:
+        """Return the state as plain JSON values, which `of` reads."""
         return {
             **{name: getattr(self, name) for name in STATE[:5]},
             "lengths": list(self.lengths),

@@ -4,16 +4,16 @@ import { element, toggle } from "../base/js/controls.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { quoted, visible } from "../base/js/text.js";
 import { decodeWeights } from "../base/js/weights.js";
+import { whyNotLonger } from "./requests.js";
 
 /** @import { ComposedMask, MaskState } from "./composition.js" */
 
 export const UNMOVED = 1e-4; // smaller changes are the rounding of float32, and no leak
 
 /**
- * @typedef {object} Leaks what the kernel measured
+ * @typedef {object} Leaks what was measured
  * @property {(b: number, edited: number, query: number) => number} changes
  * @property {((b: number, query: number) => number) | null} longer with two more padding tokens
- * @property {string} [refused] why the mask would then be refused
  * @property {string[][]} [replacements] [batch][key]
  */
 
@@ -32,7 +32,6 @@ export function readLeaks(reply) {
   return {
     changes: (b, j, q) => changes[(b * keys + j) * queries + q],
     longer: longer && ((b, q) => longer[b * queries + q]),
-    refused: reply.refused,
     replacements: reply.replacements,
   };
 }
@@ -182,7 +181,7 @@ export function leakMeter(parent, { onEdit }) {
     heads[1].hidden = !composed.written;
     if (!problem && !leaks && body.rows.length) return; // the last reply stays until the next one
     if (problem || !leaks || (edit === "padding" && !leaks.longer)) {
-      const refused = leaks && edit === "padding" ? leaks.refused : "";
+      const refused = leaks && edit === "padding" ? whyNotLonger(composed, state) : "";
       gauge.textContent = "";
       gauge.className = "vt-gauge";
       sentence.textContent = problem || refused || "Asking the model …";

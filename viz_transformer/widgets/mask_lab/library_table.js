@@ -1,4 +1,4 @@
-// The weights and outputs of five libraries for one row of the mask, side by side.
+// The weights and outputs of the formula and of libraries for one row of the mask, side by side.
 
 import { element } from "../base/js/controls.js";
 import { quoted } from "../base/js/text.js";
@@ -54,7 +54,8 @@ export function rowVerdict(weights, first) {
 }
 
 /**
- * The table: `set({libraries, composed, sentence, query, empty, problem}, theme)`.
+ * The table: `set({libraries, missing, composed, sentence, query, empty, problem}, theme)`, where
+ * `missing` says which libraries have no row here, and why.
  *
  * @param {Element} parent
  */
@@ -65,8 +66,9 @@ export function libraryTable(parent) {
   const outputs = numberTable(tables, { label: "Output of each library" });
   const given = element(parent, "p", "vt-rows");
   const refusals = element(parent, "div", "vt-refusals");
+  const absent = element(parent, "p", "vt-rows");
 
-  function set({ libraries, composed, sentence, query, empty, problem }, theme) {
+  function set({ libraries, missing, composed, sentence, query, empty, problem }, theme) {
     if (!libraries && !problem && told.textContent) return; // the last reply stays until the next one
     const word = quoted(composed.queryTokens[sentence][query]);
     const answered = (libraries ?? []).filter((library) => !library.error);
@@ -75,6 +77,7 @@ export function libraryTable(parent) {
       ? `All get the queries, keys and values of the model’s first head, and this mask in their own way. ${libraries.map(({ short, takes }) => `${short}: ${takes}`).join("; ")}.`
       : "";
     refusals.replaceChildren();
+    absent.textContent = missing;
     if (!libraries) {
       told.textContent = problem || "Asking the libraries …";
       return;

@@ -1,14 +1,17 @@
-// The kernel's replies to one question about a mask, each kept with the state that it answers.
+// The replies to one question about a mask, each kept with the state that it answers.
 
 import { canonicalJson, connectKernel } from "../base/js/kernel.js";
+import { maskRequest } from "./requests.js";
 
-/** @import { MaskState } from "./composition.js" */
+/** @import { MaskState, Words } from "./composition.js" */
+
+/** @typedef {{reply: any, problem: string}} Answer both empty while the reply is awaited */
 
 /**
- * Ask about each new state; `of(state)` is {reply, problem}, both empty while the reply is awaited.
+ * Ask about each new state; `of(words, state)` is its answer.
  *
  * @param {any} model
- * @param {"leaks" | "libraries" | "eager"} ask
+ * @param {"leaks" | "formulas" | "libraries" | "eager"} ask
  * @param {() => void} onReply
  */
 export function createReplies(model, ask, onReply) {
@@ -16,10 +19,13 @@ export function createReplies(model, ask, onReply) {
   let asked = "";
   let answered = { at: "", reply: null, problem: "" };
 
-  /** @param {MaskState} state */
-  function of(state) {
-    const request = { ask, ...state };
-    const at = canonicalJson(request);
+  /**
+   * @param {Words} words
+   * @param {MaskState} state
+   * @returns {Answer}
+   */
+  function of(words, state) {
+    const at = canonicalJson({ words, state });
     if (at !== asked) {
       asked = at;
       const keep = (reply, problem) => {
@@ -27,7 +33,7 @@ export function createReplies(model, ask, onReply) {
         onReply();
       };
       kernel.latest(
-        request,
+        maskRequest(words, state, ask),
         (reply) => keep(reply, ""),
         (error) => keep(null, error.message),
       );

@@ -25,6 +25,7 @@ import { createReplies } from "./replies.js";
 import { shapesPicture } from "./broadcasting.js";
 
 /**
+ * @import { Answer } from "./replies.js"
  * @import { ComposedMask, MaskState, Words } from "./composition.js"
  * @import { Cell } from "../base/js/number_table.js"
  * @import { Preset } from "./presets.js"
@@ -93,6 +94,7 @@ function render({ model, el }) {
   const table = libraryTable(sections.libraries);
   const replies = {
     leaks: createReplies(model, "leaks", view.redraw),
+    formulas: createReplies(model, "formulas", view.redraw),
     libraries: createReplies(model, "libraries", view.redraw),
     eager: createReplies(model, "eager", view.redraw),
   };
@@ -104,7 +106,7 @@ function render({ model, el }) {
     for (const each of controls) each.update(snapshot);
     grid.update(snapshot);
     sections.rows.textContent = rowsSentence(snapshot);
-    showLeaks(meter, sections.leaks, replies.leaks.of(snapshot.state), snapshot);
+    showLeaks(meter, sections.leaks, replies.leaks.of(snapshot.words, snapshot.state), snapshot);
     showLibraries(table, sections.libraries, replies, snapshot, theme);
     shapes.set(snapshot.composed, snapshot, theme, sections.shapes.clientWidth || width);
     showCode(sections.code, snapshot);
@@ -204,9 +206,14 @@ function rowsSentence({ empty, composed, sentence, polarity }) {
   return `∅ ${count} may look at nothing: ${names.join(", ")}. ${POLARITY_NOTE[polarity]}`;
 }
 
-/** Mark a section whose numbers are those of an earlier state, until the reply is here. */
-function setBusy(section, { reply, problem }) {
-  section.setAttribute("aria-busy", String(!reply && !problem));
+/** @param {Answer} answer */
+function isAwaited({ reply, problem }) {
+  return !reply && !problem;
+}
+
+/** Mark a section whose numbers are those of an earlier state, until the replies are here. */
+function setBusy(section, answers) {
+  section.setAttribute("aria-busy", String(answers.some(isAwaited)));
 }
 
 /** @param {Snapshot} snapshot */
@@ -218,29 +225,38 @@ function showLeaks(meter, section, { reply, problem }, snapshot) {
     state: { ...state, sentence, edit, edited },
     problem,
   });
-  setBusy(section, { reply, problem });
+  setBusy(section, [{ reply, problem }]);
 }
 
 /** @param {Snapshot} snapshot */
 function showLibraries(table, section, replies, snapshot, theme) {
-  const { state, composed, sentence, query, empty } = snapshot;
-  const { reply, problem } = replies.libraries.of(state);
+  const { words, state, composed, sentence, query, empty } = snapshot;
+  const formulas = replies.formulas.of(words, state);
+  const libraries = replies.libraries.of(words, state);
   const anyEmpty = composed.may.some((rows) => rows.some((row) => !row.some(Boolean)));
   // Hugging Face's takes seconds to load, and differs only where a row is empty.
-  const eager = anyEmpty ? replies.eager.of(state).reply : null;
+  const eager = anyEmpty ? replies.eager.of(words, state) : null;
   const row = Math.min(query ?? empty[0] ?? composed.queries, composed.queries - 1);
-  setBusy(section, { reply, problem });
+  setBusy(section, [formulas, libraries]);
+  const replied = isAwaited(libraries) ? [] : [formulas, libraries, eager].map((each) => each?.reply);
+  const found = replied.filter(Boolean).flatMap(readLibraries);
   table.set(
     {
-      libraries: reply && [...readLibraries(reply), ...(eager ? readLibraries(eager) : [])],
+      libraries: found.length ? found : null,
+      missing: formulas.problem ? "" : missingRows(libraries.problem || eager?.problem),
       composed,
       sentence,
       query: row,
       empty: empty.includes(row),
-      problem,
+      problem: formulas.problem,
     },
     theme,
   );
+}
+
+/** Which rows are not shown, and why; nothing where nothing went wrong. */
+function missingRows(problem) {
+  return problem ? `What torch and Hugging Face make of this row is not shown. ${problem}` : "";
 }
 
 /** @param {Snapshot} snapshot */

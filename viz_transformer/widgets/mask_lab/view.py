@@ -22,6 +22,7 @@ from viz_transformer.widgets.mask_lab.composition import (
     MaskState,
     compose,
 )
+from viz_transformer.widgets.mask_lab.requests import mask_request
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -169,7 +170,7 @@ class MaskLab(View):
 
     @mask.setter
     def mask(self, mask: Any) -> None:
-        unpainted = {**self.state.request(), "painted": ()}
+        unpainted = {**self.state.settings(), "painted": ()}
         plain = compose(self.words, MaskState.of(unpainted)).mask
         given = np.asarray(mask)
         fits = given.ndim == 4 and all(
@@ -197,7 +198,7 @@ class MaskLab(View):
         Raises:
             UserError: if there is no live model, or it refuses the request.
         """
-        reply = self.answer({"ask": "leaks", **self.state.request()})
+        reply = self.answer(mask_request(self.words, self.state, "leaks"))
         changes = np.frombuffer(reply["changes"], "<f4").reshape(reply["shape"])
         longer = reply["longer"]
         if longer is not None:
@@ -212,22 +213,27 @@ class MaskLab(View):
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests of every preset, and of each part on or off.
 
-        In an exported page, other painted cells and shortened sentences have no reply.
+        In a page without an engine, other painted cells and shortened sentences have no reply.
         """
         lengths = {"lengths": list(self.lengths)}
         usual = {"side": "right", "padding": True, "mistake": "none", "painted": [], **lengths}
-        states = [self.state.request()]
+        states = [self.state.settings()]
         for kind, side, padding, causal in itertools.product(self.kinds, SIDES, (True, False), (True, False)):
             parts = {"kind": kind, "side": side, "padding": padding, "causal": causal}
             states.append({**usual, **parts})
         states += [{**usual, **preset} for preset in _MISTAKEN_PRESETS if preset["kind"] in self.kinds]
         distinct = [state for i, state in enumerate(states) if state not in states[:i]]
         requests: list[dict[str, Any]] = []
-        for state in distinct:
-            requests += [{"ask": "leaks", **state}, {"ask": "libraries", **state}]
-            if not compose(self.words, MaskState.of(state)).mask.any(-1).all():
-                requests.append({"ask": "eager", **state})  # it differs in fully masked rows alone
+        for state in map(MaskState.of, distinct):
+            asked = ["leaks", "formulas", "libraries"]
+            if not compose(self.words, state).mask.any(-1).all():
+                asked.append("eager")  # it differs in fully masked rows alone
+            requests += [mask_request(self.words, state, ask) for ask in asked]
         return requests
+
+    def python_questions(self) -> list[dict[str, Any]]:
+        """Return the requests about what torch and Hugging Face make of the presets."""
+        return [each for each in self.questions() if each["ask"] in ("libraries", "eager")]
 
     def figure(self) -> Figure:
         """Return the mask on screen, and what leaks if there is a model, as a figure."""

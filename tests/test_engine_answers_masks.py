@@ -1,0 +1,129 @@
+"""The mask lab's requests, sent to Python and to the engine: the same leaks, the same rows."""
+
+from __future__ import annotations
+
+import base64
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import viz_transformer as vt
+from tests.support.engine_answers import engine_replies
+from viz_transformer.errors import UserError
+from viz_transformer.widgets.mask_lab.composition import MISTAKES, SIDES, MaskState, compose
+from viz_transformer.widgets.mask_lab.requests import mask_request
+from viz_transformer.widgets.mask_lab.view import UNMOVED, MaskLab
+
+N_STATES = 200
+MODELS = {
+    "translator": vt.load_translator,
+    "language model": vt.load_language_model,
+    "masked-word model": vt.load_masked_model,
+}
+
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")  # they would take most of the time
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def lab(request: pytest.FixtureRequest) -> MaskLab:
+    return vt.mask_lab(MODELS[request.param]())
+
+
+def random_states(lab: MaskLab, seed: int) -> list[MaskState]:
+    """Return states with any part, mistake and length, and up to eight painted cells."""
+    random = Random(seed)
+    longest = list(lab.lengths)
+
+    def one() -> MaskState:
+        lengths = tuple(random.randint(1, most) for most in longest) if random.random() < 0.5 else longest
+        places = {tuple(random.randrange(size) for size in (2, 7, 7)) for _ in range(random.randint(0, 8))}
+        return MaskState(
+            kind=random.choice(list(lab.kinds)),
+            side=random.choice(SIDES),
+            padding=random.random() < 0.7,
+            causal=random.random() < 0.5,
+            mistake=random.choice(MISTAKES),
+            lengths=tuple(lengths),
+            painted=tuple((*place, random.random() < 0.5) for place in sorted(places)),
+        )
+
+    return [one() for _ in range(N_STATES)]
+
+
+def floats(sent: Any) -> np.ndarray:
+    """Return the numbers of a reply of either side."""
+    return np.frombuffer(sent if isinstance(sent, bytes) else base64.b64decode(sent["base64"]), "<f4")
+
+
+def test_the_same_leaks_through_any_mask(lab: MaskLab) -> None:
+    states = random_states(lab, seed=1)
+    requests = [mask_request(lab.words, state, "leaks") for state in states]
+    n_leaks = n_refused = 0
+    for state, request, found in zip(states, requests, engine_replies(lab, requests), strict=True):
+        wanted = lab.answer(request)
+        assert (found["shape"], found["replacements"]) == (wanted["shape"], wanted["replacements"]), state
+        n_refused += wanted["longer"] is None
+        assert (found["longer"] is None) == (wanted["longer"] is None), state
+        for name in ("changes", "longer") if wanted["longer"] else ("changes",):
+            ours, theirs = floats(found[name]), floats(wanted[name])
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4, err_msg=str(state))
+            np.testing.assert_array_equal(ours >= UNMOVED, theirs >= UNMOVED, err_msg=str(state))
+        moved = floats(wanted["changes"]).reshape(wanted["shape"]).swapaxes(1, 2) >= UNMOVED
+        n_leaks += bool((moved & ~compose(lab.words, state).allowed).any())
+    assert N_STATES / 4 < n_leaks < N_STATES
+    assert 0 < n_refused < N_STATES
+
+
+def test_the_formulas_make_the_same_of_any_mask(lab: MaskLab) -> None:
+    inverted = {"kind": lab.kind, "padding": False, "causal": True, "mistake": "inverted"}
+    states = [MaskState(**inverted, lengths=tuple(lab.lengths)), *random_states(lab, seed=2)]
+    requests = [mask_request(lab.words, state, "formulas") for state in states]
+    n_errors = 0
+    for request, found in zip(requests, engine_replies(lab, requests), strict=True):
+        wanted = lab.answer(request)["libraries"]
+        for ours, theirs in zip(found["libraries"], wanted, strict=True):
+            assert ours.keys() == theirs.keys()
+            for name in ("name", "short", "takes", "error"):
+                assert ours[name] == theirs[name]
+            n_errors += bool(theirs["error"])
+            for name in {"weights", "output"} & theirs.keys():
+                np.testing.assert_allclose(floats(ours[name]), floats(theirs[name]), rtol=0, atol=1e-4)
+    assert n_errors, "our attention refuses a mask that is upside down"
+
+
+def test_what_is_barred_does_not_move_by_one_bit(lab: MaskLab) -> None:
+    """Equal numbers come out equal: a change that is no leak is 0, not merely small."""
+    if "decoder" not in lab.kinds:
+        pytest.skip("an encoder alone has nothing that comes later")
+    state = MaskState(lengths=tuple(lab.lengths))
+    (found,) = engine_replies(lab, [mask_request(lab.words, state, "leaks")])
+    changes = floats(found["changes"]).reshape(found["shape"])  # [batch, edited, query]
+    earlier = np.triu_indices(changes.shape[2], 1)
+    assert (changes.swapaxes(1, 2)[:, earlier[0], earlier[1]] == 0).all()
+
+
+def test_what_cannot_be_answered_is_refused_in_the_same_words(lab: MaskLab) -> None:
+    asked = mask_request(lab.words, lab.state, "leaks")
+    row = [lab.words["source"][0][0]] * 63
+    long = {"sources": [row], "targets": [row], "mask": [[[1] * 63] * 63]}
+    wrong = [
+        *({**asked, **changes} for changes in ({"ask": None}, {"ask": "mood"}, {"kind": None})),
+        {**asked, "kind": "self"},
+        *({**asked, "batch": batch} for batch in (None, {}, {"sources": [["the"], []], "targets": []}, long)),
+        {**asked, "batch": {**asked["batch"], "mask": [[[1]]]}},
+        {
+            **asked,
+            "batch": {**asked["batch"], "sources": [["?!"] * len(row) for row in asked["batch"]["sources"]]},
+        },
+    ]
+    for request, found in zip(wrong, engine_replies(lab, wrong), strict=True):
+        with pytest.raises(UserError) as error:
+            lab.answer(request)
+        assert found == {"error": str(error.value)}
+
+
+def test_the_kernel_is_asked_where_that_is_wished(translator: vt.Translator) -> None:
+    assert vt.mask_lab(translator).engine["lab"] == "mask_lab"
+    assert vt.mask_lab(translator, engine="kernel").engine == {}

@@ -1,0 +1,149 @@
+// What two formulas make of a mask, for the queries, keys and values of a model's first head.
+//
+// labs/mask_libraries.py computes the same, and beside it what torch's and Hugging Face's functions do.
+
+import { attend, keysValuesOf, queriesOf } from "../attention.js";
+import { checkedInterventions } from "../interventions.js";
+import { causalMask } from "../masks.js";
+import { makeMatrix } from "../matrix.js";
+import { runDecoder, runEncoder } from "../model.js";
+import { float32View } from "./mask_batch.js";
+
+/**
+ * @typedef {import("../matrix.js").Matrix} Matrix
+ * @typedef {import("./mask_batch.js").MaskedSentence} MaskedSentence
+ *
+ * @typedef {object} Head what attention computes with
+ * @property {Matrix} query [query, d_head]
+ * @property {import("../attention.js").KeysValues} keysValues each [key, d_head]
+ * @property {Uint8Array} mask [query, key]
+ *
+ * @typedef {{ output: Matrix, weights: Float32Array }} Attended [query, d_head] and [query, key]
+ */
+
+const NO_CHANGES = { scale: true, temperature: 1, heads: [], step: null };
+const N_FEATURES_SENT = 4; // numbers of each output that are sent; the rest follow the same rule
+
+/**
+ * @param {import("../model.js").Model} model
+ * @param {string} kind
+ * @param {MaskedSentence[]} sentences
+ */
+export function formulaReply(model, kind, sentences) {
+  const heads = sentences.map((sentence) => firstHead(model, kind, sentence));
+  const ours = { name: "viz_transformer.attend", short: "attend", takes: "mask" };
+  const byHand = {
+    name: "softmax by hand, with −inf",
+    short: "by hand",
+    takes: "scores.masked_fill(~mask, −inf)",
+  };
+  const error = whyInverted(heads);
+  return {
+    libraries: [
+      { ...ours, error, ...(error ? {} : attendedBytes(heads.map(attendOurs))) },
+      { ...byHand, error: "", ...attendedBytes(heads.map(attendByHand)) },
+    ],
+  };
+}
+
+/**
+ * Queries, keys and values of head 0 in the first layer, under the right masks.
+ *
+ * @returns {Head}
+ */
+function firstHead(model, kind, { source, target, mask, correct }) {
+  const unchanged = checkedInterventions(null, model.config);
+  const encoded = model.encoder && runEncoder(model, source, unchanged, correct.encoder);
+  const stack =
+    kind === "encoder" ? encoded : runDecoder(model, target, encoded?.x ?? null, source, unchanged, correct);
+  const { selfInput, crossInput } = stack.layers[0]; // [query, d_model]
+  const layer = model[kind === "encoder" ? "encoder" : "decoder"].layers[0];
+  const [attention, queryInput, keyInput] =
+    kind === "cross"
+      ? [layer.crossAttention, crossInput, encoded.x]
+      : [layer.selfAttention, selfInput, selfInput];
+  const query = queriesOf(attention, queryInput, positionsOf(queryInput)); // [query, head · d_head]
+  const { keys, values } = keysValuesOf(attention, keyInput, positionsOf(keyInput)); // [key, head · d_head]
+  const [q, k, v] = [query, keys, values].map((x) => firstColumns(x, attention.dHead));
+  return { query: q, keysValues: { keys: k, values: v }, mask };
+}
+
+function positionsOf(x) {
+  return Array.from({ length: x.rows }, (_, position) => position);
+}
+
+/** @param {Matrix} x */
+function firstColumns({ rows, cols, data }, count) {
+  return makeMatrix(
+    rows,
+    count,
+    data.filter((_, i) => i % cols < count),
+  );
+}
+
+/**
+ * The attention of this package: a query that may attend to nothing gets zeros.
+ *
+ * @param {Head} head
+ * @returns {Attended}
+ */
+function attendOurs({ query, keysValues, mask }) {
+  const layer = /** @type {any} */ ({ nHeads: 1, dHead: query.cols, scoring: "scaled_dot" });
+  const { output, weights } = attend(layer, query, keysValues, mask, NO_CHANGES); // weights [1, query, key]
+  return { output, weights };
+}
+
+/**
+ * The printed formula, with scores of −∞ where the mask is 0. Where all are −∞, e^(−∞ − −∞) is NaN.
+ *
+ * @param {Head} head
+ * @returns {Attended}
+ */
+function attendByHand(head) {
+  const { output, weights } = attendOurs(head);
+  const nKeys = head.keysValues.keys.rows;
+  for (let row = 0; row < output.rows; row++) {
+    const keys = [row * nKeys, (row + 1) * nKeys];
+    if (head.mask.subarray(...keys).some(Boolean)) continue;
+    weights.fill(NaN, ...keys);
+    output.data.fill(NaN, row * output.cols, (row + 1) * output.cols);
+  }
+  return { output, weights };
+}
+
+/**
+ * Weights [batch, query, key] and outputs [batch, query, feature] as a message carries them.
+ *
+ * @param {Attended[]} attended of each sentence
+ */
+function attendedBytes(attended) {
+  const outputs = attended.map(({ output }) => firstColumns(output, Math.min(N_FEATURES_SENT, output.cols)));
+  const { rows, cols } = outputs[0];
+  const nKeys = attended[0].weights.length / rows;
+  return {
+    weights: float32View(attended.flatMap(({ weights }) => [...weights])),
+    output: float32View(outputs.flatMap(({ data }) => [...data])),
+    shapes: [
+      [attended.length, rows, nKeys],
+      [attended.length, rows, cols],
+    ],
+  };
+}
+
+/**
+ * What is wrong with a mask that hides the past and shows the future: our attention refuses it.
+ *
+ * @param {Head[]} heads
+ */
+function whyInverted(heads) {
+  const [{ query, keysValues }] = heads;
+  const [nQueries, nKeys] = [query.rows, keysValues.keys.rows];
+  const causal = causalMask(nKeys);
+  const isInverted = ({ mask }) => mask.every((may, i) => may !== causal[i]);
+  if (nQueries !== nKeys || nKeys < 2 || !heads.every(isInverted)) return "";
+  return (
+    `the mask [${heads.length}, 1, ${nQueries}, ${nKeys}] hides the past and shows the future, and its last ` +
+    "row is all False; True means 'may attend' here, and the opposite in torch.nn.MultiheadAttention: " +
+    "turn it with from_torch_mask(mask)"
+  );
+}
