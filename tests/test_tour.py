@@ -106,7 +106,11 @@ def test_a_saved_tour_is_the_tour(view: View, tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["tour.json"]
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY_VIEW if name != "tour"])
+#: Views with another one inside: a tour goes through that one.
+HOLDERS = {"tour", "translation lab", "trace switch"}
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY_VIEW if name not in HOLDERS])
 def test_every_view_can_be_toured(name: str, tmp_path: Path) -> None:
     view = EVERY_VIEW[name]()
     heard: list[str] = []

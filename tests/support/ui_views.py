@@ -60,6 +60,8 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab of a language model": lambda: labs.head_lab(small_language_model(), "el gato"),
     "head lab of a masked-word model": lambda: labs.head_lab(small_masked_model(), "el [?] negro duerme"),
     "beam stepper of a language model": lambda: labs.beam_stepper(small_language_model(), "el gato"),
+    "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
+    "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
     "initial loss lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
     "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.attention_steps import barred_steps, random_steps
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, open_exported
+from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
 from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
@@ -321,6 +321,28 @@ def test_in_the_notebook_it_is_live_both_ways(lab: LabPage) -> None:
     lab.wait_for_value("view.steps.steps[view.step]", "output")
     lab.screenshot("stepper-lab")
     assert lab.errors == []
+
+
+def test_a_saved_notebook_works_through_another_sentence_before_anything_runs(
+    lab: LabPage, lab_server: LabServer, translator
+) -> None:
+    open_at_weights(lab)
+    lab.command("docmanager:save")
+    name = lab.page.evaluate("panel.context.path")
+    lab_server.end_kernels()
+    lab.open(name)
+    root = lab.output(0).locator(".vt-stepper")
+    expect(root).to_have_attribute("data-step", "weights")
+    text = "the white cow does not sleep"
+    field = root.get_by_label("Sentence", exact=True)
+    field.fill(text)
+    field.press("Enter")
+    expect(root.locator(".vt-token")).to_have_text(["la", "vaca", "blanca", "no", "duerme", "<eos>"])
+    root.get_by_label("attention", exact=True).select_option("encoder 1")
+    view = vt.attention_stepper(translator, text, kind="encoder", layer=1, query=1)
+    expect(weights_on_screen(root)).to_have_text(weights_shown(view))
+    expect(root.get_by_role("alert")).to_be_hidden()
+    assert lab.value("'view' in globals()") is False
 
 
 def test_thirty_fast_changes_end_on_the_last(lab: LabPage) -> None:

@@ -378,6 +378,26 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
     assert lab.errors == []
 
 
+def test_a_saved_notebook_switches_heads_before_anything_runs(
+    lab: LabPage, lab_server: LabServer, translator: vt.Translator
+) -> None:
+    lab.open_cells(CELL)
+    lab.run_all()
+    drawn(lab.output(0).locator(".vt-head-lab"))
+    lab.command("docmanager:save")
+    name = lab.page.evaluate("panel.context.path")
+    lab_server.end_kernels()
+    lab.open(name)
+    root = drawn(lab.output(0).locator(".vt-head-lab"))
+    text = "the white cow sleeps"
+    type_text(root, text)
+    expect(root.locator(".vt-translation").first).to_have_text(translator.translate(text).text)
+    both = [set_factor(root, ("encoder", 1, 1), 0), set_factor(root, ("cross", 0, 2), 1.5)]
+    check_words(root, translator, both, text)
+    expect(root.locator(".vt-problem")).to_be_hidden()
+    assert lab.value("'lab' in globals()") is False
+
+
 SLOW = """
 import pathlib, time
 import viz_transformer as vt
