@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
+import math
+from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
 import viz_transformer as vt
-from viz_transformer.labs.softmax_lab import SCORES, TIMES
+from viz_transformer._files import bundled
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.widgets.base.traits import SelectionError
-from viz_transformer.widgets.figure_lab.view import figure_lab, value_text
+from viz_transformer.widgets.figure_lab.view import MAX_EXPORTED, figure_lab, value_text
 
 CONTROLS = {"size": [1.0, 2.0, 4.0], "colour": ("red", "blue")}
 
@@ -104,11 +108,12 @@ def test_a_page_carries_every_picture_if_they_are_few() -> None:
 
 
 def test_a_page_carries_each_control_moved_alone_if_they_are_many() -> None:
-    lab = vt.softmax_lab()
+    lab = figure_lab(
+        Drawer(), {"size": range(1, 9), "colour": ("red", "blue", "green", "black", "white", "grey", "tan")}
+    )
     places = [question["places"] for question in lab.questions()]
     assert places[0] == lab.places
-    assert len(places) == len({tuple(each) for each in places})
-    assert len(places) == 1 + 4 * (len(SCORES) - 1) + len(TIMES) - 1
+    assert len(places) == len({tuple(each) for each in places}) == 1 + 7 + 6
     assert max((np.array(each) != lab.places).sum() for each in places) == 1
     assert lab.export_bytes() == 40_000 * len(places)
 
@@ -127,19 +132,29 @@ def test_values_are_told_shortly() -> None:
     ]  # fmt: skip
 
 
-# --- the softmax lab ---------------------------------------------------------------------------
+# --- the lessons' figure labs ------------------------------------------------------------------
 
 
-def test_the_softmax_lab_draws_what_is_set() -> None:
-    lab = vt.softmax_lab([-3, 2, -1, 0], ["the", "cat", "is", "black"])
-    assert lab.alt_text().endswith("the 0.006, cat 0.839, is 0.042, black 0.114.")
-    assert [c["label"] for c in lab.controls] == ["the", "cat", "is", "black", "all scores ×"]
-    lab.choose(times=0.0)
-    assert "cat 0.250" in lab.alt_text()
+def picture_counts(code: str) -> Iterator[int]:
+    """How many pictures each figure lab of a cell has: the product of its controls' values."""
+    nodes = list(ast.walk(ast.parse(code)))
+    lists = {ast.unparse(node.targets[0]): node.value for node in nodes if isinstance(node, ast.Assign)}
+    for node in nodes:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "vt.figure_lab":
+            values = [lists[each.id] if isinstance(each, ast.Name) else each for each in node.args[1].values]
+            # A list, or a range from 0.
+            yield math.prod(
+                len(each.elts) if isinstance(each, ast.List) else each.args[0].value for each in values
+            )
 
 
-def test_the_softmax_lab_names_what_it_cannot_set() -> None:
-    with pytest.raises(vt.UserError, match=r"score_1=9\.0 is none of"):
-        vt.softmax_lab([0, 9])
-    with pytest.raises(vt.UserError, match="2 scores and 1 labels"):
-        vt.softmax_lab([0, 1], ["the"])
+def test_the_page_of_a_lesson_carries_every_picture_of_its_figure_labs() -> None:
+    cells = [
+        cell
+        for path in bundled("notebooks").glob("*.ipynb")
+        for cell in nbformat.read(path, as_version=4).cells
+        if "vt.figure_lab(" in cell.source
+    ]
+    counts = {cell.id: max(picture_counts(cell.source)) for cell in cells}
+    assert {"nearest-lab", "factor-lab", "scorings", "split-view", "depth-lab", "size-lab"} <= set(counts)
+    assert max(counts.values()) <= MAX_EXPORTED, counts

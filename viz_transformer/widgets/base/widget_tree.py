@@ -137,8 +137,9 @@ class LiveWidgets:
         if widget.model_id in self._widgets:
             return
         self._widgets[widget.model_id] = widget
-        parts = [getattr(widget, name, None) for name in ("layout", "view")]
+        parts = [getattr(widget, name, None) for name in ("layout", "view", "explorer")]
         engine = getattr(widget, "engine", {}).get("models", {})
-        for inner in (*parts, *getattr(widget, "children", ()), *engine.values()):
+        revealed = getattr(widget, "revealed", {})
+        for inner in (*parts, *getattr(widget, "children", ()), *engine.values(), *revealed.values()):
             if isinstance(inner, ipywidgets.Widget):
                 self._gather(inner)
