@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import ipywidgets
 
 from viz_transformer.export.page_parts import alt_text, collect_answers, encode
 from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.exercise_form import ExerciseForm
 
 #: MIME type of the output: model id → {"alt": …, "answers": [[request, reply], …]}.
 DESCRIPTIONS = "application/vnd.viz-transformer.views+json"
 
-#: A cell that displays the descriptions of some views, if the notebook has made any of ours.
+#: MIME type of its second part: number of the cell that was run → model id of the form that its
+#: result becomes in a page.
+FORMS = "application/vnd.viz-transformer.forms+json"
+
+#: A cell that displays both, if the notebook has used anything of ours.
 DESCRIBE_CELL = """\
 import sys
-if "viz_transformer.widgets.base.view" in sys.modules:
+if "viz_transformer" in sys.modules:
     from viz_transformer.export.view_descriptions import display_descriptions
     display_descriptions({ids!r})
 """
