@@ -64,7 +64,7 @@ def test_the_prediction_shows_the_softmax_after_the_guess_and_not_before() -> No
     asked = run("predict-weight")["shown"]
     asked.guess = 0.8
     assert asked.score == 1
-    view = asked.children[-1]
+    view = asked.revealed["view"]
     assert view.steps.steps[view.step] == "weights"
     assert f"{view.worked().weights[1]:.2f}" not in LESSON.above("predict-weight")
     assert f"{view.worked().weights[1]:.2f}" == "0.81"

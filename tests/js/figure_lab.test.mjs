@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pictureAddress, samePlaces, withPlace } from "../../viz_transformer/widgets/figure_lab/view.js";
+import { samePlaces, withPlace } from "../../viz_transformer/widgets/figure_lab/view.js";
+import { pngAddress } from "../../viz_transformer/widgets/base/js/png.js";
 
 test("one place is changed, and the old list stays", () => {
   const before = [0, 3, 1];
@@ -19,7 +20,7 @@ test("places are the same where each of them is", () => {
 
 test("bytes become an address, from wherever in a message they start", () => {
   const bytes = Uint8Array.from({ length: 20_003 }, (_, at) => at % 256);
-  const address = pictureAddress(new DataView(bytes.buffer, 3));
+  const address = pngAddress(new DataView(bytes.buffer, 3));
   assert.ok(address.startsWith("data:image/png;base64,"));
   const back = Uint8Array.from(atob(address.split(",")[1]), (letter) => letter.charCodeAt(0));
   assert.deepEqual(back, bytes.subarray(3));

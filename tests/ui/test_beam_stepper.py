@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, open_exported
+from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
 from tests.support.ui_pages import drawn
 from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
@@ -301,7 +301,7 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("window", [LAPTOP, SMALL, {"width": 480, "height": 720}])
+@pytest.mark.parametrize("window", [LAPTOP, SMALL, {"width": 390, "height": 844}])
 def test_a_wide_beam_fits_its_window(
     new_page: Callable[..., Page],
     translator: vt.Translator,
@@ -383,3 +383,23 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
     expect(root.locator(".vt-translation").last).to_have_text(" ".join(sampled.tokens))
     lab.screenshot("beam-stepper-jupyterlab")
     assert lab.errors == []
+
+
+def test_a_saved_notebook_searches_before_anything_runs(
+    lab: LabPage, lab_server: LabServer, translator: vt.Translator
+) -> None:
+    lab.open_cells(CELL)
+    lab.run_all()
+    drawn(lab.output(0).locator(".vt-beam-stepper"))
+    lab.command("docmanager:save")
+    name = lab.page.evaluate("panel.context.path")
+    lab_server.end_kernels()
+    lab.open(name)
+    root = drawn(lab.output(0).locator(".vt-beam-stepper"))
+    type_text(root, LONG)
+    expect(root.locator(".vt-translation").last).to_have_text(translator.translate(LONG).text)
+    slide(root, "beam width", 7)
+    search = translator.decode(LONG, 7, attention=True)
+    check_step(root, search, len(search.steps) - 1)
+    expect(root.locator(".vt-problem")).to_be_hidden()
+    assert lab.value("'view' in globals()") is False

@@ -10,8 +10,7 @@ import ipywidgets
 
 from viz_transformer.errors import UserError
 from viz_transformer.export.page import check_size, page_text, write_page
-from viz_transformer.export.page_parts import expected_bytes, parts_of_live
-from viz_transformer.widgets.base.widget_tree import LiveWidgets
+from viz_transformer.export.page_parts import expected_bytes, parts_of_live, ready_for_export
 
 __all__ = ["export_html"]
 
@@ -49,7 +48,7 @@ def export_html(
         )
     if not listed:
         raise UserError("export_html was given no view; make one with vt.explore(trace)")
-    widgets = LiveWidgets(listed)
+    widgets = ready_for_export(listed)
     check_size(path, sum(map(expected_bytes, widgets)), max_megabytes)  # before any is asked
     parts = parts_of_live(widgets)
     places = [parts.add(view.model_id) for view in listed]

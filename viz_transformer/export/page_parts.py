@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import anywidget
@@ -104,6 +104,15 @@ class PageParts:
             if "_esm" in (self._state_of(other) or {}):
                 return f"{REFERENCE}{self._number(other)[0]}"
         return value
+
+
+def ready_for_export(widgets: Iterable[ipywidgets.Widget]) -> LiveWidgets:
+    """Return some widgets and all inside them, after each has made what a page will need of it."""
+    listed = list(widgets)
+    for widget in LiveWidgets(listed):
+        if callable(getattr(widget, "before_export", None)):
+            widget.before_export()
+    return LiveWidgets(listed)  # with what was made
 
 
 def parts_of_live(widgets: LiveWidgets) -> PageParts:

@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets
 
-from viz_transformer.export.page_parts import alt_text, collect_answers, encode
+from viz_transformer.export.page_parts import alt_text, collect_answers, encode, ready_for_export
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.exercise_form import ExerciseForm
 
@@ -32,10 +32,10 @@ def display_descriptions(ids: Iterable[str]) -> None:
     from IPython.display import display
 
     find = ipywidgets.widget_serialization["from_json"]
-    widgets = {model_id: find(f"IPY_MODEL_{model_id}", None) for model_id in ids}
+    widgets = ready_for_export(find(f"IPY_MODEL_{model_id}", None) for model_id in ids)
     descriptions = {
-        model_id: {"alt": alt_text(view), "answers": encode(collect_answers(view))}
-        for model_id, view in widgets.items()
+        view.model_id: {"alt": alt_text(view), "answers": encode(collect_answers(view))}
+        for view in widgets
         if isinstance(view, View)
     }
     display({DESCRIPTIONS: descriptions}, raw=True)

@@ -98,7 +98,8 @@ def render_static(widget: ipywidgets.Widget) -> tuple[str, str]:
         if part.kind == "view":
             view = widgets[part.model_id]
             texts.append(view.alt_text())
-            lines.append(_figure(view.figure(), texts[-1]))
+            figure = view.figure()
+            lines.append(_figure(figure, texts[-1]) if figure else f"<p>{html.escape(texts[-1])}</p>")
         elif part.text:
             texts.append(part.text)
             lines.append(f"<p>{html.escape(part.text)}</p>")

@@ -94,8 +94,11 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
         """
         return 0
 
-    def figure(self) -> Figure:
-        """Return what the view shows now as a matplotlib figure."""
+    def before_export(self) -> None:
+        """Get ready for a page, in which Python can no longer be asked."""
+
+    def figure(self) -> Figure | None:
+        """Return what the view shows now as a matplotlib figure; None where words say all."""
         raise NotImplementedError
 
     def alt_text(self) -> str:

@@ -139,6 +139,7 @@ class LiveWidgets:
         self._widgets[widget.model_id] = widget
         parts = [getattr(widget, name, None) for name in ("layout", "view")]
         engine = getattr(widget, "engine", {}).get("models", {})
-        for inner in (*parts, *getattr(widget, "children", ()), *engine.values()):
+        revealed = getattr(widget, "revealed", {})
+        for inner in (*parts, *getattr(widget, "children", ()), *engine.values(), *revealed.values()):
             if isinstance(inner, ipywidgets.Widget):
                 self._gather(inner)

@@ -63,7 +63,8 @@ function render({ model, el }) {
   function draw({ theme, width }) {
     const size = model.get("text_size") ?? 1;
     root.style.fontSize = `${14 * size}px`;
-    root.dataset.layout = width / size >= 900 ? "wide" : "narrow";
+    const room = width / size;
+    root.dataset.layout = room >= 900 ? "wide" : room >= 460 ? "narrow" : "phone";
     const { result, isCurrent } = results.update();
     if (result !== last) {
       followEnd(result);

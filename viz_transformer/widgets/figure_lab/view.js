@@ -1,6 +1,7 @@
 // The figure lab: controls, and a figure that Python draws for their values.
 
 import { choice, element, setText, slider } from "../base/js/controls.js";
+import { pngAddress } from "../base/js/png.js";
 import { createView } from "../base/js/view.js";
 import { NEEDS_KERNEL, connectKernel } from "../base/js/kernel.js";
 
@@ -23,20 +24,6 @@ export function withPlace(places, at, place) {
  */
 export function samePlaces(a, b) {
   return a.length === b.length && a.every((place, at) => place === b[at]);
-}
-
-/**
- * The bytes of a PNG file as a data URL, the only address that an exported page allows.
- *
- * @param {{buffer: ArrayBufferLike, byteOffset: number, byteLength: number}} bytes
- */
-export function pictureAddress(bytes) {
-  const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const pieces = [];
-  for (let at = 0; at < view.length; at += 8192) {
-    pieces.push(String.fromCharCode(...view.subarray(at, at + 8192)));
-  }
-  return `data:image/png;base64,${btoa(pieces.join(""))}`;
 }
 
 /**
@@ -97,7 +84,7 @@ function render({ model, el }) {
   function show(reply, places) {
     shown = places;
     failure = "";
-    image.src = pictureAddress(reply.png);
+    image.src = pngAddress(reply.png);
     image.alt = reply.alt;
     image.width = reply.width;
     image.height = reply.height;

@@ -107,7 +107,7 @@ class Tour(View):
             asked += [each for each in here if each not in own and each not in asked]
         return asked
 
-    def figure(self) -> Figure:
+    def figure(self) -> Figure | None:
         """Return what the view shows now as a matplotlib figure."""
         return self.view.figure()
 

@@ -47,19 +47,20 @@ export function canAsk(model) {
   return Boolean(model.get("engine")?.lab || (model.get("live") && model.send));
 }
 
-/**
- * Connect to the function behind a view's model.
- *
- * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one request
- * under way and one waiting, the newest: thirty fast clicks ask for the first and the last. Both
- * take an `onSlow()`, called when a reply takes long; the reply still counts when it comes. Without
- * one, `latest` calls `onError` with a sentence that says so.
- *
- * @param {Pick<Model, "get" | "send" | "on" | "off" | "widget_manager">} model
- */
-export function connectKernel(model) {
-  const pending = new Map();
+/** A function that finds the reply that a page carries, if it does; a tour adds to them. */
+function repliesOf(model) {
   let [answers, carried] = [null, new Map()];
+  return (request) => {
+    const newest = model.get("answers") ?? [];
+    if (newest !== answers)
+      [answers, carried] = [newest, new Map(newest.map(([asked, reply]) => [canonicalJson(asked), reply]))];
+    return carried.get(canonicalJson(request));
+  };
+}
+
+/** Messages to the kernel and back: {send(request, onSlow), close()}; `send` is a promise of the reply. */
+function openMessages(model) {
+  const pending = new Map();
   const session = Math.random().toString(36).slice(2); // a model may be shown twice, each with its own
   let count = 0;
 
@@ -77,32 +78,7 @@ export function connectKernel(model) {
     pending.delete(id);
   }
 
-  /** The reply that the page carries, if it does; a tour adds to them. */
-  function carriedReply(request) {
-    const newest = model.get("answers") ?? [];
-    if (newest !== answers)
-      [answers, carried] = [newest, new Map(newest.map(([asked, reply]) => [canonicalJson(asked), reply]))];
-    return carried.get(canonicalJson(request));
-  }
-
-  let [behind, engine] = [null, null];
-  function ask(request, onSlow = () => {}) {
-    const newest = model.get("engine");
-    if (newest !== behind) [behind, engine] = [newest, engineBehind(model)];
-    if (!engine) return askBeyond(request, onSlow);
-    return engine
-      .then((answer) => answer(request))
-      .catch((error) => {
-        if (error.name === NOT_IN_PAGE) return askBeyond(request, onSlow);
-        throw error;
-      });
-  }
-
-  /** Ask what this page carries, or the kernel. */
-  function askBeyond(request, onSlow) {
-    const known = carriedReply(request);
-    if (known)
-      return known.error === undefined ? Promise.resolve(known) : Promise.reject(new Error(known.error));
+  function send(request, onSlow) {
     if (!model.get("live") || !model.send) return Promise.reject(new Error(NEEDS_KERNEL));
     return new Promise((resolve, reject) => {
       const id = `${session}-${count++}`;
@@ -119,7 +95,16 @@ export function connectKernel(model) {
     });
   }
 
-  let [busy, slow, next] = [false, false, null]; // one request under way, one waiting
+  function close() {
+    model.off("msg:custom", onMessage);
+    for (const id of Array.from(pending.keys())) forget(id);
+  }
+  return { send, close };
+}
+
+/** Requests of which only the newest matters: {latest, forget()}; one is under way, and one waits. */
+function newestOf(ask) {
+  let [busy, slow, next] = [false, false, null];
   function latest(request, onReply, onError = (_) => {}, onSlow = () => onError(new Error(NO_ANSWER))) {
     next = { request, onReply, onError, onSlow };
     if (!busy) sendNext();
@@ -140,14 +125,54 @@ export function connectKernel(model) {
     };
     ask(request, onTimeout).then(settle(onReply), settle(onError));
   }
+  return {
+    latest,
+    forget() {
+      next = null;
+    },
+  };
+}
 
+/**
+ * Connect to the function behind a view's model.
+ *
+ * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one request
+ * under way and one waiting, the newest: thirty fast clicks ask for the first and the last. Both
+ * take an `onSlow()`, called when a reply takes long; the reply still counts when it comes. Without
+ * one, `latest` calls `onError` with a sentence that says so.
+ *
+ * @param {Pick<Model, "get" | "send" | "on" | "off" | "widget_manager">} model
+ */
+export function connectKernel(model) {
+  const [carriedReply, messages] = [repliesOf(model), openMessages(model)];
+  let [behind, engine] = [null, null];
+
+  function ask(request, onSlow = () => {}) {
+    const newest = model.get("engine");
+    if (newest !== behind) [behind, engine] = [newest, engineBehind(model)];
+    if (!engine) return askBeyond(request, onSlow);
+    return engine
+      .then((answer) => answer(request))
+      .catch((error) => {
+        if (error.name === NOT_IN_PAGE) return askBeyond(request, onSlow);
+        throw error;
+      });
+  }
+
+  /** Ask what this page carries, or the kernel. */
+  function askBeyond(request, onSlow) {
+    const known = carriedReply(request);
+    if (!known) return messages.send(request, onSlow);
+    return known.error === undefined ? Promise.resolve(known) : Promise.reject(new Error(known.error));
+  }
+
+  const { latest, forget } = newestOf(ask);
   return {
     ask,
     latest,
     close() {
-      model.off("msg:custom", onMessage);
-      for (const id of Array.from(pending.keys())) forget(id);
-      next = null;
+      messages.close();
+      forget();
     },
   };
 }

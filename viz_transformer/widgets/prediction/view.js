@@ -1,0 +1,99 @@
+// The prediction: a question, controls to answer it, the verdict, and what is then revealed.
+
+import { element, setText } from "../base/js/controls.js";
+import { pngAddress } from "../base/js/png.js";
+import { createView } from "../base/js/view.js";
+import { addControls } from "./controls.js";
+import { readGuess, verdictOf } from "./verdict.js";
+
+const TRAITS = ["guess", "truth", "revealed"];
+const ASKED = ["kind", "options", "unit", "question", "afterwards"];
+const RIGHT = 0.9;
+const WRONG = 0.5; // what lies between is neither
+
+/** Show what is said of the guess. */
+function showVerdict(place, verdict, afterwards) {
+  const right = verdict.score >= RIGHT;
+  place.className = `vt-verdict ${right ? "vt-right" : verdict.score < WRONG ? "vt-wrong" : ""}`;
+  const line = element(place, "p");
+  if (right || verdict.score < WRONG) line.append(right ? "✓ " : "✗ ");
+  for (const piece of verdict.told) {
+    if (typeof piece === "string") line.append(piece);
+    else element(line, "b").textContent = piece.strong;
+  }
+  if (verdict.table) showTable(element(place, "div", "vt-scrolled-table"), verdict.table);
+  if (afterwards) element(place, "p").textContent = afterwards;
+}
+
+function showTable(parent, { heads, rows }) {
+  const table = element(parent, "table");
+  const first = element(table, "tr");
+  element(first, "td");
+  for (const head of heads) element(first, "th", "", { scope: "col" }).textContent = head;
+  for (const [name, values] of rows) {
+    const row = element(table, "tr");
+    element(row, "th", "", { scope: "row" }).textContent = name;
+    for (const value of values) element(row, "td").textContent = value.toFixed(2);
+  }
+}
+
+/** Show the view or the picture that comes with the answer; returns a function that removes it. */
+async function reveal(manager, place, { view, png, width, alt }) {
+  if (png) {
+    const image = element(place, "img", "", { alt, width });
+    image.src = pngAddress(png);
+    return () => image.remove();
+  }
+  const inner = await manager.get_model(String(view).replace("IPY_MODEL_", ""));
+  const shown = await manager.create_view(inner);
+  place.append(shown.el);
+  return () => shown.remove?.();
+}
+
+function render({ model, el }) {
+  /** @type {any} */
+  const asked = Object.fromEntries(ASKED.map((name) => [name, model.get(name)]));
+  const view = createView({ model, el, name: "prediction", label: asked.question, traits: TRAITS, draw });
+  element(view.root, "p", "vt-question").textContent = asked.question;
+  const controls = addControls(element(view.root, "div", "vt-answers"), asked, submit, () => say(""));
+  const status = element(view.root, "div", "", { role: "status" });
+  const place = element(view.root, "div", "vt-revealed");
+  let [problem, locked, judged, opened, closed] = [null, false, false, null, false];
+
+  function say(text) {
+    problem?.remove();
+    problem = text ? element(view.root, "p", "vt-problem", { role: "alert" }) : null;
+    if (problem) setText(problem, text);
+  }
+
+  function submit(given) {
+    if (model.get("guess") !== null) return; // a prediction is made once
+    const { guess, problem: why } = readGuess(asked.kind, given);
+    if (why) say(why);
+    else view.set({ guess });
+  }
+
+  function draw() {
+    const [guess, truth, revealed] = TRAITS.map((name) => model.get(name) ?? null);
+    if (guess === null) return;
+    if (!locked || truth !== null) controls.lock(guess, truth);
+    if (!locked) say("");
+    locked = true;
+    if (truth === null || judged) return;
+    judged = true;
+    showVerdict(status, verdictOf({ ...asked, guess, truth }), asked.afterwards);
+    if (revealed?.view || revealed?.png)
+      opened = reveal(model.widget_manager, place, revealed).then((remove) => {
+        if (closed) remove();
+        return remove;
+      });
+  }
+
+  return () => {
+    closed = true;
+    opened?.then((remove) => remove());
+    view.close();
+  };
+}
+
+export default { render };

@@ -1,0 +1,161 @@
+"""The prediction's view: a question, controls to answer it once, and then the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+import traitlets
+from ipywidgets import widget_serialization
+
+from viz_transformer import progress
+from viz_transformer.errors import UserError
+from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.static_fallback import figure_to_png
+from viz_transformer.widgets.base.view import View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ABOUT = (
+    "A question to answer before the result is there: who has guessed looks more closely. A guess is "
+    "made once, and then the result stands beneath it."
+)
+
+
+class Prediction(View):
+    """A question that is answered once: the answer is scored, then the result is shown.
+
+    A subclass says which answers are valid (`_parse`), what is true (`_find_truth`) and how an
+    answer is scored (`_score`). The verdict's words are the page's work.
+
+    Attributes:
+        guess: the learner's answer, None before. Setting it submits it.
+        score: from 0 to 1; None before the answer.
+        question: what is asked.
+        kind: ``"number"``, ``"choice"``, ``"row"`` or ``"key"``.
+        options: the answers to choose from, or the keys.
+        unit: what a number is measured in.
+        afterwards: text shown with the score.
+        truth: the right answer, None before the guess.
+        revealed: what is then shown: a view, or a picture; empty before, or if nothing is.
+        keeps: under which name an exported page keeps the guess.
+    """
+
+    _esm = bundle(__file__)
+    _css = styles(__file__)
+
+    guess = traitlets.Any(None, allow_none=True, help="the answer").tag(sync=True)
+    score = traitlets.Float(None, allow_none=True)
+    question = traitlets.Unicode(help="what is asked").tag(sync=True, content=True)
+    kind = traitlets.Enum(("number", "choice", "row", "key"), "number").tag(sync=True, content=True)
+    options = traitlets.List(traitlets.Unicode(), help="answers or keys").tag(sync=True, content=True)
+    unit = traitlets.Unicode(help="what a number is measured in").tag(sync=True, content=True)
+    afterwards = traitlets.Unicode(help="said with the result").tag(sync=True, content=True)
+    truth = traitlets.Any(None, allow_none=True, help="the right answer").tag(sync=True, content=True)
+    revealed = (
+        traitlets.Dict(help="a view or a picture")
+        .tag(sync=True, content=True, **widget_serialization)
+        .tag(sync=True, content=True, **widget_serialization)
+    )
+    keeps = traitlets.Dict(help="what an exported page keeps").tag(sync=True, content=True)
+
+    def __init__(
+        self,
+        question: str,
+        kind: str,
+        *,
+        options: Sequence[str] = (),
+        unit: str = "",
+        reveal: Any = None,
+        afterwards: str = "",
+        name: str | None = None,
+    ) -> None:
+        """Ask; an answer kept from an earlier run of the lesson is restored.
+
+        Args:
+            question: what is asked.
+            kind: how it is answered.
+            options: the answers to choose from, or the keys.
+            unit: what a number is measured in.
+            reveal: a widget or a figure shown after the answer, or a function that makes one.
+            afterwards: text shown with the score.
+            name: the key under which `progress` keeps the answer; None does not keep it.
+        """
+        self._reveal, self._name = reveal, name
+        super().__init__(
+            traits={
+                "about": _ABOUT,
+                "question": question,
+                "kind": kind,
+                "options": list(options),
+                "unit": unit,
+                "afterwards": afterwards,
+                "keeps": {"name": name, "trait": "guess"} if name else {},
+            }
+        )
+        kept = progress.prediction_of(name) if name else None
+        if kept is not None:
+            with suppress(UserError):  # the question has changed since
+                self.guess = kept
+
+    def before_export(self) -> None:
+        """Find the result now: a page shows it after the guess, when nobody can be asked any more."""
+        if self.truth is None:
+            with self.hold_sync():  # one message: the page shows both at once
+                self.truth = self._find_truth()
+                self.revealed = self._revealed()
+
+    def figure(self) -> Figure | None:
+        """Return nothing: a question is text."""
+        return None
+
+    def alt_text(self) -> str:
+        """Return the question, and the answer if there is one."""
+        said = "" if self.guess is None else f" You said {self._told(self.guess)}."
+        return f"{self.question}{said}"
+
+    def __repr__(self) -> str:
+        """Return the question and the answer, for a log or a page that cannot show the view."""
+        return f"{type(self).__name__}({self.question!r}, guess={self.guess!r})"
+
+    @traitlets.validate("guess")
+    def _check_guess(self, proposal: dict[str, Any]) -> Any:
+        if self.guess is not None:
+            return self.guess  # a prediction is made once
+        return self._parse(proposal["value"])
+
+    @traitlets.observe("guess")
+    def _on_guess(self, _: object) -> None:
+        if self._name:
+            progress.record_prediction(self._name, self.guess)
+        self.before_export()
+        self.score = self._score()
+
+    def _revealed(self) -> dict[str, Any]:
+        shown = self._reveal() if callable(self._reveal) else self._reveal
+        if shown is None:
+            return {}
+        if isinstance(shown, ipywidgets.Widget):
+            return {"view": shown}
+        figure = getattr(shown, "figure", shown)  # of axes, their figure
+        alt = getattr(figure, "alt_text", "")
+        data, width, _height = figure_to_png(figure)
+        return {"png": data, "width": width, "alt": alt}
+
+    def _told(self, guess: Any) -> str:
+        return str(guess)
+
+    def _parse(self, value: Any) -> Any:
+        """Return a valid answer in the form in which it is kept, or raise `UserError`."""
+        raise NotImplementedError
+
+    def _find_truth(self) -> Any:
+        """Return the right answer as plain JSON."""
+        raise NotImplementedError
+
+    def _score(self) -> float:
+        """Return the score of the guess, now that the truth is known."""
+        raise NotImplementedError
