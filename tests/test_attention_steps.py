@@ -10,12 +10,12 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.attention_steps import barred_steps, random_steps
+from tests.support.attention_steps import barred_steps, in_javascript, random_steps
 from viz_transformer.config import ModelConfig
 from viz_transformer.labs import attention_steps, thinking_machines
 from viz_transformer.model import DecoderOnly, TracedTransformer, attend
 from viz_transformer.model.attention_hooks import watched
-from viz_transformer.trace import AttentionSteps, code_lines, compute_head
+from viz_transformer.trace import AttentionSteps, compute_head
 
 TEXT = "the black cat does not sleep because it is tired"
 
@@ -134,19 +134,10 @@ def test_large_scores_do_not_overflow() -> None:
     assert np.allclose(worked.weights, compute_head(softmax_steps([1, 0, -9999]), 0, 0).weights)
 
 
-def run_lines(steps: AttentionSteps, head: int, query: int, **switches: Any) -> dict[str, Any]:
-    """Run the lines that the stepper shows, in their order, and return what they have made."""
-    scale, mask = switches.get("scale", steps.scale), switches.get("mask", True)
-    temperature = switches.get("temperature", 1)
-    lines = code_lines(steps)
-    nothing = mask and steps.mask is not None and not steps.mask[query].any()
-    divided = {(True, False): "scale", (True, True): "both", (False, True): "temperature"}
-    chosen = [
-        "q", "k", "v", "scores", f"scaled:{divided.get((scale, temperature != 1), 'none')}",
-        *(["masked" if mask else "masked:off"] if steps.mask is not None else []),
-        *(f"{name}{':none' if nothing else ''}" for name in ("exponentials", "weights")),
-        "output",
-    ]  # fmt: skip
+def run_lines(steps: AttentionSteps, lines: list[dict[str, str]], head: int) -> dict[str, Any]:
+    """Run the lines that the stepper shows, [head], in their order, and return what they have made."""
+    in_a_head = [name for name in steps.steps[1:] if name not in ("concat", "result")]
+    in_a_head.insert(in_a_head.index("weights"), "exponentials")
 
     def run(head: int) -> dict[str, Any]:
         made: dict[str, Any] = {
@@ -157,16 +148,15 @@ def run_lines(steps: AttentionSteps, head: int, query: int, **switches: Any) -> 
             made[f"W_{name.upper()}"] = getattr(steps, f"w_{name}")[head]
             bias = getattr(steps, f"b_{name}")
             made[f"b_{name.upper()}"] = None if bias is None else bias[head]
-        for name in chosen:
-            line = lines[name].replace("{query}", str(query))
-            exec(line.replace("{temperature}", str(temperature)), made)  # as a reader would run it
+        for name in in_a_head:
+            exec(lines[head][name], made)  # as a reader would run it
         return made
 
     made = run(head)
     if steps.w_o is not None:
         made["outputs_of_all_heads"] = [run(each)["output"] for each in range(steps.n_heads)]
-        exec(lines["concat"], made)
-        exec(lines["result"], made)
+        exec(lines[head]["concat"], made)
+        exec(lines[head]["result"], made)
     return made
 
 
@@ -186,12 +176,18 @@ def test_the_lines_shown_make_the_numbers_shown(layers, switches: dict) -> None:
         *(thinking_machines().steps, layers["decoder", 1], layers["cross", 0]),
     ]
     for steps in cases:
-        for head, query in itertools.product(range(steps.n_heads), range(len(steps.query_tokens))):
-            worked = compute_head(steps, head, query, **switches)
-            made = run_lines(steps, head, query, **switches)
-            for name in steps.steps[1:]:
-                ours = getattr(worked, name)
-                assert np.allclose(made[name], ours, atol=1e-4, rtol=1e-4), (name, steps.kind)
+        heads, queries = range(steps.n_heads), range(len(steps.query_tokens))
+        whole = {"scale": steps.scale, "mask": True, "temperature": 1} | switches
+        chosen = [{"query": query, "head": head, **whole} for query in queries for head in heads]
+        shown = iter(in_javascript(steps, chosen))
+        for query in queries:
+            lines = [next(shown)[1] for _ in heads]
+            for head in heads:
+                worked = compute_head(steps, head, query, **switches)
+                made = run_lines(steps, lines, head)
+                for name in steps.steps[1:]:
+                    ours = getattr(worked, name)
+                    assert np.allclose(made[name], ours, atol=1e-4, rtol=1e-4), (name, steps.kind)
 
 
 def test_thinking_machines_by_hand() -> None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+import viz_transformer as vt
+from tests.support.exported_pages import page_data
+from tests.support.javascript import answers_in_node
+from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.depth import deep_model, gradients_by_depth
-from viz_transformer.labs.block_lab import block_lab, block_spread
+from viz_transformer.labs.block_lab import block_lab, block_spread, spread_reply
+from viz_transformer.labs.page_engine import page_model
 from viz_transformer.plots.gradients import HIGHEST, LOWEST, plot_gradients
 from viz_transformer.plots.perturbation import plot_spread
 from viz_transformer.training import make_model
-from viz_transformer.translator import load_translator
+from viz_transformer.translator import Translator, load_translator
 
 SENTENCE = "the black cat sleeps"
 
@@ -45,14 +52,102 @@ def test_a_layer_is_given_what_the_layer_before_it_made() -> None:
 
 
 def test_the_lab_draws_what_was_measured() -> None:
-    lab = block_lab()
-    lab.choose(changed="3 cat")
+    lab = block_lab(changed=2)
+    assert lab.tokens == ("the", "black", "cat", "sleeps", "<eos>")
+    assert repr(lab) == "BlockLab('the black cat sleeps', changed=2, layer=1)"
     spread = block_spread(load_translator(), SENTENCE, 2)
     image = lab.figure().axes[0].images[0].get_array()
     np.testing.assert_allclose(image, np.stack(list(spread.values()), axis=1))
     assert "Where" not in lab.alt_text()
     assert "where “cat” is changed. self-attention: 4 of 4 other words moved" in lab.alt_text()
     assert "feed-forward: no other word moved" in lab.alt_text()
+
+
+def test_what_is_chosen_moves_the_lab() -> None:
+    lab = block_lab(changed=4)
+    lab.layer = 0
+    np.testing.assert_allclose(
+        lab.spread()["LayerNorm"], block_spread(load_translator(), SENTENCE, 4, layer=0)["LayerNorm"]
+    )
+    lab.sentence = "the cat"
+    assert (lab.tokens, lab.changed) == (("the", "cat", "<eos>"), 2)
+    assert "“<eos>” is changed" in lab.alt_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda lab: setattr(lab, "sentence", "the dragon"), "dragon"),
+        (lambda lab: setattr(lab, "changed", 5), "changed=5, but the sentence has 5"),
+        (lambda lab: setattr(lab, "layer", 2), "layer=2, but the encoder has 2"),
+        (lambda lab: block_lab(layer=7), "layer=7, but the encoder has 2"),
+        (lambda lab: block_lab(changed=9), "changed=9, but the sentence has 5"),
+        (lambda lab: block_lab(engine="moon"), "engine='moon'"),
+    ],
+)
+def test_what_there_is_not_is_refused_and_nothing_moves(change, told: str) -> None:
+    lab = block_lab()
+    with pytest.raises(UserError, match=re.escape(told)):
+        change(lab)
+    assert (lab.sentence, lab.changed, lab.layer) == (SENTENCE, 0, 1)
+
+
+@pytest.mark.parametrize("family", ["bundled", "pre-norm, rotary"])
+def test_the_page_answers_as_the_kernel_does(family: str, tmp_path: Path) -> None:
+    translator = load_translator() if family == "bundled" else rotary_translator()
+    carried = page_model(translator)
+    (tmp_path / "model.safetensors").write_bytes(carried.weights)
+    requests = [
+        {"sentence": sentence, "layer": layer}
+        for sentence in (SENTENCE, "the cat", "does the dog see me?")
+        for layer in range(translator.config.n_encoder_layers)
+    ]
+    found = answers_in_node(
+        {
+            "answerBlockLab": "engine/answers/block_lab.js",
+            "makeTextModel": "engine/text_model.js",
+            "readSafetensors": "engine/safetensors.js",
+        },
+        """({ config, vocabulary, weights, requests }) => {
+            const model = makeTextModel({
+                config: JSON.parse(config),
+                vocabulary: JSON.parse(vocabulary),
+                weights: readSafetensors(readFileSync(weights)),
+            });
+            return requests.map((request) => {
+                const { spread, ...reply } = answerBlockLab({ "": model }, request, {});
+                return { ...reply, spread: Array.from(new Float32Array(spread.buffer)) };
+            });
+        }""",
+        {
+            "config": carried.config,
+            "vocabulary": carried.vocabulary,
+            "weights": str(tmp_path / "model.safetensors"),
+            "requests": requests,
+        },
+    )
+    for request, page in zip(requests, found, strict=True):
+        kernel = spread_reply(translator, request)
+        moved = np.frombuffer(kernel.pop("spread"), "<f4")
+        np.testing.assert_allclose(page.pop("spread"), moved, atol=1e-4)
+        assert page == kernel
+
+
+def rotary_translator() -> Translator:
+    """One with random weights, whose parts stand and turn otherwise than those of the bundled one."""
+    vocabulary = load_translator().vocabulary
+    config = ModelConfig(
+        vocab_size=len(vocabulary), d_model=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=1, d_ff=24,
+        norm="pre", positional="rotary", activation="gelu",
+    )  # fmt: skip
+    return Translator(make_model(config, 1).eval(), vocabulary)
+
+
+def test_a_page_carries_the_engine_or_the_replies(tmp_path: Path) -> None:
+    views = page_data(vt.export_html(block_lab(), tmp_path / "page.html"))["views"]
+    assert sorted("answers" in view["state"] for view in views) == [False, False]
+    (view,) = page_data(vt.export_html(block_lab(engine="kernel"), tmp_path / "kernel.html"))["views"]
+    assert [request["layer"] for request, _ in view["state"]["answers"]] == [0, 1]
 
 
 def test_a_table_of_changes_must_fit_its_words() -> None:

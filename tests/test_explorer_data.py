@@ -7,6 +7,7 @@ import itertools
 import json
 import subprocess
 import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,21 @@ from tests.support.hand_made_traces import (
     hostile_trace,
     make_trace,
     softmax,
+    uneven_trace,
 )
 from tests.support.javascript import module_url
+from tests.support.texts import TEXTS
 from tools.ensure import find_node
 from viz_transformer.analysis import head_entropy_share, label_heads, output_rollout, rollout
 from viz_transformer.analysis.combine import strongest
 from viz_transformer.errors import UserError
 from viz_transformer.export.page_parts import encode
 from viz_transformer.trace import ForwardTrace
+from viz_transformer.translator import Translator
+from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack
 from viz_transformer.widgets.explorer.payload import OVERVIEW_BYTES
+from viz_transformer.widgets.explorer.trace_view import Labels, TraceView
 
 
 def large_trace(n: int = 80, **sizes: int) -> ForwardTrace:
@@ -52,10 +58,11 @@ def read(reply: dict[str, Any], dtype: str = "<f2") -> np.ndarray:
 def test_a_small_trace_is_sent_whole_and_exactly() -> None:
     trace = make_trace()
     view = explore(trace)
-    for entry in view.data["kinds"]:
-        assert entry["dtype"] == "float32"
-        sent = read(entry, "<f4").reshape(entry["shape"])
-        np.testing.assert_array_equal(sent, trace.attention(entry["kind"]))
+    (sent,) = view.data["traces"]
+    assert list(sent["attention"]) == [*trace.kinds]
+    for kind, entry in sent["attention"].items():
+        weights = read(entry, "<f4").reshape(entry["shape"])
+        np.testing.assert_array_equal(weights, trace.attention(kind))
     assert view.questions() == []
 
 
@@ -183,20 +190,19 @@ def test_five_hundred_heads_leave_nothing_in_the_kernel() -> None:
 
 
 def test_tokens_are_sent_with_what_their_query_read() -> None:
-    encoder, decoder, cross = pack(make_trace())["kinds"]
+    encoder, decoder, cross = measured(make_trace())
     assert (encoder["queries"], encoder["keys"], encoder["reads"]) == ([*SOURCE], [*SOURCE], None)
     told = (decoder["queries"], decoder["keys"], decoder["reads"])
     assert told == ([*OUTPUT], [*TARGET], [*TARGET])
     assert (cross["queries"], cross["keys"], cross["reads"]) == ([*OUTPUT], [*SOURCE], [*TARGET])
-    assert pack(make_trace(output=None))["kinds"][2]["reads"] is None
+    assert measured(make_trace(output=None))[2]["reads"] is None
 
 
 def test_special_tokens_and_masked_cells_are_sent() -> None:
-    _, decoder, cross = pack(make_trace())["kinds"]
+    _, decoder, cross = measured(make_trace())
     assert decoder["special"] == {"queries": [False] * 4 + [True], "keys": [True] + [False] * 4}
     assert cross["special"]["keys"] == [False] * 4 + [True]
-    bits = np.unpackbits(np.frombuffer(decoder["masked"], np.uint8))[:25].reshape(5, 5)
-    np.testing.assert_array_equal(bits, np.triu(np.ones((5, 5)), 1))
+    np.testing.assert_array_equal(np.reshape(decoder["masked"], (5, 5)), np.triu(np.ones((5, 5)), 1))
     assert cross["masked"] is None
 
 
@@ -209,12 +215,12 @@ def test_word_numbers_follow_the_axis_as_it_is_named() -> None:
         target_words=(None, 0, 0, 1),
         **sizes,
     )
-    assert pack(trace)["kinds"][0]["words"] == {
+    assert measured(trace)[0]["words"] == {
         "queries": [0, 0, 1, None],
         "keys": [None, 0, 0, 1],
     }
     read = ForwardTrace(target_tokens=target, target_words=(None, 0, 0, 1), **sizes)
-    assert pack(read)["kinds"][0]["words"]["queries"] == [None, 0, 0, 1]
+    assert measured(read)[0]["words"]["queries"] == [None, 0, 0, 1]
     # It wrote something else than was read next: of that nobody knows the word.
     other = ForwardTrace(
         target_tokens=target,
@@ -222,7 +228,7 @@ def test_word_numbers_follow_the_axis_as_it_is_named() -> None:
         target_words=(None, 0, 0, 1),
         **sizes,
     )
-    assert pack(other)["kinds"][0]["words"]["queries"] == [0, None, 1, None]
+    assert measured(other)[0]["words"]["queries"] == [0, None, 1, None]
 
 
 def test_a_difference_names_both_words_where_they_differ() -> None:
@@ -232,11 +238,11 @@ def test_a_difference_names_both_words_where_they_differ() -> None:
     changed[0, 0] = changed[0, 1]
     it = ForwardTrace(source_tokens=trace.source_tokens, encoder_attention=changed)
     she = ForwardTrace(source_tokens=she.source_tokens, encoder_attention=trace.encoder_attention)
-    (entry,) = pack(it, she)["kinds"]
+    (entry,) = measured(it, she)
     assert entry["signed"] is True
     assert entry["queries"] == ["it|she", *SOURCE[1:]]
-    sent = read(entry, "<f4").reshape(entry["shape"])
-    np.testing.assert_array_equal(sent, changed - trace.encoder_attention)
+    shown = np.array(entry["whole"], np.float32).reshape(changed.shape)
+    np.testing.assert_array_equal(shown, changed - trace.encoder_attention)
     assert (entry["labels"], entry["entropies"]) == (None, None)
 
 
@@ -253,7 +259,7 @@ def test_the_overview_of_a_difference_has_zero_in_its_middle() -> None:
 
 
 def test_hostile_tokens_can_be_sent() -> None:
-    sent = pack(hostile_trace())["kinds"][0]["queries"]
+    sent = pack(hostile_trace())["traces"][0]["sourceTokens"]
     assert sent == [*HOSTILE[:-1], "\ufffd"]  # half a surrogate pair is no character
     json.dumps(sent, ensure_ascii=False).encode("utf-8")
 
@@ -269,11 +275,11 @@ def test_rows_that_do_not_sum_to_one_are_shown_and_told() -> None:
     weights = attention(1, 2, 4, 4)
     weights[0, 1, 2] *= 0.5
     weights[0, 1, 3] = 0
-    (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=weights))["kinds"]
+    (entry,) = measured(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=weights))
     assert entry["note"].startswith("1 of 8 rows do not sum to 1 but to 0.50, so")
-    assert all(entry["note"] == "" for entry in pack(make_trace())["kinds"])
+    assert all(entry["note"] == "" for entry in measured(make_trace()))
     twice = np.full((1, 1, 4, 4), 0.5)
-    (entry,) = pack(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=twice))["kinds"]
+    (entry,) = measured(ForwardTrace(source_tokens=["a", "b", "c", "d"], encoder_attention=twice))
     assert entry["note"].startswith("4 of 4 rows do not sum to 1 but to 2.00, so")
     assert (entry["labels"], entry["entropies"], entry["rollouts"]) == (None, None, None)
     assert "sum to more" in entry["noRollout"]
@@ -281,9 +287,9 @@ def test_rows_that_do_not_sum_to_one_are_shown_and_told() -> None:
 
 def test_one_token_is_a_trace_too() -> None:
     trace = ForwardTrace(source_tokens=("a",), encoder_attention=[[[[1.0]]]])
-    (entry,) = pack(trace)["kinds"]
-    assert entry["shape"] == [1, 1, 1, 1]
-    assert np.isnan(np.frombuffer(entry["entropies"], "<f4")).all(), "a word alone has no choice"
+    (entry,) = measured(trace)
+    assert [entry[name] for name in ("layers", "heads", "rows", "cols")] == [1, 1, 1, 1]
+    assert entry["entropies"] == [None], "a word alone has no choice"
 
 
 READ_ALL = """
@@ -338,7 +344,115 @@ def test_both_halves_draw_the_same_small_pictures(signed: bool) -> None:
     assert np.abs(drawn - np.rint(expected).ravel()).max() <= 1  # a half is rounded up or to even
 
 
-def run_node(code: str, state: dict[str, Any]) -> bytes:
+MEASURE = """
+const { measureTraces } = await import(MODULE);
+const asArrays = (_, value) => (ArrayBuffer.isView(value) ? Array.from(value) : value);
+const measure = ({ traces }) =>
+  measureTraces(traces).map((entry) => ({ ...entry, rollouts: entry.rollouts && entry.rollouts() }));
+const all = part.revive(JSON.parse(input.toString())).map(measure);
+process.stdout.write(JSON.stringify(all, asArrays));
+""".replace("MODULE", json.dumps(module_url("widgets/explorer/measured_trace.js")))
+
+
+def measured(trace: ForwardTrace, compare: ForwardTrace | None = None) -> list[dict[str, Any]]:
+    """Return the entries of a small trace, as the page makes them; NaN as None."""
+    (entries,) = json.loads(run_node(MEASURE, [pack(trace, compare)]))
+    return entries
+
+
+def entry_in_python(view: TraceView, kind: str) -> dict[str, Any]:
+    """Return what the page must make of a kind, from Python's own measures."""
+    queries, keys = view.words(kind)
+    masked = view.masked(kind)
+    try:
+        labels, entropies = (None, None) if view.signed else view.measures(kind)
+    except UserError:  # rows of more than 1, of which the note tells
+        labels, entropies = None, None
+    return {
+        "kind": kind,
+        "shape": [*view.shape(kind)],
+        "signed": view.signed,
+        "note": view.note(kind),
+        "noRollout": view.no_rollout(kind),
+        "masked": [*map(int, masked.ravel())] if masked.any() else None,
+        "queries": sendable(view.queries(kind)),
+        "keys": sendable(view.keys(kind)),
+        "reads": None if view.reads(kind) is None else sendable(view.reads(kind)),
+        "words": {"queries": queries, "keys": keys},
+        "special": dict(zip(("queries", "keys"), view.special(kind), strict=True)),
+        "weights": np.stack([view.layer(kind, layer) for layer in range(view.shape(kind)[0])]),
+        "rollouts": None if view.no_rollout(kind) else view.rollouts(kind),
+        "labels": labels,
+        "entropies": entropies,
+    }
+
+
+def check_entry(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Hold an entry of the page to Python's: numbers to 1e-6, all else exactly."""
+    shape = expected.pop("shape")
+    assert [found[name] for name in ("layers", "heads", "rows", "cols")] == shape
+    np.testing.assert_array_equal(np.array(found["whole"], np.float32), expected.pop("weights").ravel())
+    for name in ("rollouts", "entropies"):
+        numbers = expected.pop(name)
+        assert (found[name] is None) == (numbers is None)
+        if numbers is not None:
+            values = np.array(found[name], np.float64).ravel()
+            np.testing.assert_allclose(values, numbers.ravel(), atol=1e-6)
+    labels = expected.pop("labels")
+    assert (found["labels"] is None) == (labels is None)
+    for mine, theirs in zip(chain(found["labels"]), chain(labels), strict=True):
+        assert (mine is None) == (theirs is None)
+        if mine is not None:
+            assert mine["evidence"] == pytest.approx(theirs["evidence"], abs=1e-9)
+            assert {**mine, "evidence": 0} == {**theirs, "evidence": 0}
+    assert {name: found[name] for name in expected} == expected
+
+
+def chain(layers: Labels | None) -> list[dict[str, Any] | None]:
+    return [*itertools.chain.from_iterable(layers or [])]
+
+
+def awkward_traces() -> Iterator[tuple[ForwardTrace, ForwardTrace | None]]:
+    """Yield traces whose measures are easily wrong; the second is one to subtract, or None."""
+    words = tuple(map(str, range(8)))
+    step = np.eye(8)[[0, *range(7)]]  # each looks at the one before
+    looks = np.stack([step, np.eye(8), np.full((8, 8), 1 / 8), np.eye(8)[[0] * 8], np.eye(8)[[7] * 8]])
+    halves = 0.625 * looks + 0.375 * np.roll(looks, 3, axis=-1)  # 0.625 and 0.125 lie between two
+    lazy = np.stack([looks, halves])
+    lazy[0, 0, 3] = 0
+    for weights in (np.stack([looks, halves]), lazy, 0.5 * lazy, 1.3 * lazy.clip(0, 0.75)):
+        yield ForwardTrace(source_tokens=words, encoder_attention=weights), None
+    yield make_trace(), None
+    yield make_trace(output=None), make_trace(HOSTILE[:5], HOSTILE[5:10], None)
+    yield uneven_trace(), None
+    causal, full = attention(2, 2, 9, 9, causal=True), attention(2, 2, 9, 9)
+    for weights in (causal, full):
+        yield ForwardTrace(target_tokens=tuple("abcdefghi"), decoder_attention=weights), None
+    marks = (
+        "[CLS]",
+        "<|endoftext|>",
+        "<\uff5cbegin\u2581of sentence\uff5c>",
+        "<SOS>",
+        "<unk>",
+        "[MASK]",
+        "</s>",
+    )
+    yield ForwardTrace(source_tokens=marks, encoder_attention=attention(1, 1, 7, 7)), None
+    yield ForwardTrace(source_tokens=("a",), encoder_attention=[[[[1.0]]]]), None
+
+
+def test_the_page_measures_a_trace_as_python_does(translator: Translator) -> None:
+    pairs = [*awkward_traces(), *((translator.trace(text), None) for text in TEXTS[:100:2])]
+    pairs.append((translator.trace("the black cat sleeps"), translator.trace("the white dog sleeps")))
+    entries = json.loads(run_node(MEASURE, [pack(*pair) for pair in pairs]))
+    for (trace, compare), found in zip(pairs, entries, strict=True):
+        view = TraceView(trace, compare)
+        assert [entry["kind"] for entry in found] == [*view.kinds]
+        for entry in found:
+            check_entry(entry, entry_in_python(view, entry["kind"]))
+
+
+def run_node(code: str, state: Any) -> bytes:
     """Run JavaScript on a state as an exported page holds it; `page` is the store's module."""
     prelude = (
         f"const page = await import({json.dumps(module_url('widgets/explorer/weight_store.js'))});"

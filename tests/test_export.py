@@ -42,7 +42,7 @@ def test_a_page_holds_state_bytes_and_module(tmp_path: Path) -> None:
     assert not {name for name in state if name[0] == "_"} | {"layout", "tooltip"} & set(state)
     assert (state["kind"], state["layer"], state["head"]) == ("decoder", 1, 3)
     assert (state["query"], state["key"]) == (2, None)
-    weights = base64.b64decode(state["data"]["kinds"][1]["weights"]["base64"])
+    weights = base64.b64decode(state["data"]["traces"][0]["attention"]["decoder"]["weights"]["base64"])
     shown = np.frombuffer(weights, "<f4").reshape(2, 4, 5, 5)
     np.testing.assert_array_equal(shown, trace.decoder_attention)
 
@@ -191,7 +191,8 @@ def test_hostile_text_stays_inside_its_place(tmp_path: Path) -> None:
     assert "<img" not in text
     assert "\u2028" not in text
     assert len(elements(path, "script")) == text.count("</script>") == 3
-    assert page_data(path)["views"][0]["state"]["data"]["kinds"][0]["queries"][:-1] == [*HOSTILE[:-1]]
+    (trace,) = page_data(path)["views"][0]["state"]["data"]["traces"]
+    assert trace["sourceTokens"][:-1] == [*HOSTILE[:-1]]
 
 
 def test_a_page_names_nothing_to_fetch(tmp_path: Path) -> None:

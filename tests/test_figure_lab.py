@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import viz_transformer as vt
-from viz_transformer.labs.softmax_lab import SCORES, TIMES
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.figure_lab.view import figure_lab, value_text
@@ -104,11 +103,12 @@ def test_a_page_carries_every_picture_if_they_are_few() -> None:
 
 
 def test_a_page_carries_each_control_moved_alone_if_they_are_many() -> None:
-    lab = vt.softmax_lab()
+    lab = figure_lab(
+        Drawer(), {"size": range(1, 9), "colour": ("red", "blue", "green", "black", "white", "grey", "tan")}
+    )
     places = [question["places"] for question in lab.questions()]
     assert places[0] == lab.places
-    assert len(places) == len({tuple(each) for each in places})
-    assert len(places) == 1 + 4 * (len(SCORES) - 1) + len(TIMES) - 1
+    assert len(places) == len({tuple(each) for each in places}) == 1 + 7 + 6
     assert max((np.array(each) != lab.places).sum() for each in places) == 1
     assert lab.export_bytes() == 40_000 * len(places)
 
@@ -125,21 +125,3 @@ def test_values_are_told_shortly() -> None:
     assert [value_text(v) for v in (1.0, -3.5, 512**0.5, "cat", 7)] == [
         "1", "−3.5", "22.63", "cat", "7",
     ]  # fmt: skip
-
-
-# --- the softmax lab ---------------------------------------------------------------------------
-
-
-def test_the_softmax_lab_draws_what_is_set() -> None:
-    lab = vt.softmax_lab([-3, 2, -1, 0], ["the", "cat", "is", "black"])
-    assert lab.alt_text().endswith("the 0.006, cat 0.839, is 0.042, black 0.114.")
-    assert [c["label"] for c in lab.controls] == ["the", "cat", "is", "black", "all scores ×"]
-    lab.choose(times=0.0)
-    assert "cat 0.250" in lab.alt_text()
-
-
-def test_the_softmax_lab_names_what_it_cannot_set() -> None:
-    with pytest.raises(vt.UserError, match=r"score_1=9\.0 is none of"):
-        vt.softmax_lab([0, 9])
-    with pytest.raises(vt.UserError, match="2 scores and 1 labels"):
-        vt.softmax_lab([0, 1], ["the"])

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import hostile_trace, make_trace
+from tests.support.javascript import answers_in_node
 from viz_transformer.labs import interventions_of
 from viz_transformer.model import HeadChange, Interventions, Transformer
 from viz_transformer.plots import plot_head_effects, plot_log_probs
@@ -67,7 +68,6 @@ def test_the_numbers_are_those_of_the_plain_model(lab: HeadLab, translator) -> N
     assert reply["output"] == [*reply["translation"], "<eos>"]
     expected = plain_log_probs(translator, translator.model, SENTENCE, " ".join(reply["translation"]))
     assert reply["log_probs"] == pytest.approx(expected, abs=1e-5)
-    assert reply["loss"] == pytest.approx(-np.mean(reply["log_probs"]))
 
 
 @pytest.mark.parametrize(("kind", "layer", "head"), [("encoder", 1, 1), ("decoder", 0, 1), ("cross", 1, 2)])
@@ -107,16 +107,55 @@ def test_interventions_are_read_by_the_next_cell(lab: HeadLab) -> None:
 
 
 def test_each_head_alone_is_what_it_is_when_asked_for_alone(lab: HeadLab) -> None:
-    each = lab.answer({"sentence": SENTENCE, "each": 0.0})
-    loss = asked(lab)["loss"]
-    assert len(each["heads"]) == len(lab._heads()) == 24
-    for head in each["heads"][:4] + each["heads"][-4:]:
-        place = {name: head[name] for name in ("kind", "layer", "head")}
-        alone = asked(lab, {**place, "factor": 0.0})
-        assert head["loss_change"] == alone["loss"] - loss
-    sizes = [abs(head["loss_change"]) for head in each["heads"]]
+    reply = lab.answer({"sentence": SENTENCE, "each": 0.0})
+    unchanged = asked(lab)
+    assert reply["log_probs"] == unchanged["log_probs"]
+    assert reply["kinds"] == unchanged["kinds"]
+    effects = {(each.kind, each.layer, each.head): each for each in lab.effects()}
+    assert len(effects) == len(lab._heads()) == 24
+    for each in reply["each"]:
+        log_probs = np.frombuffer(each["log_probs"], "<f8").reshape(each["shape"])
+        for layer, head in ((0, 0), (1, 2)):
+            place = {"kind": each["kind"], "layer": layer, "head": head}
+            alone = asked(lab, {**place, "factor": 0.0})["log_probs"]
+            assert log_probs[layer, head].tolist() == alone
+            lost = np.mean(unchanged["log_probs"]) - np.mean(alone)
+            assert effects[each["kind"], layer, head].loss_change == pytest.approx(lost, abs=1e-12)
+    sizes = [abs(effect.loss_change) for effect in lab.effects()]
     assert sizes == sorted(sizes, reverse=True)
-    assert each["words"] == vt.analysis.effects_in_words(lab.effects())
+
+
+def effects_in_javascript(replies: list[dict]) -> list[tuple[list[dict], str]]:
+    """What the page makes of replies about each head alone: the heads in their order, and the words."""
+    script = "widgets/head_lab/head_effects.js"
+    tell = "(replies) => replies.map(headEffects).map((effects) => [effects, effectsInWords(effects)])"
+    return answers_in_node({"effectsInWords": script, "headEffects": script}, tell, replies)
+
+
+@pytest.mark.parametrize("task", ["translate", "continue", "fill"])
+def test_the_page_makes_of_a_reply_what_python_does(made: HeadLab, task: str) -> None:
+    labs = {
+        "translate": lambda: made,
+        "continue": lambda: vt.head_lab(vt.load_language_model(), engine="kernel"),
+        "fill": lambda: vt.head_lab(vt.load_masked_model(), engine="kernel"),
+    }
+    view = labs[task]()
+    texts = {
+        "translate": [SENTENCE, "the cat sleeps", "my friend Maria does not sleep"],
+        "continue": ["la vaca no", "el"],
+        "fill": ["el gato [?] duerme", "[?] duerme"],
+    }[task]
+    told = effects_in_javascript([view.answer({"sentence": text, "each": 0.0}) for text in texts])
+    for text, (heads, words) in zip(texts, told, strict=True):
+        view.sentence = text
+        ours = view.effects()
+        assert words == vt.analysis.effects_in_words(ours)
+        for theirs, effect in zip(heads, ours, strict=True):
+            place = [theirs[name] for name in ("kind", "layer", "head", "rank", "confidenceRank")]
+            assert place == [effect.kind, effect.layer, effect.head, effect.rank, effect.confidence_rank]
+            assert theirs["lossChange"] == pytest.approx(effect.loss_change, abs=1e-12)
+            confidence = np.nan if theirs["confidence"] is None else theirs["confidence"]
+            assert confidence == pytest.approx(effect.confidence, abs=1e-12, nan_ok=True)
 
 
 def test_the_head_that_matters_most_is_chosen_first(translator) -> None:
@@ -133,11 +172,13 @@ def test_the_weights_sent_are_the_traces(lab: HeadLab, translator) -> None:
     trace = translator.trace(SENTENCE, target, changes)
     assert [kind["kind"] for kind in reply["kinds"]] == ["encoder", "decoder", "cross"]
     for kind in reply["kinds"]:
-        weights = np.frombuffer(kind["weights"], dtype=f"<{kind['dtype'][0]}2")
+        weights = np.frombuffer(kind["weights"], kind["dtype"])
         expected = trace.attention(kind["kind"])
         assert kind["shape"] == list(expected.shape)
-        assert weights.reshape(expected.shape) == pytest.approx(expected, abs=0.0003)
+        assert np.array_equal(weights.reshape(expected.shape), expected)
         assert kind["queries"] == list(trace.query_tokens(kind["kind"]))
+        read = trace.source_tokens if kind["kind"] == "encoder" else trace.target_tokens
+        assert kind["reads"] == list(read)
         assert kind["keys"] == list(trace.key_tokens(kind["kind"]))
 
 
@@ -236,7 +277,7 @@ def test_the_alternative_text_says_what_happened(lab: HeadLab) -> None:
     lab.factors = [{**GENDER, "factor": 0}]
     text, reply = lab.alt_text(), asked(lab, *lab.factors)
     assert "encoder layer 1 head 1 times 0 as “la maestra perdió" in text
-    assert f"to {reply['loss']:.3f} nats per token" in text
+    assert f"to {-np.mean(reply['log_probs']):.3f} nats per token" in text
     assert "attention is not an explanation" in lab.about.lower()
 
 
@@ -264,7 +305,7 @@ def test_the_view_needs_no_model() -> None:
     view = HeadLab(hand_made(make_trace()), "a sentence")
     assert (view.layer, view.head) == (1, 3)
     assert view.effects()[0].loss_change == pytest.approx(0.07)
-    assert asked(view, {**GENDER, "factor": 0.0})["loss"] == pytest.approx(0.6)
+    assert asked(view, {**GENDER, "factor": 0.0})["log_probs"] == pytest.approx([-0.6] * 5)
 
 
 def test_hostile_tokens_can_be_sent_and_drawn() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,8 +18,14 @@ def lab(translator) -> TranslationLab:
     return vt.translation_lab(translator, "the black cat sleeps")
 
 
-def type_in(lab: TranslationLab, text: str) -> None:
-    lab._field.value = text
+def type_in(lab: TranslationLab, text: str) -> dict[str, Any]:
+    """Do what the page does with a typed text, answered by the kernel; returns the reply."""
+    reply = lab.answer({"text": text})
+    if "problem" not in reply:
+        shown = {"sentence": text, "translated": reply["translation"]["text"], "drawn": text}
+        lab.explorer.set_state({"data": {"version": f"page {text}", "traces": [reply["trace"]]}})
+        lab.set_state(shown)
+    return reply
 
 
 def test_a_sentence_set_changes_translation_and_picture(lab: TranslationLab) -> None:
@@ -27,8 +35,7 @@ def test_a_sentence_set_changes_translation_and_picture(lab: TranslationLab) -> 
     assert lab.translation.text == "la vaca blanca no duerme"
     assert lab.explorer.trace is lab.trace
     assert lab.trace.source_tokens[:3] == ("the", "white", "cow")
-    assert lab._field.value == lab.sentence
-    assert "la vaca blanca no duerme" in lab._translated.value
+    assert lab.translated == "la vaca blanca no duerme"
     assert lab.explorer.head == 2
 
 
@@ -36,57 +43,74 @@ def test_a_sentence_typed_does_the_same(lab: TranslationLab) -> None:
     type_in(lab, "The dog runs.")
     assert lab.sentence == "The dog runs."
     assert lab.translation.text == "el perro corre"
+    assert lab.explorer.trace is lab.trace
+
+
+def test_python_follows_the_page_and_sends_no_trace_back(lab: TranslationLab, monkeypatch) -> None:
+    lab.explorer.query = 4
+    sent: list[str] = []
+    monkeypatch.setattr(lab.explorer, "send_state", lambda key=None: sent.extend(key or []))
+    type_in(lab, "it runs")
+    assert (lab.explorer.trace is lab.trace, lab.trace.source_tokens[0]) == (True, "it")
+    assert lab.explorer.data["version"] == "page it runs"
+    assert set(sent) <= {"query"}, "a pin that no longer fits, and nothing else"
+    lab.sentence = "the cow sleeps"
+    assert "data" in sent
+
+
+def test_a_sentence_that_the_page_did_not_draw_is_sent(lab: TranslationLab) -> None:
+    """A trace too large for a reply comes from the explorer, in parts."""
+    lab.set_state({"sentence": "the cow sleeps"})
+    assert lab.explorer.trace is lab.trace
+    assert lab.translated == "la vaca duerme"
+    assert lab.explorer.data["traces"][0]["sourceTokens"][1] == "cow"
+
+
+def test_a_typed_sentence_is_translated_once(lab: TranslationLab, monkeypatch) -> None:
+    translated = []
+    translate = lab._translator.translate
+    monkeypatch.setattr(lab._translator, "translate", lambda text: translated.append(text) or translate(text))
+    type_in(lab, "the cow sleeps")
+    assert translated == ["the cow sleeps"]
 
 
 def test_an_unknown_word_is_explained_and_the_old_picture_kept(lab: TranslationLab) -> None:
     picture = lab.explorer.trace
-    type_in(lab, "the dragon sleeps")
-    assert "&#x27;dragon&#x27;" in lab._problem.value
-    assert "still shows <i>the black cat sleeps</i>" in lab._problem.value
+    reply = type_in(lab, "the dragon sleeps")
+    assert "unknown English word 'dragon'" in reply["problem"]
     assert lab.explorer.trace is picture
     assert lab.translation.text == "el gato negro duerme"
-    shown = [b.description for b in lab._suggestions if b.layout.display != "none"]
-    assert "dog" in shown
+    assert ["dog", "the dog sleeps"] in reply["suggestions"]
 
 
 def test_a_suggestion_takes_the_unknown_words_place(lab: TranslationLab) -> None:
-    type_in(lab, "the dragon sleeps")
-    next(b for b in lab._suggestions if b.description == "dog").click()
+    suggestions = dict(type_in(lab, "the dragon sleeps")["suggestions"])
+    assert "problem" not in type_in(lab, suggestions["dog"])
     assert lab.sentence == "the dog sleeps"
     assert lab.translation.text == "el perro duerme"
-    assert lab._problem.value == ""
-    assert all(button.layout.display == "none" for button in lab._suggestions)
 
 
 def test_several_sentences_are_offered_one_at_a_time(lab: TranslationLab) -> None:
     picture = lab.explorer.trace
-    type_in(lab, "The dog runs. the cow sleeps!")
-    assert "translate them one at a time" in lab._problem.value
+    reply = type_in(lab, "The dog runs. the cow sleeps!")
+    assert "translate them one at a time" in reply["problem"]
     assert lab.explorer.trace is picture
-    shown = [b for b in lab._suggestions if b.layout.display != "none"]
-    assert [button.description for button in shown] == ["The dog runs.", "the cow sleeps!"]
-    shown[1].click()
+    assert reply["suggestions"] == [[each, each] for each in ("The dog runs.", "the cow sleeps!")]
+    type_in(lab, "the cow sleeps!")
     assert lab.translation.text == "la vaca duerme"
 
 
 def test_a_suggestion_leaves_the_other_words_as_they_are_typed(lab: TranslationLab) -> None:
-    type_in(lab, "The dragon didn't sleep.")
-    next(b for b in lab._suggestions if b.description == "dog").click()
-    assert lab.sentence == "the dog did not sleep"
+    suggestions = dict(type_in(lab, "The dragon didn't sleep.")["suggestions"])
+    assert suggestions["dog"] == "the dog did not sleep"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "cat " * 80, "el gato negro duerme"])
 def test_other_bad_text_is_explained_without_suggestions(lab: TranslationLab, text: str) -> None:
-    type_in(lab, text)
-    assert lab._problem.value
+    reply = type_in(lab, text)
+    assert reply["problem"]
+    assert reply["suggestions"] == []
     assert lab.sentence == "the black cat sleeps"
-    assert all(button.layout.display == "none" for button in lab._suggestions)
-
-
-def test_typing_the_old_sentence_again_clears_the_problem(lab: TranslationLab) -> None:
-    type_in(lab, "zzz")
-    type_in(lab, "the black cat sleeps")
-    assert lab._problem.value == ""
 
 
 def test_set_from_python_a_bad_sentence_raises_and_changes_nothing(lab: TranslationLab) -> None:
@@ -95,12 +119,6 @@ def test_set_from_python_a_bad_sentence_raises_and_changes_nothing(lab: Translat
         lab.sentence = "the dragon"
     assert lab.sentence == "the black cat sleeps"
     assert lab.explorer.trace is picture
-
-
-def test_what_is_typed_reaches_the_page_as_text(lab: TranslationLab) -> None:
-    type_in(lab, "<img src=x onerror=alert(1)>")
-    assert "<img" not in lab._problem.value
-    assert "&lt;img" in lab._problem.value
 
 
 TRACE = ForwardTrace(
@@ -159,12 +177,14 @@ def test_a_switch_keeps_the_selection(translator) -> None:
     }
     switch = vt.trace_switch(traces, kind="encoder")
     switch.explorer.layer, switch.explorer.head = 1, 3
-    switch.children[0].value = "wide"
-    assert switch.shown == "wide"
+    before = switch.explorer.data
+    switch.set_state({"shown": "wide"})  # a click in the page, which has drawn it
     assert switch.explorer.trace is traces["wide"]
+    assert switch.explorer.data is before
     assert (switch.explorer.kind, switch.explorer.layer, switch.explorer.head) == ("encoder", 1, 3)
     switch.shown = "tired"
-    assert switch.children[0].value == "tired"
+    assert switch.explorer.trace is traces["tired"]
+    assert switch.explorer.data["traces"][0]["sourceTokens"][-2] == "tired"
     with pytest.raises(vt.UserError, match="'old' is not one of"):
         switch.shown = "old"
     with pytest.raises(vt.UserError, match="no trace"):

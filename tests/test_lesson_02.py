@@ -154,7 +154,7 @@ def test_the_place_that_is_drawn_is_the_one_that_is_told(untrained: UntrainedMod
     tokens = untrained.vocabulary.tokens
     assert [tokens[i] for i in untrained.read[2, :3]] == ["<sos>", "el", "gato"]
     assert tokens[untrained.wanted[2, 2]] == "es"
-    assert "sentence, place = 2, 2" in LESSON["predict-loss"]
+    assert "sentence=2, place=2" in LESSON["predict-loss"]
 
 
 def test_the_even_bet_is_told_right() -> None:

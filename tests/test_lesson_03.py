@@ -34,8 +34,8 @@ def test_only_differences_count_and_a_step_is_a_factor_of_e() -> None:
 def test_size_is_sharpness() -> None:
     assert (SCORES * 0).softmax(-1).tolist() == [0.25] * 4
     assert (SCORES * 8).softmax(-1).max().item() > 0.9999
-    assert vt.softmax_lab(times=16.0).values["times"] == 16  # “… put the last slider to 16”
-    assert vt.softmax_lab(times=0.0).values["times"] == 0
+    assert vt.softmax_lab(times=16).weights.max() > 0.9999  # “… put the slider to 0, and to 16”
+    assert vt.softmax_lab(times=0).weights.tolist() == [0.25] * 4
 
 
 def test_the_naive_softmax_overflows_at_a_thousand() -> None:

@@ -71,7 +71,7 @@ def test_sinusoids_are_clock_hands_and_no_two_rows_are_alike() -> None:
     assert turns == sorted(turns)
     apart = np.linalg.norm(table[:, None] - table[None], axis=-1) + np.eye(64) * 9
     assert apart.min() > 0.5
-    assert 22 in look_alikes(table, 7, 3)  # the slider begins at a pair that has dots
+    assert 22 in look_alikes(table, 7, 3)  # the clock begins at a pair that has dots
 
 
 def test_pair_9_is_the_first_that_never_comes_round() -> None:

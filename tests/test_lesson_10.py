@@ -237,4 +237,6 @@ def test_a_warm_up_saves_the_high_rate(lesson: dict) -> None:
     for seed in (0, 1):  # “They come down without a warm-up as well, and sooner with one.”
         assert max(cold[seed][50:]) < 0.03
         assert first_below(warm[seed], 0.03) < first_below(cold[seed], 0.03)
-    assert lesson["rates"].values == {"peak": 0.02, "warmup": 0, "seed": 2}
+    rates = lesson["rates"]
+    assert (rates.peak, rates.warmup, rates.seed) == (0.02, 0, 2)
+    np.testing.assert_allclose(rates.losses, cold[2], rtol=1e-5)

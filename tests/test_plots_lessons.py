@@ -104,11 +104,11 @@ def test_what_is_no_row_is_refused(scores, labels, told: str) -> None:
         plot_softmax(scores, labels)
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-def test_drawn_scores_show_their_spread_and_weights(scaled: bool) -> None:
+@pytest.mark.parametrize("power", [0.0, 0.5])
+def test_drawn_scores_show_their_spread_and_weights(power: float) -> None:
     scores = drawn_scores(64, n_queries=50)
-    figure = plot_drawn_scores(scores.numpy(), 64, scaled=scaled)
-    weights = (scores / (8 if scaled else 1)).softmax(-1)
+    figure = plot_drawn_scores(scores.numpy(), 64, power=power)
+    weights = (scores / 64**power).softmax(-1)
     np.testing.assert_allclose(figure.axes[1].images[0].get_array(), weights[:12], atol=1e-6)
     assert f"mean {weights.amax(-1).mean():.2f}" in figure.axes[1].get_title("left")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import subprocess
 import sys
@@ -243,11 +242,12 @@ def test_every_lab_works_with_pieces(translator: Translator) -> None:
     lab = vt.translation_lab(translator, TEXT)
     lab.sentence = "Any wörd at all"
     assert lab.trace.source_words[-2] == 3
-    assert html.escape(lab.translation.text) in lab._translated.value
-    assert lab._field.description == "English"
-    lab._field.value = ""
-    assert "holds no word" in lab._problem.value
-    assert all(button.layout.display == "none" for button in lab._suggestions)
+    assert lab.translated == lab.translation.text
+    assert lab.languages["source"] == "English"
+    assert lab.engine == {}
+    reply = lab.answer({"text": ""})
+    assert "holds no word" in reply["problem"]
+    assert reply["suggestions"] == []
     assert vt.explore(lab.trace, merge_words=True).trace is lab.trace
     heads = head_lab(translator, TEXT)
     heads.factors = [{"kind": "cross", "layer": 0, "head": 1, "factor": 0.0}]

@@ -14,7 +14,6 @@ import {
 } from "../../viz_transformer/widgets/attention_stepper/attention_math.js";
 import {
   formulaOf,
-  codeLine,
   stepOf,
   cellInCode,
   sourcesOf,
@@ -43,27 +42,10 @@ import {
   sentenceOf,
 } from "../../viz_transformer/widgets/attention_stepper/narration.js";
 import { sixDigits } from "../../viz_transformer/widgets/attention_stepper/readout.js";
+import { codeLine } from "../../viz_transformer/widgets/attention_stepper/step_code.js";
 import { fitChoice } from "../../viz_transformer/widgets/attention_stepper/view.js";
 
 const ALL = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];
-const LINES = {
-  q: "q = x[{query}] @ W_Q",
-  k: "k = x @ W_K",
-  scores: "scores = q @ k.T",
-  "scaled:scale": "A",
-  "scaled:both": "B / {temperature}",
-  "scaled:none": "C",
-  "scaled:temperature": "D",
-  masked: "E",
-  "masked:off": "F",
-  exponentials: "G",
-  "exponentials:none": "H",
-  weights: "I",
-  "weights:none": "J",
-  output: "K",
-  concat: "L",
-  result: "M",
-};
 const bytes = (...values) => new DataView(Float32Array.from(values.flat(9)).buffer);
 
 /** One head of two numbers: x is [1, 2], [3, 4], [0, 1]; all matrices are plain. */
@@ -72,14 +54,12 @@ function hand(changes = {}) {
     text: "a b c",
     kind: "decoder",
     layer: 0,
-    steps: ALL,
     queries: ["a", "b", "c"],
     keys: ["a", "b", "c"],
     reads: null,
     heads: 1,
     d_model: 2,
     d_head: 2,
-    lines: LINES,
     x: bytes([1, 2], [3, 4], [0, 1]),
     memory: null,
     w_q: bytes([1, 0], [0, 1]),
@@ -127,8 +107,8 @@ test("a fully masked row gives zeros, and its lines say so", () => {
   const worked = computeHead(hand(), chosen);
   assert.deepEqual([...worked.weights.values], [0, 0, 0]);
   assert.deepEqual([...worked.output.values], [0, 0]);
-  assert.equal(codeLine(hand(), worked, chosen, "weights"), "J");
-  assert.equal(codeLine(hand(), worked, chosen, "exponentials"), "H");
+  assert.equal(codeLine(hand(), worked, chosen, "weights"), "weights = e");
+  assert.equal(codeLine(hand(), worked, chosen, "exponentials"), "e = np.zeros(len(k))");
   assert.match(sentenceOf(hand(), worked, chosen, "masked"), /may look at no word/);
   assert.match(sentenceOf(hand(), worked, chosen, "weights"), /all weights are 0/);
   assert.equal(argmaxFinite([-Infinity, -Infinity]), 0);
@@ -204,6 +184,15 @@ test("every number names the row and the column that it is made of", () => {
   assert.equal(placeInPicture(layer, at("w_k", null, 2), "k"), null);
 });
 
+test("a layer has the steps that its arrays make, and its lines name what it has", () => {
+  assert.deepEqual(hand().steps, ALL);
+  const layer = hand({ mask: null, w_o: null, memory: bytes([1, 2], [3, 4], [0, 1]) });
+  assert.deepEqual(layer.steps, ["x", "q", "k", "v", "scores", "scaled", "weights", "output"]);
+  const worked = computeHead(layer, PLAIN);
+  assert.equal(codeLine(layer, worked, PLAIN, "v"), "v = memory @ W_V");
+  assert.equal(codeLine(layer, worked, PLAIN, "exponentials"), "e = np.exp(scaled - scaled.max())");
+});
+
 test("the line and the place in the code are those of the state", () => {
   const [layer, worked] = [hand(), computeHead(hand(), PLAIN)];
   const line = (name, change = {}) => codeLine(layer, worked, { ...PLAIN, ...change }, name);
@@ -215,9 +204,19 @@ test("the line and the place in the code are those of the state", () => {
       line("scaled", { temperature: 0.5 }),
       line("scaled", { scale: false, temperature: 2 }),
     ],
-    ["A", "C", "B / 0.5", "D"],
+    [
+      "scaled = scores / np.sqrt(d_k)",
+      "scaled = scores",
+      "scaled = scores / np.sqrt(d_k) / 0.5",
+      "scaled = scores / 2",
+    ],
   );
-  assert.deepEqual([line("masked"), line("masked", { mask: false })], ["E", "F"]);
+  assert.deepEqual(
+    [line("masked"), line("masked", { mask: false })],
+    ["masked = np.where(mask[1], scaled, -np.inf)", "masked = scaled"],
+  );
+  assert.equal(line("exponentials"), "e = np.exp(masked - masked.max())");
+  assert.deepEqual([line("k"), line("k_t")], ["k = x @ W_K + b_K", "k = x @ W_K + b_K"]);
   assert.equal(line("w_q"), null);
   assert.equal(cellInCode(layer, PLAIN, at("k_t", 1, 2)), "k[2, 1]");
   assert.equal(cellInCode(layer, PLAIN, at("x", 0, 1)), "x[1, 1]");

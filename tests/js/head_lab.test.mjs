@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { headConfidence, rankCorrelation } from "../../viz_transformer/widgets/head_lab/confidence.js";
+import { effectsInWords, headEffects } from "../../viz_transformer/widgets/head_lab/head_effects.js";
 import { cellInWords, headOf, rowsOf } from "../../viz_transformer/widgets/head_lab/head_weights.js";
 import { headState } from "../../viz_transformer/widgets/head_lab/head_switches.js";
 import {
@@ -12,6 +14,7 @@ import {
   movedInWords,
   withFactor,
 } from "../../viz_transformer/widgets/head_lab/head_changes.js";
+import { lossOf } from "../../viz_transformer/widgets/head_lab/loss.js";
 import { barShare, leastOf } from "../../viz_transformer/widgets/head_lab/tables.js";
 
 const GENDER = { kind: "encoder", layer: 1, head: 3 };
@@ -55,8 +58,8 @@ test("changes are told in words, the first three of them", () => {
 });
 
 test("the effect is the loss and the word that changed most", () => {
-  const before = { log_probs: [-0.1, -0.2, -0.3], loss: 0.2, output: ["la", "<b>", "<eos>"] };
-  const after = { ...before, log_probs: [-0.1, -2, -0.1], loss: 2.2 / 3 };
+  const before = { log_probs: [-0.1, -0.2, -0.3], output: ["la", "<b>", "<eos>"] };
+  const after = { ...before, log_probs: [-0.1, -2, -0.1] };
   assert.equal(
     effectInWords(before, after),
     "Loss 0.200 → 0.733 nats per token. Most changed: “\u2068<b>\u2069”, log-probability −0.200 → −2.000.",
@@ -121,4 +124,69 @@ test("what moved and what a cell holds is told with both numbers", () => {
   assert.equal(cellInWords(first, second, null, 1, false), "gato to cat: 0.75, rank 1 of 2"); // the pinned row's strongest
   assert.equal(cellInWords(first, second, null, null, false), "");
   assert.equal(cellInWords(first, second, null, 7, false), ""); // a row of a longer sentence
+});
+
+const floats = (...values) => new DataView(Float32Array.from(values).buffer);
+const doubles = (...values) => new DataView(Float64Array.from(values).buffer);
+
+test("confidence is the mean of the largest weights where there is a choice", () => {
+  const cross = { kind: "cross", reads: ["<sos>", "el"], keys: ["cat", "<eos>"], shape: [1, 2, 2, 2] };
+  const weights = Float32Array.of(0.75, 0.25, 0.25, 0.75, 0, 0, 0.5, 0.5);
+  // In the second head the first query looks at nothing; <eos> is no word to look at.
+  assert.deepEqual(headConfidence(cross, weights), [0.5, 0.5]);
+  const ended = { ...cross, reads: ["<eos>", "el"] };
+  assert.deepEqual(headConfidence(ended, weights), [0.25, 0.5]);
+  const decoder = { kind: "decoder", reads: ["<sos>", "el"], keys: ["<sos>", "el"], shape: [1, 1, 2, 2] };
+  assert.deepEqual(headConfidence(decoder, Float32Array.of(1, 0, 0.25, 0.75)), [0.75]); // the first has none
+  assert.deepEqual(headConfidence(decoder, Float32Array.of(0.5, 0.5, 0.25, 0.75)), [0.625]); // without a mask
+  const alone = { kind: "decoder", reads: ["<sos>"], keys: ["<sos>"], shape: [1, 1, 1, 1] };
+  assert.deepEqual(headConfidence(alone, Float32Array.of(1)), [null]);
+});
+
+test("rank correlation is 1 for one order, −1 for the opposite, and null for none", () => {
+  assert.equal(rankCorrelation([1, 2, 9], [0, 5, 6]), 1);
+  assert.equal(rankCorrelation([1, 2, 9], [6, 5, 0]), -1);
+  assert.equal(rankCorrelation([1, 1, 1], [6, 5, 0]), null);
+  assert.equal(rankCorrelation([1], [6]), null);
+  assert.ok(Math.abs(rankCorrelation([1, 1, 2], [1, 2, 3]) - Math.sqrt(3) / 2) < 1e-12); // ties share a rank
+});
+
+/** Two heads of one layer: the surer one has an effect of `first` nats per token. */
+function alone(first, second) {
+  const rows = [0.75, 0.25, 0.75, 0.25, 0.5, 0.5, 0.5, 0.5];
+  const entry = { kind: "encoder", reads: ["a", "b"], keys: ["a", "b"], shape: [1, 2, 2, 2] };
+  return {
+    log_probs: [-1, -3],
+    kinds: [{ ...entry, dtype: "float32", weights: floats(...rows) }],
+    each: [
+      {
+        kind: "encoder",
+        shape: [1, 2, 2],
+        log_probs: doubles(-1 - 2 * first, -3, -1, -3 - 2 * second),
+      },
+    ],
+  };
+}
+
+test("heads are ranked by the size of their effect, beside their confidence", () => {
+  assert.equal(lossOf([-1, -3]), 2);
+  const effects = headEffects(alone(0.25, -0.5));
+  assert.deepEqual(effects, [
+    { kind: "encoder", layer: 0, head: 1, lossChange: -0.5, confidence: 0.5, rank: 1, confidenceRank: 2 },
+    { kind: "encoder", layer: 0, head: 0, lossChange: 0.25, confidence: 0.75, rank: 2, confidenceRank: 1 },
+  ]);
+  assert.equal(
+    effectsInWords(effects),
+    "The head that looks most surely, encoder layer 0 head 0 (confidence 0.75), changes the loss by +0.250 nats " +
+      "per token when it is switched off. The head that matters most, encoder layer 0 head 1, changes the loss " +
+      "by −0.500 nats per token, and is number 2 of 2 by its confidence. Rank correlation of confidence and " +
+      "effect: −1.00 (1 would be the same order, 0 no relation).",
+  );
+  assert.match(effectsInWords(headEffects(alone(0.5, 0))), /is also the one that matters most: switched off/);
+  assert.match(effectsInWords(headEffects(alone(0.5, 0))), /1 of the 2 heads change it by less than 0\.001/);
+  const unsure = headEffects(alone(0, 0.5)).map((effect) => ({ ...effect, confidence: null }));
+  assert.match(
+    effectsInWords(unsure),
+    /^The head that matters most, encoder layer 0 head 1, changes[^.]*0\.500/,
+  );
 });

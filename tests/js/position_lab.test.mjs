@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import * as hands from "../../viz_transformer/widgets/base/js/clock_hands.js";
 import * as encodings from "../../viz_transformer/widgets/position_lab/encodings.js";
 import * as matrix from "../../viz_transformer/widgets/position_lab/matrix.js";
 import * as words from "../../viz_transformer/widgets/position_lab/narration.js";
@@ -59,9 +60,9 @@ function someHead(count, width) {
 test("sines and cosines stand in turn, each pair slower than the one before", () => {
   near(table.values[7 * 8 + 2], Math.sin(7 / 10));
   near(table.values[7 * 8 + 3], Math.cos(7 / 10));
-  near(encodings.wavelength(0, 512), 2 * Math.PI);
-  near(encodings.wavelength(10, 64), 2 * Math.PI * 10000 ** (20 / 64), 1e-9);
-  assert.equal(words.tokens(encodings.wavelength(31, 64)), "47,117");
+  near(hands.wavelength(0, 512), 2 * Math.PI);
+  near(hands.wavelength(10, 64), 2 * Math.PI * 10000 ** (20 / 64), 1e-9);
+  assert.equal(words.tokens(hands.wavelength(31, 64)), "47,117");
 });
 
 test("likeness depends on the offset alone for sinusoids and rotary, not for other tables", () => {
@@ -79,11 +80,11 @@ test("likeness depends on the offset alone for sinusoids and rotary, not for oth
 });
 
 test("look-alikes are near in the pair's own plane", () => {
-  const alike = encodings.lookAlikes(table, 7, 0);
+  const alike = hands.lookAlikes(table, 7, 0);
   assert.deepEqual(alike, [1, 13, 26, 32]);
   assert.deepEqual(encodings.confusions(table, 7)[0], 4);
   assert.equal(encodings.nearestRow(encodings.sinusoids(40, 64), 7).row, 6);
-  assert.equal(encodings.lookAlikes(matrix.matrixOf(new Float64Array(20), 5, 4), 2, 1).length, 4);
+  assert.equal(hands.lookAlikes(matrix.matrixOf(new Float64Array(20), 5, 4), 2, 1).length, 4);
 });
 
 test("the parts of a score sum to the score", () => {
@@ -190,7 +191,7 @@ test("a pair's sentence says why it cannot tell positions apart", () => {
       "sinusoidal",
       waves,
       { pair, position: 7 },
-      encodings.lookAlikes(waves, 7, pair),
+      hands.lookAlikes(waves, 7, pair),
       encodings.nearestRow(waves, 7),
     );
   assert.match(

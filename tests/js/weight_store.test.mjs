@@ -40,15 +40,16 @@ function fakeModel(data, live = true) {
 const words = { queries: ["a", "b"], keys: ["a", "b"], reads: null, noRollout: "" };
 const small = {
   version: 0,
-  kinds: [
+  traces: [
     {
-      ...words,
-      kind: "encoder",
-      shape: [1, 2, 2, 2],
-      dtype: "float32",
-      weights: floats([1, 0, 0.25, 0.75, 0.5, 0.5, 0.125, 0.875]),
-      rollouts: floats([1, 0, 0.1, 0.9]),
-      masked: new DataView(Uint8Array.of(0b01000000).buffer),
+      sourceTokens: ["a", "b"],
+      targetTokens: [],
+      outputTokens: null,
+      sourceWords: null,
+      targetWords: null,
+      attention: {
+        encoder: { shape: [1, 2, 2, 2], weights: floats([1, 0, 0.25, 0.75, 0.5, 0, 0.125, 0.875]) },
+      },
     },
   ],
 };
@@ -74,7 +75,7 @@ const answer = (model, index, values) =>
 test("a small trace is here at once, exactly, with nobody to ask", async () => {
   const model = fakeModel(small, false);
   const store = new WeightStore(model, () => assert.fail("nothing is to come"));
-  assert.deepEqual(Array.from(store.matrix("encoder", 0, 1)), [0.5, 0.5, 0.125, 0.875]);
+  assert.deepEqual(Array.from(store.matrix("encoder", 0, 1)), [0.5, 0, 0.125, 0.875]);
   assert.deepEqual(
     Array.from(
       store.aggregate(
@@ -86,13 +87,24 @@ test("a small trace is here at once, exactly, with nobody to ask", async () => {
         "mean",
       ),
     ),
-    [0.75, 0.25, 0.1875, 0.8125],
+    [0.75, 0, 0.1875, 0.8125],
   );
-  assert.deepEqual(Array.from(store.rollout("encoder", 0)), [1, 0, 0.1, 0.9].map(Math.fround));
+  assert.deepEqual(Array.from(store.rollout("encoder", 0)), [1, 0, 0.09375, 0.90625]);
   assert.deepEqual(Array.from(store.overview("encoder").values.subarray(0, 4)), [255, 0, 64, 191]);
   assert.deepEqual(Array.from(store.entries.get("encoder").masked), [0, 1, 0, 0]);
   assert.equal(await store.exact("encoder", 0, 0, 1, 1), 0.75);
   assert.deepEqual([model.sent, store.problem, store.pending], [[], "", false]);
+});
+
+test("the same trace, sent back by Python's echo, changes nothing", () => {
+  const model = fakeModel(small, false);
+  const store = new WeightStore(model, () => {});
+  const entry = store.entries.get("encoder");
+  model.state.data = { ...small };
+  assert.equal(store.load(), false);
+  assert.equal(store.entries.get("encoder"), entry);
+  model.state.data = { ...small, version: 1 };
+  assert.equal(store.load(), true);
 });
 
 test("of a large trace a head comes when it is looked at", async () => {

@@ -17,8 +17,6 @@ _DECIMALS = r"\d+\.\d\d"
 _ANSWER = """async ({ lab, models, context, requests }) => {
   const engines = {};
   for (const [name, state] of Object.entries(models)) {
-    const bytes = Buffer.from(state.weights, "base64");
-    state.weights = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     script.initialize({ model: { get: (trait) => state[trait] } });
     engines[name] = await globalThis.vtEngines.get(state.digest).promise;
   }
@@ -52,7 +50,7 @@ def engine_replies(view: View, requests: list[dict[str, Any]]) -> list[dict[str,
         name: {
             "config": model.config,
             "vocabulary": model.vocabulary,
-            "weights": base64.b64encode(model.weights).decode(),
+            "weights": model.weights,
             "digest": model.digest,
         }
         for name, model in view.engine["models"].items()
@@ -75,10 +73,9 @@ def assert_both_sides_agree(view: View, requests: list[dict[str, Any]]) -> None:
 
 
 def _assert_same(found: Any, wanted: Any, where: str) -> None:
-    """Numbers to 1e-4, bytes as float32 to 1e-5, everything else exactly; in a text, numbers as rounded."""
+    """Numbers to 1e-4, bytes as below, everything else exactly; in a text, numbers as rounded."""
     if isinstance(wanted, bytes):
-        sent = np.frombuffer(base64.b64decode(found["base64"]), "<f4")
-        np.testing.assert_allclose(sent, np.frombuffer(wanted, "<f4"), rtol=0, atol=1e-5, err_msg=where)
+        _assert_same_bytes(base64.b64decode(found["base64"]), wanted, where)
     elif isinstance(wanted, dict):
         assert isinstance(found, dict), where
         assert sorted(found) == sorted(wanted), f"{where}: {found.get('error')} {wanted.get('error')}"
@@ -95,6 +92,18 @@ def _assert_same(found: Any, wanted: Any, where: str) -> None:
         assert found == pytest.approx(wanted, abs=1e-4), where
     else:
         assert found == wanted, where
+
+
+def _assert_same_bytes(found: bytes, wanted: bytes, where: str) -> None:
+    """Bytes are a mask, the same on both sides; log-probabilities, float64; or other numbers, float32."""
+    assert len(found) == len(wanted), where
+    if where.endswith("mask"):
+        assert found == wanted, where
+        return
+    dtype, tolerance = ("<f8", 1e-4) if where.endswith("log_probs") else ("<f4", 1e-5)
+    ours, theirs = (np.frombuffer(each, dtype) for each in (found, wanted))
+    largest = max(1.0, float(np.abs(theirs).max()))  # without LayerNorm vectors grow by thousands
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * largest, err_msg=where)
 
 
 def _words_of(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 from pathlib import Path
@@ -29,18 +30,20 @@ def answers_in_node(imports: dict[str, str], answer: str, given: Any) -> Any:
         imports: names to import, each with its script, such as ``{"ratio": "engine/similarity.js"}``.
         answer: the text of a function of `given`; what it returns is sent back as JSON, in which NaN
             and infinity are null.
-        given: anything that JSON can hold.
+        given: anything that JSON can hold, and bytes, which are DataViews there, as a view gets them.
     """
     lines = [
         *(f'import {{ {name} }} from "{module_url(path)}";' for name, path in imports.items()),
         'import { readFileSync } from "node:fs";',
-        'const given = JSON.parse(readFileSync(0, "utf8"));',
+        "const bytes = ({ buffer, byteOffset, length }) => new DataView(buffer, byteOffset, length);",
+        'const revive = (_, value) => value?.base64 ? bytes(Buffer.from(value.base64, "base64")) : value;',
+        'const given = JSON.parse(readFileSync(0, "utf8"), revive);',
         f"const answer = {answer};",
         "process.stdout.write(JSON.stringify(await answer(given)));",
     ]
     done = subprocess.run(
         [find_node(), "--input-type=module", "--eval", "\n".join(lines)],
-        input=json.dumps(given),
+        input=json.dumps(given, default=lambda each: {"base64": base64.b64encode(each).decode()}),
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -6,16 +6,23 @@ from collections.abc import Callable, Iterator
 
 from matplotlib.figure import Figure
 
+from tests.support.hand_made_starts import hand_made_starts
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
 from tests.support.spanish_models import small_language_model, small_masked_model
 from viz_transformer import labs
+from viz_transformer.experiments.saturation import drawn_scores
+from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.plots import plot_softmax
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.figure_lab.view import figure_lab
+from viz_transformer.widgets.position_clock import position_clock
+from viz_transformer.widgets.scaling_lab import scaling_lab
+from viz_transformer.widgets.schedule_lab import schedule_lab
+from viz_transformer.widgets.softmax_lab import softmax_lab
 from viz_transformer.widgets.tour import tour
 from viz_transformer.widgets.training_scrubber.view import watch_training
 
@@ -33,6 +40,11 @@ def sharpened(times: int) -> Figure:
     return plot_softmax([0.0, float(times)], ["black", "cat"])
 
 
+def falling(peak: float, warmup: int, seed: int) -> list[float]:
+    """Return losses that fall, later with a longer warm-up."""
+    return [3.5 / (1 + 100 * peak * max(0, step - warmup)) + 0.01 * seed for step in range(50)]
+
+
 #: Each kind of view, in each state that looks unlike the others.
 EVERY_VIEW: dict[str, Callable[[], View]] = {
     "explorer": lambda: explore(make_trace(), query=1, key=2),
@@ -48,9 +60,17 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "head lab of a language model": lambda: labs.head_lab(small_language_model(), "el gato"),
     "head lab of a masked-word model": lambda: labs.head_lab(small_masked_model(), "el [?] negro duerme"),
     "beam stepper of a language model": lambda: labs.beam_stepper(small_language_model(), "el gato"),
+    "translation lab": lambda: labs.translation_lab(load_translator(), SENTENCE),
+    "trace switch": lambda: labs.trace_switch({"made": make_trace(), "hostile": hostile_trace()}),
     "tour": lambda: tour(explore(make_trace()), TOUR),
+    "initial loss lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
+    "block lab": lambda: labs.block_lab(load_translator(), SENTENCE, changed=2),
     "model summary lab": lambda: labs.model_summary_lab(d_model=96, n_heads=6),
     "figure lab": lambda: figure_lab(sharpened, {"times": range(3)}),
+    "softmax lab": lambda: softmax_lab(labels=["the", "cat", "is", "black"], slopes=True),
+    "scaling lab": lambda: scaling_lab({d_k: drawn_scores(d_k, n_queries=100) for d_k in (1, 8, 64)}),
+    "position clock": lambda: position_clock(sinusoidal_encoding(24, 16).numpy(), 2, position=7),
+    "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5], [0, 1], level=("ln 35", 3.56)),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.attention_steps import barred_steps, random_steps
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, open_exported
+from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
 from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
@@ -176,8 +176,56 @@ def test_hostile_words_are_text(page: Page, tmp_path: Path) -> None:
     assert root.locator("b").count() == 0
 
 
-def test_a_page_carries_the_layers_and_says_what_it_lacks(page: Page, tmp_path: Path, translator) -> None:
-    view = vt.attention_stepper(translator, TEXT, query=1)
+def weights_shown(view: AttentionStepper) -> list[str]:
+    return [f"{weight:.2f}" for weight in view.worked().weights]
+
+
+@pytest.mark.parametrize("changes", [None, vt.Interventions(positions=False, temperature=2)], ids=str)
+def test_the_page_itself_works_through_any_sentence(
+    page: Page, tmp_path: Path, translator, changes: vt.Interventions | None
+) -> None:
+    view = vt.attention_stepper(translator, TEXT, query=1, interventions=changes)
+    root = open_page(page, view, tmp_path)
+    root.locator(".vt-step").nth(view.steps.steps.index("weights")).click()
+    weights = root.locator('[data-matrix="weights"] td')
+    for text in ("the cow did not cross the street because it was too tired", "she runs"):
+        root.get_by_label("Sentence", exact=True).fill(text)
+        page.keyboard.press("Enter")
+        view.text = text
+        for kind, layer in (("cross", 0), ("encoder", 1), ("decoder", 1)):
+            root.get_by_label("attention", exact=True).select_option(f"{kind} {layer}")
+            view.kind, view.layer = kind, layer
+            expect(weights).to_have_text(weights_shown(view))
+    with pytest.raises(vt.UserError) as error:
+        translator.translate("the dragon")
+    root.get_by_label("Sentence", exact=True).fill("the dragon")
+    page.keyboard.press("Enter")
+    expect(root.get_by_role("alert")).to_have_text(str(error.value))
+    expect(weights).to_have_text(weights_shown(view))
+
+
+@pytest.mark.parametrize(
+    ("load", "text"),
+    [(vt.load_language_model, "las vacas duermen"), (vt.load_masked_model, "las [?] duermen")],
+)
+def test_the_page_itself_works_through_the_other_families(
+    page: Page, tmp_path: Path, load, text: str
+) -> None:
+    model = load()
+    view = vt.attention_stepper(model, "el gato")
+    root = open_page(page, view, tmp_path)
+    root.locator(".vt-step").nth(view.steps.steps.index("weights")).click()
+    root.get_by_label("Sentence", exact=True).fill(text)
+    page.keyboard.press("Enter")
+    root.get_by_label("attention", exact=True).select_option(f"{view.kind} 1")
+    view.text, view.layer = text, 1
+    expect(root.locator('[data-matrix="weights"] td')).to_have_text(weights_shown(view))
+
+
+def test_a_page_without_a_model_carries_the_layers_and_says_what_it_lacks(
+    page: Page, tmp_path: Path, translator
+) -> None:
+    view = vt.attention_stepper(translator, TEXT, query=1, engine="kernel")
     root = open_page(page, view, tmp_path)
     root.get_by_label("attention", exact=True).select_option("encoder 1")
     expect(root.locator(".vt-title")).to_have_text("Encoder self-attention · layer 1 · head 0")
@@ -273,6 +321,28 @@ def test_in_the_notebook_it_is_live_both_ways(lab: LabPage) -> None:
     lab.wait_for_value("view.steps.steps[view.step]", "output")
     lab.screenshot("stepper-lab")
     assert lab.errors == []
+
+
+def test_a_saved_notebook_works_through_another_sentence_before_anything_runs(
+    lab: LabPage, lab_server: LabServer, translator
+) -> None:
+    open_at_weights(lab)
+    lab.command("docmanager:save")
+    name = lab.page.evaluate("panel.context.path")
+    lab_server.end_kernels()
+    lab.open(name)
+    root = lab.output(0).locator(".vt-stepper")
+    expect(root).to_have_attribute("data-step", "weights")
+    text = "the white cow does not sleep"
+    field = root.get_by_label("Sentence", exact=True)
+    field.fill(text)
+    field.press("Enter")
+    expect(root.locator(".vt-token")).to_have_text(["la", "vaca", "blanca", "no", "duerme", "<eos>"])
+    root.get_by_label("attention", exact=True).select_option("encoder 1")
+    view = vt.attention_stepper(translator, text, kind="encoder", layer=1, query=1)
+    expect(weights_on_screen(root)).to_have_text(weights_shown(view))
+    expect(root.get_by_role("alert")).to_be_hidden()
+    assert lab.value("'view' in globals()") is False
 
 
 def test_thirty_fast_changes_end_on_the_last(lab: LabPage) -> None:

@@ -17,6 +17,7 @@ from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, open_expo
 from tests.support.ui_pages import drawn
 from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
+from viz_transformer.labs import interventions_of
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.widgets.head_lab.view import HeadLab
 
@@ -29,6 +30,13 @@ PLACES = [(kind, layer, head) for kind in ("encoder", "decoder", "cross")
 @pytest.fixture(scope="module")
 def exported(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     lab = vt.head_lab(translator)
+    return export_html(lab, tmp_path_factory.mktemp("head_lab") / "page.html", title="Head lab")
+
+
+@pytest.fixture(scope="module")
+def carrying(translator: vt.Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page without a model, which knows each head alone switched off."""
+    lab = vt.head_lab(translator, engine="kernel")
     return export_html(lab, tmp_path_factory.mktemp("head_lab") / "page.html", title="Head lab")
 
 
@@ -57,12 +65,14 @@ def table_of_words(root: Locator) -> dict[str, list]:
     }
 
 
-def check_words(root: Locator, translator: vt.Translator, factors: list[dict]) -> None:
+def check_words(
+    root: Locator, translator: vt.Translator, factors: list[dict], sentence: str = SENTENCE
+) -> None:
     """Compare every number of the table, and the translation, with the model's own."""
     changes = Interventions(heads=[HeadChange(**each) for each in factors])
-    target = translator.translate(SENTENCE).tokens
-    before = translator.log_probs(SENTENCE, target)
-    after = translator.log_probs(SENTENCE, target, changes)
+    target = translator.translate(sentence).tokens
+    before = translator.log_probs(sentence, target)
+    after = translator.log_probs(sentence, target, changes)
     shown = table_of_words(root)
     assert shown["words"] == [*target, "<eos>"]
     assert shown["before"] == pytest.approx(before, abs=0.00051)
@@ -72,7 +82,7 @@ def check_words(root: Locator, translator: vt.Translator, factors: list[dict]) -
     assert shown["loss"] == pytest.approx(losses, abs=0.00051)
     lines = root.locator(".vt-translation")
     expect(lines.first).to_have_text(" ".join(target))
-    expect(lines.last).to_have_text(translator.translate(SENTENCE, interventions=changes).text)
+    expect(lines.last).to_have_text(translator.translate(sentence, interventions=changes).text)
 
 
 def test_the_page_shows_the_model_s_numbers_for_heads_of_each_kind(
@@ -107,11 +117,8 @@ def test_differing_words_are_marked_and_the_bars_are_the_numbers(page: Page, exp
     assert np.array(widths) / max(widths) == pytest.approx(after / max(after), abs=0.02)
 
 
-def test_the_table_of_heads_holds_the_measured_effects(
-    page: Page, exported: Path, translator: vt.Translator
-) -> None:
-    root = open_page(page, exported)
-    effects = vt.head_lab(translator).effects()
+def check_effects(root: Locator, effects: tuple[vt.analysis.HeadEffect, ...]) -> None:
+    """Compare the table of heads, and what is said below it, with Python's."""
     rows = root.locator(".vt-worth-table tbody tr")
     shown = [row.locator("td").all_inner_texts() for row in rows.all()]
     for effect, (change, rank, confidence, confidence_rank) in zip(effects, shown, strict=True):
@@ -120,6 +127,13 @@ def test_the_table_of_heads_holds_the_measured_effects(
         assert float(confidence) == pytest.approx(effect.confidence, abs=0.0051)
     said = vt.analysis.effects_in_words(effects)
     expect(root.locator(".vt-verdict")).to_have_text(f"{said} Attention is not an explanation.")
+
+
+def test_the_table_of_heads_holds_the_measured_effects(
+    page: Page, exported: Path, translator: vt.Translator
+) -> None:
+    root = open_page(page, exported)
+    check_effects(root, vt.head_lab(translator).effects())
 
     name = root.get_by_role("button", name="encoder L1 H1", exact=True)
     name.click()  # in the table: this one alone
@@ -153,10 +167,77 @@ def test_weights_of_the_chosen_head_stand_beside_each_other(
     expect(root.locator(".vt-pinned")).to_have_count(2 * 6)
 
 
-def test_what_the_page_cannot_answer_is_said_and_the_picture_stays(
+def type_text(root: Locator, text: str) -> None:
+    field = root.get_by_role("textbox")
+    field.fill(text)
+    field.press("Enter")
+
+
+def set_factor(root: Locator, place: tuple[str, int, int], factor: float) -> dict:
+    """Click a head, and set its slider; return the change."""
+    head_button(root, *place).click()
+    root.get_by_role("slider").fill(str(factor))
+    drawn(root)
+    return dict(zip(("kind", "layer", "head"), place, strict=True)) | {"factor": factor}
+
+
+def test_the_page_itself_runs_any_sentence_with_any_heads(
     page: Page, exported: Path, translator: vt.Translator
 ) -> None:
     root = open_page(page, exported)
+    both = [set_factor(root, ("encoder", 1, 1), -0.5), set_factor(root, ("cross", 1, 2), 1.75)]
+    check_words(root, translator, both)
+    longer = "the cow did not cross the street because it was too tired"
+    type_text(root, longer)
+    expect(root.locator(".vt-translation").first).to_have_text(translator.translate(longer).text)
+    drawn(root)
+    three = [*both, set_factor(root, ("decoder", 0, 3), 0)]
+    check_words(root, translator, three, longer)
+    check_effects(root, vt.head_lab(translator, longer).effects())
+    head_button(root, "decoder", 0, 3).press("ArrowUp")
+    changes = Interventions(heads=[HeadChange(**each) for each in three])
+    trace = translator.trace(longer, translator.translate(longer).tokens, changes)
+    cells = root.locator(".vt-matrix").nth(1).locator("td")
+    assert numbers(cells) == pytest.approx(trace.encoder_attention[1, 3].ravel(), abs=0.0051)
+
+    for wrong in ("the dragon sleeps", "the cat sleeps. the dog sleeps.", "cat " * 80):
+        with pytest.raises(vt.UserError) as error:
+            translator.translate(wrong)
+        type_text(root, wrong)
+        expect(root.locator(".vt-problem")).to_contain_text(f"{error.value}. The picture still shows")
+        check_words(root, translator, three, longer)
+    root.get_by_role("button", name="Reset all").click()
+    drawn(root)
+    check_words(root, translator, [], longer)
+
+
+@pytest.mark.parametrize(
+    ("load", "text"),
+    [(vt.load_language_model, "las vacas no"), (vt.load_masked_model, "el gato [?] la calle")],
+)
+def test_the_page_itself_runs_the_other_families(page: Page, tmp_path: Path, load, text: str) -> None:
+    model = load()
+    lab = vt.head_lab(model)
+    root = open_page(page, export_html(lab, tmp_path / "page.html"))
+    type_text(root, text)
+    expect(root.locator(".vt-translation").first).to_have_text(" ".join(model.answer(text)))
+    drawn(root)
+    (kind,) = model.config.attention_layers
+    change = set_factor(root, (kind, 1, 2), -1)
+    lab.sentence, lab.factors = text, [change]
+    changes = interventions_of(lab)
+    before, after = (model.judge(text, model.answer(text), each)[1] for each in (None, changes))
+    shown = table_of_words(root)
+    assert shown["before"] == pytest.approx(before, abs=0.00051)
+    assert shown["after"] == pytest.approx(after, abs=0.00051)
+    expect(root.locator(".vt-translation").last).to_have_text(" ".join(model.answer(text, changes)))
+    check_effects(root, lab.effects())
+
+
+def test_what_a_page_without_a_model_cannot_answer_is_said_and_the_picture_stays(
+    page: Page, carrying: Path, translator: vt.Translator
+) -> None:
+    root = open_page(page, carrying)
     problem = root.locator(".vt-problem")
     expect(problem).to_be_hidden()
     head_button(root, "encoder", 1, 1).click()
@@ -295,6 +376,26 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
     drawn(root)
     lab.screenshot("head-lab-jupyterlab")
     assert lab.errors == []
+
+
+def test_a_saved_notebook_switches_heads_before_anything_runs(
+    lab: LabPage, lab_server: LabServer, translator: vt.Translator
+) -> None:
+    lab.open_cells(CELL)
+    lab.run_all()
+    drawn(lab.output(0).locator(".vt-head-lab"))
+    lab.command("docmanager:save")
+    name = lab.page.evaluate("panel.context.path")
+    lab_server.end_kernels()
+    lab.open(name)
+    root = drawn(lab.output(0).locator(".vt-head-lab"))
+    text = "the white cow sleeps"
+    type_text(root, text)
+    expect(root.locator(".vt-translation").first).to_have_text(translator.translate(text).text)
+    both = [set_factor(root, ("encoder", 1, 1), 0), set_factor(root, ("cross", 0, 2), 1.5)]
+    check_words(root, translator, both, text)
+    expect(root.locator(".vt-problem")).to_be_hidden()
+    assert lab.value("'lab' in globals()") is False
 
 
 SLOW = """

@@ -85,6 +85,9 @@ def test_a_typed_sentence_changes_the_translation_and_the_picture(lesson: LabPag
     shown = type_sentence(lesson, "the white cow does not sleep")
     expect(shown).to_contain_text("la vaca blanca no duerme")
     lesson.wait_for_value("lab.translation.text", "la vaca blanca no duerme")
+    # The page drew the trace that it made itself, and Python sent none in its place.
+    lesson.wait_for_value("lab.explorer.data['traces'][0]['sourceTokens'][1]", "white")
+    assert lesson.value("lab.explorer.data['version']").startswith("vt-")
     lesson.run("lab.explorer.query, lab.explorer.key = 1, 2")
     weight = lesson.value("float(vt.analysis.weights_between(lab.trace, 'cross', 'vaca', 'cow')[1, 0])")
     expect(Explorer(output(lesson, "lab")).pair).to_contain_text(f"vaca to cow: {weight:.2f}")

@@ -120,7 +120,7 @@ def effects_in_words(effects: Sequence[HeadEffect]) -> str:
     correlation = effect_correlation(effects)
     if not np.isnan(correlation):
         said.append(
-            f"Rank correlation of confidence and effect: {_minus(f'{correlation:.2f}')} (1 would "
+            f"Rank correlation of confidence and effect: {_minus(f'{correlation:z.2f}')} (1 would "
             "be the same order, 0 no relation)."
         )
     return " ".join(said)

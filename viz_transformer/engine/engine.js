@@ -1,8 +1,12 @@
 // The script of a PageModel: it offers the model to the views of the page, and draws nothing.
 
+import { answerAttentionStepper } from "./answers/attention_stepper.js";
 import { answerBeamStepper } from "./answers/beam_stepper.js";
+import { answerBlockLab } from "./answers/block_lab.js";
+import { answerHeadLab } from "./answers/head_lab.js";
 import { answerMaskLab } from "./answers/mask_lab.js";
 import { answerPositionLab } from "./answers/position_lab.js";
+import { answerTranslationLab } from "./answers/translation_lab.js";
 import { NotInPage } from "./errors.js";
 import { makeTextModel } from "./text_model.js";
 import { readSafetensors } from "./safetensors.js";
@@ -14,9 +18,13 @@ import { readSafetensors } from "./safetensors.js";
  * @type {Record<string, (models: Record<string, any>, request: any, context: any) => any>}
  */
 const ANSWERS = {
+  attention_stepper: answerAttentionStepper,
   beam_stepper: answerBeamStepper,
+  block_lab: answerBlockLab,
+  head_lab: answerHeadLab,
   mask_lab: answerMaskLab,
   position_lab: answerPositionLab,
+  translation_lab: answerTranslationLab,
 };
 
 /**

@@ -7,7 +7,9 @@ from viz_transformer.labs.attention_stepper import (
     thinking_machines,
 )
 from viz_transformer.labs.beam_stepper import beam_stepper
+from viz_transformer.labs.block_lab import block_lab
 from viz_transformer.labs.head_lab import head_lab, interventions_of
+from viz_transformer.labs.initial_loss import initial_loss_lab
 from viz_transformer.labs.mask_lab import MaskTester, mask_lab
 from viz_transformer.labs.model_summary import model_summary_lab
 from viz_transformer.labs.position_lab import position_lab
@@ -18,7 +20,6 @@ from viz_transformer.labs.predictions import (
     predict_row,
     prediction,
 )
-from viz_transformer.labs.softmax_lab import softmax_lab
 from viz_transformer.labs.trace_switch import TraceSwitch, trace_switch
 from viz_transformer.labs.translation_lab import TranslationLab, translation_lab
 
@@ -30,8 +31,10 @@ __all__ = [
     "attention_stepper",
     "attention_steps",
     "beam_stepper",
+    "block_lab",
     "compare_scorings",
     "head_lab",
+    "initial_loss_lab",
     "interventions_of",
     "mask_lab",
     "model_summary_lab",
@@ -40,7 +43,6 @@ __all__ = [
     "predict_number",
     "predict_row",
     "prediction",
-    "softmax_lab",
     "thinking_machines",
     "trace_switch",
     "translation_lab",

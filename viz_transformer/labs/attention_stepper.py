@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
+from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import check_suits
 from viz_transformer.model.attention_hooks import AttentionInputs, watched
 from viz_transformer.model.interventions import UNCHANGED, Interventions
@@ -62,6 +64,7 @@ def attention_stepper(
     head: int = 0,
     query: int | str | None = None,
     interventions: Interventions | None = None,
+    engine: str | None = None,
 ) -> AttentionStepper:
     """Return a view that computes one head of a model step by step, number by number.
 
@@ -75,9 +78,11 @@ def attention_stepper(
             takes the second, or the only one.
         interventions: what to switch off or replace in the whole model, for every sentence. The
             view's own switches change the head that it shows, and that alone.
+        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
 
     Raises:
-        UserError: as `attention_steps`, or if there is no such head or word.
+        UserError: as `attention_steps`, or if there is no such head or word, or the page cannot
+            run the model.
     """
 
     def source(text: str, kind: str, layer: int) -> AttentionSteps:
@@ -89,7 +94,7 @@ def attention_stepper(
     second = min(1, len(steps.query_tokens) - 1)
     place = second if query is None else word_index(steps.query_tokens, query)
     changes = UNCHANGED if interventions is None else interventions
-    return AttentionStepper(
+    view = AttentionStepper(
         steps,
         text=text,
         source=source,
@@ -101,6 +106,8 @@ def attention_stepper(
             "temperature": float(changes.temperature),
         },
     )
+    context = {"interventions": _in_javascript(changes)}
+    return give_engine(view, "attention_stepper", model, engine, context)
 
 
 def thinking_machines() -> AttentionStepper:
@@ -119,6 +126,12 @@ def thinking_machines() -> AttentionStepper:
         w_v=np.array([[[0, 0, 1], [0.5, -1, 0], [1, 0, 0], [0, 0, 1]]], np.float32),
     )
     return AttentionStepper(steps, text="thinking machines")
+
+
+def _in_javascript(interventions: Interventions) -> dict[str, Any]:
+    """Return interventions as the engine's scripts name them, as plain JSON."""
+    names = {"causal_mask": "causalMask", "padding_mask": "paddingMask", "layer_norm": "layerNorm"}
+    return {names.get(name, name): value for name, value in asdict(interventions).items()}
 
 
 def _steps_from(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int) -> AttentionSteps:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import text_for
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
@@ -20,7 +21,7 @@ DEFAULT_TEXTS = {
 }
 
 
-def head_lab(model: TextModel, text: str | None = None) -> HeadLab:
+def head_lab(model: TextModel, text: str | None = None, engine: str | None = None) -> HeadLab:
     """Return a view in which heads of a model are switched off and scaled.
 
     The head that changes the loss most when it is switched off is chosen first. The loss is that
@@ -31,12 +32,14 @@ def head_lab(model: TextModel, text: str | None = None) -> HeadLab:
         model: the translator, language model or masked-word model; it stays as it is.
         text: the first text: a sentence to translate, the beginning of a text, or a text with a
             gap, written ``[?]``; by default one that suits the bundled model.
+        engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
 
     Raises:
-        UserError: if the text does not suit the model.
+        UserError: if the text does not suit the model, or the page cannot run it.
     """
     text = text_for(model, text, DEFAULT_TEXTS, "a head lab")
-    return HeadLab(lambda request: ablate(model, request), text, model.task)
+    view = HeadLab(lambda request: ablate(model, request), text, model.task)
+    return give_engine(view, "head_lab", model, engine)
 
 
 def interventions_of(lab: HeadLab) -> Interventions:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-import ipywidgets
 import traitlets
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
-from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.explorer import AttentionExplorer, explore, is_small, raw_trace
+from viz_transformer.widgets.trace_switch import SwitchView
 
 
-class TraceSwitch(StaticFallbackMixin, ipywidgets.VBox):
+class TraceSwitch(SwitchView):
     """One explorer and a button for each of several traces; switching keeps the selection.
 
     Attributes:
@@ -22,26 +20,26 @@ class TraceSwitch(StaticFallbackMixin, ipywidgets.VBox):
         explorer: the view.
     """
 
-    shown = traitlets.Unicode(help="label of the trace that is shown")
+    explorer: AttentionExplorer
 
     def __init__(self, traces: Mapping[str, ForwardTrace], kind: str | None = None) -> None:
         """Show the first trace; see `trace_switch`."""
         self._traces = dict(traces)
-        first = next(iter(self._traces))
-        self.explorer = explore(self._traces[first], kind=kind)
-        buttons = ipywidgets.ToggleButtons(options=list(self._traces), style={"button_width": "auto"})
-        super().__init__([buttons, self.explorer], shown=first)
-        traitlets.link((self, "shown"), (buttons, "value"))
-
-    @traitlets.validate("shown")
-    def _check_shown(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in self._traces:
-            raise UserError(f"{proposal['value']!r} is not one of {list(self._traces)}")
-        return proposal["value"]
+        small = {
+            label: raw_trace(trace) if is_small(trace) else None for label, trace in self._traces.items()
+        }
+        first = next(iter(self._traces.values()))
+        super().__init__(small, explore(first, kind=kind))
 
     @traitlets.observe("shown")
     def _on_shown(self, _: object) -> None:
-        self.explorer.trace = self._traces[self.shown]
+        trace = self._traces[self.shown]
+        if self.explorer.trace is trace:
+            return
+        if self._from_page and self.traces[self.shown] is not None:
+            self.explorer.adopt(trace)  # the page has drawn it
+        else:
+            self.explorer.trace = trace
 
 
 def trace_switch(traces: Mapping[str, ForwardTrace], *, kind: str | None = None) -> TraceSwitch:

@@ -1,14 +1,13 @@
-"""The translation lab: a sentence to type, its translation, and the attention of every head."""
+"""The translation lab of a live translator: a sentence to type, its translation, and every head."""
 
 from __future__ import annotations
 
-import html
-from typing import Any
+from typing import Any, NamedTuple
 
-import ipywidgets
 import traitlets
 
 from viz_transformer.errors import UserError
+from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import check_suits
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translation, Translator
@@ -18,14 +17,22 @@ from viz_transformer.vocabulary import (
     join_tokens,
     language_tag,
 )
-from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
-from viz_transformer.widgets.box_keys import BoxKeys
-from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.base.traits import SelectionError
+from viz_transformer.widgets.explorer import AttentionExplorer, explore, is_small, raw_trace
+from viz_transformer.widgets.translation_lab import TranslationView
 
 _N_SUGGESTIONS = 3
 
 
-class TranslationLab(StaticFallbackMixin, ipywidgets.VBox):
+class _Reading(NamedTuple):
+    """What a translator made of a text."""
+
+    text: str
+    translation: Translation
+    trace: ForwardTrace
+
+
+class TranslationLab(TranslationView):
     """A text field, the translation of its sentence, and an explorer of the attention.
 
     A sentence that cannot be translated is explained in place, and the last picture stays.
@@ -39,88 +46,60 @@ class TranslationLab(StaticFallbackMixin, ipywidgets.VBox):
         explorer: the view of that trace; `lab.explorer.head` reads the head that was clicked.
     """
 
-    sentence = traitlets.Unicode(help="the sentence that the picture shows")
+    explorer: AttentionExplorer
 
-    def __init__(self, translator: Translator, sentence: str) -> None:
-        """Show the first sentence.
-
-        Raises:
-            UserError: if it cannot be translated.
-        """
+    def __init__(self, translator: Translator, sentence: str, engine: str | None = None) -> None:
+        """Show the first sentence; see `translation_lab`."""
         self._translator = translator
+        self._shown = self._last = self._translate(sentence)
         source, target = translator.vocabulary.languages
-        self._load(sentence)
-        self.explorer = explore(self.trace)
-        self._field = ipywidgets.Text(
-            value=sentence,
-            description=_capital(source),
-            placeholder="type a sentence and press Enter",
-            continuous_update=False,
-            # Stretched by the box, not 100%: the margin would carry that out of the cell.
-            layout=ipywidgets.Layout(width="auto", max_width="44rem"),
+        super().__init__(
+            self._answer_text,
+            sentence=sentence,
+            translated=self.translation.text,
+            explorer=explore(self.trace),
+            languages={"source": _capital(source), "target": _capital(target), "tag": language_tag(target)},
         )
-        self._translated = ipywidgets.HTML(description=_capital(target))
-        self._problem = ipywidgets.HTML()
-        self._suggestions = [
-            ipywidgets.Button(layout=ipywidgets.Layout(display="none", width="auto", flex="0 0 auto"))
-            for _ in range(_N_SUGGESTIONS)
-        ]
-        for button in self._suggestions:
-            button.on_click(self._on_suggestion)
-        # min_height: a problem that comes or goes does not move the picture beneath it.
-        hint = ipywidgets.HBox(
-            [self._problem, *self._suggestions],
-            layout=ipywidgets.Layout(flex_flow="row wrap", min_height="2.2rem"),
-        )
-        children = [self._field, self._translated, hint, self.explorer, BoxKeys()]
-        super().__init__(children, sentence=sentence)
-        self._field.observe(self._on_typed, "value")
-        self._show_translation()
+        give_engine(self, "translation_lab", translator, engine)
 
-    def _load(self, sentence: str) -> None:
-        translation = self._translator.translate(sentence)
-        self.trace: ForwardTrace = self._translator.trace(sentence, translation.tokens)
-        self.translation: Translation = translation
-        self._loaded = sentence
+    @property
+    def translation(self) -> Translation:
+        """The translation of the sentence shown."""
+        return self._shown.translation
 
-    @traitlets.validate("sentence")
-    def _check_sentence(self, proposal: dict[str, Any]) -> str:
-        # Translated before it is accepted: if this raises, the old sentence and picture stay.
-        if proposal["value"] != self._loaded:
-            self._load(proposal["value"])
-        return proposal["value"]
+    @property
+    def trace(self) -> ForwardTrace:
+        """Every head's attention while the model writes the translation."""
+        return self._shown.trace
 
-    @traitlets.observe("sentence")
-    def _on_sentence(self, _: object) -> None:
-        self.explorer.trace = self.trace
-        self._field.value = self.sentence
-        self._show_translation()
+    def _translate(self, text: str) -> _Reading:
+        translation = self._translator.translate(text)
+        return _Reading(text, translation, self._translator.trace(text, translation.tokens))
 
-    def _on_typed(self, _: object) -> None:
+    def _read(self, text: str) -> _Reading:
+        """Translate a text, unless it was the last one: the page asks for it, and then shows it."""
+        if self._last.text != text:
+            self._last = self._translate(text)
+        return self._last
+
+    def _answer_text(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the translation of a text and its trace, or what is wrong and what to type instead."""
         try:
-            self.sentence = self._field.value
+            _, translation, trace = self._read(request["text"])
         except UserError as error:
-            self._show_problem(error)
-        else:
-            self._show_translation()
+            offered = self._suggested_texts(request["text"], error)
+            return {"problem": str(error), "suggestions": [[*each] for each in offered.items()]}
+        return {
+            "translation": {
+                "text": translation.text,
+                "tokens": list(translation.tokens),
+                "score": translation.score,
+            },
+            # A large one is sent by the explorer, in parts, once the page shows the sentence.
+            "trace": raw_trace(trace) if is_small(trace) else None,
+        }
 
-    def _show_translation(self) -> None:
-        tag = language_tag(self._translator.vocabulary.languages[1])
-        self._translated.value = (
-            f'<span style="font-size: 1.6em" lang="{tag}" dir="auto">'
-            f"{html.escape(self.translation.text)}</span>"
-        )
-        self._problem.value = ""
-        self._offer({})
-
-    def _show_problem(self, error: UserError) -> None:
-        self._problem.value = (
-            f'<span role="alert">{html.escape(str(error))}. The picture still shows '
-            f"<i>{html.escape(self.sentence)}</i>.</span>"
-        )
-        self._offer(self._suggested_texts(error))
-
-    def _suggested_texts(self, error: UserError) -> dict[str, str]:
+    def _suggested_texts(self, text: str, error: UserError) -> dict[str, str]:
         """Return what to offer instead of the text: by what a button says, the text it types.
 
         Words that could stand in place of the first unknown one, or each of several sentences.
@@ -129,34 +108,47 @@ class TranslationLab(StaticFallbackMixin, ipywidgets.VBox):
             return {sentence: sentence for sentence in error.sentences[:_N_SUGGESTIONS]}
         if not isinstance(error, UnknownWordError):
             return {}
-        words = self._translator.vocabulary.words_of(self._field.value)
+        words = self._translator.vocabulary.words_of(text)
         at = words.index(error.words[0])
         return {
             near: join_tokens([*words[:at], near, *words[at + 1 :]])
-            for near in error.suggestions[error.words[0]]
+            for near in error.suggestions[error.words[0]][:_N_SUGGESTIONS]
         }
 
-    def _offer(self, texts: dict[str, str]) -> None:
-        """Show a button for each text that could be typed instead."""
-        self._offered = texts
-        labels = [*texts, *[""] * (_N_SUGGESTIONS - len(texts))]
-        for button, label in zip(self._suggestions, labels, strict=True):
-            button.layout.display = "" if label else "none"
-            button.description = label
+    @traitlets.validate("sentence")
+    def _check_sentence(self, proposal: dict[str, Any]) -> str:
+        # Translated before it is accepted: if this raises, the old sentence and picture stay.
+        try:
+            self._shown = self._read(proposal["value"])
+        except UserError as error:  # a TraitError, so that the old sentence stays
+            raise SelectionError(str(error)) from error
+        return proposal["value"]
 
-    def _on_suggestion(self, button: ipywidgets.Button) -> None:
-        self._field.value = self._offered[button.description]
+    @traitlets.observe("sentence")
+    def _on_sentence(self, _: object) -> None:
+        self.translated = self.translation.text
+        if self.explorer.trace is self.trace:
+            return  # the first
+        if self._from_page and self.drawn == self.sentence:
+            self.explorer.adopt(self.trace)
+        else:
+            self.explorer.trace = self.trace
 
 
 def _capital(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def translation_lab(translator: Translator, sentence: str) -> TranslationLab:
+def translation_lab(translator: Translator, sentence: str, engine: str | None = None) -> TranslationLab:
     """Return a text field, its translation and an explorer, joined to a translator.
 
+    Args:
+        translator: the translator.
+        sentence: the first sentence.
+        engine: ``"page"``, ``"kernel"``, or None: the page translates if the model is small enough.
+
     Raises:
-        UserError: if the first sentence cannot be translated.
+        UserError: if the first sentence cannot be translated, or the page cannot run the model.
     """
     check_suits(translator, ("translate",), "a translation lab")
-    return TranslationLab(translator, sentence)
+    return TranslationLab(translator, sentence, engine)

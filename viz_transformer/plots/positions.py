@@ -111,9 +111,6 @@ def plot_wavelength(
         (odd, names[1], _COSINE, "--"),
     ):
         ax.plot(table[:, dimension], dash, color=colour, label=f"dimension {dimension} ({name})")
-    turn = wavelength(pair, table.shape[1])
-    told = f", one turn every {turn:,.1f} tokens" if sinusoidal else ""
-    text = f"Dimensions {even} and {odd} over {len(table)} positions{told}."
     if position is not None:
         _check_position(position, table)
         alike = look_alikes(table, position, pair)
@@ -121,15 +118,31 @@ def plot_wavelength(
         for dimension in (even, odd):
             ax.plot(alike, table[list(alike), dimension], "o", color=_MARK, markersize=3)
         ax.plot([], [], "o", color=_MARK, markersize=3, label=f"looks like {position}")
-        text += f" This pair can hardly tell position {position} from {len(alike)} others."
     _hide_frame(ax)
-    _set_title(ax, f"Dimensions {even} and {odd}{told}")
+    _set_title(ax, f"Dimensions {even} and {odd}{_turn(table, pair)}")
     ax.set_xlabel("position")
     ax.margins(y=0.22)  # the legend's room
     ax.legend(loc="upper right", frameon=False, fontsize=8, ncols=3)
     if figure is not None:
-        set_alt_text(figure, text)
+        set_alt_text(figure, describe_wavelength(table, pair, position=position))
     return ax
+
+
+def describe_wavelength(table: ArrayLike, pair: int, *, position: int | None = None) -> str:
+    """Return in words what `plot_wavelength` draws of a table."""
+    table = as_table(table)
+    even, odd = 2 * pair, 2 * pair + 1
+    text = f"Dimensions {even} and {odd} over {len(table)} positions{_turn(table, pair)}."
+    if position is not None:
+        n_alike = len(look_alikes(table, position, pair))
+        text += f" This pair can hardly tell position {position} from {n_alike} others."
+    return text
+
+
+def _turn(table: np.ndarray, pair: int) -> str:
+    """How often a pair turns, where the table is the paper's."""
+    turn = wavelength(pair, table.shape[1])
+    return f", one turn every {turn:,.1f} tokens" if is_sinusoidal(table) else ""
 
 
 def plot_similarity(source: ForwardTrace | ArrayLike, position: int = 0, ax: Axes | None = None) -> Axes:

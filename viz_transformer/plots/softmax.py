@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SCORE, _PART, _WEIGHT, _SLOPE = "#6b7280", "#8a5a00", "#264cb3", "#c2410c"
+# Those of the softmax lab; a line of what is not divided is orange.
+_SCORE, _PART, _WEIGHT, _SLOPE, _PLAIN = "#6b7280", "#7a3e9d", "#264cb3", "#15803d", "#c2410c"
 _ROWS = 12  # queries whose weights are shown
 
 
@@ -93,38 +93,52 @@ def plot_softmax(
     return figure
 
 
-def plot_drawn_scores(scores: ArrayLike, d_k: int, *, scaled: bool = False) -> Figure:
+def plot_drawn_scores(scores: ArrayLike, d_k: int, *, power: float = 0.0) -> Figure:
     """Draw how scores spread, and the weights that a softmax makes of the first few rows.
 
     Args:
         scores: q·k [query, key], not divided.
         d_k: width of the queries and keys.
-        scaled: divide the scores by √d_k.
+        power: the scores are divided by d_k to this power: 0.5 divides by √d_k.
 
     Returns:
         The figure; the image of its second axes holds the weights [query, key].
     """
-    every = np.asarray(scores, dtype=float) / (math.sqrt(d_k) if scaled else 1.0)  # [query, key]
-    parts = np.exp(every - every.max(-1, keepdims=True))
-    weights = parts / parts.sum(-1, keepdims=True)  # [query, key]
+    every, weights = _divided(scores, d_k, power)
     figure, (left, right) = _panels(2, (9.2, 3.1), width_ratios=[1.25, 1])
     left.hist(every.ravel(), bins=np.linspace(-60, 60, 81), color=_SCORE)
     left.set(xlim=(-60, 60), yticks=[], xlabel="score")
-    name = "q·k / √d_k" if scaled else "q·k"
-    _set_title(left, f"{name} at d_k = {d_k}: variance {every.var():.3g}")
+    _set_title(left, f"{_quotient(power)} at d_k = {d_k}: variance {every.var():.3g}")
     right.imshow(weights[:_ROWS], cmap=weight_colormap(), vmin=0, vmax=1, aspect="auto")
     right.set(xticks=[], yticks=[], xlabel="key", ylabel="query")
     largest = weights.max(-1).mean()
     _set_title(right, f"weights; largest of a row, mean {largest:.2f}")
     for ax in (left, right):
         ax.spines[["top", "right", "left"]].set_visible(False)
-    set_alt_text(
-        figure,
-        f"Histogram of the scores {name} at d_k {d_k}, variance {every.var():.3g}, and a heatmap "
-        f"of {min(_ROWS, len(weights))} rows of weights; the largest of a row is {largest:.2f} on "
-        "average.",
-    )
+    set_alt_text(figure, describe_drawn_scores(scores, d_k, power=power))
     return figure
+
+
+def describe_drawn_scores(scores: ArrayLike, d_k: int, *, power: float = 0.0) -> str:
+    """Return in words what `plot_drawn_scores` draws."""
+    every, weights = _divided(scores, d_k, power)
+    return (
+        f"Histogram of the scores {_quotient(power)} at d_k {d_k}, variance {every.var():.3g}, and a "
+        f"heatmap of {min(_ROWS, len(weights))} rows of weights; the largest of a row is "
+        f"{weights.max(-1).mean():.2f} on average."
+    )
+
+
+def _divided(scores: ArrayLike, d_k: int, power: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the scores divided by a power of d_k, and the softmax of each row, both [query, key]."""
+    every = np.asarray(scores, dtype=float) / d_k**power
+    parts = np.exp(every - every.max(-1, keepdims=True))
+    return every, parts / parts.sum(-1, keepdims=True)
+
+
+def _quotient(power: float) -> str:
+    names = {0.0: "q·k", 0.5: "q·k / √d_k", 1.0: "q·k / d_k"}
+    return names.get(power, f"q·k / d_k^{power:g}")
 
 
 def plot_score_spread(spreads: Sequence[Spread]) -> Figure:
@@ -197,7 +211,7 @@ def _bars(ax: Axes, values: NDArray[np.float64], names: Sequence[str], colour: s
 
 
 def _two_lines(ax: Axes, widths: Sequence[int], plain: Sequence[float], scaled: Sequence[float]) -> None:
-    ax.plot(widths, plain, "o-", color=_SLOPE, markersize=4, label="q·k")
+    ax.plot(widths, plain, "o-", color=_PLAIN, markersize=4, label="q·k")
     ax.plot(widths, scaled, "s--", color=_WEIGHT, markersize=4, label="q·k / √d_k")
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter("{x:g}")

@@ -17,7 +17,6 @@ from viz_transformer.trace.decode import (
 )
 from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
-from viz_transformer.trace.step_code import code_lines
 from viz_transformer.trace.steps import STEPS, AttentionSteps, ComputedHead, compute_head
 from viz_transformer.trace.tasks import TASKS
 from viz_transformer.trace.text import running_text
@@ -40,7 +39,6 @@ __all__ = [
     "Snapshot",
     "TrainingTrace",
     "attention_of",
-    "code_lines",
     "compute_head",
     "find_kind",
     "running_text",

@@ -4,6 +4,8 @@
 
 import { decodeWeights } from "../base/js/weights.js";
 
+/** The steps in order; a layer without a mask has no "masked", one without W_O ends earlier. */
+const STEPS = ["x", "q", "k", "v", "scores", "scaled", "masked", "weights", "output", "concat", "result"];
 const ARRAYS = ["x", "memory", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o"];
 
 /**
@@ -26,7 +28,6 @@ const ARRAYS = ["x", "memory", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", 
  * @property {number} d_model
  * @property {number} d_head
  * @property {number} d_out
- * @property {Record<string, string>} lines the code of each step
  * @property {Float32Array} x [query, d_model]
  * @property {Float32Array | null} memory [key, d_model]
  * @property {Float32Array} seen what keys and values are made of: `memory`, or else `x`
@@ -103,7 +104,7 @@ export function matrixOf(rows, cols, values) {
 }
 
 /**
- * The layer as Python sent it, with its bytes as numbers.
+ * The layer as it was sent, with its bytes as numbers, and the steps that it has.
  *
  * @param {Record<string, any>} data
  * @returns {Layer}
@@ -113,9 +114,11 @@ export function unpackSteps(data) {
     ARRAYS.map((name) => [name, data[name] ? decodeWeights(data[name], "float32") : null]),
   );
   const { mask } = data;
+  const missing = [...(mask ? [] : ["masked"]), ...(numbers.w_o ? [] : ["concat", "result"])];
   return /** @type {Layer} */ ({
     ...data,
     ...numbers,
+    steps: STEPS.filter((step) => !missing.includes(step)),
     seen: numbers.memory ?? numbers.x,
     mask: mask ? new Uint8Array(mask.buffer, mask.byteOffset, mask.byteLength) : null,
     d_out: numbers.w_o ? numbers.w_o.length / (data.heads * data.d_head) : 0,

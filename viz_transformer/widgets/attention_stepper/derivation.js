@@ -1,5 +1,4 @@
-// Where a number comes from: its terms, the rows and columns that they stand in, and the line of code
-// that computes it.
+// Where a number comes from: its terms, and the rows and columns that they stand in.
 
 import { formatNumber } from "../base/js/text.js";
 import { headBias } from "./attention_math.js";
@@ -232,32 +231,6 @@ export function inDigits(value) {
 function bracketed(value, first = false) {
   const text = inDigits(value);
   return text.startsWith("−") && !first ? `(${text})` : text;
-}
-
-/**
- * The line of code that computes a matrix from these numbers, or null for one that is given.
- *
- * @param {Layer} layer
- * @param {ComputedHead} worked
- * @param {Choice} chosen
- * @param {string} name
- * @returns {string | null}
- */
-export function codeLine(layer, worked, chosen, name) {
-  const { scale, mask, query, temperature } = chosen;
-  const divided = scale ? (temperature === 1 ? "scale" : "both") : temperature === 1 ? "none" : "temperature";
-  const key =
-    {
-      scaled: `scaled:${divided}`,
-      masked: mask ? "masked" : "masked:off",
-      exponentials: worked.sum ? "exponentials" : "exponentials:none",
-      weights: worked.sum ? "weights" : "weights:none",
-      k_t: "k",
-      heads: "output",
-    }[name] ?? name;
-  return (
-    layer.lines[key]?.replace("{query}", String(query)).replace("{temperature}", String(temperature)) ?? null
-  );
 }
 
 /**

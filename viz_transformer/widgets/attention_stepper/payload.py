@@ -1,4 +1,4 @@
-"""The attention stepper's payload: a layer as names, sizes, lines of code and arrays as bytes."""
+"""The attention stepper's payload: a layer as names, sizes and arrays as bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import AttentionSteps, code_lines
+from viz_transformer.trace import AttentionSteps
 from viz_transformer.widgets.base.view import sendable
 
 _ARRAYS = ("x", "memory", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o")
@@ -28,7 +28,7 @@ def check_steps(steps: object) -> AttentionSteps:
 
 
 def layer_payload(steps: AttentionSteps, text: str = "") -> dict[str, Any]:
-    """Return what the page reads of a layer: names, sizes and lines, and arrays as bytes.
+    """Return what the page reads of a layer: names and sizes, and arrays as bytes.
 
     Arrays are little-endian float32 in C order, and the mask is one byte a place, so that the page
     computes from the very numbers that Python has. An array that the layer does not have is None.
@@ -37,14 +37,12 @@ def layer_payload(steps: AttentionSteps, text: str = "") -> dict[str, Any]:
         "text": text,
         "kind": steps.kind,
         "layer": steps.layer,
-        "steps": list(steps.steps),
         "queries": sendable(steps.query_tokens),
         "keys": sendable(steps.key_tokens),
         "reads": None if steps.query_reads is None else sendable(steps.query_reads),
         "heads": steps.n_heads,
         "d_model": steps.x.shape[1],
         "d_head": steps.d_head,
-        "lines": code_lines(steps),
         "mask": None if steps.mask is None else steps.mask.astype(np.uint8).tobytes(),
         **{name: _float32_bytes(getattr(steps, name)) for name in _ARRAYS},
     }

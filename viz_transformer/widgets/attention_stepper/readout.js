@@ -1,9 +1,10 @@
 // What is said beside the pictures: what the step does, and where one number comes from.
 
 import { button, element } from "../base/js/controls.js";
-import { cellInCode, codeLine, formulaOf } from "./derivation.js";
+import { cellInCode, formulaOf } from "./derivation.js";
 import { writeParts } from "./equation.js";
 import { meaningOf, sentenceOf, titleOf } from "./narration.js";
+import { codeLine } from "./step_code.js";
 
 /** @typedef {import("./stage.js").Snapshot} Snapshot */
 

@@ -137,7 +137,7 @@ class LiveWidgets:
         if widget.model_id in self._widgets:
             return
         self._widgets[widget.model_id] = widget
-        parts = [getattr(widget, name, None) for name in ("layout", "view")]
+        parts = [getattr(widget, name, None) for name in ("layout", "view", "explorer")]
         engine = getattr(widget, "engine", {}).get("models", {})
         revealed = getattr(widget, "revealed", {})
         for inner in (*parts, *getattr(widget, "children", ()), *engine.values(), *revealed.values()):

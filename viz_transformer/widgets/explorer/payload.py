@@ -1,7 +1,7 @@
-"""The payload of a trace for the page: tokens, sizes, marks, and the weights as bytes.
+"""The payload of a trace for the page.
 
-A small trace is sent whole and exact. Of a large one an overview and one head are sent, and each
-other head when it is shown (see `requests`).
+A small trace is sent as it is, its tokens and weights, and the page measures it. Of a large one an
+overview, marks and one head are sent, and each other head when it is shown (see `requests`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.analysis.combine import strongest
-from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.base.view import sendable
-from viz_transformer.widgets.explorer.requests import SENT_AS, measures, to_bytes
+from viz_transformer.widgets.explorer.requests import SENT_AS, to_bytes
 from viz_transformer.widgets.explorer.trace_view import TraceView
 
 #: Traces that take no more bytes than this as float32 are sent exactly, all heads at once.
@@ -36,10 +35,11 @@ def pack(
 ) -> dict[str, Any]:
     """Return what the page reads, of a trace or of the difference of two.
 
-    Weights are little-endian bytes in C order. Where all of them fit in 256 KiB as float32, they
-    are sent so: ``[layer, head, query, key]``. Else an overview of uint8 is sent, 255 for a weight
-    of 1 (128 for a difference of 0, 255 for 1), each pixel the strongest weight beneath it; and of
-    one head the weights, float16, off by 0.00025 at most.
+    Weights are little-endian bytes in C order. Where all of them fit in 256 KiB as float32, the
+    traces are sent so (see `raw_trace`), under ``traces``. Else there is an entry for each of their
+    ``kinds``: an overview of uint8, 255 for a weight of 1 (128 for a difference of 0, 255 for 1),
+    each pixel the strongest weight beneath it; and of one head the weights, float16, off by 0.00025
+    at most.
 
     Args:
         trace: the trace.
@@ -56,34 +56,39 @@ def pack(
 
 def pack_view(view: TraceView, version: int, first: Head | None = None) -> dict[str, Any]:
     """Return what the page reads of what has been checked already."""
-    whole = is_whole(view)
-    pack_weights = _whole if whole else _overview
-    kinds = [{**_tokens(view, kind), **pack_weights(view, kind)} for kind in view.kinds]
-    if not whole:
-        kind, layer, head = first or (view.kinds[-1], 0, 0)
-        weights = to_bytes(view.head(kind, layer, head))
-        kinds[view.kinds.index(kind)]["first"] = {"layer": layer, "head": head, "weights": weights}
+    if is_small(view.trace):
+        return {"version": version, "traces": [raw_trace(trace) for trace in view.traces]}
+    kinds = [{**_tokens(view, kind), **_overview(view, kind)} for kind in view.kinds]
+    kind, layer, head = first or (view.kinds[-1], 0, 0)
+    weights = to_bytes(view.head(kind, layer, head))
+    kinds[view.kinds.index(kind)]["first"] = {"layer": layer, "head": head, "weights": weights}
     return {"version": version, "kinds": kinds}
 
 
-def is_whole(view: TraceView) -> bool:
-    """Return whether all of it is sent at once."""
-    return view.n_bytes <= EXACT_BYTES
+def raw_trace(trace: ForwardTrace) -> dict[str, Any]:
+    """Return a trace as the page's own model makes one: tokens, word numbers, weights as float32.
 
-
-def _whole(view: TraceView, kind: str) -> dict[str, Any]:
-    weights = np.stack([view.layer(kind, layer) for layer in range(view.shape(kind)[0])])
-    try:
-        measured = measures(view, kind)
-    except UserError:  # rows of more than 1, of which the note tells
-        measured = {"labels": None, "entropies": None}
-    rolled = None if view.no_rollout(kind) else view.rollouts(kind).astype("<f4").tobytes()
+    What follows from these (labels, entropies, rollouts, marks) the page computes, in
+    ``measured_trace.js``.
+    """
     return {
-        "dtype": "float32",
-        "weights": weights.astype("<f4").tobytes(),
-        "rollouts": rolled,
-        **measured,
+        "sourceTokens": sendable(trace.source_tokens),
+        "targetTokens": sendable(trace.target_tokens),
+        "outputTokens": None if trace.output_tokens is None else sendable(trace.output_tokens),
+        "sourceWords": None if trace.source_words is None else list(trace.source_words),
+        "targetWords": None if trace.target_words is None else list(trace.target_words),
+        "attention": {
+            kind: {"shape": list(weights.shape), "weights": weights.astype("<f4").tobytes()}
+            for kind in trace.kinds
+            if (weights := trace.attention(kind)) is not None
+        },
     }
+
+
+def is_small(trace: ForwardTrace) -> bool:
+    """Return whether all of a trace is sent at once."""
+    attention = (trace.attention(kind) for kind in trace.kinds)
+    return sum(weights.nbytes for weights in attention if weights is not None) <= EXACT_BYTES
 
 
 def _overview(view: TraceView, kind: str) -> dict[str, Any]:

@@ -80,11 +80,6 @@ class TraceView:
         """The trace, and the one that is subtracted if there is one."""
         return [self.trace] if self.compare is None else [self.trace, self.compare]
 
-    @cached_property
-    def n_bytes(self) -> int:
-        """The size of all weights as float32."""
-        return sum(int(weights_of(self.trace, kind).nbytes) for kind in self.kinds)
-
     def shape(self, kind: str) -> tuple[int, int, int, int]:
         """Return the numbers of layers, heads, queries and keys."""
         return weights_of(self.trace, kind).shape

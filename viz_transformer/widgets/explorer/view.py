@@ -12,7 +12,7 @@ from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.traits import Index, SelectionError, Share, TextSize, check_index
 from viz_transformer.widgets.base.view import View
-from viz_transformer.widgets.explorer.payload import Head, is_whole, pack_view
+from viz_transformer.widgets.explorer.payload import Head, pack_view
 from viz_transformer.widgets.explorer.requests import SENT_AS, exported_requests, reply
 from viz_transformer.widgets.explorer.trace_view import TraceView
 
@@ -204,7 +204,7 @@ class AttentionExplorer(View):
 
     def export_bytes(self) -> int:
         """Return about how many bytes the heads of a large trace take in an exported page."""
-        if is_whole(self._trace_view):
+        if "traces" in self.data:  # the page has it whole
             return 0
         matrices = sum(
             n_layers * (n_heads + 1) * n_queries * n_keys
@@ -214,10 +214,16 @@ class AttentionExplorer(View):
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for all heads of a large trace: an exported page carries them."""
-        return [] if is_whole(self._trace_view) else exported_requests(self._trace_view, self._version)
+        return [] if "traces" in self.data else exported_requests(self._trace_view, self._version)
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
         return reply(self._trace_view, self._version, request)
+
+    def adopt(self, trace: ForwardTrace) -> None:
+        """Take over a trace that the page has drawn by itself, and so need not be sent."""
+        with self.hold_sync(), self.hold_trait_notifications():
+            self._trace_view = TraceView(trace, self.compare)
+            self._fit()
 
     def _show(self, trace_view: TraceView) -> None:
         # One message for all of it: the page never draws new words with old weights.

@@ -1,13 +1,14 @@
 // The store of a trace's weights in the page: its tokens, and the weights of each head.
 //
-// A small trace arrives whole and exact. Of a large one an overview arrives first, and each head when
-// it is shown: `matrix` and its like return null until then, and `onChange()` is called when there is
-// more to draw. Every request and every cached matrix has a name, and belongs to one version of the
+// A small trace arrives whole and exact, and the page measures it. Of a large one an overview arrives
+// first, and each head when it is shown: `matrix` and its like return null until then, and `onChange()`
+// is called when there is more to draw. Every request and every cached matrix has a name, and belongs to one version of the
 // data: a late reply is never taken for another head's or another trace's.
 
 import { createLruCache } from "./caches.js";
 import { connectKernel } from "../base/js/kernel.js";
 import { decodeWeights, spans } from "../base/js/weights.js";
+import { measureTraces } from "./measured_trace.js";
 
 export const CACHE_BYTES = 64e6;
 export const SLOW =
@@ -36,7 +37,7 @@ const MOST_PIXELS = 64; // a side of the overview's pictures
  * @property {{queries: (number | null)[] | null, keys: (number | null)[] | null}} words
  * @property {{queries: boolean[], keys: boolean[]}} special
  * @property {Float32Array | null} whole all weights, of a small trace
- * @property {Float32Array | null} rollouts
+ * @property {(() => Float32Array) | null} rollouts of a whole trace after each layer; null: there are none
  * @property {Overview | null} overview
  * @property {any} labels of the heads, [layer][head]
  * @property {Float32Array | null} entropies of the heads
@@ -60,6 +61,7 @@ export class WeightStore {
   #pending = new Set();
   #failed = new Map();
   #overviews = new Map();
+  #rollouts = new Map();
   #data = null;
   #last = null; // head shown: those beside it are prefetched
   #timer = null;
@@ -89,12 +91,16 @@ export class WeightStore {
     for (const name of this.#failed.keys()) if (!this.#asked.has(name)) this.#failed.delete(name);
     this.#asked.clear();
     this.#wanted.clear();
-    if (this.#model.get("data") === this.#data) return false;
-    this.#data = this.#model.get("data");
+    const [data, old] = [this.#model.get("data"), this.#data];
+    this.#data = data;
+    // Of the same version it is the same trace: what the page sent comes back from Python's echo.
+    if (data === old || data.version === old?.version) return false;
     this.#stopTimer();
-    this.entries = new Map(this.#data.kinds.map((kind) => [kind.kind, entryOf(kind)]));
-    for (const each of [this.#pending, this.#failed, this.#overviews, this.#cache]) each.clear();
-    for (const { kind, first } of this.#data.kinds) {
+    const entries = data.traces ? measureTraces(data.traces) : data.kinds.map(entryOf);
+    this.entries = new Map(entries.map((entry) => [entry.kind, entry]));
+    for (const each of [this.#pending, this.#failed, this.#overviews, this.#rollouts, this.#cache])
+      each.clear();
+    for (const { kind, first } of data.kinds ?? []) {
       if (first) this.#keep(nameOf("head", [kind, first.layer, first.head]), kind, first.weights);
     }
     return true;
@@ -129,9 +135,9 @@ export class WeightStore {
   rollout(kind, layer) {
     const { rollouts, noRollout, whole, rows, cols } = this.entries.get(kind);
     if (noRollout) return null;
-    return whole
-      ? rollouts.subarray(layer * rows * cols, (layer + 1) * rows * cols)
-      : this.#want("rollout", [kind, layer]);
+    if (!whole) return this.#want("rollout", [kind, layer]);
+    if (!this.#rollouts.has(kind)) this.#rollouts.set(kind, rollouts());
+    return this.#rollouts.get(kind).subarray(layer * rows * cols, (layer + 1) * rows * cols);
   }
 
   /**
@@ -303,28 +309,29 @@ function whenIdle(callback) {
 }
 
 /**
- * A kind as the page uses it, from what Python sent.
+ * A kind of a large trace as the page uses it, from what Python sent.
  *
  * @param {any} data
  * @returns {Entry}
  */
-function entryOf({ weights, rollouts, first: _, ...kind }) {
+function entryOf({ first: _, ...kind }) {
   const [layers, heads, rows, cols] = kind.shape;
-  const pictures = kind.overview;
+  const pixels = kind.overview.values;
   return {
     ...kind,
     layers,
     heads,
     rows,
     cols,
-    whole: weights && decodeWeights(weights, kind.dtype),
-    rollouts: rollouts && decodeWeights(rollouts, kind.dtype),
-    overview: pictures && {
-      ...pictures,
-      values: new Uint8Array(pictures.values.buffer, pictures.values.byteOffset, pictures.values.byteLength),
+    whole: null,
+    rollouts: null,
+    overview: {
+      ...kind.overview,
+      values: new Uint8Array(pixels.buffer, pixels.byteOffset, pixels.byteLength),
     },
     masked: kind.masked && unpackBits(kind.masked, rows * cols),
-    entropies: kind.entropies && decodeWeights(kind.entropies, "float32"),
+    labels: null,
+    entropies: null,
   };
 }
 

@@ -1,6 +1,6 @@
 // The figure lab: controls, and a figure that Python draws for their values.
 
-import { choice, element, setText, slider } from "../base/js/controls.js";
+import { choice, element, listSlider, setText } from "../base/js/controls.js";
 import { pngAddress } from "../base/js/png.js";
 import { createView } from "../base/js/view.js";
 import { NEEDS_KERNEL, connectKernel } from "../base/js/kernel.js";
@@ -24,32 +24,6 @@ export function withPlace(places, at, place) {
  */
 export function samePlaces(a, b) {
   return a.length === b.length && a.every((place, at) => place === b[at]);
-}
-
-/**
- * A slider over the places of a list, with their texts beside it.
- *
- * @param {Element} parent
- * @param {{label: string, texts: string[]}} control
- * @param {(place: number) => void} onInput
- */
-function listSlider(parent, { label, texts }, onInput) {
-  const scale = { label, min: 0, max: texts.length - 1, step: 1, digits: 0 };
-  const { node, set } = slider(parent, scale, (place) => {
-    showText(place);
-    onInput(place);
-  });
-  const [input, output] = [node.querySelector("input"), node.querySelector("output")];
-  const showText = (place) => {
-    output.textContent = texts[place];
-    input.setAttribute("aria-valuetext", texts[place]);
-  };
-  return {
-    set(place) {
-      set(place);
-      showText(place);
-    },
-  };
 }
 
 /** The controls; `update(places)` sets them, `onChange(at, place)` is called by the viewer. */

@@ -2,6 +2,7 @@
 
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { formatNumber, quoted } from "../base/js/text.js";
+import { lossOf } from "./loss.js";
 
 /** @import { Scores } from "./tables.js" */
 
@@ -97,10 +98,10 @@ export function shortFactor(factor) {
  * @param {Scores} after
  */
 export function effectInWords(before, after) {
-  if (before === after)
-    return `Loss ${formatNumber(before.loss, 3)} nats per token. Click a head to switch it off.`;
+  const was = formatNumber(lossOf(before.log_probs), 3);
+  if (before === after) return `Loss ${was} nats per token. Click a head to switch it off.`;
   const changes = after.log_probs.map((value, i) => value - before.log_probs[i]);
-  const loss = `Loss ${formatNumber(before.loss, 3)} → ${formatNumber(after.loss, 3)} nats per token`;
+  const loss = `Loss ${was} → ${formatNumber(lossOf(after.log_probs), 3)} nats per token`;
   const most = changes.reduce((best, value, i) => (Math.abs(value) > Math.abs(changes[best]) ? i : best), 0);
   if (Math.abs(changes[most]) < 0.0005) return `${loss}: no word's log-probability changes by 0.001.`;
   return (

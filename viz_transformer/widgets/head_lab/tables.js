@@ -3,12 +3,14 @@
 import { element } from "../base/js/controls.js";
 import { formatNumber, formatSigned, visible } from "../base/js/text.js";
 import { headName, sameHead, shortName } from "./head_changes.js";
+import { lossOf } from "./loss.js";
 
-/** @import { Factor, Head } from "./head_changes.js" */
+/**
+ * @import { Factor, Head } from "./head_changes.js"
+ * @import { Effect } from "./head_effects.js"
+ */
 
-/** @typedef {{output: string[], log_probs: number[], loss: number}} Scores part of a reply */
-
-/** @typedef {Head & {loss_change: number, rank: number, confidence: number | null, confidence_rank: number}} Effect */
+/** @typedef {{output: string[], log_probs: number[]}} Scores part of a reply */
 
 const EFFECT_COLUMNS = [
   ["off alone", "Click a head to switch it off, and no other"],
@@ -74,7 +76,7 @@ export function wordTable(parent, caption) {
         row.fills[which].style.width = `${100 * barShare(logProb, least)}%`;
       });
     });
-    showScores(total, before.loss, after.loss);
+    showScores(total, lossOf(before.log_probs), lossOf(after.log_probs));
   }
 
   return { node: box, set };
@@ -114,7 +116,7 @@ function showScores({ cells }, before, after) {
 }
 
 /**
- * A table of the effect of each head alone: `set(reply, factors, chosen)`.
+ * A table of the effect of each head alone: `set(effects, factors, chosen)`.
  *
  * @param {Element} parent
  * @param {{onAlone: (head: Head) => void}} handlers `onAlone` is called with a clicked head
@@ -134,16 +136,16 @@ export function effectTable(parent, { onAlone }) {
   let [shown, rows] = [null, []];
 
   /**
-   * @param {{heads: Effect[]}} reply
+   * @param {Effect[]} effects
    * @param {Factor[]} factors
    * @param {Head} chosen
    */
-  function set(reply, factors, chosen) {
-    if (reply !== shown) {
-      shown = reply;
+  function set(effects, factors, chosen) {
+    if (effects !== shown) {
+      shown = effects;
       body.replaceChildren();
-      const widest = Math.max(...reply.heads.map((effect) => Math.abs(effect.loss_change)));
-      rows = reply.heads.map((effect) => addEffectRow(body, effect, widest, onAlone));
+      const widest = Math.max(...effects.map((effect) => Math.abs(effect.lossChange)));
+      rows = effects.map((effect) => addEffectRow(body, effect, widest, onAlone));
     }
     const only = factors.length === 1 && factors[0].factor === 0 ? factors[0] : null;
     for (const { effect, line, name } of rows) {
@@ -162,7 +164,7 @@ export function effectTable(parent, { onAlone }) {
  * @param {(head: Head) => void} onAlone
  */
 function addEffectRow(body, effect, widest, onAlone) {
-  const { kind, layer, head, loss_change: lossChange, rank, confidence } = effect;
+  const { kind, layer, head, lossChange, rank, confidence } = effect;
   const line = element(body, "tr");
   const name = element(element(line, "th", "", { scope: "row" }), "button", "vt-link", {
     type: "button",
@@ -176,7 +178,7 @@ function addEffectRow(body, effect, widest, onAlone) {
   change.title = `${lossChange} nats per token`;
   change.classList.toggle("vt-strong", Math.abs(lossChange) >= 0.05 * widest && widest > 0.001);
   const confidenceText = confidence === null ? "none" : confidence.toFixed(2);
-  for (const text of [rank, confidenceText, effect.confidence_rank])
+  for (const text of [rank, confidenceText, effect.confidenceRank])
     element(line, "td").textContent = String(text);
   return { effect, line, name };
 }

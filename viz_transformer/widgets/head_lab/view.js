@@ -9,6 +9,7 @@ import { TASKS } from "../base/js/tasks.js";
 import { differences } from "../base/js/text_difference.js";
 import { createView } from "../base/js/view.js";
 import { changesInWords, effectInWords, factorOf, shortName, withFactor } from "./head_changes.js";
+import { effectsInWords, headEffects } from "./head_effects.js";
 import { HeadSwitches } from "./head_switches.js";
 import { addHeadWeights } from "./head_weights.js";
 import { Replies } from "./replies.js";
@@ -135,11 +136,15 @@ function addEffects(part, model, view) {
     onAlone: (head) => view.set({ ...selection(model, head), factors: [{ ...head, factor: 0 }] }),
   });
   const verdict = element(part, "p", "vt-verdict");
+  let [shown, effects] = [null, []];
 
   /** @param {State} state */
-  function update({ factors, chosen }, effects) {
+  function update({ factors, chosen }, reply) {
+    if (reply !== shown) {
+      [shown, effects] = [reply, headEffects(reply)];
+      setText(verdict, `${effectsInWords(effects)} Attention is not an explanation.`);
+    }
     table.set(effects, factors, chosen);
-    setText(verdict, `${effects.words} Attention is not an explanation.`);
   }
 
   return { update };

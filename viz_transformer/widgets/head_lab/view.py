@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import traitlets
+from numpy.typing import NDArray
 
 from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
 from viz_transformer.errors import UserError
-from viz_transformer.trace import TASKS, FloatArray, ForwardTrace, running_text
+from viz_transformer.trace import KINDS, TASKS, FloatArray, ForwardTrace, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
@@ -96,14 +97,16 @@ class HeadLab(View):
             UserError: if it cannot be answered: an unknown word, a head that is not there.
         """
         reply = super().answer(request)
+        shown = {
+            "log_probs": [float(value) for value in reply["log_probs"]],
+            "kinds": _payload(reply["trace"]),
+        }
         if "each" in request:
-            return _effects_payload(_effects(reply))
+            return {**shown, "each": [_each_payload(*each) for each in reply["each"].items()]}
         return {
+            **shown,
             "translation": sendable(reply["translation"]),
             "output": sendable(reply.get("output", reply["trace"].query_tokens("decoder"))),
-            "log_probs": [float(value) for value in reply["log_probs"]],
-            "loss": _loss(reply["log_probs"]),
-            "kinds": _payload(reply["trace"]),
         }
 
     def questions(self) -> list[dict[str, Any]]:
@@ -147,7 +150,8 @@ class HeadLab(View):
         signed = f"{change[most]:+.3f}".replace("-", "−")
         return (
             f"{said}, and with {changed} as “{running_text(after['translation'])}”. "
-            f"The loss goes from {before['loss']:.3f} to {after['loss']:.3f} nats per token; "
+            f"The loss goes from {_loss(before['log_probs']):.3f} to {_loss(after['log_probs']):.3f} "
+            "nats per token; "
             f"the log-probability of “{before['output'][most]}” changes most, by {signed}."
         )
 
@@ -245,22 +249,6 @@ def _effects(reply: Mapping[str, Any]) -> tuple[HeadEffect, ...]:
     return head_effects(reply["trace"], changes)
 
 
-def _effects_payload(effects: Sequence[HeadEffect]) -> dict[str, Any]:
-    return {
-        "heads": [
-            {
-                **{name: getattr(effect, name) for name in _PLACE},
-                "loss_change": effect.loss_change,
-                "rank": effect.rank,
-                "confidence": None if np.isnan(effect.confidence) else effect.confidence,
-                "confidence_rank": effect.confidence_rank,
-            }
-            for effect in effects
-        ],
-        "words": effects_in_words(effects),
-    }
-
-
 def _loss(log_probs: Iterable[float]) -> float:
     """Return the mean negative log-probability, in nats per token."""
     return float(-np.mean(list(log_probs)))
@@ -274,15 +262,28 @@ def _weights_of(trace: ForwardTrace, kind: str) -> FloatArray:
 
 
 def _payload(trace: ForwardTrace) -> list[dict[str, Any]]:
-    """Return each kind's words and weights, float16 ``[layer, head, query, key]`` as bytes."""
+    """Return each kind's words and weights, float32 ``[layer, head, query, key]`` as bytes.
+
+    ``queries`` are the words by which queries are named, and ``reads`` those that were read there.
+    """
     return [
         {
             "kind": kind,
             "queries": sendable(trace.query_tokens(kind)),
+            "reads": sendable(trace.source_tokens if KINDS[kind].query == "source" else trace.target_tokens),
             "keys": sendable(trace.key_tokens(kind)),
             "shape": list(_weights_of(trace, kind).shape),
-            "dtype": "float16",
-            "weights": _weights_of(trace, kind).astype("<f2").tobytes(),
+            "dtype": "float32",
+            "weights": _weights_of(trace, kind).astype("<f4").tobytes(),
         }
         for kind in trace.kinds
     ]
+
+
+def _each_payload(kind: str, log_probs: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the log-probabilities with one head changed at a time, float64 ``[layer, head, token]``."""
+    return {
+        "kind": kind,
+        "shape": list(np.shape(log_probs)),
+        "log_probs": np.asarray(log_probs, "<f8").tobytes(),
+    }

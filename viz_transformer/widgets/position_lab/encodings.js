@@ -2,34 +2,12 @@
 //
 // All in double precision, as viz_transformer/analysis/positions.py; a test compares the two.
 
+import { angularFrequency, lookAlikes } from "../base/js/clock_hands.js";
 import { dotProducts, matrixOf, rowsOf, scaled } from "./matrix.js";
 
 /** @import { Matrix } from "./matrix.js" */
 
 /** @typedef {{words: Matrix, mixing: Matrix, queries: Matrix, keys: Matrix}} ProbeHead a sentence and a head */
-
-/** Nearer than this, two positions look alike to a pair of dimensions; Python has the same number. */
-export const ALIKE = 0.3;
-
-/**
- * The angular frequency of a pair of dimensions, in radians a token.
- *
- * @param {number} pair
- * @param {number} width
- */
-export function angularFrequency(pair, width) {
-  return 10000 ** (-(2 * pair) / width);
-}
-
-/**
- * The wavelength of a pair of dimensions, in tokens.
- *
- * @param {number} pair
- * @param {number} width
- */
-export function wavelength(pair, width) {
-  return (2 * Math.PI) / angularFrequency(pair, width);
-}
 
 /**
  * PE(position, 2i) = sin(position / 10000^(2i / d)), PE(position, 2i + 1) = cos of the same.
@@ -66,21 +44,6 @@ export function rotateRows({ values, rows, cols }, positionOf) {
     }
   }
   return matrixOf(out, rows, cols);
-}
-
-/**
- * The other positions whose two numbers in a pair lie nearer to those of `position` than ALIKE.
- *
- * @param {Matrix} table
- * @param {number} position
- * @param {number} pair
- */
-export function lookAlikes({ values, rows, cols }, position, pair) {
-  const at = (row) => [values[row * cols + 2 * pair], values[row * cols + 2 * pair + 1]];
-  const [x, y] = at(position);
-  return Array.from({ length: rows }, (_, row) => row).filter(
-    (row) => row !== position && Math.hypot(at(row)[0] - x, at(row)[1] - y) < ALIKE,
-  );
 }
 
 /**

@@ -1,6 +1,6 @@
 // The sentences of the position lab, made from the numbers that its charts show.
 
-import { ALIKE, wavelength } from "./encodings.js";
+import { ALIKE, wavelength } from "../base/js/clock_hands.js";
 import { formatNumber, formatWeight, visible } from "../base/js/text.js";
 
 /** @import { Matrix } from "./matrix.js" */

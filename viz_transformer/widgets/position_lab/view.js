@@ -3,11 +3,12 @@
 // The state lives in the model's traits. Each frame reads it once into a snapshot, with what
 // follows from it, and hands that to every section.
 
+import { lookAlikes } from "../base/js/clock_hands.js";
 import { element, setText, toggle } from "../base/js/controls.js";
 import { connectKernel } from "../base/js/kernel.js";
 import { createView } from "../base/js/view.js";
 import { decodeWeights } from "../base/js/weights.js";
-import { confusions, lookAlikes, nearestRow, scoresByPosition, sinusoids } from "./encodings.js";
+import { confusions, nearestRow, scoresByPosition, sinusoids } from "./encodings.js";
 import { limitOf, matrixOf } from "./matrix.js";
 import { ENCODING_NAMES, encodingSentence } from "./narration.js";
 import { addOffsets, addPair, addShift, addTable } from "./sections.js";

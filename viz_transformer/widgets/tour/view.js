@@ -3,6 +3,7 @@
 // The panel reads and sets the other view's traits through its model, which the widget manager of
 // the notebook, or of an exported page, finds. So it steps without asking Python.
 
+import { addChildView } from "../base/js/child_view.js";
 import { button, element, setText } from "../base/js/controls.js";
 import { createView } from "../base/js/view.js";
 import {
@@ -20,10 +21,8 @@ import {
 const EMPTY = "No step yet. Bring the view below into a state worth showing, and click Remember this state.";
 
 class TourView {
-  /** The model of the view below, and its view, once they are found. */
+  /** The model of the view below, once it is found. */
   #inner = null;
-  #innerView = null;
-  #closed = false;
   #presenting = false;
 
   constructor({ model, el }) {
@@ -43,10 +42,16 @@ class TourView {
     this.problem = element(this.panel, "p", "vt-problem", { role: "alert" });
     this.problem.hidden = true;
     this.stage = element(this.root, "div", "vt-tour-view");
-    this.#openInner().catch((error) => {
-      this.problem.textContent = `The view of this tour cannot be shown (${error.message ?? error}); run its cell again.`;
-      this.problem.hidden = false;
-    });
+    this.child = addChildView(model, "view", this.stage, (inner) => this.#addAnswers(inner));
+    this.child.opened.then(
+      (inner) => {
+        this.#inner = inner;
+      },
+      (error) => {
+        this.problem.textContent = `The view of this tour cannot be shown (${error.message ?? error}); run its cell again.`;
+        this.problem.hidden = false;
+      },
+    );
     model.on("change:step", this.#applyStep);
     this.#listen();
   }
@@ -108,16 +113,10 @@ class TourView {
 
   // --- the view below -------------------------------------------------------------------------
 
-  async #openInner() {
-    const manager = this.model.widget_manager;
-    const inner = await manager.get_model(String(this.model.get("view")).replace("IPY_MODEL_", ""));
-    // In a page: the replies for the steps are added to those of the view itself.
+  /** In a page: add the replies for the steps to those of the view itself. */
+  #addAnswers(inner) {
     const answers = this.model.get("answers");
     if (answers) inner.set("answers", [...(inner.get("answers") ?? []), ...answers]);
-    const view = await manager.create_view(inner);
-    if (this.#closed) return view.remove?.();
-    [this.#inner, this.#innerView] = [inner, view];
-    this.stage.append(view.el);
   }
 
   #innerState() {
@@ -226,10 +225,9 @@ class TourView {
   }
 
   close() {
-    this.#closed = true;
     this.#setPresenting(false);
     this.model.off("change:step", this.#applyStep);
-    this.#innerView?.remove?.();
+    this.child.close();
     this.view.close();
   }
 }

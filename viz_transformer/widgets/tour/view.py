@@ -61,7 +61,7 @@ class Tour(View):
         Raises:
             UserError: if `view` is not a view of this package, or a step does not fit it.
         """
-        if not isinstance(view, View) or isinstance(view, Tour):
+        if not isinstance(view, View) or _holds_a_view(view):
             raise UserError(
                 f"a tour goes through one of our views, not {type(view).__name__}; of a lab give "
                 "the view inside, such as lab.explorer"
@@ -150,6 +150,11 @@ class Tour(View):
     def _on_step(self, _: object) -> None:
         if not self._from_page:  # there the view is brought into the state by the page
             self._apply_step()
+
+
+def _holds_a_view(view: View) -> bool:
+    """Whether another view stands inside it, as in a tour or a lab with an explorer."""
+    return any(isinstance(getattr(view, name), View) for name in view.traits(sync=True))
 
 
 def _checked(view: View, given: Any, known: set[str]) -> list[Step]:

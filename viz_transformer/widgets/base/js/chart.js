@@ -47,8 +47,10 @@ const LONGEST_TURNED = 84; // pixels of a name that is turned by a quarter
  * @property {SVGGElement} handles where handles stand, above all marks
  * @property {Scale} x as of the latest frame
  * @property {Scale} y
+ * @property {(key: string, className?: string) => SVGGElement} group to draw in what is no mark
  * @property {(frame: Frame) => void} frame sets the size and draws title and axes
  * @property {(key: string, marks: Bars) => void} bars
+ * @property {(key: string, marks: Cells) => void} cells a cell of a colour of its own for each number of a matrix
  * @property {(key: string, marks: Line) => void} line
  * @property {(key: string, marks: {x: ArrayLike<number>, y: ArrayLike<number>, radius?: number, className?: string}) => void} points
  * @property {(key: string, marks: {x?: number, y?: number, className?: string}) => void} rule a line across the whole plot, at an x or at a y
@@ -59,6 +61,12 @@ const LONGEST_TURNED = 84; // pixels of a name that is turned by a quarter
  * @property {ArrayLike<number>} [x] the middles, by default 0, 1, 2 …
  * @property {number} [from] the near end, by default 0
  * @property {number} [width] in units of x, by default 0.66
+ * @property {string} [className]
+ *
+ * @typedef {object} Cells
+ * @property {ArrayLike<number>} values row after row; the first row at y = 0, the first column at x = 0
+ * @property {number} cols
+ * @property {(value: number) => string} colour
  * @property {string} [className]
  *
  * @typedef {object} Line
@@ -89,7 +97,7 @@ export function addChart(parent, label) {
   const handles = svgElement(node, "g", "vt-handles");
   /** @type {Map<string, SVGGElement>} */
   const groups = new Map();
-  const group = (/** @type {string} */ key, /** @type {string} */ className) => {
+  const group = (/** @type {string} */ key, className = "") => {
     if (!groups.has(key)) groups.set(key, svgElement(marks, "g"));
     setAttributes(groups.get(key), { class: className });
     return groups.get(key);
@@ -100,10 +108,12 @@ export function addChart(parent, label) {
     handles,
     x: null,
     y: null,
+    group,
     frame(frame) {
       [chart.x, chart.y] = drawFrame(node, axes, frame);
     },
     bars: (key, shown) => drawBars(chart, group(key, `vt-bar ${shown.className ?? ""}`), shown),
+    cells: (key, shown) => drawCells(chart, group(key, `vt-cells ${shown.className ?? ""}`), shown),
     line: (key, shown) => drawLine(chart, group(key, `vt-line ${shown.className ?? ""}`), shown),
     points: (key, shown) => drawPoints(chart, group(key, `vt-point ${shown.className ?? ""}`), shown),
     rule: (key, shown) => drawRule(chart, group(key, `vt-rule ${shown.className ?? ""}`), shown),
@@ -125,9 +135,10 @@ export function addChart(parent, label) {
  * @param {"x" | "y"} options.axis along which it moves
  * @param {number[]} options.values that it can have, rising
  * @param {(value: number) => void} options.onMove
- * @param {(axisValue: number) => number} [options.toValue] from the place along the axis to the value, where the two differ
+ * @param {(place: number) => number} [options.toValue] from a place along the axis to the value, where the two differ
+ * @param {(value: number) => number} [options.near] what makes values near to one another, as Math.log on a logarithmic axis
  */
-export function addHandle(view, chart, { label, axis, values, onMove, toValue = Number }) {
+export function addHandle(view, chart, { label, axis, values, onMove, toValue = Number, near = Number }) {
   const node = svgElement(chart.handles, "g", "vt-handle", {
     tabindex: "0",
     role: "slider",
@@ -155,9 +166,8 @@ export function addHandle(view, chart, { label, axis, values, onMove, toValue = 
   });
   view.listen(node, "pointermove", (event) => {
     if (grip === null) return;
-    const scale = chart[axis];
-    const value = toValue(scale.value(pointed(event) - grip));
-    move(nearestValue(values, value));
+    const value = toValue(chart[axis].value(pointed(event) - grip));
+    if (Number.isFinite(value)) move(nearestValue(values, value, near));
   });
   for (const type of ["pointerup", "pointercancel", "lostpointercapture"]) {
     view.listen(node, type, () => {
@@ -249,10 +259,10 @@ function drawFrame(node, axes, { width, height, theme, title = "", x, y }) {
   const widest = Math.max(0, ...(xNames ?? []).map(measure));
   const upTicks = ticksOfAxis(y, (height - top - 40) / 28);
   const upTexts = upTicks.map((value) => tickName(y, value));
-  const left = (upTexts.length ? Math.max(...upTexts.map(measure)) + 8 : 6) + (y.label ? TEXT + 6 : 0);
+  const left = (upTexts.length ? Math.max(...upTexts.map(measure)) + 8 : 14) + (y.label ? TEXT + 6 : 0);
   const right = width - 12;
   const turned = xNames && widest > (right - left) / xNames.length - 4;
-  const nameRoom = turned ? Math.min(widest, LONGEST_TURNED) + 8 : TEXT + 8;
+  const nameRoom = turned ? Math.min(widest, LONGEST_TURNED) + 8 : x.ticks?.length === 0 ? 6 : TEXT + 8;
   const bottom = height - nameRoom - (x.label ? TEXT + 6 : 0);
   const xScale = makeScale(domainOf(x), [left, right], { log: Boolean(x.log) });
   const yScale = makeScale(domainOf(y), [bottom, top], { log: Boolean(y.log) });
@@ -362,6 +372,27 @@ function drawBars({ x, y }, parent, { y: ends, x: middles, from = 0, width = 0.6
       y: rounded(Math.min(base, end)),
       width: rounded(right - left),
       height: rounded(Math.abs(end - base)),
+    });
+  });
+}
+
+/**
+ * @param {Chart} chart
+ * @param {Element} parent
+ * @param {Cells} cells
+ */
+function drawCells({ x, y }, parent, { values, cols, colour }) {
+  const nodes = childrenOf(parent, "rect", values.length);
+  nodes.forEach((node, i) => {
+    const [row, col] = [Math.floor(i / cols), i % cols];
+    const [left, right] = [x.pixel(col - 0.5), x.pixel(col + 0.5)].map(rounded);
+    const [top, bottom] = [y.pixel(row - 0.5), y.pixel(row + 0.5)].sort((a, b) => a - b).map(rounded);
+    setAttributes(node, {
+      x: left,
+      y: top,
+      width: right - left,
+      height: bottom - top,
+      fill: colour(values[i]),
     });
   });
 }

@@ -85,6 +85,33 @@ export function slider(parent, { label, min, max, step, digits = 2 }, onInput) {
   return { node, set };
 }
 
+/**
+ * A slider over the places of a list, with their texts beside it: {node, set(place)}.
+ *
+ * @param {Element} parent
+ * @param {{label: string, texts: string[]}} list
+ * @param {(place: number) => void} onInput called while it is dragged
+ */
+export function listSlider(parent, { label, texts }, onInput) {
+  const scale = { label, min: 0, max: texts.length - 1, step: 1, digits: 0 };
+  const { node, set } = slider(parent, scale, (place) => {
+    showText(place);
+    onInput(place);
+  });
+  const [input, output] = [node.querySelector("input"), node.querySelector("output")];
+  const showText = (place) => {
+    output.textContent = texts[place];
+    input.setAttribute("aria-valuetext", texts[place]);
+  };
+  return {
+    node,
+    set(place) {
+      set(place);
+      showText(place);
+    },
+  };
+}
+
 /** A drop-down list: {node, set(value)}; options are [value, text]; `onChange(value)` is called on a choice. */
 export function choice(parent, label, options, onChange) {
   const node = element(parent, "label", "vt-choice");

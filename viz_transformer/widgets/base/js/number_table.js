@@ -4,10 +4,10 @@ import { colourOf, textColourOn } from "./colour.js";
 import { element, setText } from "./controls.js";
 import { formatNumber, visible } from "./text.js";
 
-/** A cell's colour, or null: "weight" runs from 0 to 1, "signed" from −limit to limit. */
+/** A cell's colour, or null: "weight" runs from 0 to limit, "signed" from −limit to limit. */
 export function numberColour(value, { scale, limit = 1 }, theme) {
   if (scale === "plain" || !Number.isFinite(value)) return null;
-  if (scale === "weight") return colourOf(value, theme.stops);
+  if (scale === "weight") return colourOf(value / limit, theme.stops);
   return colourOf(0.5 + value / (2 * limit || 1), theme.signedStops);
 }
 
@@ -32,7 +32,7 @@ export function moveInTable({ row, col }, rows, cols, key) {
  * An accessible grid of numbers: one cell in the Tab order, arrow keys move.
  *
  * `set(table, theme)` shows {values: [rows][cols], rowNames, colNames, digits, scale, limit,
- * masked: [rows][cols], chosen: {row, col}, marked: (row, col) → class}; what does not change is
+ * masked: [rows][cols], chosen: {row, col}, marked: (row, col) → class, text: (value, digits) → string}; what does not change is
  * kept. `onPoint(cell or null)` is called for pointer and focus, `onChoose(cell)` for a click, Enter
  * and Space.
  *
@@ -129,8 +129,8 @@ function appendName(cell, name) {
 }
 
 function fillCell(cell, value, row, col, shown, theme) {
-  const { digits = 2, masked, chosen, marked } = shown;
-  setText(cell, formatNumber(value, digits));
+  const { digits = 2, masked, chosen, marked, text = formatNumber } = shown;
+  setText(cell, text(value, digits));
   const rgb = numberColour(value, shown, theme);
   cell.style.backgroundColor = rgb ? `rgb(${rgb})` : "";
   cell.style.color = rgb ? textColourOn(rgb) : "";

@@ -24,8 +24,7 @@ export function halfTable() {
 
 /** Little-endian bytes (a DataView) of dtype "float16" or "float32", as a Float32Array. */
 export function decodeWeights(bytes, dtype) {
-  // A copy: the bytes of a message start at any offset, and typed arrays want theirs aligned.
-  const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  const buffer = copyOf(bytes);
   if (dtype === "float32") return new Float32Array(buffer);
   if (dtype !== "float16") throw new TypeError(`unknown dtype ${dtype}`);
   const table = halfTable();
@@ -33,6 +32,16 @@ export function decodeWeights(bytes, dtype) {
   const weights = new Float32Array(bits.length);
   for (let i = 0; i < bits.length; i++) weights[i] = table[bits[i]];
   return weights;
+}
+
+/** Little-endian bytes of float64, as numbers. */
+export function decodeDoubles(bytes) {
+  return new Float64Array(copyOf(bytes));
+}
+
+/** The bytes of a message start at any offset, and typed arrays want theirs aligned. */
+function copyOf({ buffer, byteOffset, byteLength }) {
+  return buffer.slice(byteOffset, byteOffset + byteLength);
 }
 
 /**

@@ -1,0 +1,63 @@
+// The head lab's answers: what a model says with heads scaled or switched off. labs/head_lab.py and
+// widgets/head_lab/view.py give the same.
+
+import { MASK } from "../vocabulary.js";
+import { bytesOf } from "./bytes.js";
+
+/** @typedef {{ kind: string, layer: number, head: number, factor: number }} HeadChange */
+
+/**
+ * Either the model under some changes, or each head alone at one factor.
+ *
+ * @param {Record<string, any>} models one, under the name ""
+ * @param {{ sentence: string, changes?: HeadChange[], each?: number }} request
+ */
+export function answerHeadLab({ "": model }, { sentence, changes, each }) {
+  // Always the log-probabilities of the unchanged model's words, so that they can be compared.
+  const target = model.answer(sentence);
+  if (each !== undefined) {
+    const judged = model.judge(sentence, target);
+    return { ...judgedReply(judged), each: eachHead(model, sentence, target, judged, each) };
+  }
+  const interventions = { heads: changes };
+  const judged = model.judge(sentence, target, interventions);
+  return {
+    ...judgedReply(judged),
+    translation: model.answer(sentence, interventions),
+    output: foundTokens(model.task, judged.trace, target),
+  };
+}
+
+/** The tokens that the model had to find: those that a decoder writes, or the word in the gap. */
+function foundTokens(task, trace, target) {
+  return task === "fill" ? [target[trace.sourceTokens.indexOf(MASK)]] : trace.queryTokens("decoder");
+}
+
+/** The log-probabilities of the tokens, and each kind's words and weights [layer, head, query, key]. */
+function judgedReply({ trace, logProbs }) {
+  return {
+    log_probs: Array.from(logProbs),
+    kinds: Object.entries(trace.attention).map(([kind, { shape, data }]) => ({
+      kind,
+      queries: trace.queryTokens(kind),
+      reads: kind === "encoder" ? trace.sourceTokens : trace.targetTokens,
+      keys: trace.keyTokens(kind),
+      shape,
+      dtype: "float32",
+      weights: bytesOf(data),
+    })),
+  };
+}
+
+/** The log-probabilities with one head at a time changed, [layer, head, token] for each kind. */
+function eachHead(model, sentence, target, { trace, logProbs: unchanged }, factor) {
+  return Object.entries(trace.attention).map(([kind, { shape }]) => {
+    const [nLayers, nHeads] = shape;
+    const found = new Float64Array(nLayers * nHeads * unchanged.length);
+    for (let i = 0; i < nLayers * nHeads; i++) {
+      const change = { kind, layer: Math.floor(i / nHeads), head: i % nHeads, factor };
+      found.set(model.judge(sentence, target, { heads: [change] }).logProbs, i * unchanged.length);
+    }
+    return { kind, shape: [nLayers, nHeads, unchanged.length], log_probs: bytesOf(found) };
+  });
+}

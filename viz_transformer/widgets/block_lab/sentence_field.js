@@ -1,0 +1,66 @@
+// The field for the sentence, which is shown once the model has read it.
+
+import { button, element, setText } from "../base/js/controls.js";
+import { NO_ANSWER } from "../base/js/kernel.js";
+import { visible } from "../base/js/text.js";
+import { addTextSizeButtons } from "../base/js/text_size.js";
+
+/**
+ * Add the field. `update(sentence, failure)` shows the sentence, and why it could not be read.
+ *
+ * @param {HTMLElement} root
+ * @param {object} lab
+ * @param {any} lab.model
+ * @param {import("../base/js/view.js").View} lab.view
+ * @param {(sentence: string, onSlow: () => void) => Promise<void>} lab.read reads a sentence and shows it
+ */
+export function addSentenceField(root, { model, view, read }) {
+  const form = element(root, "div", "vt-controls");
+  const field = element(element(form, "label", "vt-field"), "input", "", {
+    type: "text",
+    "aria-label": "sentence",
+    spellcheck: "false",
+    autocomplete: "off",
+    "data-lm-suppress-shortcuts": "true",
+  });
+  button(form, "Read", submit);
+  addTextSizeButtons(form, (trait) => model.get(trait), view.set);
+  const message = element(root, "p", "vt-problem", { role: "alert" });
+  let [submitted, problem, shown] = ["", "", null];
+
+  function explain(text) {
+    problem = text;
+    view.redraw();
+  }
+
+  function submit() {
+    const sentence = field.value;
+    submitted = sentence;
+    explain("");
+    read(sentence, () => sentence === submitted && explain(NO_ANSWER)).then(
+      () => sentence === submitted && explain(""),
+      (error) => sentence === submitted && explain(error.message),
+    );
+  }
+
+  // No <form>: JupyterLab keeps the Enter key from submitting one.
+  view.listen(field, "keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    event.stopPropagation();
+    submit();
+  });
+
+  return {
+    /** @param {string} sentence @param {string} failure */
+    update(sentence, failure) {
+      if (shown !== sentence) {
+        shown = sentence;
+        field.value = sentence;
+      }
+      const text = problem ? `${problem} The picture still shows “${visible(sentence)}”.` : failure;
+      message.hidden = !text;
+      setText(message, text);
+    },
+  };
+}

@@ -1,0 +1,196 @@
+// A trace that is here whole, its tokens and weights, measured: all that the explorer shows of it. Of a
+// trace that is too large to be here Python tells the same, and a test holds the two equal.
+
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { decodeWeights } from "../base/js/weights.js";
+import { labelHeads } from "./head_labels.js";
+import { entropyShares, mean, reachableKeys, ROW_TOLERANCE, sumsOfRows, twoDecimals } from "./measures.js";
+import { outputRolloutOf, rolloutOf } from "./rollout.js";
+import { queryWords, specialTokens } from "./token_marks.js";
+
+/**
+ * @typedef {object} RawTrace a ForwardTrace, from Python or from the page's own model
+ * @property {string[]} sourceTokens
+ * @property {string[]} targetTokens
+ * @property {string[] | null} outputTokens
+ * @property {(number | null)[] | null} sourceWords
+ * @property {(number | null)[] | null} targetWords
+ * @property {Record<string, {shape: number[], weights: DataView}>} attention float32, by kind
+ *
+ * @typedef {import("./measures.js").KindWeights} KindWeights
+ * @typedef {import("./weight_store.js").Entry} Entry
+ *
+ * @typedef {object} Measured a trace with its weights at hand
+ * @property {RawTrace} trace
+ * @property {Record<string, KindWeights>} kinds
+ * @property {Record<string, {least: number, most: number, nOff: number, nRows: number}>} sums
+ */
+
+/**
+ * The entries of a trace, or of the first minus the second, a kind each.
+ *
+ * @param {RawTrace[]} traces
+ * @returns {Entry[]}
+ */
+export function measureTraces(traces) {
+  const measured = traces.map(withWeights);
+  return Object.keys(ATTENTION_KINDS)
+    .filter((kind) => kind in measured[0].kinds)
+    .map((kind) => entryOfWhole(measured, kind));
+}
+
+/**
+ * @param {RawTrace} trace
+ * @returns {Measured}
+ */
+function withWeights(trace) {
+  const kinds = Object.fromEntries(
+    Object.entries(trace.attention).map(([kind, { shape, weights }]) => {
+      const [layers, heads, rows, cols] = shape;
+      return [kind, { kind, layers, heads, rows, cols, weights: decodeWeights(weights, "float32") }];
+    }),
+  );
+  const sums = Object.fromEntries(Object.entries(kinds).map(([kind, each]) => [kind, rowsOff(each)]));
+  return { trace, kinds, sums };
+}
+
+/** The rows of a kind that sum neither to 1 nor to 0: their least and largest sum, and how many. */
+function rowsOff(attention) {
+  const sums = sumsOfRows(attention);
+  // A query that may attend to nothing is no error.
+  const off = sums.filter((sum) => sum !== 0 && Math.abs(sum - 1) > ROW_TOLERANCE);
+  const [least, most] = off.reduce(([a, b], sum) => [Math.min(a, sum), Math.max(b, sum)], [Infinity, 0]);
+  return { least: off.length ? least : 1, most: off.length ? most : 1, nOff: off.length, nRows: sums.length };
+}
+
+/**
+ * @param {Measured[]} measured
+ * @param {string} kind
+ * @returns {Entry}
+ */
+function entryOfWhole(measured, kind) {
+  const [{ trace, kinds, sums }] = measured;
+  const { layers, heads, rows, cols } = kinds[kind];
+  const { query, key } = ATTENTION_KINDS[kind];
+  const signed = measured.length > 1;
+  const noRollout = reasonAgainstRollout(measured[0], kind);
+  const isShares = !signed && sums[kind].most <= 1 + ROW_TOLERANCE;
+  return {
+    kind,
+    layers,
+    heads,
+    rows,
+    cols,
+    signed,
+    noRollout,
+    dtype: "float32",
+    note: signed ? "" : noteOf(sums[kind]),
+    queries: bothNamed(measured, (each) => queryTokens(each, query)),
+    keys: bothNamed(measured, (each) => tokensOf(each, key)),
+    reads: readsOf(measured, query),
+    words: {
+      queries: queryWords(trace, query),
+      keys: key === "source" ? trace.sourceWords : trace.targetWords,
+    },
+    special: {
+      queries: specialTokens(queryTokens(trace, query)),
+      keys: specialTokens(tokensOf(trace, key)),
+    },
+    whole: subtracted(measured.map((each) => each.kinds[kind].weights)),
+    masked: maskedCells(measured.map((each) => each.kinds[kind])),
+    rollouts: noRollout ? null : () => subtracted(measured.map((each) => rolloutsOf(each.kinds, kind))),
+    overview: null,
+    labels: isShares ? labelHeads(kinds[kind]) : null,
+    entropies: isShares ? headEntropies(kinds[kind]) : null,
+  };
+}
+
+function tokensOf({ sourceTokens, targetTokens }, side) {
+  return side === "source" ? sourceTokens : targetTokens;
+}
+
+/** The names of the queries: for a decoder, the words being written. */
+function queryTokens(trace, side) {
+  return side === "target" && trace.outputTokens ? trace.outputTokens : tokensOf(trace, side);
+}
+
+/** What each query read before it wrote its token, where that is known. */
+function readsOf(measured, side) {
+  if (side === "source" || measured.some(({ trace }) => !trace.outputTokens)) return null;
+  return bothNamed(measured, ({ targetTokens }) => targetTokens);
+}
+
+/** The tokens; of two traces both, where they differ. */
+function bothNamed(measured, tokensIn) {
+  const [tokens, others = tokens] = measured.map(({ trace }) => tokensIn(trace));
+  return tokens.map((token, i) => (token === others[i] ? token : `${token}|${others[i]}`));
+}
+
+/**
+ * The first minus the second, where there is one.
+ *
+ * @param {Float32Array[]} all
+ */
+function subtracted(all) {
+  const [values, others] = all;
+  return others ? values.map((value, i) => value - others[i]) : values;
+}
+
+/** 1 for each cell that no head of any layer gives any weight, 0 for the others; null if there is none. */
+function maskedCells(attentions) {
+  const cells = new Uint8Array(attentions[0].rows * attentions[0].cols).fill(1);
+  for (const { weights } of attentions) {
+    for (let i = 0; i < weights.length; i++) if (weights[i] !== 0) cells[i % cells.length] = 0;
+  }
+  return cells.includes(1) ? cells : null;
+}
+
+/** @param {KindWeights} attention */
+function headEntropies(attention) {
+  const { layers, heads, rows, cols, weights } = attention;
+  const reachable = reachableKeys(attention);
+  return Float32Array.from({ length: layers * heads }, (_, head) => {
+    const shares = entropyShares(weights.subarray(head * rows * cols, (head + 1) * rows * cols), reachable);
+    return mean(shares.filter((share) => !Number.isNaN(share)));
+  });
+}
+
+/** What is unusual about the rows of a kind, in a sentence, or an empty text. */
+function noteOf({ least, most, nOff, nRows }) {
+  if (!nOff) return "";
+  const sums = twoDecimals(least) + (most > least ? ` to ${twoDecimals(most)}` : "");
+  return `${nOff} of ${nRows} rows do not sum to 1 but to ${sums}, so their weights are not shares of a whole.`;
+}
+
+/** Why there is no rollout of a kind, or an empty text. */
+function reasonAgainstRollout({ kinds, sums }, kind) {
+  const used = kind === "cross" ? Object.keys(ATTENTION_KINDS) : [kind];
+  const lacking = used.filter((each) => !(each in kinds));
+  if (lacking.length)
+    return (
+      "rollout to the output needs encoder, decoder and cross attention, and this trace " +
+      `lacks ${lacking.join(" and ")}`
+    );
+  if (used.some((each) => sums[each].most > 1 + ROW_TOLERANCE))
+    return "rollout needs rows that sum to 1, and rows of this trace sum to more";
+  if (kind === "cross" && kinds.decoder.layers !== kinds.cross.layers)
+    return (
+      "rollout to the output needs the decoder and cross attention of every layer, and " +
+      `this trace has ${kinds.decoder.layers} and ${kinds.cross.layers} layers`
+    );
+  return "";
+}
+
+/** The rollout after each layer, [layer, query, key]. */
+function rolloutsOf(kinds, kind) {
+  const layers =
+    kind === "cross"
+      ? outputRolloutOf(/** @type {Parameters<typeof outputRolloutOf>[0]} */ (kinds))
+      : rolloutOf(kinds[kind]);
+  const cells = layers[0].length;
+  const rolled = new Float32Array(layers.length * cells);
+  layers.forEach((layer, i) => {
+    rolled.set(layer, i * cells);
+  });
+  return rolled;
+}

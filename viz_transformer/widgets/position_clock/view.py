@@ -1,0 +1,108 @@
+"""The clock of positions' view: all hands at one position, and one of them at all positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import traitlets
+from numpy.typing import ArrayLike
+
+from viz_transformer.analysis.positions import as_table, is_sinusoidal, look_alikes
+from viz_transformer.errors import UserError
+from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.traits import Index, TextSize, check_index
+from viz_transformer.widgets.base.view import View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ABOUT = (
+    "Two columns of a table of positions are the tip of a clock hand: the first tells how far right "
+    "it points, the second how far up. Drag the pair along the row of hands, and the position along "
+    "the waves; a dot marks where this hand points nearly the same way."
+)
+
+
+class PositionClock(View):
+    """Turn through a table of positions, a clock hand for each pair of its columns.
+
+    What the viewer chooses is a trait, and setting the trait moves the view.
+
+    Attributes:
+        pair: i of the columns 2i and 2i + 1.
+        position: the row, from 0.
+        text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
+
+    Setting one of them to what the table does not have raises SelectionError, a UserError, and
+    changes nothing.
+    """
+
+    _esm = bundle(__file__)
+    _css = styles(__file__)
+
+    data = traitlets.Dict(help="the table as float32, and its shape").tag(sync=True, content=True)
+    pair = Index(0, help="i of the columns 2i and 2i + 1").tag(sync=True)
+    position = Index(0, help="the row, counted from 0").tag(sync=True)
+    text_size = TextSize()
+
+    def __init__(self, table: ArrayLike, *, pair: int = 0, position: int = 0) -> None:
+        """Make a view; see `position_clock`."""
+        self._table = as_table(table)
+        n_positions, d_model = self._table.shape
+        if d_model < 2:
+            raise UserError("a hand needs two columns, and the table has one; give [position, d_model]")
+        super().__init__(
+            traits={
+                "about": _ABOUT,
+                "data": {
+                    "n_positions": n_positions,
+                    "d_model": d_model,
+                    "sinusoidal": is_sinusoidal(self._table),
+                    "table": self._table.astype("<f4").tobytes(),
+                },
+                "pair": pair,
+                "position": position,
+            }
+        )
+
+    @property
+    def alike(self) -> tuple[int, ...]:
+        """The other positions where the hand points nearly as at the chosen one."""
+        return look_alikes(self._table, self.position, self.pair)
+
+    def figure(self) -> Figure:
+        """Return the chosen hand's two columns as a matplotlib figure."""
+        from viz_transformer.plots.positions import plot_wavelength
+
+        return cast("Figure", plot_wavelength(self._table, self.pair, position=self.position).figure)
+
+    def alt_text(self) -> str:
+        """Return how fast the chosen hand turns, and where it points alike."""
+        from viz_transformer.plots.positions import describe_wavelength
+
+        return describe_wavelength(self._table, self.pair, position=self.position)
+
+    def __repr__(self) -> str:
+        """Return what is chosen in short."""
+        return f"PositionClock(pair={self.pair}, position={self.position})"
+
+    @traitlets.validate("pair", "position")
+    def _check(self, proposal: dict[str, Any]) -> int:
+        name, (n_positions, d_model) = proposal["trait"].name, self._table.shape
+        size, what = (d_model // 2, "pairs") if name == "pair" else (n_positions, "positions")
+        check_index(name, proposal["value"], size, owner=f"counting {what}, this table has")
+        return proposal["value"]
+
+
+def position_clock(table: ArrayLike, pair: int = 0, *, position: int = 0) -> PositionClock:
+    """Return a view of a table of positions as a row of clock hands.
+
+    Args:
+        table: [position, d_model], the paper's sines and cosines or any other.
+        pair: i of the columns 2i and 2i + 1 that are shown first.
+        position: the first position.
+
+    Raises:
+        UserError: if it is no table, or lacks the pair or the position.
+    """
+    return PositionClock(table, pair=pair, position=position)

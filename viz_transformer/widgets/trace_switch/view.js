@@ -1,0 +1,59 @@
+// The trace switch: one explorer with a button for each of several traces. The page holds the small ones
+// and shows them without Python, which follows by the trait.
+
+import { addChildView } from "../base/js/child_view.js";
+import { button, element, setText } from "../base/js/controls.js";
+import { NEEDS_KERNEL } from "../base/js/kernel.js";
+import { createView } from "../base/js/view.js";
+
+function render({ model, el }) {
+  const traits = ["shown", "labels"];
+  const view = createView({ model, el, name: "trace-switch", label: "Trace switch", traits, draw });
+  const bar = element(view.root, "div", "vt-controls", { role: "group", "aria-label": "Trace" });
+  const about = view.root.querySelector(".vt-about"); // the explorer has one of its own
+  setText(about.querySelector("button"), "About these buttons");
+  const problem = element(view.root, "p", "vt-problem", { role: "alert" });
+  const stage = element(view.root, "div", "vt-stage");
+  const child = addChildView(model, "explorer", stage);
+  let [inner, buttons] = [null, new Map()];
+  child.opened.then(
+    (found) => {
+      inner = found;
+    },
+    (error) => explain(`The picture cannot be shown (${error.message ?? error}); run this cell again.`),
+  );
+  explain("");
+
+  function explain(text) {
+    problem.hidden = !text;
+    setText(problem, text);
+  }
+
+  function show(label) {
+    const trace = model.get("traces")[label];
+    if (!trace && !model.send) return explain(NEEDS_KERNEL); // in an exported page
+    explain("");
+    view.set({ shown: label });
+    if (!trace || !inner) return;
+    inner.set("data", { version: `trace ${label}`, traces: [trace] });
+    requestAnimationFrame(() => setTimeout(() => inner.save_changes())); // after the frame that shows it
+  }
+
+  function draw() {
+    const labels = model.get("labels");
+    if (labels.join("\n") !== Array.from(buttons.keys()).join("\n")) {
+      buttons = new Map(labels.map((label) => [label, button(bar, label, () => show(label))]));
+      bar.replaceChildren(...buttons.values(), about);
+    }
+    for (const [label, node] of buttons) {
+      node.setAttribute("aria-pressed", String(label === model.get("shown")));
+    }
+  }
+
+  return () => {
+    child.close();
+    view.close();
+  };
+}
+
+export default { render };
