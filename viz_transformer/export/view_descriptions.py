@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import ipywidgets
@@ -28,14 +28,24 @@ if "viz_transformer" in sys.modules:
 
 
 def display_descriptions(ids: Iterable[str]) -> None:
-    """Display the descriptions of the views with these ids; other widgets are left out."""
+    """Make the notebook's forms; display which, and the descriptions of them and of the views with these ids."""
+    from IPython import get_ipython
     from IPython.display import display
 
     find = ipywidgets.widget_serialization["from_json"]
-    widgets = ready_for_export(find(f"IPY_MODEL_{model_id}", None) for model_id in ids)
+    forms = _forms_of(get_ipython().user_ns.get("Out", {}))
+    shown = (find(f"IPY_MODEL_{model_id}", None) for model_id in ids)
+    widgets = ready_for_export([*shown, *forms.values()])
     descriptions = {
         view.model_id: {"alt": alt_text(view), "answers": encode(collect_answers(view))}
         for view in widgets
         if isinstance(view, View)
     }
-    display({DESCRIPTIONS: descriptions}, raw=True)
+    numbered = {str(number): form.model_id for number, form in forms.items()}
+    display({DESCRIPTIONS: descriptions, FORMS: numbered}, raw=True)
+
+
+def _forms_of(results: Mapping[int, Any]) -> dict[int, ExerciseForm]:
+    """Return a form for each result that has one: an exercise that was not answered; by the cell's number."""
+    found = {number: getattr(result, "as_form", None) for number, result in results.items()}
+    return {number: ExerciseForm(as_form()) for number, as_form in found.items() if callable(as_form)}

@@ -9,7 +9,8 @@ const FUNCTIONS = {
   cos: Math.cos,
 };
 const CONSTANTS = { pi: Math.PI, e: Math.E, nan: NaN, inf: Infinity };
-const PIECE = /\s*(?:(\d[\d_]*\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|(?:(?:math|np|torch)\.)?([a-z]+)|(\*\*|[-+*/^()]))/iy;
+const PIECE =
+  /\s*(?:(\d[\d_]*\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|(?:(?:math|np|torch)\.)?([a-z]+)|(\*\*|[-+*/^()]))/iy;
 
 /** The numbers, names and signs of a text; null where it holds anything else. */
 function piecesOf(text) {

@@ -58,9 +58,7 @@ function manyValues(parent, { kind, value, n_fields }, onAnswer, onInput) {
   const cells = Array.from({ length: n_fields }, (_, at) => {
     const place = placeOf(at, shape);
     const label = `[${place.join(", ")}]`;
-    const cell = switched
-      ? truthCell(grid, label, onInput)
-      : textCell(grid, label, { submit, onInput });
+    const cell = switched ? truthCell(grid, label, onInput) : textCell(grid, label, { submit, onInput });
     // A table of more axes falls into blocks.
     cell.node.classList.toggle("vt-block", at >= 2 * perRow && place.at(-2) === 0);
     return cell;

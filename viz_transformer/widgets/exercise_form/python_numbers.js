@@ -17,8 +17,7 @@ export function formatFloat(value) {
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
   const short = rounded(value);
   const size = Math.abs(short);
-  if (size && (size < 1e-4 || size >= 1e16))
-    return short.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
+  if (size && (size < 1e-4 || size >= 1e16)) return short.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
   return Number.isInteger(short) ? `${short}.0` : String(short);
 }
 
