@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
+import traitlets
 from numpy.typing import ArrayLike
 
+from viz_transformer import progress
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
@@ -19,7 +22,25 @@ from viz_transformer.widgets.prediction import Prediction
 T = TypeVar("T")
 
 
-class NumberPrediction(Prediction):
+class KeptPrediction(Prediction):
+    """A prediction whose guess is kept in ``progress.json`` and there again in the next run."""
+
+    def __init__(self, question: str, kind: str, *, name: str | None = None, **rest: Any) -> None:
+        """Ask, or show what was answered before."""
+        self._name = name
+        super().__init__(question, kind, name=name, **rest)
+        kept = progress.prediction_of(name) if name else None
+        if kept is not None:
+            with suppress(UserError):  # the question has changed since
+                self.guess = kept
+
+    @traitlets.observe("guess")
+    def _keep(self, _: object) -> None:
+        if self._name:
+            progress.record_prediction(self._name, self.guess)
+
+
+class NumberPrediction(KeptPrediction):
     """A number is predicted; `predict_number` makes one."""
 
     def __init__(self, question: str, answer: float | Callable[[], float], **rest: Any) -> None:
@@ -51,7 +72,7 @@ class NumberPrediction(Prediction):
         return max(0.0, 1 - abs(math.log10(self.guess / self.truth)))
 
 
-class ChoicePrediction(Prediction):
+class ChoicePrediction(KeptPrediction):
     """One of a few answers is predicted; `predict_choice` makes one."""
 
     def __init__(
@@ -73,7 +94,7 @@ class ChoicePrediction(Prediction):
         return float(self.guess == self.truth)
 
 
-class RowPrediction(Prediction):
+class RowPrediction(KeptPrediction):
     """A row of attention weights is predicted; `predict_row` makes one. Its `options` are the keys."""
 
     def __init__(

@@ -62,7 +62,7 @@ function rowControls(parent, { options }, submit, onInput) {
       value: 0,
       "data-lm-suppress-shortcuts": "true",
     });
-    const shown = element(label, "output");
+    const shown = element(label, "span"); // the slider tells its value itself
     const show = () => {
       shown.textContent = Number(input.value).toFixed(2);
     };

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 import traitlets
 from ipywidgets import widget_serialization
 
-from viz_transformer import progress
-from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.static_fallback import figure_to_png
 from viz_transformer.widgets.base.view import View
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_ABOUT = (
-    "A question to answer before the result is there: who has guessed looks more closely. A guess is "
-    "made once, and then the result stands beneath it."
-)
 
 
 class Prediction(View):
@@ -73,7 +65,7 @@ class Prediction(View):
         afterwards: str = "",
         name: str | None = None,
     ) -> None:
-        """Ask; an answer kept from an earlier run of the lesson is restored.
+        """Ask.
 
         Args:
             question: what is asked.
@@ -82,12 +74,11 @@ class Prediction(View):
             unit: what a number is measured in.
             reveal: a widget or a figure shown after the answer, or a function that makes one.
             afterwards: text shown with the score.
-            name: the key under which `progress` keeps the answer; None does not keep it.
+            name: the name under which a page keeps the answer; None does not keep it.
         """
-        self._reveal, self._name = reveal, name
+        self._reveal = reveal
         super().__init__(
             traits={
-                "about": _ABOUT,
                 "question": question,
                 "kind": kind,
                 "options": list(options),
@@ -96,10 +87,6 @@ class Prediction(View):
                 "keeps": {"name": name, "trait": "guess"} if name else {},
             }
         )
-        kept = progress.prediction_of(name) if name else None
-        if kept is not None:
-            with suppress(UserError):  # the question has changed since
-                self.guess = kept
 
     def before_export(self) -> None:
         """Find the result now: a page shows it after the guess, when nobody can be asked any more."""
@@ -129,8 +116,6 @@ class Prediction(View):
 
     @traitlets.observe("guess")
     def _on_guess(self, _: object) -> None:
-        if self._name:
-            progress.record_prediction(self._name, self.guess)
         self.before_export()
         self.score = self._score()
 

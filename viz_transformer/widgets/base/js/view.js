@@ -80,7 +80,7 @@ export function createView({ model, el, name, label, traits, draw }) {
     redraw();
   });
   observer.observe(root);
-  addAbout(root, model);
+  if (model.get("about")) addAbout(root, model);
 
   function close() {
     save();
