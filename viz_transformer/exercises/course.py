@@ -6,7 +6,7 @@ import html
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -85,7 +85,7 @@ def check(name: str, answer: Any = ...) -> Check:
 class _Unanswered(Check):
     """Feedback where no answer was given, which a page replaces with a form."""
 
-    exercise: Exercise
+    exercise: Exercise = field(repr=False)  # it holds the right answer
 
     def as_form(self) -> dict[str, Any]:
         """Return what a page needs in order to ask and to check; see `form_of`."""

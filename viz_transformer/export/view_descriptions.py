@@ -28,7 +28,7 @@ if "viz_transformer" in sys.modules:
 
 
 def display_descriptions(ids: Iterable[str]) -> None:
-    """Make the notebook's forms; display which, and the descriptions of them and of the views with these ids."""
+    """Display the notebook's forms, and the descriptions of them and of the views with these ids."""
     from IPython import get_ipython
     from IPython.display import display
 

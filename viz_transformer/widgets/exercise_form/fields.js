@@ -10,6 +10,8 @@ import { isTruthTable } from "./reading.js";
  * @property {(answer: any) => void} show puts an answer into the fields
  */
 
+const NUMBERS_NOTE = "A number to each field, such as 0.25 or 1/4.";
+const ROW_NOTE = `${NUMBERS_NOTE} If you have fewer, leave the last fields empty.`;
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /** A text field for a number; Enter submits. */
@@ -34,7 +36,8 @@ function numberField(parent, label, size, { submit, onInput }) {
 /** One number, with its unit and a button to check it. */
 function oneNumber(parent, { unit }, onAnswer, onInput) {
   const submit = () => onAnswer(field.value);
-  const field = numberField(parent, "your number", 14, { submit, onInput });
+  const field = numberField(parent, "your number", 18, { submit, onInput });
+  field.placeholder = "such as 0.25 or 1/4";
   if (unit) element(parent, "span").textContent = unit;
   button(parent, "Check", submit);
   return {
@@ -47,6 +50,7 @@ function oneNumber(parent, { unit }, onAnswer, onInput) {
 /** A field or a cell to switch for each value of an array, in rows of its last axis. */
 function manyValues(parent, { kind, value, n_fields }, onAnswer, onInput) {
   const switched = isTruthTable(value);
+  if (!switched) element(parent, "p", "vt-note").textContent = kind === "row" ? ROW_NOTE : NUMBERS_NOTE;
   const shape = kind === "row" ? [n_fields] : value.shape;
   const perRow = shape.at(-1);
   const grid = element(parent, "div", `vt-cells${switched ? " vt-switched" : ""}`, {
@@ -65,7 +69,11 @@ function manyValues(parent, { kind, value, n_fields }, onAnswer, onInput) {
   });
   grid.addEventListener("keydown", (event) => moveFocus(event, cells, perRow));
   button(parent, "Check", submit);
-  return { show: (answer) => cells.forEach((cell, at) => cell.show(answer[at])) };
+  return {
+    show(answer) {
+      for (const [at, cell] of cells.entries()) cell.show(answer[at]);
+    },
+  };
 }
 
 function textCell(parent, label, on) {
@@ -111,7 +119,11 @@ function moveFocus(event, cells, perRow) {
 /** A button for each option, which is checked when it is clicked. */
 function optionButtons(parent, { options }, onAnswer) {
   const buttons = options.map((option) => toggle(parent, option, () => onAnswer(option)));
-  return { show: (answer) => buttons.forEach(({ set }, at) => set(options[at] === answer)) };
+  return {
+    show(answer) {
+      for (const [at, { set }] of buttons.entries()) set(options[at] === answer);
+    },
+  };
 }
 
 /**

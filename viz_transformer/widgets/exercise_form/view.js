@@ -12,8 +12,9 @@ const NEEDS_CODE =
   "This one asks for code, which a page cannot check. Answer it in Jupyter: install the project as its README says, then ";
 
 /** Hints, one more at each click. */
-function addHints(parent, hints) {
+function addHints(root, hints) {
   if (!hints.length) return;
+  const parent = element(root, "div", "vt-asking-hints");
   const list = element(parent, "div", "vt-hints", { role: "status" });
   const more = button(parent, "Hint", () => {
     const n_shown = list.children.length + 1;
@@ -46,7 +47,7 @@ function render({ model, el }) {
   }
   const fields = addFields(element(view.root, "div", "vt-answers"), asked, answerWith, () => say("", ""));
   const feedback = element(view.root, "div", "", { role: "status" });
-  addHints(element(view.root, "div"), asked.hints);
+  addHints(view.root, asked.hints);
   let shown = null;
 
   function say(verdict, message, kind = "") {

@@ -13,11 +13,6 @@ from viz_transformer.widgets.base.view import View
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ABOUT = (
-    "An exercise that checks itself, as often as you like. In place of a number you may write a sum as in "
-    "Python, such as 1/8, 2**3, sqrt(64), exp(2) or log(0.5). A page keeps your answer in this browser alone."
-)
-
 
 class ExerciseForm(View):
     """An exercise that the page itself checks, with the messages that Python would give.
