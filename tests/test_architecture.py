@@ -177,10 +177,8 @@ def test_a_widget_reaches_for_its_matplotlib_twin_only_inside_a_function(module:
 
 @pytest.mark.parametrize("folder", VIEW_FOLDERS, ids=name)
 def test_a_view_is_one_folder(folder: Path) -> None:
-    """Its Python, JavaScript and style; the keys of a box of controls draw nothing of their own."""
+    """Its Python, JavaScript and style."""
     wanted = {"__init__.py", "view.py", "view.js", "style.css"}
-    if folder.name == "box_keys":
-        wanted.remove("style.css")
     assert wanted <= {path.name for path in folder.iterdir()}
 
 

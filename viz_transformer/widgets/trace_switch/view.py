@@ -58,7 +58,7 @@ class SwitchView(View):
             }
         )
 
-    def figure(self) -> Figure:
+    def figure(self) -> Figure | None:
         """Return what the explorer shows now as a matplotlib figure."""
         return self.explorer.figure()
 

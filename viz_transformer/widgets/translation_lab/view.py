@@ -72,7 +72,7 @@ class TranslationView(View):
             },
         )
 
-    def figure(self) -> Figure:
+    def figure(self) -> Figure | None:
         """Return what the explorer shows now as a matplotlib figure."""
         return self.explorer.figure()
 
