@@ -39,7 +39,7 @@ class ExerciseForm(View):
         """
         keeps = {"name": f"exercise {asked['name']}", "trait": "answer"}
         by_code = asked["kind"] == "code"
-        super().__init__(traits={"about": _ABOUT, "asked": dict(asked), "keeps": {} if by_code else keeps})
+        super().__init__(traits={"asked": dict(asked), "keeps": {} if by_code else keeps})
 
     def figure(self) -> Figure | None:
         """Return nothing: an exercise is text."""
