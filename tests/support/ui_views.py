@@ -11,10 +11,10 @@ from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
 from tests.support.spanish_models import small_language_model, small_masked_model
 from viz_transformer import labs
-from viz_transformer.experiments.saturation import drawn_scores
-from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.exercises import exercise
 from viz_transformer.exercises.forms import form_of
+from viz_transformer.experiments.saturation import drawn_scores
+from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.plots import plot_softmax
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View

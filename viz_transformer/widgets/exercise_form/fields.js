@@ -50,7 +50,7 @@ function oneNumber(parent, { unit }, onAnswer, onInput) {
 /** A field or a cell to switch for each value of an array, in rows of its last axis. */
 function manyValues(parent, { kind, value, n_fields }, onAnswer, onInput) {
   const switched = isTruthTable(value);
-  if (!switched) element(parent, "p", "vt-note").textContent = kind === "row" ? ROW_NOTE : NUMBERS_NOTE;
+  if (!switched) element(parent, "p", "vt-how").textContent = kind === "row" ? ROW_NOTE : NUMBERS_NOTE;
   const shape = kind === "row" ? [n_fields] : value.shape;
   const perRow = shape.at(-1);
   const grid = element(parent, "div", `vt-cells${switched ? " vt-switched" : ""}`, {

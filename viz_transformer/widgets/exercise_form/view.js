@@ -38,6 +38,7 @@ function showNeedsCode(root) {
 function render({ model, el }) {
   /** @type {Asked} */
   const asked = model.get("asked");
+  let shown = null;
   const label = `Exercise ${asked.name}: ${asked.title}`;
   const view = createView({ model, el, name: "exercise-form", label, traits: ["answer"], draw });
   element(view.root, "p", "vt-asked").textContent = `${asked.name} · ${asked.title}`;
@@ -48,7 +49,6 @@ function render({ model, el }) {
   const fields = addFields(element(view.root, "div", "vt-answers"), asked, answerWith, () => say("", ""));
   const feedback = element(view.root, "div", "", { role: "status" });
   addHints(view.root, asked.hints);
-  let shown = null;
 
   function say(verdict, message, kind = "") {
     feedback.className = message || verdict ? `vt-feedback ${kind}` : "";
