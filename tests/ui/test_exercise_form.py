@@ -66,9 +66,8 @@ def test_each_kind_is_answered_checked_and_kept(page: Page, written: Path) -> No
     for place, number in enumerate(("-2", "1", "2")):
         form(page, "4.1").get_by_role("textbox", name=f"[{place}]").fill(number)
     form(page, "4.1").get_by_role("button", name="Check").click()
-    expect(told(page, "4.1")).to_have_text(
-        "Not yet. 2 of 3 values are right; the first that is not, 2, stands at [2]."
-    )
+    of_three = "Not yet. 2 of 3 values are right; the first that is not, 2, stands at [2]."
+    expect(told(page, "4.1")).to_have_text(of_three)
 
     form(page, "6.1").get_by_role("button", name="equivariant").click()
     expect(told(page, "6.1")).to_contain_text("Not yet. That is what the vectors are")
