@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
+import math
+from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
 import viz_transformer as vt
+from viz_transformer._files import bundled
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.widgets.base.traits import SelectionError
-from viz_transformer.widgets.figure_lab.view import figure_lab, value_text
+from viz_transformer.widgets.figure_lab.view import MAX_EXPORTED, figure_lab, value_text
 
 CONTROLS = {"size": [1.0, 2.0, 4.0], "colour": ("red", "blue")}
 
@@ -125,3 +130,31 @@ def test_values_are_told_shortly() -> None:
     assert [value_text(v) for v in (1.0, -3.5, 512**0.5, "cat", 7)] == [
         "1", "−3.5", "22.63", "cat", "7",
     ]  # fmt: skip
+
+
+# --- the lessons' figure labs ------------------------------------------------------------------
+
+
+def picture_counts(code: str) -> Iterator[int]:
+    """How many pictures each figure lab of a cell has: the product of its controls' values."""
+    nodes = list(ast.walk(ast.parse(code)))
+    lists = {ast.unparse(node.targets[0]): node.value for node in nodes if isinstance(node, ast.Assign)}
+    for node in nodes:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "vt.figure_lab":
+            values = [lists[each.id] if isinstance(each, ast.Name) else each for each in node.args[1].values]
+            # A list, or a range from 0.
+            yield math.prod(
+                len(each.elts) if isinstance(each, ast.List) else each.args[0].value for each in values
+            )
+
+
+def test_the_page_of_a_lesson_carries_every_picture_of_its_figure_labs() -> None:
+    cells = [
+        cell
+        for path in bundled("notebooks").glob("*.ipynb")
+        for cell in nbformat.read(path, as_version=4).cells
+        if "vt.figure_lab(" in cell.source
+    ]
+    counts = {cell.id: max(picture_counts(cell.source)) for cell in cells}
+    assert {"nearest-lab", "factor-lab", "scorings", "split-view", "depth-lab", "size-lab"} <= set(counts)
+    assert max(counts.values()) <= MAX_EXPORTED, counts

@@ -23,7 +23,8 @@ _ABOUT = (
     "A picture with controls: each control changes one thing that the picture is drawn from, and "
     "it is drawn anew."
 )
-_MAX_EXPORTED = 48  # pictures of all combinations; with more, a page has each control moved alone
+#: Pictures of all combinations in a page; with more, it has each control moved alone.
+MAX_EXPORTED = 48
 _MAX_CACHED = 64
 _BYTES_EACH = 40_000
 
@@ -90,7 +91,7 @@ class FigureLab(View):
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests of all combinations if they are few, else of each control moved alone."""
         counts = [len(values) for values in self._options.values()]
-        if math.prod(counts) <= _MAX_EXPORTED:
+        if math.prod(counts) <= MAX_EXPORTED:
             return [{"places": list(places)} for places in product(*map(range, counts))]
         here = list(self.places)
         alone = [
