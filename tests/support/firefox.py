@@ -21,11 +21,11 @@ from typing import Any, Self
 import websocket
 
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer
-from tests.support.ui_windows import ARTIFACTS, ELSEWHERE_ASKED, LAPTOP
+from tests.support.ui_windows import ARTIFACTS, LAPTOP
 from tools.ensure import find_firefox
 
 #: Keys that are no character, by WebDriver's numbers.
-_KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "ArrowRight": "\ue014", "ArrowDown": "\ue015"}
+_KEYS = {"Enter": "\ue007", "ArrowRight": "\ue014", "ArrowDown": "\ue015"}
 
 
 class Refusal(socketserver.ThreadingTCPServer):
@@ -58,6 +58,7 @@ class Firefox:
 
     def __init__(self, folder: Path, scheme: str = "light") -> None:
         self._profile = folder
+        self._log = folder / "firefox.log"
         self._scheme = scheme
         self._proxy = Refusal()
         self._numbers = itertools.count(1)
@@ -66,38 +67,20 @@ class Firefox:
 
     def __enter__(self) -> Self:
         """Start it, and wait until it can be spoken to."""
-        port = self._proxy.server_address[1]
-        preferences = {
-            "layout.css.prefers-color-scheme.content-override": ("dark", "light").index(self._scheme),
-            "media.gmp-manager.updateEnabled": False,
-            "network.proxy.type": 1,
-            "network.proxy.http": "127.0.0.1",
-            "network.proxy.http_port": port,
-            "network.proxy.ssl": "127.0.0.1",
-            "network.proxy.ssl_port": port,
-        }
-        lines = [
-            f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in preferences.items()
-        ]
-        (self._profile / "user.js").write_text("\n".join(lines), encoding="utf-8")
-        with (self._profile / "firefox.log").open("wb") as log:
-            options = (
-                "--headless",
-                "--no-remote",
-                "--remote-debugging-port",
-                "0",
-                "--profile",
-                self._profile,
-            )
+        self._write_preferences()
+        options = ["--headless", "--no-remote", "--remote-debugging-port=0", "--profile", self._profile]
+        # With this it leaves its own errands, and would crash before it passed the proxy by.
+        environment = {**os.environ, "MOZ_DISABLE_NONLOCAL_CONNECTIONS": "1"}
+        with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [find_firefox(), *options],
-                stdout=log,
-                stderr=log,
-                env={**os.environ, "MOZ_DISABLE_NONLOCAL_CONNECTIONS": "1"},
+                [find_firefox(), *options], stdout=log, stderr=log, env=environment
             )
         try:
             self._socket = websocket.create_connection(
-                f"{self._address()}/session", timeout=TIMEOUT_S, suppress_origin=True
+                f"{self._address()}/session",
+                timeout=TIMEOUT_S,
+                suppress_origin=True,  # Firefox lets no web page in
+                http_no_proxy=["127.0.0.1"],
             )
             self.send("session.new", capabilities={})
             self.send("session.subscribe", events=["log.entryAdded"])
@@ -117,6 +100,20 @@ class Firefox:
             self._proxy.shutdown()
             self._proxy.server_close()
 
+    def _write_preferences(self) -> None:
+        port = self._proxy.server_address[1]
+        preferences = {
+            "layout.css.prefers-color-scheme.content-override": ("dark", "light").index(self._scheme),
+            "media.gmp-manager.updateEnabled": False,  # its own errand, for plug-ins that play films
+            "network.proxy.type": 1,
+            "network.proxy.http": "127.0.0.1",
+            "network.proxy.http_port": port,
+            "network.proxy.ssl": "127.0.0.1",
+            "network.proxy.ssl_port": port,
+        }
+        lines = [f"user_pref({json.dumps(name)}, {json.dumps(to)});\n" for name, to in preferences.items()]
+        (self._profile / "user.js").write_text("".join(lines), encoding="utf-8")
+
     def _address(self) -> str:
         written = self._profile / "WebDriverBiDiServer.json"
         deadline = time.monotonic() + TIMEOUT_S
@@ -125,7 +122,7 @@ class Firefox:
                 server = json.loads(text)
                 return f"ws://{server['ws_host']}:{server['ws_port']}"
             time.sleep(0.05)
-        log = (self._profile / "firefox.log").read_text(encoding="utf-8", errors="replace")
+        log = self._log.read_text(encoding="utf-8", errors="replace")
         raise RuntimeError(f"Firefox did not start:\n{log[-3000:]}")
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
@@ -216,11 +213,6 @@ class Tab:
         held = "([selector, text]) => document.querySelector(selector)?.textContent.includes(text)"
         self.wait_for_function(held, [selector, text])
 
-    def wait_for_value(self, selector: str, attribute: str, value: str) -> None:
-        """Wait until the first element that a selector finds has an attribute of a value."""
-        has = "([selector, name, value]) => document.querySelector(selector)?.getAttribute(name) === value"
-        self.wait_for_function(has, [selector, attribute, value])
-
     def click(self, selector: str, x: float = 0.5, y: float = 0.5) -> None:
         """Click on an element, in its middle or at another part of its width and height."""
         place = self.evaluate(
@@ -270,7 +262,3 @@ class FirefoxLab(LabPage):
         self.page: Any = tab
         self.errors = tab.errors
         self._server = server
-
-
-def assert_nothing_asked(browser: Firefox) -> None:
-    assert browser.asked == [], ELSEWHERE_ASKED
