@@ -74,6 +74,12 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "scaling lab": lambda: scaling_lab({d_k: drawn_scores(d_k, n_queries=100) for d_k in (1, 8, 64)}),
     "position clock": lambda: position_clock(sinusoidal_encoding(24, 16).numpy(), 2, position=7),
     "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5], [0, 1], level=("ln 35", 3.56)),
+    "prediction of a number": lambda: labs.predict_number("How many heads?", 8, unit="heads"),
+    "prediction of a choice": lambda: labs.predict_choice("Which word?", ["el", "gato"], "gato"),
+    "prediction of a row": lambda: labs.predict_row("Where?", ["el", "gato"], [0.1, 0.9]),
+    "prediction of a key": lambda: labs.prediction(
+        make_trace(), "Where does it look?", kind="cross", layer=0, head=0, query=0
+    ),
     "exercise form": lambda: ExerciseForm(form_of(exercise("1.1"))),
     "exercise form of a row": lambda: ExerciseForm(form_of(exercise("4.1"))),
     "exercise form of a mask": lambda: ExerciseForm(form_of(exercise("7.1"))),

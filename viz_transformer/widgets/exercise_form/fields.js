@@ -1,6 +1,6 @@
 // What an exercise is answered with: a field, a row or a table of them, cells to switch, or options.
 
-import { button, element, toggle } from "../base/js/controls.js";
+import { button, element, setText, toggle } from "../base/js/controls.js";
 import { placeOf } from "./checking.js";
 import { isTruthTable } from "./reading.js";
 
@@ -87,18 +87,21 @@ function textCell(parent, label, on) {
   };
 }
 
+/** A button that says True or False, and changes between them. */
 function truthCell(parent, label, onInput) {
-  const { node, set } = toggle(parent, "", (pressed) => {
-    show(pressed);
+  let value = false;
+  const node = button(parent, "", () => {
+    show(!value);
     onInput();
   });
-  node.setAttribute("aria-label", label);
-  function show(pressed) {
-    set(pressed);
-    node.textContent = pressed ? "True" : "False";
+  function show(newest) {
+    value = newest;
+    setText(node, value ? "True" : "False");
+    node.setAttribute("aria-label", `${label} ${node.textContent}`);
+    node.classList.toggle("vt-true", value);
   }
   show(false);
-  return { node, show, read: () => node.getAttribute("aria-pressed") === "true" };
+  return { node, show, read: () => value };
 }
 
 /** Arrow keys lead from cell to cell; in a text to its end first. */
