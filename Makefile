@@ -31,12 +31,12 @@ dev: $(VENV)/.ready-dev ## JupyterLab in which an edited .js or .css shows in th
 site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, into build/site
 	$(BIN)/viz-transformer site build/site
 
-test: lint $(VENV)/.ready-test ## lint, then the tests, those in a real browser too
-	$(BIN)/python -m tools.ensure chromium
+test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers too
+	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m "not slow" $(TEST_FLAGS)
 
 test-slow: $(VENV)/.ready-test ## every lesson and view in JupyterLab, long texts and long use
-	$(BIN)/python -m tools.ensure chromium
+	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m slow $(TEST_FLAGS)
 
 lint: $(VENV)/.ready-test node_modules/.ready ## check style, types and formatting; changes nothing

@@ -18,7 +18,6 @@ from tests.support.page_models import (
     answers_of_page,
     assert_same_hypotheses,
     assert_same_search,
-    for_page,
     is_close_call,
 )
 from tests.support.tiny_decoder import VOCABULARY, tiny_model
@@ -28,6 +27,7 @@ from viz_transformer.corpus import english_spanish
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.decoding import beam_search, greedy
 from viz_transformer.errors import UserError
+from viz_transformer.labs.page_engine import plain_interventions
 from viz_transformer.language_model import LanguageModel
 from viz_transformer.masked_model import MaskedModel
 from viz_transformer.model import HeadChange, Interventions
@@ -129,7 +129,8 @@ def test_searches_under_interventions(translator: Translator) -> None:
     changes = some_interventions(24, ("encoder", "decoder", "cross"))
     pairs = list(zip(texts, changes, strict=True))
     calls = [
-        ("decode", text, {"interventions": for_page(change), "attention": True}) for text, change in pairs
+        ("decode", text, {"interventions": plain_interventions(change), "attention": True})
+        for text, change in pairs
     ]
     expected = [translator.decode(text, interventions=change, attention=True) for text, change in pairs]
     check_searches("en-es", calls, expected, most_close=5, atol=CHANGED)
@@ -183,7 +184,7 @@ def test_a_masked_model_fills_alike(masked_model: MaskedModel) -> None:
     asked = [(text, change) for text in GAPS for change in changes]
     found = answers_of_page(
         DATA / "masked-model",
-        [(call, text, for_page(change)) for call in ("fill", "answer") for text, change in asked],
+        [(call, text, plain_interventions(change)) for call in ("fill", "answer") for text, change in asked],
     )
     for words, (text, change) in zip(found, asked, strict=False):
         assert_same_probabilities(words, masked_model.fill(text, change))
@@ -216,7 +217,9 @@ def test_answers_are_judged_alike(
     for folder, model, text, answer in judged:
         kinds = tuple(kind for kind in ("encoder", "decoder", "cross") if kind in kinds_of(model))
         changes = [None, *some_interventions(6, kinds)]
-        found = answers_of_page(DATA / folder, [("judge", text, answer, for_page(each)) for each in changes])
+        found = answers_of_page(
+            DATA / folder, [("judge", text, answer, plain_interventions(each)) for each in changes]
+        )
         for each, change in zip(found, changes, strict=True):
             trace, log_probs = model.judge(text, answer, change)
             np.testing.assert_allclose(each["logProbs"], log_probs, atol=1e-4)

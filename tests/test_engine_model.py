@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.engine import LOGITS, WEIGHTS, as_options, near, run_engine
+from tests.support.engine import LOGITS, WEIGHTS, near, run_engine
 from tests.support.engine_cases import (
     lengths_of,
     random_ids,
@@ -24,6 +24,7 @@ from tests.support.engine_cases import (
 from tests.support.small_models import traced
 from viz_transformer.corpus import english_spanish
 from viz_transformer.errors import UserError
+from viz_transformer.labs.page_engine import plain_interventions
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.model.attention import attend
 from viz_transformer.model.attention_hooks import watched
@@ -161,7 +162,7 @@ def test_interventions_and_masks_agree(models, exact, sentences, tmp_path):
         interventions = random_interventions(rng, models[name].config, lengths)
         masks = random_masks(rng, lengths)
         drawn.append((name, ids, {"interventions": interventions, "masks": masks}))
-        options = {"interventions": as_options(interventions), "masks": flat(masks)}
+        options = {"interventions": plain_interventions(interventions), "masks": flat(masks)}
         cases.append({"model": name, **ids, "options": options})
     for got, (name, ids, changes) in zip(run_engine(tmp_path, models, cases), drawn, strict=True):
         (want,), (rough,) = expected(exact[name], ids, **changes), expected(models[name], ids, **changes)
@@ -178,7 +179,7 @@ def test_configurations_that_are_not_bundled_agree(tmp_path):
         changes = random_interventions(rng, model.config, lengths)
         drawn += [(name, ids, UNCHANGED), (name, ids, changes)]
     cases = [
-        {"model": name, **ids, "options": {"interventions": as_options(changes)}}
+        {"model": name, **ids, "options": {"interventions": plain_interventions(changes)}}
         for name, ids, changes in drawn
     ]
     for got, (name, ids, changes) in zip(run_engine(tmp_path, models, cases), drawn, strict=True):

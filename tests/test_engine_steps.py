@@ -12,11 +12,12 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.engine import LOGITS, WEIGHTS, as_options, near, run_engine
+from tests.support.engine import LOGITS, WEIGHTS, near, run_engine
 from tests.support.engine_cases import lengths_of, random_ids, random_interventions, random_model
 from tests.support.small_models import traced
 from viz_transformer.config import ModelConfig
 from viz_transformer.decoding.steps import CachedSteps
+from viz_transformer.labs.page_engine import plain_interventions
 from viz_transformer.model import HeadChange, Interventions
 
 
@@ -71,7 +72,7 @@ def test_steps_agree(writers, tmp_path):
         changes = replace(changes, heads=[looking_back(change) for change in changes.heads])
         walk = random_walk(rng, first, model.config, n_steps=3)
         for each in (None, changes):
-            options = {"interventions": as_options(each), "attention": True}
+            options = {"interventions": plain_interventions(each), "attention": True}
             cases.append({"model": name, **begin, "walk": walk, "options": options})
             settings.append((model, each))
     for got, case, (model, changes) in zip(run_engine(tmp_path, models, cases), cases, settings, strict=True):

@@ -209,7 +209,7 @@ def test_the_alternative_text_tells_what_is_shown(view: TrainingScrubber) -> Non
     text = view.alt_text()
     assert "at step 300 of 300" in text
     assert "“\u2068el gato negro duerme\u2069”: right." in text
-    assert f"entropy {share[0]:.2f} of the most there can be at step 0, {share[7]:.2f}" in text
+    assert f"entropy {share[0]:.2f} of its maximum at step 0, {share[7]:.2f}" in text
     view.moment = 1
     assert "not yet right" in view.alt_text()
     assert "moment=1" in repr(view)

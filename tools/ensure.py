@@ -50,7 +50,13 @@ CHROMIUM = Program(
         "/Applications/Chromium.app/Contents/MacOS/Chromium",
     ),
 )
-PROGRAMS = {"chromium": CHROMIUM}
+FIREFOX = Program(
+    names=("firefox-esr", "firefox"),
+    variable="VIZ_FIREFOX",
+    apt_package="firefox-esr",
+    elsewhere=("/Applications/Firefox.app/Contents/MacOS/firefox",),
+)
+PROGRAMS = {"chromium": CHROMIUM, "firefox": FIREFOX}
 
 #: Chromium's flags for tests and benchmarks: it shows our own pages only, and calls nobody.
 CHROMIUM_FLAGS = (
@@ -70,9 +76,22 @@ def find_chromium() -> str:
     Raises:
         FileNotFoundError: if there is none; the message says how to install it.
     """
-    path = CHROMIUM.find()
+    return _find(CHROMIUM)
+
+
+def find_firefox() -> str:
+    """Return the path of Firefox.
+
+    Raises:
+        FileNotFoundError: if there is none; the message says how to install it.
+    """
+    return _find(FIREFOX)
+
+
+def _find(program: Program) -> str:
+    path = program.find()
     if path is None:
-        raise FileNotFoundError(CHROMIUM.missing())
+        raise FileNotFoundError(program.missing())
     return path
 
 

@@ -38,7 +38,7 @@ test("a decoder's query reaches itself and the past, unless some weight lies on 
   assert.deepEqual(reachableKeys(oneHead("decoder", [[0.5, 0.5], past[1]])), [2, 2]);
 });
 
-test("the entropy of a row is a share of the most there can be", () => {
+test("the entropy of a row is a share of its maximum", () => {
   const shares = entropyShares(Float32Array.of(1, 0, 0.5, 0.5, 0, 0), [1, 2, 2]);
   assert.deepEqual(shares, [NaN, 1, NaN]); // no choice; even; a row of zeros
 });

@@ -144,11 +144,8 @@ test("words that have no partner are marked on both sides, and the verdict says 
 
 test("entropy is told beside how it began", () => {
   const entry = readKind(SENT); // [moment, layer, head]: 1, 0.75; 0.5, NaN
-  assert.equal(
-    describeEntropy(entry, [0, 30], 1, 0, 0),
-    "Entropy 1.00 of the most there can be at step 0, 0.50 now.",
-  );
-  assert.match(describeEntropy(entry, [0, 30], 0, 0, 1), /^Entropy 0\.75 of the most there can be: 1 looks/);
+  assert.equal(describeEntropy(entry, [0, 30], 1, 0, 0), "Entropy 1.00 of its maximum at step 0, 0.50 now.");
+  assert.match(describeEntropy(entry, [0, 30], 0, 0, 1), /^Entropy 0\.75 of its maximum: 1 looks/);
   assert.match(describeEntropy(entry, [0, 30], 1, 0, 1), /no entropy/);
   assert.equal(
     describeStrongest(entry, headAtMoment(entry, 0, 0, 1)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from safetensors.torch import save_file
 from torch import nn
 
 from tools.ensure import find_node
-from viz_transformer.model import Interventions
 
 #: How far numbers may be from torch's.
 LOGITS, WEIGHTS = 1e-4, 1e-5
@@ -61,22 +59,6 @@ def _with_arrays(value: Any, numbers: np.ndarray) -> Any:
         size = int(np.prod(value["shape"], dtype=np.int64))
         return numbers[value["first"] : value["first"] + size].reshape(value["shape"])
     return {name: _with_arrays(each, numbers) for name, each in value.items()}
-
-
-def as_options(interventions: Interventions | None) -> dict[str, Any] | None:
-    """Return interventions as the engine takes them."""
-    if interventions is None:
-        return None
-    return {
-        "scale": interventions.scale,
-        "temperature": interventions.temperature,
-        "causalMask": interventions.causal_mask,
-        "paddingMask": interventions.padding_mask,
-        "positions": interventions.positions,
-        "residual": interventions.residual,
-        "layerNorm": interventions.layer_norm,
-        "heads": [asdict(change) for change in interventions.heads],
-    }
 
 
 def near(

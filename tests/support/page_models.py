@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tests.support.javascript import answers_in_node
-from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.trace import DecodeTrace
 
 #: Calls a method for each request; typed arrays and maps become lists, and errors their messages.
@@ -62,27 +61,6 @@ def answers_of_page(folder: Path, requests: Sequence[Sequence[Any]]) -> list[Any
         "UserError": "engine/errors.js",
     }
     return answers_in_node(imports, _ANSWER, {"folder": str(folder), "requests": requests})
-
-
-def for_page(interventions: Interventions | None) -> dict[str, Any] | None:
-    """Return interventions as JavaScript takes them."""
-    if interventions is None:
-        return None
-    return {
-        "scale": interventions.scale,
-        "temperature": interventions.temperature,
-        "causalMask": interventions.causal_mask,
-        "paddingMask": interventions.padding_mask,
-        "positions": interventions.positions,
-        "residual": interventions.residual,
-        "layerNorm": interventions.layer_norm,
-        "heads": [_head(change) for change in interventions.heads],
-    }
-
-
-def _head(change: HeadChange) -> dict[str, Any]:
-    place = {"kind": change.kind, "layer": change.layer, "head": change.head}
-    return place | {"factor": change.factor, "pattern": change.pattern}
 
 
 def is_close_call(search: DecodeTrace) -> bool:

@@ -11,12 +11,15 @@ from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.hand_made_trainings import make_training
 from tests.support.spanish_models import small_language_model, small_masked_model
 from viz_transformer import labs
+from viz_transformer.exercises import exercise
+from viz_transformer.exercises.forms import form_of
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.model.positional import sinusoidal_encoding
 from viz_transformer.plots import plot_softmax
 from viz_transformer.translator import load_translator
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.beam_stepper.view import BeamStepper
+from viz_transformer.widgets.exercise_form import ExerciseForm
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.figure_lab.view import figure_lab
 from viz_transformer.widgets.position_clock import position_clock
@@ -71,6 +74,17 @@ EVERY_VIEW: dict[str, Callable[[], View]] = {
     "scaling lab": lambda: scaling_lab({d_k: drawn_scores(d_k, n_queries=100) for d_k in (1, 8, 64)}),
     "position clock": lambda: position_clock(sinusoidal_encoding(24, 16).numpy(), 2, position=7),
     "schedule lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5], [0, 1], level=("ln 35", 3.56)),
+    "prediction of a number": lambda: labs.predict_number("How many heads?", 8, unit="heads"),
+    "prediction of a choice": lambda: labs.predict_choice("Which word?", ["el", "gato"], "gato"),
+    "prediction of a row": lambda: labs.predict_row("Where?", ["el", "gato"], [0.1, 0.9]),
+    "prediction of a key": lambda: labs.prediction(
+        make_trace(), "Where does it look?", kind="cross", layer=0, head=0, query=0
+    ),
+    "exercise form": lambda: ExerciseForm(form_of(exercise("1.1"))),
+    "exercise form of a row": lambda: ExerciseForm(form_of(exercise("4.1"))),
+    "exercise form of a mask": lambda: ExerciseForm(form_of(exercise("7.1"))),
+    "exercise form of a choice": lambda: ExerciseForm(form_of(exercise("6.1"))),
+    "exercise form of code": lambda: ExerciseForm(form_of(exercise("7.2"))),
     "training scrubber": lambda: watch_training(make_training(), make_training("b", seed=9)),
 }
 

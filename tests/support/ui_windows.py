@@ -18,6 +18,7 @@ ARTIFACTS = ROOT / "artifacts"
 #: A laptop's window, and the smallest that lessons are made for.
 LAPTOP = {"width": 1280, "height": 720}
 SMALL = {"width": 1024, "height": 768}
+PHONE = {"width": 390, "height": 844}
 #: Each of them in both of JupyterLab's themes.
 LOOKS = [(theme, size) for size in (LAPTOP, SMALL) for theme in ("light", "dark")]
 

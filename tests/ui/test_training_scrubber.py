@@ -109,7 +109,7 @@ def check_head(
     share = entropy_share_over_training(run, sentence, kind)[:, layer, head]
     if moment:
         expect(side.locator(".vt-entropy")).to_have_text(
-            f"Entropy {share[0]:.2f} of the most there can be at step 0, {share[moment]:.2f} now."
+            f"Entropy {share[0]:.2f} of its maximum at step 0, {share[moment]:.2f} now."
         )
 
 

@@ -35,7 +35,7 @@ from viz_transformer.trace import ForwardTrace, attention_of
 MIN_WEIGHT = 0.6
 #: The greatest probability with which blind looking may reach the same mean.
 MAX_CHANCE = 0.001
-#: The entropy, as a share of the most there can be, from which a head is broad. Scores drawn from
+#: The entropy, as a share of its maximum, from which a head is broad. Scores drawn from
 #: N(0, 1) leave about 0.8.
 MIN_ENTROPY_SHARE = 0.92
 #: The fewest rows from which a head is called broad.
@@ -50,7 +50,7 @@ class HeadLabel:
         name: ``"previous token"``, ``"next token"``, ``"same token"``, ``"first-token sink"``,
             ``"last-token sink"``, ``"diagonal alignment"`` or ``"broad"``.
         evidence: from 0 to 1; the mean weight on the keys that the name means, or for ``"broad"``
-            the mean entropy as a share of the most there can be.
+            the mean entropy as a share of its maximum.
         uniform: what the evidence would be if every query looked evenly at all its keys.
         n_rows: how many queries the mean is over.
         sentence: all of this in words.

@@ -135,7 +135,7 @@ def head_entropy_bits(trace: ForwardTrace, kind: str) -> Float64:
 
 
 def head_entropy_share(trace: ForwardTrace, kind: str) -> Float64:
-    """Return the entropy of each head as a share of the most there can be, ``[layer, head]``.
+    """Return the entropy of each head as a share of its maximum, ``[layer, head]``.
 
     The most a query can have is log₂ of the keys that it may attend to. So 0 is one key a row and
     1 is uniform, whatever the sentence's length. A query with one key has no choice (the first of

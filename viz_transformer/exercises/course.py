@@ -6,7 +6,7 @@ import html
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -16,6 +16,7 @@ from viz_transformer import progress as kept
 from viz_transformer.errors import UserError
 from viz_transformer.exercises.answer_types import Exercise
 from viz_transformer.exercises.feedback import Check, unanswered
+from viz_transformer.exercises.forms import form_of
 
 _NUMBERED = "lesson_"
 _modules = sorted(one.name for one in iter_modules([str(Path(__file__).parent)]))
@@ -71,12 +72,24 @@ def check(name: str, answer: Any = ...) -> Check:
         UserError: if there is no such exercise.
         AssertionError: if the answer is wrong and the environment asks for grading.
     """
-    found = exercise(name).check(answer)
+    asked = exercise(name)
+    found = asked.check(answer)
     if found.answered:
         kept.record_attempt(name, found.passed)
     if os.environ.get(GRADING) and not found.passed:
         raise AssertionError(str(found))
-    return found
+    return found if found.answered else _Unanswered(False, found.message, answered=False, exercise=asked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Unanswered(Check):
+    """Feedback where no answer was given, which a page replaces with a form."""
+
+    exercise: Exercise = field(repr=False)  # it holds the right answer
+
+    def as_form(self) -> dict[str, Any]:
+        """Return what a page needs in order to ask and to check; see `form_of`."""
+        return form_of(self.exercise)
 
 
 def hint(name: str) -> Check:

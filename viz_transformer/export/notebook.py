@@ -18,7 +18,7 @@ from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.page import document, script_elements, write_page
 from viz_transformer.export.page_parts import PageParts
 from viz_transformer.export.sections import Section, sections_of
-from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS
+from viz_transformer.export.view_descriptions import DESCRIBE_CELL, DESCRIPTIONS, FORMS
 from viz_transformer.widgets.base.widget_tree import State
 
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -178,7 +178,10 @@ def _read(path: Path) -> Any:
 
 
 def _run(notebook: Any, path: Path) -> dict[str, dict[str, Any]]:
-    """Run a notebook in place, with the state of its widgets; returns its views' descriptions."""
+    """Run a notebook in place, with the state of its widgets; returns its views' descriptions.
+
+    Where a result has a form, the form is shown in its place.
+    """
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, DeadKernelError
@@ -201,12 +204,16 @@ def _run(notebook: Any, path: Path) -> dict[str, dict[str, Any]]:
         ) from error
     except DeadKernelError as error:
         raise UserError(f"the kernel of {str(path)!r} died while the notebook ran") from error
-    outputs = notebook.cells.pop().outputs
-    return {
-        model_id: each
-        for output in outputs
-        for model_id, each in output.get("data", {}).get(DESCRIPTIONS, {}).items()
-    }
+    shown = [output.get("data", {}) for output in notebook.cells.pop().outputs]
+    _show_forms(notebook, {number: form for data in shown for number, form in data.get(FORMS, {}).items()})
+    return {model_id: each for data in shown for model_id, each in data.get(DESCRIPTIONS, {}).items()}
+
+
+def _show_forms(notebook: Any, forms: dict[str, str]) -> None:
+    """Put forms, by the number of a cell that was run, in the place of the cell's result."""
+    for output in (each for cell in notebook.cells for each in cell.get("outputs", [])):
+        if form := forms.get(str(output.get("execution_count"))):
+            output.data = {_WIDGET_VIEW: {"model_id": form}}
 
 
 def _with_places(notebook: Any, parts: PageParts) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from viz_transformer.analysis import word_index
 from viz_transformer.errors import UserError
-from viz_transformer.labs.page_engine import give_engine
+from viz_transformer.labs.page_engine import give_engine, plain_interventions
 from viz_transformer.labs.suited import check_suits
 from viz_transformer.model.attention_hooks import AttentionInputs, watched
 from viz_transformer.model.interventions import UNCHANGED, Interventions
@@ -106,7 +105,7 @@ def attention_stepper(
             "temperature": float(changes.temperature),
         },
     )
-    context = {"interventions": _in_javascript(changes)}
+    context = {"interventions": plain_interventions(changes)}
     return give_engine(view, "attention_stepper", model, engine, context)
 
 
@@ -126,12 +125,6 @@ def thinking_machines() -> AttentionStepper:
         w_v=np.array([[[0, 0, 1], [0.5, -1, 0], [1, 0, 0], [0, 0, 1]]], np.float32),
     )
     return AttentionStepper(steps, text="thinking machines")
-
-
-def _in_javascript(interventions: Interventions) -> dict[str, Any]:
-    """Return interventions as the engine's scripts name them, as plain JSON."""
-    names = {"causal_mask": "causalMask", "padding_mask": "paddingMask", "layer_norm": "layerNorm"}
-    return {names.get(name, name): value for name, value in asdict(interventions).items()}
 
 
 def _steps_from(trace: ForwardTrace, inputs: AttentionInputs, kind: str, layer: int) -> AttentionSteps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -10,6 +11,7 @@ from safetensors.torch import save
 
 from viz_transformer.engine.page_model import PageModel, digest_of
 from viz_transformer.errors import UserError
+from viz_transformer.model.interventions import Interventions
 from viz_transformer.text_model import TextModel
 from viz_transformer.vocabulary import Vocabulary
 from viz_transformer.widgets.base.view import View
@@ -64,6 +66,14 @@ def page_model(model: TextModel) -> PageModel:
     if digest not in _known or _known[digest].comm is None:
         _known[digest] = PageModel(config, vocabulary, weights)
     return _known[digest]
+
+
+def plain_interventions(interventions: Interventions | None) -> dict[str, Any] | None:
+    """Return interventions as the engine names them, as plain JSON; None for none."""
+    if interventions is None:
+        return None
+    names = {"causal_mask": "causalMask", "padding_mask": "paddingMask", "layer_norm": "layerNorm"}
+    return {names.get(name, name): value for name, value in asdict(interventions).items()}
 
 
 def _obstacle(model: TextModel) -> str | None:

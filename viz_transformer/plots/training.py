@@ -28,7 +28,7 @@ _LINES: tuple[dict[str, Any], ...] = ({"color": "#264cb3"}, {"color": "#8a5a00",
 _MARK = "#c2410c"
 _STRIP = (
     "columns: keys, looked at; rows: queries, which look; after the step, the entropy as a share "
-    "of the most there can be"
+    "of its maximum"
 )
 
 
@@ -263,7 +263,7 @@ def _describe(selections: list[_Selection], sentence: int, kind: str) -> str:
         if not np.isnan(selected.entropies[[0, selected.index]]).any():
             told.append(
                 f"{kind.capitalize()} attention, layer {selected.layer}, head {selected.head}: entropy "
-                f"{selected.entropies[0]:.2f} of the most there can be at step {run.moments[0].step}, "
+                f"{selected.entropies[0]:.2f} of its maximum at step {run.moments[0].step}, "
                 f"{selected.entropies[selected.index]:.2f} at step {moment.step}."
             )
     return _encodable(" ".join(told))

@@ -58,7 +58,7 @@ export function entropyBits(row) {
 }
 
 /**
- * The entropy of each row of a head as a share of the most there can be, log2 of the keys within reach;
+ * The entropy of each row of a head as a share of its maximum, log2 of the keys within reach;
  * NaN for a row that attends to nothing, or that has one key and so no choice.
  *
  * @param {Float32Array} head [query, key]

@@ -33,11 +33,11 @@ export function headInWords({ labels, entropies, heads, signed, kind }, { layer,
   const label = labels?.[layer][head];
   const share = entropies?.[layer * heads + head] ?? NaN; // NaN too where no query has a choice
   const entropy = Number.isNaN(share) ? "" : `entropy ${formatWeight(share, signed ? 1 : null)}`;
-  const scale = signed ? "more or less than before" : "of the most there can be";
+  const scale = signed ? "more or less than before" : "of its maximum";
   const parts = [`Head ${layer}·${head} of ${ATTENTION_KINDS[kind].label.toLowerCase()}`];
   if (entropy) parts.push(`${entropy} ${scale}`);
   if (label) parts.push(`${label.name}: ${label.sentence}`);
-  else if (labels) parts.push("no label, for want of evidence");
+  else if (labels) parts.push("no label: too little evidence");
   return parts.join(" · ");
 }
 

@@ -110,8 +110,8 @@ class Prediction(View):
 
     @traitlets.validate("guess")
     def _check_guess(self, proposal: dict[str, Any]) -> Any:
-        if self.guess is not None:
-            return self.guess  # a prediction is made once
+        if self.guess is not None or proposal["value"] is None:
+            return self.guess  # a prediction is made once, and never taken back
         return self._parse(proposal["value"])
 
     @traitlets.observe("guess")

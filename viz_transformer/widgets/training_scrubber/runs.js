@@ -211,8 +211,8 @@ export function describeEntropy({ entropies, layers, heads }, moments, moment, l
   const [first, now] = [at(0), at(moment)];
   if (Number.isNaN(now)) return "No query of this head has a choice, so it has no entropy.";
   if (moment === 0)
-    return `Entropy ${now.toFixed(2)} of the most there can be: 1 looks everywhere alike, 0 at one word.`;
-  return `Entropy ${first.toFixed(2)} of the most there can be at step ${moments[0]}, ${now.toFixed(2)} now.`;
+    return `Entropy ${now.toFixed(2)} of its maximum: 1 looks everywhere alike, 0 at one word.`;
+  return `Entropy ${first.toFixed(2)} of its maximum at step ${moments[0]}, ${now.toFixed(2)} now.`;
 }
 
 /**

@@ -1,0 +1,137 @@
+"""Exercises that a page checks: each answer gets the words that Python gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.javascript import answers_in_node
+from viz_transformer.exercises import check, exercises_of
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Number, evaluate
+from viz_transformer.exercises.comparison import as_array
+from viz_transformer.exercises.course import LESSONS
+from viz_transformer.exercises.forms import form_of
+from viz_transformer.widgets.exercise_form import ExerciseForm
+
+EVERY = [each for lesson in LESSONS for each in exercises_of(lesson)]
+IN_PAGE = [each for each in EVERY if isinstance(each.wanted, Number | Array | Choice)]
+SCRIPTS = {
+    "readAnswer": "widgets/exercise_form/reading.js",
+    "check": "widgets/exercise_form/checking.js",
+}
+#: What the forms make of answers: verdict and message, or why one is not checked.
+ANSWER = """(forms) => forms.map(({ asked, answers }) => answers.map((answer) => {
+  const { found, problem } = readAnswer(asked, answer);
+  if (problem) return problem;
+  const { passed, message } = check(asked, found);
+  return `${passed ? "Right." : "Not yet."} ${message}`.trim();
+}))"""
+
+
+def answers_to(wanted: Number | Array | Choice) -> Iterator[Any]:
+    """The right answer, each mistake's, and some that nobody foresaw."""
+    yield evaluate(wanted.value)
+    for mistake in wanted.mistakes:
+        yield evaluate(mistake.answer)
+    if isinstance(wanted, Number):
+        value = float(evaluate(wanted.value))
+        yield from (0, -1, 1.5 * value, value + 1, -value, 1e300, -7.25e-5, 123456.789, 1000.5, 1001.5, 2 / 3)
+        yield from (value * (1 + 0.9 * wanted.tolerance), value * (1 - 1.1 * wanted.tolerance))
+        yield from (float("nan"), float("inf"), -float("inf"))
+    if isinstance(wanted, Array):
+        value = as_array(evaluate(wanted.value))
+        rng = np.random.default_rng(0)
+        yield from (np.zeros_like(value), np.ones_like(value), rng.random(value.shape) < 0.5)
+        if value.dtype.kind != "b":
+            yield from (value + 0.5 * wanted.tolerance, value + 2 * wanted.tolerance, value * 1.01)
+            yield from (value[:-1], value[:1], value * np.nan, np.where(value == value[0], np.inf, value))
+            yield rng.normal(size=value.shape).astype(np.float32)
+
+
+def typed(asked: dict[str, Any], answer: Any) -> Any:
+    """An answer as it stands in the fields; None where they have no place for it."""
+    if asked["kind"] == "choice":
+        return answer
+    if asked["kind"] == "number":
+        return repr(float(answer))
+    array = as_array(answer)
+    fits = array.ndim == 1 if asked["kind"] == "row" else list(array.shape) == asked["value"]["shape"]
+    truth = isinstance(asked["value"]["data"][0], bool)
+    if not fits or array.size > asked["n_fields"] or truth != (array.dtype.kind == "b"):
+        return None
+    if truth:
+        return array.ravel().tolist()
+    texts = [repr(value) for value in array.ravel().tolist()]
+    return texts + [""] * (asked["n_fields"] - len(texts))
+
+
+def as_python_reads(asked: dict[str, Any], fields: Any) -> Any:
+    """What stands in the fields, as one would write it in a notebook."""
+    if asked["kind"] == "number":
+        return float(fields)
+    if asked["kind"] == "row":
+        numbers = [float(text) for text in fields if text]
+        return [int(each) for each in numbers] if all(map(float.is_integer, numbers)) else numbers
+    return np.reshape(fields, asked["value"]["shape"]) if asked["kind"] == "table" else fields
+
+
+@pytest.fixture(scope="module")
+def forms() -> dict[str, dict[str, Any]]:
+    """Each exercise as plain data, answers as they stand in its fields, and what the page says of them."""
+    made = {}
+    for exercise in IN_PAGE:
+        asked = form_of(exercise)
+        answers = [typed(asked, each) for each in answers_to(exercise.wanted)]
+        made[exercise.name] = {"asked": asked, "answers": [each for each in answers if each is not None]}
+    for form, told in zip(made.values(), answers_in_node(SCRIPTS, ANSWER, list(made.values())), strict=True):
+        form["told"] = told
+    return made
+
+
+@pytest.mark.parametrize("exercise", IN_PAGE, ids=lambda each: each.name)
+def test_every_answer_gets_python_s_words(forms: dict[str, dict[str, Any]], exercise: Exercise) -> None:
+    asked, answers, told = forms[exercise.name].values()
+    assert told == [str(exercise.check(as_python_reads(asked, each))) for each in answers]
+    assert told[0].startswith("Right.")
+    if asked["kind"] != "table":  # its cells have no place for mistakes of another shape
+        foreseen = {each.message for each in exercise.wanted.mistakes}
+        assert foreseen <= {each.removeprefix("Not yet. ") for each in told}
+
+
+def test_what_only_python_can_check_asks_for_code() -> None:
+    kinds = {each.name: form_of(each)["kind"] for each in EVERY}
+    assert {name for name, kind in kinds.items() if kind != "code"} == {each.name for each in IN_PAGE}
+    large = Exercise("x.1", "Many", Array(np.zeros(41)))
+    assert form_of(large) == {"name": "x.1", "title": "Many", "hints": [], "kind": "code"}
+
+
+def test_how_long_a_row_is_may_be_the_question() -> None:
+    """2.1 has three ids, and one of its mistakes four."""
+    asked = form_of(next(each for each in EVERY if each.name == "2.1"))
+    assert (asked["kind"], asked["value"]["shape"], asked["n_fields"]) == ("row", [3], 4)
+
+
+def test_an_unanswered_check_has_a_form_and_does_not_tell_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where progress is kept
+    unanswered = check("1.1", ...)
+    assert unanswered.as_form() == form_of(EVERY[0])
+    for text in (repr(unanswered), str(unanswered), unanswered._repr_html_()):
+        assert "24" not in text
+    assert not hasattr(check("1.1", 8), "as_form")
+
+
+def test_a_form_keeps_the_answer_and_says_which_exercise_it_is() -> None:
+    form = ExerciseForm(form_of(EVERY[0]))
+    assert form.keeps == {"name": "exercise 1.1", "trait": "answer"}
+    assert form.alt_text() == "Exercise 1.1: Counting heads."
+    form.answer = "24"
+    assert form.alt_text() == "Exercise 1.1: Counting heads. The answer given: 24."
+    assert form.figure() is None
+    by_code = ExerciseForm(form_of(next(each for each in EVERY if each.name == "7.2")))
+    assert by_code.keeps == {}

@@ -1,0 +1,162 @@
+"""Exercises in a page without Python: answered, told what went wrong, hinted at, kept by the browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.notebooks import write_notebook
+from tests.support.ui_jupyterlab import errors_of
+from tests.support.ui_windows import LAPTOP, keep_picture, kernels_find_this_clone
+from viz_transformer.export.notebook import notebook_html
+from viz_transformer.export.site import write_site
+
+PHONE = {"width": 390, "height": 844}
+#: A number, a row, a choice, a mask, and one that asks for code.
+ASKED = ("1.1", "4.1", "6.1", "7.1", "7.2")
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A notebook whose exercises are not answered, but for one."""
+    checks = [f'vt.exercises.check("{name}", ...)' for name in ASKED]
+    answered = 'vt.exercises.check("3.3", 256)'
+    folder = tmp_path_factory.mktemp("exercises")
+    return write_notebook(folder / "01_asked.ipynb", "import viz_transformer as vt", *checks, answered)
+
+
+@pytest.fixture(scope="module")
+def written(notebook: Path) -> Path:
+    with kernels_find_this_clone():
+        return notebook_html(notebook, execute=True)
+
+
+def form(page: Page, name: str) -> Locator:
+    return page.locator(".vt-exercise-form").nth(ASKED.index(name))
+
+
+def told(page: Page, name: str) -> Locator:
+    return form(page, name).locator("> [role=status]")
+
+
+def test_each_kind_is_answered_checked_and_kept(page: Page, written: Path) -> None:
+    errors = errors_of(page)
+    page.goto(written.as_uri())
+    expect(page.locator(".vt-exercise-form")).to_have_count(len(ASKED))
+    expect(page.locator("main")).not_to_contain_text("Not answered yet.")
+    expect(page.locator("main")).to_contain_text("That is the variance.")  # what was answered stays
+
+    field = form(page, "1.1").get_by_role("textbox", name="your number")
+    for answer, message in {
+        "": "Write a number first.",
+        "eight": "“eight” is no number; write one such as 0.25 or 1/4.",
+        "2 * 4": "Not yet. These are the heads of one kind. How many kinds of attention are there?",
+        "100": "Not yet. 100.0 is too large.",
+        "24": "Right. Three kinds of attention, two layers each, four heads in every layer.",
+    }.items():
+        field.fill(answer)
+        expect(told(page, "1.1")).to_have_text("")  # what was said of another number is gone
+        field.press("Enter")
+        expect(told(page, "1.1")).to_have_text(message)
+
+    for place, number in enumerate(("-2", "1", "2")):
+        form(page, "4.1").get_by_role("textbox", name=f"[{place}]").fill(number)
+    form(page, "4.1").get_by_role("button", name="Check").click()
+    of_three = "Not yet. 2 of 3 values are right; the first that is not, 2, stands at [2]."
+    expect(told(page, "4.1")).to_have_text(of_three)
+
+    form(page, "6.1").get_by_role("button", name="equivariant").click()
+    expect(told(page, "6.1")).to_contain_text("Not yet. That is what the vectors are")
+    form(page, "6.1").get_by_role("button", name="invariant", exact=True).click()
+    expect(told(page, "6.1")).to_contain_text("Right.")
+    expect(form(page, "7.2")).to_contain_text("This one asks for code")
+
+    page.reload()
+    expect(field).to_have_value("24")
+    expect(told(page, "1.1")).to_contain_text("Right.")
+    expect(form(page, "4.1").get_by_role("textbox", name="[0]")).to_have_value("-2")
+    expect(told(page, "4.1")).to_have_text(of_three)
+    invariant = form(page, "6.1").get_by_role("button", name="invariant", exact=True)
+    expect(invariant).to_have_attribute("aria-pressed", "true")
+    assert errors == []
+
+
+def test_a_mask_is_set_from_the_keyboard(page: Page, written: Path) -> None:
+    page.goto(written.as_uri())
+    form(page, "7.1").get_by_role("button", name="[0, 0]").focus()
+    # Row by row, what may be looked at: the first, two, three and three.
+    for n_open in (1, 2, 3, 3):
+        for _ in range(n_open):
+            page.keyboard.press("Space")
+            page.keyboard.press("ArrowRight")
+        for _ in range(n_open):
+            page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowDown")
+    expect(form(page, "7.1").get_by_role("button", name="[3, 2]")).to_have_text("True")
+    check = form(page, "7.1").get_by_role("button", name="Check")
+    for _ in range(30):
+        if check.evaluate("(node) => node === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(told(page, "7.1")).to_contain_text("Right.")
+    page.reload()
+    expect(form(page, "7.1").get_by_role("button", name="True")).to_have_count(9)
+
+
+def test_hints_come_one_at_a_time(page: Page, written: Path) -> None:
+    page.goto(written.as_uri())
+    asked = form(page, "1.1")
+    hints = asked.locator(".vt-hints p")
+    expect(hints).to_have_count(0)
+    asked.get_by_role("button", name="Hint").press("Enter")
+    expect(hints).to_have_text(["Hint 1 of 2: Each small square is one head."])
+    asked.get_by_role("button", name="Next hint").press("Enter")
+    expect(hints).to_have_count(2)
+    expect(asked.get_by_role("button", name="hint")).to_have_count(0)
+    expect(hints.last).to_be_focused()
+
+
+def test_what_was_kept_of_another_exercise_does_no_harm(page: Page, written: Path) -> None:
+    page.goto(written.as_uri())
+    odd = '{"answers": {"exercise 1.1": [1], "exercise 4.1": ["1"], "exercise 6.1": "A", "exercise 7.1": 3}}'
+    page.evaluate("(text) => localStorage.setItem('viz-transformer', text)", odd)
+    errors = errors_of(page)
+    page.reload()
+    for name in ("1.1", "4.1", "6.1", "7.1"):
+        expect(form(page, name)).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+        expect(told(page, name)).to_have_text("")
+    assert errors == []
+
+
+def test_the_contents_count_what_was_answered(page: Page, notebook: Path, tmp_path: Path) -> None:
+    with kernels_find_this_clone():
+        index = write_site([notebook], tmp_path / "site")
+    page.goto(index.as_uri())
+    done = page.locator(".vt-lessons .vt-done")
+    expect(done).to_have_text("0 of 4 answered")  # code is asked for elsewhere
+    page.goto(index.with_name("01_asked.html").as_uri())
+    form(page, "1.1").get_by_role("textbox").fill("8")
+    form(page, "1.1").get_by_role("button", name="Check").click()
+    expect(told(page, "1.1")).to_contain_text("Not yet.")
+    page.goto(index.as_uri())
+    expect(done).to_contain_text("1 of 4 answered")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["1280x720", "390x844"])
+def test_it_fits_its_window(new_page: Callable[..., Page], written: Path, scheme: str, size: dict) -> None:
+    page = new_page(viewport=size, scheme=scheme)
+    page.goto(written.as_uri())
+    form(page, "1.1").get_by_role("textbox").fill("24")
+    form(page, "1.1").get_by_role("button", name="Check").click()
+    form(page, "1.1").get_by_role("button", name="Hint").click()
+    form(page, "7.1").get_by_role("button", name="[0, 0]").click()
+    form(page, "7.1").get_by_role("button", name="Check").click()
+    expect(told(page, "7.1")).to_contain_text("8 of 16 values are right")
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    keep_picture(page, f"exercises_{size['width']}_{scheme}")

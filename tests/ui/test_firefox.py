@@ -1,0 +1,279 @@
+"""Firefox: exported pages, the site, and JupyterLab; nothing that it or a page asks for gets out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+import viz_transformer as vt
+from tests.support.firefox import Firefox, FirefoxLab, Tab
+from tests.support.hand_made_traces import make_trace
+from tests.support.ui_jupyterlab import LabServer
+from tests.support.ui_views import EVERY_VIEW
+from tests.support.ui_windows import ELSEWHERE_ASKED, LAPTOP, PHONE, kernels_find_this_clone
+from viz_transformer.export.site import write_site
+from viz_transformer.model import HeadChange, Interventions
+
+SENTENCE = "the cow did not cross the street because it was too tired"
+WINDOWS = pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["1280x720", "390x844"])
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 22, 28)"}
+
+FIRST = r"""# 1 · Which word is looked at
+
+**The question:** which one?
+
+Each row of weights, $\mathrm{softmax}(x)$, sums to 1.
+
+$$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V$$
+"""
+PREDICT = """
+import viz_transformer as vt
+from tests.support.hand_made_traces import make_trace
+trace = make_trace()
+vt.predict_choice("Which word?", ["gato", "negro"], "gato", reveal=lambda: vt.explore(trace), name="1.p1")
+"""
+TRANSLATE = "import viz_transformer as vt\nvt.translation_lab(vt.load_translator(), 'the cat sleeps')"
+
+
+@pytest.fixture(scope="module")
+def browser_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Firefox]]:
+    """Return a function that returns the Firefox of a reader who prefers a colour scheme."""
+    with ExitStack() as open_ones:
+
+        @cache
+        def browser_of(scheme: str) -> Firefox:
+            return open_ones.enter_context(Firefox(tmp_path_factory.mktemp("firefox"), scheme))
+
+        yield browser_of
+
+
+@pytest.fixture
+def new_tab(browser_of: Callable[[str], Firefox]) -> Iterator[Callable[..., Tab]]:
+    """Return a function that opens a tab held to this machine, and without an error at its end."""
+    tabs: list[Tab] = []
+    asked: list[list[str]] = []
+
+    def new_tab(size: dict[str, int] = LAPTOP, scheme: str = "light") -> Tab:
+        browser = browser_of(scheme)
+        asked.append(browser.asked)
+        tabs.append(browser.new_page(size))
+        return tabs[-1]
+
+    yield new_tab
+    for tab in tabs:
+        tab.close()
+    assert not any(asked), ELSEWHERE_ASKED
+    assert [error for tab in tabs for error in tab.errors] == []
+
+
+def wait_until_drawn(tab: Tab, selector: str) -> None:
+    """Wait until a view shows what was last asked of it."""
+    tab.wait_for_function(
+        """async (selector) => {
+            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+            const { vtDrawn = 0, stale } = document.querySelector(selector)?.dataset ?? {};
+            return vtDrawn > 0 && stale !== "true";
+        }""",
+        selector,
+    )
+
+
+def check_it_fits(tab: Tab, size: dict[str, int]) -> None:
+    assert tab.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+def test_what_would_leave_this_machine_is_refused_and_counted(
+    browser_of: Callable[[str], Firefox], tmp_path: Path
+) -> None:
+    browser = browser_of("light")
+    assert browser.asked == []
+    (tmp_path / "page.html").write_text("<title>asks</title>", encoding="utf-8")
+    tab = browser.new_page()
+    tab.goto((tmp_path / "page.html").as_uri())
+    asks = "fetch('https://example.org/', { mode: 'no-cors' }).then(() => 'answered', () => 'refused')"
+    assert tab.evaluate(asks) == "refused"
+    assert set(browser.asked) == {"CONNECT example.org:443 HTTP/1.1"}
+    browser.asked.clear()
+    tab.close()
+
+
+def test_an_exported_page_lives(
+    new_tab: Callable[..., Tab], translator: vt.Translator, tmp_path: Path
+) -> None:
+    views = [vt.explore(make_trace()), vt.beam_stepper(translator, "the cat sleeps")]
+    tab = new_tab()
+    tab.goto(vt.export_html(views, tmp_path / "page.html", title="Both").as_uri())
+    wait_until_drawn(tab, ".vt-explorer")
+    assert tab.texts(".vt-explorer .vt-title") == ["Cross-attention · layer 0 · head 0"]
+    tab.evaluate("document.querySelector('.vt-heads canvas').focus()")
+    tab.press("ArrowDown", "ArrowRight", "ArrowRight")
+    tab.wait_for_text(".vt-explorer .vt-title", "Cross-attention · layer 1 · head 2")
+
+    stepper = ".vt-beam-stepper"
+    wait_until_drawn(tab, stepper)
+    tab.fill(f"{stepper} input[type=text]", SENTENCE)
+    tab.press("Enter")
+    search = translator.decode(SENTENCE)
+    best = translator.translate(SENTENCE).text
+    tab.wait_for_text(f"{stepper} .vt-translations", best)
+    wait_until_drawn(tab, stepper)
+    assert tab.texts(f"{stepper} .vt-translation")[-1] == best
+    score = tab.texts(f"{stepper} .vt-line-score")[-1].removeprefix("score ").replace("−", "-")
+    assert float(score) == pytest.approx(search.hypotheses[0].score, abs=0.00051)
+
+
+@pytest.mark.slow
+@SCHEMES
+@WINDOWS
+def test_a_head_that_is_switched_off_changes_what_it_does_in_python(
+    new_tab: Callable[..., Tab], translator: vt.Translator, tmp_path: Path, scheme: str, size: dict[str, int]
+) -> None:
+    tab = new_tab(size, scheme)
+    tab.goto(vt.export_html(vt.head_lab(translator, "the cat sleeps"), tmp_path / "page.html").as_uri())
+    lab = ".vt-head-lab"
+    wait_until_drawn(tab, lab)
+    tab.fill(f"{lab} .vt-field input", SENTENCE)
+    tab.press("Enter")
+    words = translator.translate(SENTENCE).tokens
+    tab.wait_for_text(f"{lab} .vt-word-table tbody", words[-1])
+    tab.click(f"{lab} .vt-head-grid [aria-label^='encoder layer 1 head 1, ']")
+    wait_until_drawn(tab, lab)
+    off = Interventions(heads=[HeadChange(kind="encoder", layer=1, head=1, factor=0)])
+    after = translator.log_probs(SENTENCE, words, off)
+    shown = [text.replace("−", "-") for text in tab.texts(f"{lab} .vt-word-table tbody td:nth-child(4)")]
+    np.testing.assert_allclose([float(text) for text in shown], after, atol=0.00051)
+    assert tab.texts(f"{lab} .vt-translation")[-1] == translator.translate(SENTENCE, interventions=off).text
+    check_it_fits(tab, size)
+    tab.keep_picture(f"firefox_head_lab_{size['width']}_{scheme}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EVERY_VIEW)
+def test_every_view_is_drawn(new_tab: Callable[..., Tab], name: str, tmp_path: Path) -> None:
+    tab = new_tab(LAPTOP)
+    tab.goto(vt.export_html(EVERY_VIEW[name](), tmp_path / "page.html", title=name).as_uri())
+    wait_until_drawn(tab, "[data-vt-drawn]")
+    for size in (LAPTOP, PHONE):
+        tab.set_viewport_size(size)
+        wait_until_drawn(tab, "[data-vt-drawn]")
+        check_it_fits(tab, size)
+        tab.keep_picture(f"firefox_{re.sub('[^a-z]+', '_', name)}_{size['width']}")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first page of a site of two notebooks."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, text, code in (("01_first", FIRST, PREDICT), ("02_second", "# 2 · Second", TRANSLATE)):
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(code)],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        )
+        nbformat.write(notebook, folder / f"{name}.ipynb")
+    with kernels_find_this_clone():
+        return write_site(sorted(folder.glob("*.ipynb")), folder / "site", title="A course")
+
+
+@pytest.mark.slow
+def test_one_walks_through_the_site(
+    new_tab: Callable[..., Tab], site: Path, translator: vt.Translator
+) -> None:
+    tab = new_tab()
+    tab.goto(site.as_uri())
+    assert tab.texts(".vt-lessons a") == ["1 · Which word is looked at", "2 · Second"]
+    tab.click(".vt-lessons a")
+    tab.wait_for_text("h1", "1 · Which word is looked at")
+    tab.wait_for_function("document.querySelectorAll('.vt-prediction button').length === 2")
+    tab.click(".vt-prediction button:nth-of-type(2)")
+    tab.wait_for_text(".vt-prediction [role=status]", "You said negro. It is gato.")
+    wait_until_drawn(tab, ".vt-prediction .vt-explorer")
+
+    tab.click(".vt-way-on .vt-neighbour")
+    tab.wait_for_text("h1", "2 · Second")
+    wait_until_drawn(tab, ".vt-translation-lab")
+    tab.fill(".vt-translation-lab input[type=text]", SENTENCE)
+    tab.press("Enter")
+    tab.wait_for_text(".vt-translation-lab", translator.translate(SENTENCE).text)
+    tab.click(".vt-bar a")
+    tab.wait_for_text("h1", "A course")
+    tab.wait_for_function("document.querySelectorAll('.vt-done')[1]?.textContent === '✓ read'")
+    assert tab.texts(".vt-done") == ["1 of 1 answered · ✓ read", "✓ read"]
+
+    tab.fill("input[type=search]", "WÉIGHTS")  # whatever the case and the accents
+    tab.wait_for_text(".vt-found mark", "weights")
+    tab.click(".vt-found a")
+    tab.wait_for_text("h1", "1 · Which word is looked at")
+    tab.wait_for_text(".vt-prediction [role=status]", "You said negro. It is gato.")  # it is kept
+
+
+@pytest.mark.slow
+def test_formulas_are_drawn(new_tab: Callable[..., Tab], site: Path) -> None:
+    tab = new_tab()
+    tab.goto(site.with_name("01_first.html").as_uri())
+    inline, shown = tab.evaluate(
+        "[...document.querySelectorAll('math')].map((math) => math.getBoundingClientRect().height)"
+    )
+    assert 5 < inline < shown / 1.5
+    above, below = tab.evaluate(
+        "[...document.querySelector('mfrac').children].map((part) => part.getBoundingClientRect().y)"
+    )
+    assert below > above + 5
+
+
+@pytest.mark.slow
+@SCHEMES
+@WINDOWS
+def test_the_site_fits_and_has_the_reader_s_colours(
+    new_tab: Callable[..., Tab], site: Path, scheme: str, size: dict[str, int]
+) -> None:
+    tab = new_tab(size, scheme)
+    for name in ("index", "01_first", "02_second"):
+        tab.goto(site.with_name(f"{name}.html").as_uri())
+        if name == "02_second":
+            wait_until_drawn(tab, ".vt-translation-lab")
+            assert tab.evaluate("document.querySelector('.vt-translation-lab').dataset.theme") == scheme
+        assert background(tab) == PAPER[scheme]
+        check_it_fits(tab, size)
+        tab.keep_picture(f"firefox_site_{name}_{size['width']}_{scheme}")
+    other = {"light": "dark", "dark": "light"}[scheme]
+    for _ in range(("light", "dark").index(other) + 1):  # from the system's to light, then to dark
+        tab.click(".vt-theme")
+    tab.wait_for_text(".vt-theme", f"Theme: {other}")
+    tab.goto(site.as_uri())  # every page keeps to it
+    assert background(tab) == PAPER[other]
+
+
+def background(tab: Tab) -> str:
+    return tab.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+@pytest.mark.slow
+def test_in_jupyterlab_a_view_and_the_kernel_are_linked(
+    new_tab: Callable[..., Tab], lab_server: LabServer
+) -> None:
+    lab = FirefoxLab(new_tab(), lab_server)
+    tab, heads, title = lab.page, ".vt-explorer .vt-heads canvas", ".vt-explorer .vt-title"
+    lab.open_cells(
+        "import viz_transformer as vt\n"
+        "view = vt.explore(vt.load_translator().trace('the black cat sleeps'), kind='encoder', layer=1)\n"
+        "view"
+    )
+    lab.run_all()
+    wait_until_drawn(tab, ".vt-explorer")
+    assert tab.texts(title) == ["Encoder self-attention · layer 1 · head 0"]
+    tab.click(heads, 0.86, 0.93)  # the last head of the last layer, of cross-attention
+    lab.wait_for_value("(view.kind, view.layer, view.head)", ("cross", 1, 3))
+    tab.wait_for_text(title, "Cross-attention · layer 1 · head 3")
+    lab.run("view.head = 2")
+    tab.wait_for_text(title, "Cross-attention · layer 1 · head 2")
+    lab.select_cell(0)
+    tab.keep_picture("firefox_jupyterlab")
+    lab_server.reset()

@@ -1,0 +1,76 @@
+"""Exercises as plain data, from which a page without Python asks and checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Number, evaluate
+from viz_transformer.exercises.comparison import as_array, format_value
+
+#: Arrays of more numbers than this are for programs; nobody types them.
+_TYPED_BY_HAND = 40
+
+
+def form_of(exercise: Exercise) -> dict[str, Any]:
+    """Return what a page needs in order to ask an exercise and to check it as `Exercise.check` does.
+
+    Returns:
+        ``name``, ``title`` and ``hints``; ``kind``: ``"number"``, ``"row"`` (of numbers), ``"table"``
+        (of numbers or truth values), ``"choice"``, or ``"code"`` for what only Python can check. But for
+        the last also ``value``, ``right`` (feedback on it) and ``mistakes``, ``[[answer, message], …]``;
+        numbers and arrays have a ``tolerance``. An array is ``{"shape": …, "data": …}``.
+    """
+    wanted = exercise.wanted
+    if isinstance(wanted, Number):
+        asked = _number(wanted)
+    elif isinstance(wanted, Choice):
+        asked = _choice(wanted)
+    elif isinstance(wanted, Array) and as_array(evaluate(wanted.value)).size <= _TYPED_BY_HAND:
+        asked = _array(wanted)
+    else:
+        return {"name": exercise.name, "title": exercise.title, "hints": [], "kind": "code"}
+    return {"name": exercise.name, "title": exercise.title, "hints": list(exercise.hints), **asked}
+
+
+def _number(wanted: Number) -> dict[str, Any]:
+    value = float(evaluate(wanted.value))
+    return {
+        "kind": "number",
+        "unit": wanted.unit,
+        "tolerance": wanted.tolerance,
+        "value": value,
+        "right": wanted.right or f"{format_value(value)} {wanted.unit}".strip() + ".",
+        "mistakes": [[float(evaluate(each.answer)), each.message] for each in wanted.mistakes],
+    }
+
+
+def _choice(wanted: Choice) -> dict[str, Any]:
+    return {
+        "kind": "choice",
+        "options": list(wanted.options),
+        "value": wanted.value,
+        "right": wanted.right,
+        "mistakes": [[each.answer, each.message] for each in wanted.mistakes],
+    }
+
+
+def _array(wanted: Array) -> dict[str, Any]:
+    value = as_array(evaluate(wanted.value))
+    mistakes = [(as_array(evaluate(each.answer)), each.message) for each in wanted.mistakes]
+    arrays = [value, *(each for each, _ in mistakes)]
+    is_row = value.ndim == 1 and value.dtype.kind != "b"
+    return {
+        "kind": "row" if is_row else "table",
+        # How many numbers there are may be the question: room for the longest of the mistakes.
+        "n_fields": max(each.size for each in arrays if each.ndim == value.ndim) if is_row else value.size,
+        "tolerance": wanted.tolerance,
+        "value": _plain(value),
+        "right": wanted.right,
+        "mistakes": [[_plain(each), message] for each, message in mistakes],
+    }
+
+
+def _plain(array: np.ndarray) -> dict[str, Any]:
+    return {"shape": list(array.shape), "data": array.ravel().tolist()}
