@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.support.hand_made_traces import make_trace
 from tests.support.javascript import answers_in_node
 from viz_transformer.exercises import check, exercises_of
 from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Number, evaluate
@@ -16,6 +18,7 @@ from viz_transformer.exercises.comparison import as_array
 from viz_transformer.exercises.course import LESSONS
 from viz_transformer.exercises.forms import form_of
 from viz_transformer.widgets.exercise_form import ExerciseForm
+from viz_transformer.widgets.explorer import explore
 
 EVERY = [each for lesson in LESSONS for each in exercises_of(lesson)]
 IN_PAGE = [each for each in EVERY if isinstance(each.wanted, Number | Array | Choice)]
@@ -120,10 +123,32 @@ def test_an_unanswered_check_has_a_form_and_does_not_tell_the_answer(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where progress is kept
     unanswered = check("1.1", ...)
-    assert unanswered.as_form() == form_of(EVERY[0])
+    assert unanswered.as_form() == (form_of(EVERY[0]), None)
     for text in (repr(unanswered), str(unanswered), unanswered._repr_html_()):
         assert "24" not in text
     assert not hasattr(check("1.1", 8), "as_form")
+
+
+def test_what_is_chosen_in_a_view_is_judged_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page asks the view, and finds what Python says of each head."""
+    monkeypatch.chdir(tmp_path)
+    one = next(each for each in EVERY if each.name == "1.2")
+    view = explore(make_trace(), kind="cross")
+    asked, shown = check("1.2", view).as_form()
+    assert shown is view
+    assert asked == form_of(one, in_view=True)
+    answers = [values for values, _, _ in asked["checks"]]
+    assert len(answers) == 3 * 2 * 4
+    (told,) = answers_in_node(SCRIPTS, ANSWER, [{"asked": asked, "answers": answers}])
+    for (kind, layer, head), said in zip(answers, told, strict=True):
+        assert said == str(one.check(SimpleNamespace(kind=kind, layer=layer, head=head)))
+    assert sum(said.startswith("Right.") for said in told) == 1
+    form = ExerciseForm(asked, shown)
+    assert form.keeps["name"] == "exercise 1.2"
+    assert not hasattr(check("1.2", (1, 3)), "as_form")
+    assert check("1.2", ...).as_form() == (form_of(one), None)  # nowhere to choose
 
 
 def test_a_form_keeps_the_answer_and_says_which_exercise_it_is() -> None:

@@ -117,6 +117,9 @@ test("what was kept of another exercise is no answer", () => {
   for (const kept of [3, "3", null, {}, ["1", "2"], [1, 2, 3, 4], [true, true]])
     assert.ok(!isAnswer(ROW, kept));
   for (const kept of [["1", "2"], [true], [[true, true]]]) assert.ok(!isAnswer(MASK, kept));
+  const view = /** @type {any} */ ({ kind: "view", checks: [[["encoder", 1, 2], true, "Yes."]] });
+  assert.ok(isAnswer(view, ["encoder", 1, 2]));
+  for (const kept of ["encoder,1,2", ["encoder", 9, 2], null]) assert.ok(!isAnswer(view, kept));
   assert.ok(!isAnswer(NUMBER, 3));
   assert.ok(!isAnswer(CHOICE, "C"));
 });

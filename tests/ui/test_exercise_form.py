@@ -121,6 +121,45 @@ def test_hints_come_one_at_a_time(page: Page, written: Path) -> None:
     expect(hints.last).to_be_focused()
 
 
+def test_a_head_is_chosen_in_the_view_above(page: Page, tmp_path: Path) -> None:
+    make = """
+import viz_transformer as vt
+translator = vt.load_translator()
+street = "the animal did not cross the street because it was too"
+sentences = {each: translator.trace(f"{street} {each}") for each in ("tired", "wide")}
+search = vt.trace_switch(sentences, kind="encoder")
+search
+"""
+    cells = (make, 'vt.exercises.check("1.2", search.explorer)')
+    with kernels_find_this_clone():
+        path = notebook_html(write_notebook(tmp_path / "heads.ipynb", *cells), execute=True)
+    errors = errors_of(page)
+    page.goto(path.as_uri())
+    asked = page.locator(".vt-exercise-form")
+    check = asked.get_by_role("button", name="Check what is chosen")
+    check.press("Enter")
+    feedback = asked.locator("> [role=status]")
+    expect(feedback).to_contain_text("Not yet. In layer 0, head 0, “tired” gives “animal” only")
+    heads = page.locator(".vt-explorer .vt-heads canvas")
+    for _ in range(2):
+        for _ in range(4):
+            if "Right." in (feedback.text_content() or ""):
+                break
+            heads.focus()
+            page.keyboard.press("ArrowRight")
+            check.press("Enter")
+        else:
+            heads.focus()
+            page.keyboard.press("ArrowDown")
+            for _ in range(4):
+                page.keyboard.press("ArrowLeft")
+            check.press("Enter")
+    expect(feedback).to_contain_text("Right. Layer 1, head")
+    page.reload()
+    expect(feedback).to_contain_text("Right. Layer 1, head")
+    assert errors == []
+
+
 def test_what_was_kept_of_another_exercise_does_no_harm(page: Page, written: Path) -> None:
     page.goto(written.as_uri())
     odd = '{"answers": {"exercise 1.1": [1], "exercise 4.1": ["1"], "exercise 6.1": "A", "exercise 7.1": 3}}'

@@ -43,9 +43,9 @@ def requests(page: Page) -> list[str]:
     return heard
 
 
-def output(page: Page, name: str):
+def output(page: Page, name: str, cell: str = ".code_cell", area: str = ".output_wrapper"):
     """The output of the cell of this name."""
-    return page.locator(".jp-CodeCell").nth(list(CELLS).index(name)).locator(".jp-OutputArea")
+    return page.locator(cell).nth(list(CELLS).index(name)).locator(area)
 
 
 def test_its_views_are_alive_and_it_asks_for_nothing(page: Page, saved: Path, requests: list[str]) -> None:
@@ -91,8 +91,7 @@ def test_it_fits_its_window(new_page: Callable[..., Page], saved: Path, scheme: 
     page = new_page(viewport=size, scheme=scheme)
     page.goto(saved.as_uri())
     expect(page.locator(".vt-explorer").first).to_have_attribute("data-vt-drawn", DRAWN)
-    # nbconvert's page is light whatever the reader prefers, and the views go with it.
-    expect(page.locator(".vt-explorer").first).to_have_attribute("data-theme", "light")
+    expect(page.locator(".vt-explorer").first).to_have_attribute("data-theme", scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     keep_picture(page, f"saved_{size['width']}_{scheme}")
 
@@ -120,7 +119,7 @@ def test_nbconverts_own_page_shows_pictures_where_its_scripts_cannot_be_fetched(
     page.wait_for_load_state("load")
     assert refused, "nbconvert's page asked for nothing: it can serve in the place of ours"
     for name in ("explorer", "box", "again", "hostile"):
-        picture = output(page, name).locator(".vt-still img")
+        picture = output(page, name, ".jp-CodeCell", ".jp-OutputArea").locator(".vt-still img")
         expect(picture).to_be_visible()
         assert picture.get_attribute("alt")
         assert picture.evaluate("(image) => image.naturalWidth") > 100

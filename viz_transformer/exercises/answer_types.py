@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -267,11 +267,14 @@ class CustomCheck:
         judge: returns the `Check` of an answer.
         right_answer: an answer that passes, or a function that computes it.
         mistakes: wrong answers, with the message that `judge` gives each.
+        choices: where the answer is a view, the traits that `judge` reads, each with all its values: so
+            a page can hold what is said of every choice.
     """
 
     judge: Callable[[Any], Check]
     right_answer: Any = None
     mistakes: Sequence[Mistake] = ()
+    choices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def check(self, answer: Any) -> Check:
         """Call `judge`."""

@@ -78,18 +78,23 @@ def check(name: str, answer: Any = ...) -> Check:
         kept.record_attempt(name, found.passed)
     if os.environ.get(GRADING) and not found.passed:
         raise AssertionError(str(found))
-    return found if found.answered else _Unanswered(False, found.message, answered=False, exercise=asked)
+    choices = getattr(asked.wanted, "choices", {})
+    view = answer if choices and all(hasattr(answer, name) for name in choices) else None
+    if found.passed or (found.answered and view is None):
+        return found
+    return _Open(False, found.message, answered=found.answered, exercise=asked, view=view)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Unanswered(Check):
-    """Feedback where no answer was given, which a page replaces with a form."""
+class _Open(Check):
+    """Feedback where no answer was given, or none was chosen in a view: a page replaces it with a form."""
 
     exercise: Exercise = field(repr=False)  # it holds the right answer
+    view: Any = field(repr=False)
 
-    def as_form(self) -> dict[str, Any]:
-        """Return what a page needs in order to ask and to check; see `form_of`."""
-        return form_of(self.exercise)
+    def as_form(self) -> tuple[dict[str, Any], Any]:
+        """Return what a page needs in order to ask and to check, see `form_of`; and the view to choose in."""
+        return form_of(self.exercise, in_view=self.view is not None), self.view
 
 
 def hint(name: str) -> Check:

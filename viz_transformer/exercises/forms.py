@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from viz_transformer.exercises.answer_types import Array, Choice, Exercise, Number, evaluate
+from viz_transformer.exercises.answer_types import (
+    Array,
+    Choice,
+    CustomCheck,
+    Exercise,
+    Number,
+    evaluate,
+)
 from viz_transformer.exercises.comparison import as_array, format_value
 
 #: Arrays of more numbers than this are for programs; nobody types them.
 _TYPED_BY_HAND = 40
 
 
-def form_of(exercise: Exercise) -> dict[str, Any]:
+def form_of(exercise: Exercise, *, in_view: bool = False) -> dict[str, Any]:
     """Return what a page needs in order to ask an exercise and to check it as `Exercise.check` does.
 
+    Args:
+        exercise: the exercise.
+        in_view: whether there is a view that its answer is chosen in.
+
     Returns:
-        ``name``, ``title`` and ``hints``; ``kind``: ``"number"``, ``"row"`` (of numbers), ``"table"``
-        (of numbers or truth values), ``"choice"``, or ``"code"`` for what only Python can check. But for
-        the last also ``value``, ``right`` (feedback on it) and ``mistakes``, ``[[answer, message], …]``;
-        numbers and arrays have a ``tolerance``. An array is ``{"shape": …, "data": …}``.
+        ``name``, ``title``, ``hints`` and ``kind``: ``"number"``, ``"row"`` (of numbers), ``"table"`` (of
+        numbers or truth values), ``"choice"``, ``"view"`` for a choice made in a view, or ``"code"`` for
+        what only Python can check. The first four have ``value``, ``right`` (feedback on it) and
+        ``mistakes``, ``[[answer, message], …]``; numbers and arrays a ``tolerance``. An array is
+        ``{"shape": …, "data": …}``. ``"view"`` has ``traits``, the names of what is chosen, and
+        ``checks``, ``[[values, passed, message], …]``.
     """
     wanted = exercise.wanted
-    if isinstance(wanted, Number):
+    if in_view and isinstance(wanted, CustomCheck):
+        asked = _choices_in_view(wanted)
+    elif isinstance(wanted, Number):
         asked = _number(wanted)
     elif isinstance(wanted, Choice):
         asked = _choice(wanted)
@@ -54,6 +71,15 @@ def _choice(wanted: Choice) -> dict[str, Any]:
         "right": wanted.right,
         "mistakes": [[each.answer, each.message] for each in wanted.mistakes],
     }
+
+
+def _choices_in_view(wanted: CustomCheck) -> dict[str, Any]:
+    names = list(wanted.choices)
+    checks = []
+    for values in product(*wanted.choices.values()):
+        found = wanted.judge(SimpleNamespace(**dict(zip(names, values, strict=True))))
+        checks.append([list(values), found.passed, found.message])
+    return {"kind": "view", "traits": names, "checks": checks}
 
 
 def _array(wanted: Array) -> dict[str, Any]:

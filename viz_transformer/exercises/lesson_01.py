@@ -11,6 +11,7 @@ import numpy as np
 from viz_transformer.exercises.answer_types import CustomCheck, Exercise, Function, Mistake, Number
 from viz_transformer.exercises.feedback import Check
 from viz_transformer.exercises.heads import Look, check_head
+from viz_transformer.trace import KINDS
 from viz_transformer.translator import load_translator
 
 _STREET = "the animal did not cross the street because it was too"
@@ -66,6 +67,7 @@ EXERCISES = (
         "The head that tells",
         CustomCheck(
             _chosen_head,
+            choices={"kind": list(KINDS), "layer": range(2), "head": range(4)},
             mistakes=(
                 Mistake(
                     _head("cross", 1, 0),

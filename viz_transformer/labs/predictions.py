@@ -108,6 +108,11 @@ class RowPrediction(KeptPrediction):
         self._truth = weights
         super().__init__(question, "row", options=labels, **rest)
 
+    @property
+    def labels(self) -> list[str]:
+        """The keys."""
+        return self.options
+
     def _parse(self, value: Any) -> list[float]:
         try:
             row = np.asarray(value, dtype=float)

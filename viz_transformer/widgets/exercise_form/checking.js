@@ -9,7 +9,7 @@ import { formatFloat, formatShape, formatValue } from "./python_numbers.js";
  * @property {string} name
  * @property {string} title
  * @property {string[]} hints
- * @property {"number" | "row" | "table" | "choice" | "code"} kind
+ * @property {"number" | "row" | "table" | "choice" | "view" | "code"} kind
  * @property {any} value
  * @property {string} right
  * @property {[any, string][]} mistakes
@@ -17,6 +17,8 @@ import { formatFloat, formatShape, formatValue } from "./python_numbers.js";
  * @property {string} unit
  * @property {string[]} options
  * @property {number} n_fields
+ * @property {string[]} traits
+ * @property {[any[], boolean, string][]} checks
  * @typedef {{ passed: boolean, message: string }} Check
  */
 
@@ -83,11 +85,15 @@ export function placeOf(at, shape) {
  * Check an answer.
  *
  * @param {Asked} asked
- * @param {any} found a number, a table or an option, by the kind of exercise
+ * @param {any} found a number, a table, an option or what was chosen in a view, by the kind of exercise
  * @returns {Check}
  */
 export function check(asked, found) {
-  const { kind, value, right, mistakes, tolerance } = asked;
+  const { kind, value, right, mistakes, tolerance, checks } = asked;
+  if (kind === "view") {
+    const [, passed, message] = checks.find(([chosen]) => chosen.join() === found.join());
+    return { passed, message };
+  }
   const near = { number: nearNumber, row: nearTable, table: nearTable, choice: Object.is }[kind];
   if (near(found, value, tolerance)) return { passed: true, message: right };
   const mistake = mistakes.find(([answer]) => near(found, answer, tolerance));

@@ -129,17 +129,28 @@ function optionButtons(parent, { options }, onAnswer) {
   };
 }
 
+/** A button to check what is chosen in another view. */
+function chosenElsewhere(parent, { traits, chosenIn }, onAnswer) {
+  element(parent, "p", "vt-how").textContent = "Choose it in the view above.";
+  button(parent, "Check what is chosen", async () => {
+    const other = await chosenIn();
+    onAnswer(traits.map((name) => other.get(name)));
+  });
+  return { show() {} }; // the other view shows it
+}
+
 /**
  * What an exercise is answered with; `onAnswer(answer)` is called when it is to be checked, and
  * `onInput()` when it changes before that.
  *
  * @param {HTMLElement} parent
- * @param {Asked} asked
+ * @param {Asked & { chosenIn: () => Promise<any> }} asked with the model of the view to choose in
  * @param {(answer: any) => void} onAnswer
  * @param {() => void} onInput
  * @returns {Fields}
  */
 export function addFields(parent, asked, onAnswer, onInput) {
   if (asked.kind === "choice") return optionButtons(parent, asked, onAnswer);
+  if (asked.kind === "view") return chosenElsewhere(parent, asked, onAnswer);
   return (asked.kind === "number" ? oneNumber : manyValues)(parent, asked, onAnswer, onInput);
 }

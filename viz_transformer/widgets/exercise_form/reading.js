@@ -13,7 +13,9 @@ const isText = (each) => typeof each === "string";
  * @param {Asked} asked
  * @param {any} answer
  */
-export function isAnswer({ kind, options, n_fields, value }, answer) {
+export function isAnswer({ kind, options, n_fields, value, checks }, answer) {
+  if (kind === "view")
+    return Array.isArray(answer) && checks.some(([chosen]) => chosen.join() === answer.join());
   if (kind === "number") return isText(answer);
   if (kind === "choice") return options.includes(answer);
   if (!Array.isArray(answer) || answer.length !== n_fields) return false;
@@ -33,7 +35,7 @@ export function isTruthTable({ data }) {
  * @returns {{ found?: Value, problem?: string }}
  */
 export function readAnswer({ kind, value }, answer) {
-  if (kind === "choice") return { found: answer };
+  if (kind === "choice" || kind === "view") return { found: answer };
   if (kind === "number") {
     if (!answer.trim()) return { problem: "Write a number first." };
     const found = compute(answer);

@@ -46,7 +46,9 @@ function render({ model, el }) {
     showNeedsCode(view.root);
     return view.close;
   }
-  const fields = addFields(element(view.root, "div", "vt-answers"), asked, answerWith, () => say("", ""));
+  const chosenIn = () => model.widget_manager.get_model(model.get("view").replace("IPY_MODEL_", ""));
+  const place = element(view.root, "div", "vt-answers");
+  const fields = addFields(place, { ...asked, chosenIn }, answerWith, () => say("", ""));
   const feedback = element(view.root, "div", "", { role: "status" });
   addHints(view.root, asked.hints);
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import traitlets
+from ipywidgets import widget_serialization
 
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.view import View
@@ -20,7 +21,9 @@ class ExerciseForm(View):
     Attributes:
         asked: the exercise as plain data, as `exercises.forms.form_of` makes it.
         answer: what was typed or clicked last; None before. The text of a number, a list of them for
-            a row, a list of texts or of truth values for a table, the chosen option.
+            a row, a list of texts or of truth values for a table, the chosen option, or what was
+            chosen in the other view.
+        view: where the answer is chosen in another view, that one.
         keeps: under which name an exported page keeps the answer; empty where code is asked for.
     """
 
@@ -29,17 +32,21 @@ class ExerciseForm(View):
 
     asked = traitlets.Dict(help="the exercise").tag(sync=True, content=True)
     answer = traitlets.Any(None, allow_none=True, help="what was typed or clicked").tag(sync=True)
+    view = traitlets.Instance(View, None, allow_none=True, help="the view to choose in").tag(
+        sync=True, content=True, **widget_serialization
+    )
     keeps = traitlets.Dict(help="what an exported page keeps").tag(sync=True, content=True)
 
-    def __init__(self, asked: Mapping[str, Any]) -> None:
+    def __init__(self, asked: Mapping[str, Any], view: View | None = None) -> None:
         """Ask an exercise.
 
         Args:
             asked: what `exercises.forms.form_of` returns.
+            view: the view to choose in.
         """
         keeps = {"name": f"exercise {asked['name']}", "trait": "answer"}
         by_code = asked["kind"] == "code"
-        super().__init__(traits={"asked": dict(asked), "keeps": {} if by_code else keeps})
+        super().__init__(traits={"asked": dict(asked), "view": view, "keeps": {} if by_code else keeps})
 
     def figure(self) -> Figure | None:
         """Return nothing: an exercise is text."""
