@@ -1,4 +1,4 @@
-"""What holds of every lesson that has just been run, in JupyterLab and in Jupyter Notebook 7."""
+"""What holds of every lesson: run in JupyterLab or Jupyter Notebook 7, or exported as a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.ui_windows import ROOT
 LESSONS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 
 #: What stands outside its cell's output, or shows nothing: one line for each.
-_FAULTS = """
+FAULTS = """
 () => {
     const faults = [];
     for (const area of document.querySelectorAll('.jp-Cell .jp-OutputArea')) {
@@ -62,10 +62,10 @@ def check_outputs(lab: LabPage, name: str) -> None:
         lab.select_cell(index)
         lab.output(index).wait_for()
         with contextlib.suppress(PlaywrightTimeoutError):  # what is still not there is told below
-            lab.page.wait_for_function(f"({_FAULTS})().length === 0")
+            lab.page.wait_for_function(f"({FAULTS})().length === 0")
         lab.page.evaluate(_SETTLED)
         lab.screenshot(f"{name}-{index:02}")
-        assert lab.page.evaluate(_FAULTS) == [], name
+        assert lab.page.evaluate(FAULTS) == [], name
 
 
 #: What a view shows, but for its sliders, which show at once what they were set to.
@@ -80,7 +80,10 @@ view => JSON.stringify([
 """
 #: Buttons come last, and never one that opens a text, such as what explains the view: pressing it
 #: would prove nothing.
-_CONTROLS = ("input[type=range], select, canvas[tabindex='0']", "button:not([aria-expanded])")
+_CONTROLS = (
+    "input[type=range], select, canvas[tabindex='0'], svg [role=slider]",
+    "button:not([aria-expanded])",
+)
 _VIEWS = ".vt:not(.vt .vt)"
 
 
@@ -92,10 +95,14 @@ def check_answers(lab: LabPage, name: str) -> int:
         lab.output(index).wait_for()
         for view in lab.output(index).locator(_VIEWS).all():
             n_views += 1
-            controls = (one for kind in _CONTROLS for one in view.locator(kind).all())
-            moved = (_moves(view, control) for control in controls)
-            assert any(moved), f"{name}: nothing moves the view of cell {index}"
+            check_moves(view, f"{name}, cell {index}")
     return n_views
+
+
+def check_moves(view: Locator, where: str) -> None:
+    """Move something in a view, and hold it to show something else then."""
+    controls = (one for kind in _CONTROLS for one in view.locator(kind).all())
+    assert any(_moves(view, control) for control in controls), f"{where}: nothing moves the view"
 
 
 def _moves(view: Locator, control: Locator) -> bool:

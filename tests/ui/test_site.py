@@ -71,11 +71,11 @@ def test_one_walks_through_it_and_every_view_is_alive(page: Page, site: Path, he
     page.keyboard.press("ArrowRight")
     expect(title).to_contain_text("layer 1 · head 1")
 
-    page.locator(".vt-bar").get_by_role("link", name="2 · Second").click()
+    page.locator(".vt-site-bar").get_by_role("link", name="2 · Second").click()
     expect(page.locator("h1")).to_contain_text("2 · Second")
     expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)
     page.locator(".vt-way-on").get_by_role("link", name="1 · One").click()
-    page.locator(".vt-bar").get_by_role("link", name="A course").click()
+    page.locator(".vt-site-bar").get_by_role("link", name="A course").click()
     assert page.url == site.as_uri()
     names = ["index.html", "01_first.html", "02_second.html", "01_first.html", "index.html"]
     assert heard == [site.with_name(name).as_uri() for name in names]

@@ -153,7 +153,7 @@ def _frame(pages: Sequence[Page], number: int, sections: Sequence[Section], titl
 
 def _bar(inside: str) -> str:
     button = '<button type="button" class="vt-theme"><span>Theme: </span><span>system</span></button>'
-    return f'<nav class="vt-bar" aria-label="Lessons">{inside}{button}</nav>'
+    return f'<nav class="vt-site-bar" aria-label="Lessons">{inside}{button}</nav>'
 
 
 def _neighbour(page: Page | None, before: str, after: str) -> str:

@@ -110,6 +110,7 @@ export class MatrixPanel {
     const { node } = this;
     node.toggleAttribute("data-large", sizes.large);
     node.toggleAttribute("data-narrow", cellWidth < 46);
+    node.toggleAttribute("data-tight", sizes.large && cellWidth < 70);
     node.style.setProperty("--vt-row", sizes.large ? "40px" : "");
     node.style.setProperty("--vt-names", `${nameWidth}px`);
     node.style.setProperty("--vt-cell", `${cellWidth - 1}px`);

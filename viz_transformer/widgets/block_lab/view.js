@@ -40,7 +40,7 @@ function render({ model, el }) {
     const changed = Math.min(model.get("changed"), reply.tokens.length - 1);
     controls.update(reply.tokens, changed, request.layer);
     setText(says, spreadInWords(reply, changed));
-    table.update(reply, changed, { theme, gap: size * (wide ? 64 : 26) });
+    table.update(reply, changed, { theme, gap: size * (wide ? 64 : 15) });
   }
 
   return () => {

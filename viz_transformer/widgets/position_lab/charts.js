@@ -130,9 +130,10 @@ export function drawTable(canvas, layout, sheet, { position, pair, border, count
  */
 export function wavesLayout({ rows, width, height }) {
   const clock = Math.min(height - 24, 130);
-  const [left, top, bottom] = [38, 22, 20];
+  const isNarrow = width < 440; // the names of the curves take two rows
+  const [left, top, bottom] = [38, isNarrow ? 38 : 22, 20];
   const right = width - clock - 26;
-  return { rows, width, height, left, right, top, bottom: height - bottom, clock };
+  return { rows, width, height, left, right, top, bottom: height - bottom, clock, isNarrow };
 }
 
 /**
@@ -176,9 +177,10 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
     legend = drawLegendLine(context, legend, which, names[which], theme);
   }
   if (alike.length) {
+    const [start, middle] = layout.isNarrow ? [left, 25] : [legend, 9];
     context.fillStyle = theme.accent;
-    dot(context, legend + 3, 9, 3);
-    drawText(context, `looks like ${position}`, legend + 11, 9, textStyle(theme));
+    dot(context, start + 3, middle, 3);
+    drawText(context, `looks like ${position}`, start + 11, middle, textStyle(theme));
   }
   axisText(context, "pos", left - 8, height - 8, "right", theme);
   drawClock(

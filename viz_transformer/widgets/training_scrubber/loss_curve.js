@@ -10,6 +10,7 @@ import { formatLoss, nearestIndex } from "./runs.js";
 
 const LOG_FACTOR = 20; // a curve that spans more is drawn on a logarithmic axis
 const [CURVE_LEFT, CURVE_RIGHT, CURVE_TOP, CURVE_BOTTOM] = [52, 20, 24, 38];
+const [NARROW, NAMES_ROW] = [480, 18]; // below this width the curves' names stand in a row of their own
 const DASHES = [[], [6, 4]];
 
 /**
@@ -73,6 +74,8 @@ export function isCrowded(moments) {
  */
 export function curveAxes(runs, width, height) {
   const [right, bottom] = [width - CURVE_RIGHT, height - CURVE_BOTTOM];
+  const namesY = runs.length > 1 && width < NARROW ? 9 + NAMES_ROW : 9;
+  const top = CURVE_TOP + namesY - 9;
   const { low, high, logY } = lossRange(runs);
   const last = Math.max(1, ...runs.flatMap(({ moments, steps }) => [moments.at(-1), steps.at(-1) ?? 0]));
   const logX = isCrowded(runs[0].moments);
@@ -84,10 +87,10 @@ export function curveAxes(runs, width, height) {
     ? (loss) => Math.log(loss / low) / Math.log(high / low)
     : (loss) => (loss - low) / (high - low);
   const x = (/** @type {number} */ step) => CURVE_LEFT + across(step) * (right - CURVE_LEFT);
-  const y = (/** @type {number} */ loss) => bottom - down(loss) * (bottom - CURVE_TOP);
+  const y = (/** @type {number} */ loss) => bottom - down(loss) * (bottom - top);
   const xTicks = apart(logX ? [0, ...logTicks(1, last)] : evenTicks(0, last, 8), x, 44);
   const yTicks = logY
-    ? logTicks(low, high, (bottom - CURVE_TOP) / Math.log10(high / low))
+    ? logTicks(low, high, (bottom - top) / Math.log10(high / low))
     : apart(evenTicks(low, high, 5), y, 18);
   return {
     x,
@@ -98,7 +101,8 @@ export function curveAxes(runs, width, height) {
     logY,
     left: CURVE_LEFT,
     right,
-    top: CURVE_TOP,
+    top,
+    namesY,
     bottom,
     width,
     height,
@@ -231,11 +235,11 @@ function nameCurves(context, runs, axes, theme) {
   for (let index = runs.length - 1; index >= 0; index--) {
     const name = elide(visible(runs[index].name), 180, (text) => theme.measure(text, 12, false));
     x -= theme.measure(name, 12, false);
-    drawText(context, name, x, 9, { font: `12px ${theme.family}`, colour: theme.text });
+    drawText(context, name, x, axes.namesY, { font: `12px ${theme.family}`, colour: theme.text });
     const end = x;
     strokeAsRun(context, index, theme, () => {
-      context.moveTo(end - 34, 9);
-      context.lineTo(end - 8, 9);
+      context.moveTo(end - 34, axes.namesY);
+      context.lineTo(end - 8, axes.namesY);
     });
     x -= 54;
   }

@@ -1,0 +1,165 @@
+"""To each lab of a page a question that nobody asked before, and its answer held to Python's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+import viz_transformer as vt
+from tests.support.ui_explorer import Explorer
+from tests.support.ui_jupyterlab import next_frames
+from tests.support.ui_pages import drawn
+from viz_transformer.labs.block_lab import block_spread
+from viz_transformer.labs.position_lab import position_lab
+from viz_transformer.translator import Translator
+
+SENTENCE = "the white cow does not sleep"
+
+
+def ask_translation(lab: Locator, translator: Translator) -> None:
+    """Translate a sentence, and read its first weight of the head that is shown."""
+    _type(lab, SENTENCE)
+    expect(lab.locator(".vt-translated")).to_have_text(translator.translate(SENTENCE).text)
+    trace, explorer = translator.trace(SENTENCE), Explorer(lab)
+    kind, layer, head = re.fullmatch(
+        r"(\w+).* · layer (\d) · head (\d)", explorer.title.inner_text()
+    ).groups()
+    weights = trace.attention(kind.lower())[int(layer), int(head)]
+    explorer.matrix.focus()
+    explorer.matrix.press("ArrowDown")  # from nothing to the first cell
+    pair = f"{trace.query_tokens(kind.lower())[0]} to {trace.key_tokens(kind.lower())[0]}"
+    expect(explorer.pair).to_contain_text(f"{pair}: {weights[0, 0]:.2f}")
+
+
+def ask_stepper(lab: Locator, translator: Translator) -> None:
+    """Work through another head of another sentence, up to its weights."""
+    _type(lab, SENTENCE)
+    expect(lab.get_by_role("option", name=re.compile("vaca|cow"))).to_be_visible()
+    lab.get_by_role("combobox", name="attention").select_option("encoder 0")
+    expect(lab.get_by_role("option", name="cow")).to_be_visible()
+    lab.get_by_role("combobox", name="head", exact=True).select_option("2")
+    lab.get_by_role("option", name="cow").click()
+    lab.get_by_role("tab", name="softmax").click()
+    weights = translator.trace(SENTENCE).encoder_attention[0, 2, 2]
+    expect(lab.locator("[data-matrix=weights] td")).to_have_count(len(weights))
+    assert _numbers(lab.locator("[data-matrix=weights] td")) == pytest.approx(weights, abs=0.00501)
+
+
+def ask_head_lab(lab: Locator, translator: Translator) -> None:
+    """Switch off a head while another sentence is translated."""
+    _type(lab, SENTENCE)
+    target = translator.translate(SENTENCE).tokens
+    expect(lab.locator(".vt-translation").first).to_have_text(" ".join(target))
+    lab.get_by_role("button", name=re.compile("^encoder layer 1 head 1, ")).click()
+    drawn(lab)
+    off = vt.Interventions(heads=[vt.HeadChange("encoder", 1, 1, factor=0)])
+    after = translator.log_probs(SENTENCE, target, off)
+    expect(lab.locator(".vt-word-table tbody tr")).to_have_count(len(after))
+    assert _numbers(lab.locator(".vt-word-table tbody td:nth-child(4)")) == pytest.approx(after, abs=0.00051)
+    expect(lab.locator(".vt-translation").last).to_have_text(
+        translator.translate(SENTENCE, interventions=off).text
+    )
+
+
+def ask_beam_stepper(lab: Locator, translator: Translator) -> None:
+    """Search with a wide beam; then draw a text at a high temperature."""
+    lab.get_by_role("combobox", name="method").select_option("beam")
+    _type(lab, SENTENCE)
+    drawn(lab)
+    lab.get_by_role("slider", name="beam width").fill("7")
+    lab.get_by_role("slider", name="length penalty").fill("1.3")
+    drawn(lab)
+    best = translator.decode(SENTENCE, 7, length_penalty=1.3).hypotheses[0]
+    expect(lab.locator(".vt-translation").last).to_have_text(" ".join(best.tokens))
+    score = lab.locator(".vt-line-score").last.inner_text().removeprefix("score ")
+    assert _number(score) == pytest.approx(best.score, abs=0.00051)
+    lab.get_by_role("combobox", name="method").select_option("sample")
+    drawn(lab)
+    lab.get_by_role("slider", name="temperature").fill("3")
+    drawn(lab)
+    lab.get_by_role("button", name="Draw again").click()
+    drawn(lab)
+    seed = int(re.search(r"seed (\d+)", lab.inner_text())[1])
+    sampled = translator.sample(SENTENCE, 3.0, seed=seed).hypotheses[0]
+    expect(lab.locator(".vt-translation").last).to_have_text(" ".join(sampled.tokens))
+
+
+def ask_mask_lab(lab: Locator, translator: Translator) -> None:
+    """Hide a word from another by hand, and read which outputs move."""
+    lab.get_by_role("button", name="Encoder", exact=True).click()
+    _settle(lab)
+    twin = vt.mask_lab(translator)
+    twin.kind, twin.causal = "encoder", False
+    twin.sentence = int(lab.get_by_role("combobox", name="Sentence").input_value())
+    lab.locator(".vt-mask-grid td[data-row='2'][data-col='0']").click()
+    mask = twin.mask.copy()
+    mask[twin.sentence, 0, 2, 0] = False
+    twin.mask = mask
+    lab.locator(".vt-meter [role=option]").first.click()
+    twin.edited = 0
+    _settle(lab)
+    changes = twin.measure()["changes"][twin.sentence, 0]
+    shown = [
+        0.0 if text == "0" else float(text) for text in lab.locator(".vt-leaks .vt-number").all_inner_texts()
+    ]
+    assert shown == pytest.approx(changes, abs=0.00501)
+
+
+def ask_position_lab(lab: Locator, translator: Translator) -> None:
+    """Read the words in an order that nobody listed."""
+    twin = position_lab(translator)
+    lab.get_by_role("button", name="shuffle").click()
+    section = lab.locator(".vt-shuffle")
+    expect(section).not_to_have_attribute("data-shown", re.compile(r"\[0,1,2,3,4\]"))
+    order, on = json.loads(section.get_attribute("data-shown"))
+    reply = twin.answer({"order": order, "positions_on": on})
+    moved = [reply["moved"][word] for word in order]
+    assert _numbers(lab.locator(".vt-amount")) == pytest.approx(moved, abs=0.00501)
+    expect(lab.locator(".vt-spanish")).to_contain_text(f"In Spanish: {reply['translation']} ")
+
+
+def ask_block_lab(lab: Locator, translator: Translator) -> None:
+    """Change a word of another sentence in the first block."""
+    _type(lab, SENTENCE)
+    lab.get_by_role("option", name="cow").click()
+    lab.get_by_label("in", exact=True).select_option("block 1")
+    drawn(lab)
+    moved = block_spread(translator, SENTENCE, 2, layer=0)["self-attention"]
+    assert _numbers(lab.locator("td[data-col='0']")) == pytest.approx(moved, abs=0.00501)
+
+
+#: By the name of the engine's lab.
+QUESTIONS: dict[str, Callable[[Locator, Translator], None]] = {
+    "attention_stepper": ask_stepper,
+    "beam_stepper": ask_beam_stepper,
+    "block_lab": ask_block_lab,
+    "head_lab": ask_head_lab,
+    "mask_lab": ask_mask_lab,
+    "position_lab": ask_position_lab,
+    "translation_lab": ask_translation,
+}
+
+
+def _type(lab: Locator, text: str) -> None:
+    field = lab.get_by_role("textbox").first
+    field.fill(text)
+    field.press("Enter")
+
+
+def _number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def _numbers(cells: Locator) -> list[float]:
+    return list(map(_number, cells.all_text_contents()))
+
+
+def _settle(lab: Locator) -> None:
+    """Wait two frames, and until no reply is waited for."""
+    next_frames(lab)
+    expect(lab.locator("[aria-busy=true]")).to_have_count(0)
+    next_frames(lab)

@@ -1,0 +1,136 @@
+"""The whole course as a site: small enough, and each lesson's page alive from a disk, with nobody to ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.exported_pages import page_data
+from tests.support.ui_jupyterlab import errors_of
+from tests.support.ui_lab_questions import QUESTIONS
+from tests.support.ui_lessons import FAULTS, LESSONS, check_moves
+from tests.support.ui_windows import LAPTOP, keep_picture, kernels_find_this_clone
+from viz_transformer.cli import main
+from viz_transformer.translator import Translator
+
+pytestmark = pytest.mark.slow
+
+PHONE = {"width": 390, "height": 844}
+MAX_SITE_BYTES, MAX_PAGE_BYTES = 25_000_000, 3_000_000
+
+
+@pytest.fixture(scope="session")
+def course_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site, which takes minutes to build: every lesson runs once."""
+    folder = tmp_path_factory.mktemp("course") / "site"
+    with kernels_find_this_clone():
+        assert main(["site", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def opened(new_page: Callable[..., Page], course_site: Path) -> Iterator[Callable[..., Page]]:
+    """A function that opens a lesson's page; its test fails if the page has errors, or asks for anything."""
+    errors: list[list[str]] = []
+    asked: list[str] = []
+
+    def open_lesson(lesson: str, **look: Any) -> Page:
+        page = new_page(**look)
+        address = (course_site / f"{lesson}.html").as_uri()
+        page.route(lambda url: url != address, lambda route: route.abort())
+        page.on("request", lambda request: asked.append(request.url) if request.url != address else None)
+        errors.append(errors_of(page))
+        page.goto(address)
+        return page
+
+    yield open_lesson
+    assert [each for page in errors for each in page] == []
+    assert asked == []
+
+
+def views_of(page: Page) -> list[tuple[int, Locator]]:
+    """Each view that stands on a page, by its number, brought into sight and drawn."""
+    found = []
+    for place in page.locator("[data-view]").all():
+        place.scroll_into_view_if_needed()
+        view = place.locator("> .vt")
+        expect(view).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+        found.append((int(place.get_attribute("data-view")), view))
+    return found
+
+
+def predict(view: Locator) -> None:
+    """Answer a prediction, whatever its kind, and read what is said of it."""
+    field, sliders = view.get_by_role("textbox"), view.get_by_role("slider")
+    if field.count():
+        field.fill("1")
+    if sliders.count():
+        sliders.first.press("End")
+    view.locator(".vt-answers").get_by_role("button").last.click()  # "Predict", or one of the answers
+    expect(view.locator("> [role=status]")).to_contain_text(re.compile(r"You(r row| said| chose)"))
+    for inner in view.locator(".vt-revealed .vt").all():
+        expect(inner).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+
+
+def answer_exercise(view: Locator, kind: str) -> None:
+    """Answer an exercise, whatever its kind, and read what is said of it."""
+    if kind == "code":
+        expect(view).to_contain_text("This one asks for code")
+        return
+    for field in view.get_by_role("textbox").all():
+        field.fill("1")
+    check = view.get_by_role("button", name="Check", exact=True)
+    (check if check.count() else view.locator(".vt-answers").get_by_role("button").first).click()
+    expect(view.locator("> [role=status]")).to_contain_text(re.compile(r"^(Right|Not yet)\."))
+
+
+def test_the_site_and_each_page_are_small_enough_to_carry(course_site: Path) -> None:
+    sizes = {path.stem: path.stat().st_size for path in course_site.iterdir()}
+    assert sorted(sizes) == sorted([*LESSONS, "index"])
+    assert sum(sizes.values()) < MAX_SITE_BYTES, sizes
+    assert max(sizes.values()) < MAX_PAGE_BYTES, sizes
+
+
+def test_every_lab_that_the_page_can_answer_is_somewhere_in_the_course(course_site: Path) -> None:
+    views = [view for lesson in LESSONS for view in page_data(course_site / f"{lesson}.html")["views"]]
+    labs = {view["state"].get("engine", {}).get("lab") for view in views}
+    assert labs - {None} == set(QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "size"), [("light", LAPTOP), ("dark", PHONE)], ids=["light 1280x720", "dark 390x844"]
+)
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_view_of_a_lesson_is_drawn_and_fits(
+    opened: Callable[..., Page], lesson: str, scheme: str, size: dict[str, int]
+) -> None:
+    page = opened(lesson, viewport=size, scheme=scheme)
+    assert views_of(page)
+    assert page.evaluate(FAULTS) == []
+    expect(page.locator(".vt-failed, .vt-note, .vt-view [role=alert]:visible")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    keep_picture(page, f"course_{lesson}_{size['width']}_{scheme}")
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_view_of_a_lesson_answers_without_python(
+    opened: Callable[..., Page], course_site: Path, translator: Translator, lesson: str
+) -> None:
+    """Labs are asked what nobody asked before; exercises and predictions are answered; all others move."""
+    page = opened(lesson)
+    states = [view["state"] for view in page_data(course_site / f"{lesson}.html")["views"]]
+    for number, view in views_of(page):
+        state = states[number]
+        if lab := state["engine"].get("lab"):
+            QUESTIONS[lab](view, translator)
+        elif "truth" in state:
+            predict(view)
+        elif "asked" in state:
+            answer_exercise(view, state["asked"]["kind"])
+        else:
+            check_moves(view, f"{lesson}, view {number}")
