@@ -238,6 +238,13 @@ class LabPage:
         nbformat.write(notebook, self._server.root / name)
         self.open(name)
 
+    def reopen_saved(self) -> None:
+        """Save the notebook, and open it again with a kernel that has run nothing."""
+        self.command("docmanager:save")
+        name = self.page.evaluate("panel.context.path")
+        self._server.end_kernels()
+        self.open(name)
+
     def command(self, name: str, **arguments: Any) -> None:
         """Run one of JupyterLab's commands, and wait until it has finished."""
         self.page.evaluate(

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.attention_steps import barred_steps, random_steps
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
+from tests.support.ui_jupyterlab import LabPage, open_exported
 from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
@@ -324,13 +324,10 @@ def test_in_the_notebook_it_is_live_both_ways(lab: LabPage) -> None:
 
 
 def test_a_saved_notebook_works_through_another_sentence_before_anything_runs(
-    lab: LabPage, lab_server: LabServer, translator
+    lab: LabPage, translator
 ) -> None:
     open_at_weights(lab)
-    lab.command("docmanager:save")
-    name = lab.page.evaluate("panel.context.path")
-    lab_server.end_kernels()
-    lab.open(name)
+    lab.reopen_saved()
     root = lab.output(0).locator(".vt-stepper")
     expect(root).to_have_attribute("data-step", "weights")
     text = "the white cow does not sleep"

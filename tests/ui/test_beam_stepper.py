@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_searches import hand_made
 from tests.support.hand_made_traces import HOSTILE
-from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
+from tests.support.ui_jupyterlab import LabPage, open_exported
 from tests.support.ui_pages import drawn
 from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
@@ -385,16 +385,11 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
     assert lab.errors == []
 
 
-def test_a_saved_notebook_searches_before_anything_runs(
-    lab: LabPage, lab_server: LabServer, translator: vt.Translator
-) -> None:
+def test_a_saved_notebook_searches_before_anything_runs(lab: LabPage, translator: vt.Translator) -> None:
     lab.open_cells(CELL)
     lab.run_all()
     drawn(lab.output(0).locator(".vt-beam-stepper"))
-    lab.command("docmanager:save")
-    name = lab.page.evaluate("panel.context.path")
-    lab_server.end_kernels()
-    lab.open(name)
+    lab.reopen_saved()
     root = drawn(lab.output(0).locator(".vt-beam-stepper"))
     type_text(root, LONG)
     expect(root.locator(".vt-translation").last).to_have_text(translator.translate(LONG).text)

@@ -379,15 +379,12 @@ def test_in_jupyterlab_the_translator_answers(lab: LabPage, translator: vt.Trans
 
 
 def test_a_saved_notebook_switches_heads_before_anything_runs(
-    lab: LabPage, lab_server: LabServer, translator: vt.Translator
+    lab: LabPage, translator: vt.Translator
 ) -> None:
     lab.open_cells(CELL)
     lab.run_all()
     drawn(lab.output(0).locator(".vt-head-lab"))
-    lab.command("docmanager:save")
-    name = lab.page.evaluate("panel.context.path")
-    lab_server.end_kernels()
-    lab.open(name)
+    lab.reopen_saved()
     root = drawn(lab.output(0).locator(".vt-head-lab"))
     text = "the white cow sleeps"
     type_text(root, text)

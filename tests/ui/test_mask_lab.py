@@ -337,6 +337,27 @@ def test_it_fits_its_window(
 MAKE = "import numpy as np\nimport torch\nimport viz_transformer as vt\nview = vt.mask_lab()\nview"
 
 
+def test_a_saved_notebook_measures_a_painted_mask_before_anything_runs(lab: LabPage) -> None:
+    lab.open_cells(MAKE)
+    lab.run_all()
+    Shown(lab.output(0)).wait_until_drawn()
+    lab.reopen_saved()
+    shown = Shown(lab.output(0))
+    shown.wait_until_drawn()
+    expect(shown.gauge).to_have_text("Leaks in this batch: 0 of 42")
+    shown.cells.nth(5).scroll_into_view_if_needed()
+    shown.cells.nth(5).click()
+    shown.root.locator(".vt-meter [role='option']").nth(5).click()
+    view = vt.mask_lab()
+    view.painted = [[0, 0, 5, True]]
+    changes = view.measure()["changes"][0, 5]  # [query]
+    expect(shown.root.locator(".vt-leaks .vt-number").first).to_have_text(written(changes[0]))
+    shown.settle()
+    assert shown.changes() == [written(change) for change in changes]
+    assert shown.verdicts()[0] == "leak"
+    assert lab.value("'view' in globals()") is False
+
+
 def test_it_works_in_jupyterlab(lab: LabPage) -> None:
     lab.open_cells(MAKE)
     lab.run_all()

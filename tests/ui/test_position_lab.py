@@ -287,6 +287,26 @@ def test_every_part_is_drawn_and_inside_the_window(
         keep_picture(page, f"position-lab-{encoding}-{scheme}-{size['width']}x{size['height']}")
 
 
+def test_a_saved_notebook_reads_any_order_before_anything_runs(lab: LabPage) -> None:
+    lab.open_cells("import viz_transformer as vt\nview = vt.position_lab()\nview")
+    lab.run_all()
+    drawn(lab.output(0).locator(".vt-position-lab"))
+    lab.reopen_saved()
+    root = lab.output(0).locator(".vt-position-lab")
+    drawn(root)
+    order = [0, 1, 2, 3, 4]
+    root.locator(".vt-strip .vt-token").nth(1).click()
+    for _ in range(2):  # an order that no page was told of
+        root.get_by_role("button", name="word to the right").click()
+    order[1:4] = [2, 3, 1]
+    answered(root, order, True)
+    reply = vt.position_lab().answer({"order": order, "positions_on": True})
+    amounts = [float(text) for text in root.locator(".vt-amount").all_inner_texts()]
+    assert amounts == pytest.approx([reply["moved"][word] for word in order], abs=0.00501)
+    expect(root.locator(".vt-spanish b").first).to_have_text(reply["translation"])
+    assert lab.value("'view' in globals()") is False
+
+
 def test_in_jupyterlab_it_shuffles_live(lab: LabPage) -> None:
     """The view and its traits are one, and thirty fast clicks end on the last."""
     lab.open_cells("import viz_transformer as vt\nview = vt.position_lab()\nview")

@@ -54,7 +54,12 @@ function addControl(parent, control, onSet, onMark) {
   row.addEventListener("focusin", () => onMark(name));
   range.addEventListener("input", () => onSet(control, stops[Number(range.value)]));
   // When it is done, not at each digit: 1 on the way to 128 is no size that was meant.
+  let typing = false; // what is being typed stays, whatever is drawn meanwhile
+  field.addEventListener("input", () => {
+    typing = true;
+  });
   field.addEventListener("change", () => {
+    typing = false;
     if (field.value !== "") onSet(control, Number(field.value));
   });
 
@@ -64,7 +69,7 @@ function addControl(parent, control, onSet, onMark) {
       const [stop, text] = [String(nearestStop(stops, value)), String(value)];
       if (range.value !== stop) range.value = stop;
       range.setAttribute("aria-valuetext", text);
-      if (field.value !== text) field.value = text;
+      if (!typing && field.value !== text) field.value = text;
       row.dataset.marked = String(marked);
     },
   };

@@ -154,7 +154,9 @@ export function addHandle(view, chart, { label, axis, values, onMove, toValue = 
   let [now, place, grip] = [values[0], [0, 0], null];
   const move = (/** @type {number} */ index) => {
     const value = values[Math.min(values.length - 1, Math.max(0, index))];
-    if (value !== now) onMove(value);
+    if (value === now) return;
+    now = value; // at once: the next key may come before the next frame
+    onMove(value);
   };
   const pointed = (event) => chartPoint(chart.node, event)[axis === "x" ? 0 : 1];
   view.listen(node, "pointerdown", (event) => {
