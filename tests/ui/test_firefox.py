@@ -202,7 +202,7 @@ def test_one_walks_through_the_site(
     tab.fill(".vt-translation-lab input[type=text]", SENTENCE)
     tab.press("Enter")
     tab.wait_for_text(".vt-translation-lab", translator.translate(SENTENCE).text)
-    tab.click(".vt-bar a")
+    tab.click(".vt-site-bar a")
     tab.wait_for_text("h1", "A course")
     tab.wait_for_function("document.querySelectorAll('.vt-done')[1]?.textContent === '✓ read'")
     assert tab.texts(".vt-done") == ["1 of 1 answered · ✓ read", "✓ read"]
