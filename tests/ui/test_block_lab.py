@@ -11,13 +11,11 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_pages import drawn
-from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
+from tests.support.ui_windows import LAPTOP, PHONE, SMALL, keep_picture
 from viz_transformer import labs
 from viz_transformer.export import export_html
 from viz_transformer.labs.block_lab import block_spread
 from viz_transformer.translator import load_translator
-
-PHONE = {"width": 390, "height": 844}
 
 
 def opened(page: Page, folder: Path, **options: object) -> Locator:

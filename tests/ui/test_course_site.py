@@ -14,13 +14,12 @@ from tests.support.exported_pages import page_data
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_lab_questions import QUESTIONS
 from tests.support.ui_lessons import FAULTS, LESSONS, check_moves
-from tests.support.ui_windows import LAPTOP, keep_picture, kernels_find_this_clone
+from tests.support.ui_windows import LAPTOP, PHONE, keep_picture, kernels_find_this_clone
 from viz_transformer.cli import main
 from viz_transformer.translator import Translator
 
 pytestmark = pytest.mark.slow
 
-PHONE = {"width": 390, "height": 844}
 MAX_SITE_BYTES, MAX_PAGE_BYTES = 25_000_000, 3_000_000
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.ui_jupyterlab import next_frames, open_exported
 from tests.support.ui_views import falling
-from tests.support.ui_windows import LOOKS, keep_picture
+from tests.support.ui_windows import LOOKS, PHONE, keep_picture
 from viz_transformer.analysis.positions import look_alikes
 from viz_transformer.experiments.saturation import drawn_scores
 from viz_transformer.export import export_html
@@ -21,7 +21,6 @@ from viz_transformer.widgets.scaling_lab import scaling_lab
 from viz_transformer.widgets.schedule_lab import schedule_lab
 from viz_transformer.widgets.softmax_lab import softmax_lab
 
-PHONE = {"width": 390, "height": 844}
 NAMES = ["the", "cat", "is", "black"]
 TABLE = sinusoidal_encoding(64, 64).numpy()
 SCORES = {d_k: drawn_scores(d_k, n_queries=200).numpy() for d_k in (1, 4, 16, 64, 256, 1024)}

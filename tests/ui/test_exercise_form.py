@@ -11,11 +11,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.notebooks import write_notebook
 from tests.support.ui_jupyterlab import errors_of
-from tests.support.ui_windows import LAPTOP, keep_picture, kernels_find_this_clone
+from tests.support.ui_windows import LAPTOP, PHONE, keep_picture, kernels_find_this_clone
 from viz_transformer.export.notebook import notebook_html
 from viz_transformer.export.site import write_site
 
-PHONE = {"width": 390, "height": 844}
 #: A number, a row, a choice, a mask, and one that asks for code.
 ASKED = ("1.1", "4.1", "6.1", "7.1", "7.2")
 

@@ -10,23 +10,16 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.hand_made_starts import hand_made_starts
-from tests.support.ui_jupyterlab import errors_of
+from tests.support.ui_jupyterlab import open_exported
 from tests.support.ui_pages import settled
-from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
+from tests.support.ui_windows import LAPTOP, PHONE, SMALL, keep_picture
 from viz_transformer import labs
 from viz_transformer.export import export_html
-
-PHONE = {"width": 390, "height": 844}
 
 
 def opened(page: Page, folder: Path) -> Locator:
     lab = labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1)
-    errors = errors_of(page)
-    page.goto(export_html(lab, folder / "page.html").as_uri())
-    root = page.locator(".vt-initial-loss-lab")
-    expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-    assert errors == []
-    return root
+    return open_exported(page, export_html(lab, folder / "page.html"), ".vt-initial-loss-lab")
 
 
 def test_slider_and_handle_are_one(page: Page, tmp_path: Path) -> None:

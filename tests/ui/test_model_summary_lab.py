@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.ui_jupyterlab import errors_of
+from tests.support.ui_jupyterlab import open_exported
 from tests.support.ui_pages import settled
-from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
+from tests.support.ui_windows import LAPTOP, PHONE, SMALL, keep_picture
 from viz_transformer import labs
 from viz_transformer.export import export_html
-
-PHONE = {"width": 390, "height": 844}
 
 
 def opened(page: Page, folder: Path, **traits: object) -> Locator:
     lab = labs.model_summary_lab()
     for name, value in traits.items():
         setattr(lab, name, value)
-    errors = errors_of(page)
-    page.goto(export_html(lab, folder / "page.html").as_uri())
-    root = page.locator(".vt-model-summary-lab")
-    expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-    assert errors == []
-    return root
+    return open_exported(page, export_html(lab, folder / "page.html"), ".vt-model-summary-lab")
 
 
 def part(root: Locator, name: str, stack: str = "decoder") -> Locator:

@@ -13,9 +13,7 @@ from playwright.sync_api import Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_traces import make_trace
 from tests.support.ui_jupyterlab import errors_of
-from tests.support.ui_windows import LAPTOP, keep_picture
-
-PHONE = {"width": 390, "height": 844}
+from tests.support.ui_windows import LAPTOP, PHONE, keep_picture
 
 
 def line() -> Figure:

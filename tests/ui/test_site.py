@@ -11,10 +11,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_jupyterlab import errors_of
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, SMALL, kernels_find_this_clone
+from tests.support.ui_windows import ARTIFACTS, LAPTOP, PHONE, SMALL, kernels_find_this_clone
 from viz_transformer.export.site import write_site
 
-PHONE = {"width": 390, "height": 844}
 DRAWN = re.compile(r"[1-9]\d*")
 FIRST = r"""# 1 · One & <b>two</b>
 

@@ -12,11 +12,10 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.ui_explorer import Explorer
 from tests.support.ui_jupyterlab import errors_of
-from tests.support.ui_windows import LAPTOP, keep_picture
+from tests.support.ui_windows import LAPTOP, PHONE, keep_picture
 from viz_transformer.export import export_html
 from viz_transformer.translator import Translator
 
-PHONE = {"width": 390, "height": 844}
 SENTENCE = "the black cat sleeps"
 SEVERAL = "The dog runs. the cow sleeps!"
 
