@@ -64,7 +64,9 @@ def test_a_text_is_read_as_the_model_reads_it(hooked_with_words) -> None:
     for layer in range(3):
         np.testing.assert_array_equal(trace.decoder_attention[layer], cache["pattern", layer][0])
     assert same(before, state(model))
-    bare = vt.capture(model, ["the dog", "the cat sleeps"], batch_index=1, prepend_bos=False, layers=[1], heads=[2])
+    bare = vt.capture(
+        model, ["the dog", "the cat sleeps"], batch_index=1, prepend_bos=False, layers=[1], heads=[2]
+    )
     assert bare.target_tokens == ("the", "cat", "sl", "##eeps")
     assert (bare.layer_numbers("decoder"), bare.head_numbers) == ((1,), (2,))
 
@@ -145,7 +147,9 @@ def test_patching(theirs_and_ours, what) -> None:
         "heads": theirs.get_act_patch_attn_head_out_all_pos,
     }
     with torch.no_grad():
-        expected = every[what](hooked, CORRUPTED, cache, lambda logits: logits[0, -1, ANSWER] - logits[0, -1, OTHER])
+        expected = every[what](
+            hooked, CORRUPTED, cache, lambda logits: logits[0, -1, ANSWER] - logits[0, -1, OTHER]
+        )
     found = attribution.patching(model, CLEAN, CORRUPTED, (ANSWER, OTHER), what)
     np.testing.assert_allclose(found.values, expected, atol=5e-5)
 

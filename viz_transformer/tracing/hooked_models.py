@@ -5,25 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.assemble import RawAttention
-from viz_transformer.tracing.huggingface import label_side, on_the_given_side, one_sentence, says_causal, used_by
+from viz_transformer.tracing.huggingface import (
+    label_side,
+    on_the_given_side,
+    one_sentence,
+    says_causal,
+    used_by,
+)
 from viz_transformer.tracing.inputs import CaptureInputs
 from viz_transformer.tracing.labels import Labels
 from viz_transformer.tracing.modules import attention_of_module
 from viz_transformer.tracing.restore import attention_implementation, evaluating
+from viz_transformer.tracing.wrapped_models import READING
 
 #: The hook points of attention weights: those of a HookedTransformer, then of a TransformerBridge.
 _PATTERN = re.compile(
     r"(blocks|encoder|decoder|encoder_blocks|decoder_blocks)\.(\d+)\.(attn|self_attn|cross_attn)\.hook_pattern"
 )
-_STACKS = {"blocks": "self", "encoder": "encoder", "decoder": "decoder"}
+_STACKS = {
+    "blocks": "self",
+    **dict.fromkeys(["encoder", "encoder_blocks"], "encoder"),
+    **dict.fromkeys(["decoder", "decoder_blocks"], "decoder"),
+}
 
 
 def attention_of_hooked(model: Any, inputs: CaptureInputs) -> RawAttention:
@@ -43,7 +53,9 @@ def attention_of_hooked(model: Any, inputs: CaptureInputs) -> RawAttention:
     labels = inputs.labels
     if any(kind == "cross" for kind, _ in points.values()):
         if named.get("decoder_input") is None:
-            raise UserError(f"{type(model).__name__} reads a target too; give its ids: decoder_input_ids=[...]")
+            raise UserError(
+                f"{type(model).__name__} reads a target too; give its ids: decoder_input_ids=[...]"
+            )
         source = label_side(labels.source, inputs.tokenizer, ids, mask)
         target = label_side(labels.target, inputs.tokenizer, named["decoder_input"], None)
         labels = Labels(source=source, target=target)
@@ -66,7 +78,10 @@ def pattern_points(names: Iterable[Any]) -> dict[str, tuple[str, int]]:
     """Return the kind and the layer of each hook point that sees attention weights, by its name."""
     found = {str(name): _PATTERN.fullmatch(str(name)) for name in names}
     return {
-        name: ("cross" if match[3] == "cross_attn" else _STACKS[match[1].removesuffix("_blocks")], int(match[2]))
+        name: (
+            "cross" if match[3] == "cross_attn" else _STACKS[match[1]],
+            int(match[2]),
+        )
         for name, match in found.items()
         if match
     }
@@ -99,20 +114,27 @@ def _named_inputs(model: Any, inputs: CaptureInputs) -> dict[str, Any]:
             'give one of them: vt.capture(model, "text"), or input_ids=[...]'
         )
     named = {**positional, **inputs.named}
-    for name in ("prepend_bos", "padding_side") if inputs.encoding else ():
+    for name in READING if inputs.encoding else ():
         named.pop(name, None)  # the ids are made
     if "decoder_input_ids" in ids:
         named["decoder_input"] = ids["decoder_input_ids"]
-    inner = getattr(model, "original_model", None)
-    used = {*inputs.parameters, "decoder_input", *(used_by(inner) if isinstance(inner, nn.Module) else ())}
-    unused = sorted(named.keys() - used)
-    if unused or inputs.generate:
-        raise UserError(
-            f"{type(model).__name__} writes by a call of its own; write first, and capture what it wrote: "
-            "vt.capture(model, model.generate(text))"
-            if inputs.generate
-            else f"{type(model).__name__} takes {unused[0]}= and does not use it, so the trace would be that "
-            "of the unchanged model; leave it out, and add a hook to the model before you capture it"
-        )
+    _check_used(model, named, inputs)
     named = {name: inputs.as_tensor(name, value) for name, value in named.items()}
     return {"input_ids": read if read.ndim > 1 else read[None], **named}
+
+
+def _check_used(model: Any, named: Mapping[str, Any], inputs: CaptureInputs) -> None:
+    """Raise a UserError for an input that would change nothing, or that asks the model to write."""
+    name = type(model).__name__
+    if inputs.generate:
+        raise UserError(
+            f"{name} writes by a call of its own; write first, and capture what it wrote: "
+            "vt.capture(model, model.generate(text))"
+        )
+    inner = getattr(model, "original_model", None)
+    used = {*inputs.parameters, "decoder_input", *(used_by(inner) if isinstance(inner, nn.Module) else ())}
+    for unused in sorted(named.keys() - used):
+        raise UserError(
+            f"{name} takes {unused}= and does not use it, so the trace would be that of the unchanged model; "
+            "leave it out, and add a hook to the model before you capture it"
+        )

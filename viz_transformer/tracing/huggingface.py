@@ -57,7 +57,9 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
 
     labels, tokenizer = inputs.labels, inputs.tokenizer
     source = labels.source if has_both else labels.only
-    source = label_side(source, tokenizer, named.get("input_ids"), named.get("attention_mask"), inputs.encoding)
+    source = label_side(
+        source, tokenizer, named.get("input_ids"), named.get("attention_mask"), inputs.encoding
+    )
     if generate:
         if (labels.target if has_both else labels.only) is not None:
             raise UserError(

@@ -15,6 +15,9 @@ from torch import nn
 
 from viz_transformer.errors import UserError
 
+#: What tells a model of TransformerLens how to read a text.
+READING = ("prepend_bos", "padding_side")
+
 
 def unwrap(model: Any) -> tuple[Any, Any]:
     """Return the model inside a wrapper, and the tokenizer that the wrapper brings, or None.
@@ -27,7 +30,7 @@ def unwrap(model: Any) -> tuple[Any, Any]:
     inside, name = model._module, type(model).__name__
     if any(parameter.is_meta for parameter in inside.parameters()):
         raise UserError(
-            f"this {name} of nnsight has no weights yet; load it with dispatch=True, or call its dispatch() first"
+            f"this {name} of nnsight has no weights yet; load it with dispatch=True, or call its dispatch()"
         )
     if getattr(model, "_edits", None):
         raise UserError(
@@ -56,7 +59,7 @@ def hooked_encoding(model: Any, text: str, named: Mapping[str, Any]) -> dict[str
             "give tokenizer=, or input_ids= and tokens="
         )
     takes = inspect.signature(model.to_tokens).parameters
-    options = {name: named[name] for name in ("prepend_bos", "padding_side") if name in named and name in takes}
+    options = {name: named[name] for name in READING if name in named and name in takes}
     ids = model.to_tokens(text, **options)
     return {"input_ids": ids[0] if isinstance(ids, tuple) else ids}  # some return their masks too
 
