@@ -251,8 +251,8 @@ class HuggingFaceText:
 
     def _judged(self, reading: _Reading, output: Any, row: int) -> tuple[ForwardTrace, NDArray[np.float64]]:
         """Return one row's trace and log-probabilities."""
-        labels = {"source_tokens": reading.source, "target_tokens": self._tokens(reading.whole[:-1])}
-        trace = capture(output, **labels, batch_index=row)
+        read = self._tokens(reading.whole[:-1])
+        trace = capture(output, source_tokens=reading.source, target_tokens=read, batch_index=row)
         return (
             replace(trace, output_tokens=self._tokens(reading.written)),
             log_probs_of(output.logits[row].detach(), reading.written),

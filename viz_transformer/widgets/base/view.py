@@ -6,7 +6,7 @@ A view never sees a model. Where it needs one, it is given a function from a req
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -82,17 +82,6 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
     def carried_questions(self) -> list[dict[str, Any]]:
         """Return the requests whose replies an exported page carries, with its engine or without one."""
         return self.python_questions() if self.engine else self.questions()
-
-    def replies(self, questions: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Yield the replies that a page carries, one for each question.
-
-        They may be smaller than those of `answer`, if the view's script understands them.
-        """
-        for question in questions:
-            try:
-                yield self.answer(question)
-            except UserError as error:  # as in the notebook, the view shows it
-                yield {"error": str(error)}
 
     def questions_here(self) -> list[dict[str, Any]]:
         """Return the requests that this state needs in a page that was exported in another state."""

@@ -113,19 +113,18 @@ class HeadLab(View):
 
         They hold the weights of those heads alone that the change moves, in 16 bits.
         """
-        here = [len(each.get("changes", ())) == 1 and each["sentence"] == self.sentence for each in questions]
-        apart = [each["changes"][0] for each, is_here in zip(questions, here, strict=True) if is_here]
-        together = super().answer({"sentence": self.sentence, "apart": apart})["apart"] if apart else []
-        computed, others = (
-            iter(together),
-            super().replies([each for each, is_here in zip(questions, here, strict=True) if not is_here]),
-        )
-        for is_here in here:
-            if not is_here:
-                yield next(others)
-                continue
-            reply = next(computed)
-            yield _words_payload(reply) | {"moved": _moved_payload(reply["trace"], self._trace())}
+        apart = [each["changes"][0] for each in questions if self._is_apart(each)]
+        together = super().answer({"sentence": self.sentence, "apart": apart})["apart"] if apart else ()
+        found = iter(together)
+        for question in questions:
+            if self._is_apart(question):
+                reply = next(found)
+                yield _words_payload(reply) | {"moved": _moved_payload(reply["trace"], self._trace())}
+            else:
+                yield self.answer(question)
+
+    def _is_apart(self, question: dict[str, Any]) -> bool:
+        return len(question.get("changes", ())) == 1 and question["sentence"] == self.sentence
 
     def questions(self) -> list[dict[str, Any]]:
         """Return one request for each head alone switched off, and for what is shown now."""
