@@ -46,6 +46,7 @@ from viz_transformer.analysis.next_words import (
     modes,
     next_words,
 )
+from viz_transformer.analysis.position_bias import bias_by_distance, without_position_bias
 from viz_transformer.analysis.rollout import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 
@@ -59,6 +60,7 @@ __all__ = [
     "agreement",
     "alignment_error_rate",
     "alignment_links",
+    "bias_by_distance",
     "effect_correlation",
     "effects_in_words",
     "entropy_bits",
@@ -86,5 +88,6 @@ __all__ = [
     "rollout",
     "special_tokens",
     "weights_between",
+    "without_position_bias",
     "word_index",
 ]

@@ -29,6 +29,8 @@ class RawAttention:
             that memory never holds all of them twice.
         numbers: for each kind the model's own number of each layer; else they are 0, 1, 2 …
         is_selected: whether only the kept heads are left.
+        biases: for each kind what the model adds to its scores for relative positions, [head, query,
+            key], by the number of the layer; if there is only one, all layers share it.
         has_sink: whether rows may sum to less than 1, the rest going to a sink that is no token.
         labels: the labels, those of one sequence where there is only one kind of self-attention.
         batch_index: which sentence.
@@ -44,6 +46,7 @@ class RawAttention:
     positions: Mapping[str, Any] = field(default_factory=dict)
     numbers: Mapping[str, Sequence[int]] = field(default_factory=dict)
     is_selected: bool = False
+    biases: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)
     has_sink: bool = False
 
 
@@ -82,6 +85,9 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
         query = read[kind.query] = _labelled(sides, kind.query, kind.name, n_queries)
         key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys)
         kept = _fit(n_queries, kind.name, kind.query, query), _fit(n_keys, kind.name, kind.key, key)
+        given = raw.biases.get(kind.name, raw.biases.get("self") if kind.query == kind.key else None)
+        if given and all(each.shape[-2:] == (n_queries, n_keys) for each in given.values()):
+            fields[f"{kind.name}_position_bias"] = _biases(given, stack.numbers, kept, selection)
         fields[kind.field] = _stacked(kind.name, stack, kept, key, selection, raw.has_sink)
         fields[f"{kind.name}_layers"] = _unless_counted(stack.numbers)
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
@@ -279,6 +285,18 @@ def _stacked(
         weights[i] = layer
     weights.setflags(write=False)
     return weights
+
+
+def _biases(
+    given: Mapping[int, Any],
+    numbers: Sequence[int],
+    kept: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    selection: Selection,
+) -> FloatArray:
+    """Return what is added for positions, [layer or 1, head, query, key], of what a trace keeps."""
+    layers = [given[number] for number in numbers] if len(given) > 1 else list(given.values())
+    taken = [as_array(selection.take(layer, number)) for number, layer in enumerate(layers)]
+    return np.stack(taken)[:, :, kept[0]][..., kept[1]]
 
 
 def _unless_counted(numbers: Sequence[int]) -> tuple[int, ...] | None:

@@ -15,6 +15,7 @@ from viz_transformer.tracing.inputs import CaptureInputs, forward_parameters, se
 from viz_transformer.tracing.joined_steps import join_steps
 from viz_transformer.tracing.labels import Labels, TokenLabels, labels_of_ids
 from viz_transformer.tracing.modules import attention_of_module
+from viz_transformer.tracing.position_biases import biases_of, watching_biases
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.watched_layers import OF_A_MODEL, has_sink, watching
 from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps_of_softmaxes
@@ -92,7 +93,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         return RawAttention(
             layers=parts, labels=labels, batch_index=None, causal=says_causal(model, named, inputs.causal)
         )
-    with watching(model, inputs.selection) as watched:
+    with watching(model, inputs.selection) as watched, watching_biases(model) as biases:
         output = forward()
     layers = layers_of_output(output) if isinstance(output, Mapping) else {}
     if not any(layer is not None for of_kind in layers.values() for layer in of_kind):
@@ -111,6 +112,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         causal=causal,
         numbers={kind: watched.numbers(of_kind) for kind, of_kind in layers.items()},
         is_selected=True,
+        biases=biases_of(biases, layers),
         has_sink=any(map(has_sink, model.modules())),
     )
 
