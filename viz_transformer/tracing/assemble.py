@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace.kinds import Kind
 from viz_transformer.tracing.inputs import sentence_index
 from viz_transformer.tracing.labels import Labels, TokenLabels
 from viz_transformer.tracing.selection import Selection, as_array
@@ -75,13 +76,7 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
     read: dict[str, TokenLabels] = {}
     for kind in map(KINDS.__getitem__, layers):
         stack = layers[kind.name]
-        n_queries, n_keys = _one_shape(kind.name, stack)
-        if kind.query == kind.key and n_queries != n_keys:
-            raise UserError(
-                f"the {kind.name} attention has {n_queries} queries and {n_keys} keys, so it is no map of "
-                "a sequence onto itself; a model that attends in windows or blocks computes none: "
-                "capture one with full attention"
-            )
+        n_queries, n_keys = _one_shape(kind, stack)
         query = read[kind.query] = _labelled(sides, kind.query, kind.name, n_queries)
         key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys)
         kept = _fit(n_queries, kind.name, kind.query, query), _fit(n_keys, kind.name, kind.key, key)
@@ -237,11 +232,11 @@ def _without_padding(weights: FloatArray, labels: TokenLabels) -> FloatArray:
     return weights[:, kept][..., kept]  # [head, kept query, kept key]
 
 
-def _one_shape(kind: str, stack: _Stack) -> tuple[int, int]:
+def _one_shape(kind: Kind, stack: _Stack) -> tuple[int, int]:
     """Return the numbers of queries and keys, the same in every layer.
 
     Raises:
-        UserError: if layers differ in their heads, queries or keys.
+        UserError: if layers differ in their heads, queries or keys, or self-attention is not square.
     """
     shapes = {layer.shape for layer in stack.layers}
     if len(shapes) > 1:
@@ -253,8 +248,15 @@ def _one_shape(kind: str, stack: _Stack) -> tuple[int, int]:
         )
         first = stack.layers[0].shape
         same = [n for n, layer in zip(stack.numbers, stack.layers, strict=True) if layer.shape == first]
-        raise UserError(f"the {kind} layers {have}; capture those of one shape at a time: layers={same}")
-    return next(iter(shapes))[1:]
+        raise UserError(f"the {kind.name} layers {have}; capture those of one shape at a time: layers={same}")
+    _, n_queries, n_keys = next(iter(shapes))
+    if kind.query == kind.key and n_queries != n_keys:
+        raise UserError(
+            f"layer {stack.numbers[0]} of the {kind.name} has {n_queries} queries and {n_keys} keys, so it "
+            "is no map of a sequence onto itself (Funnel pools its queries so); choose other layers=, or give "
+            "its weights and both labels: vt.capture([output.attentions[i]], source_tokens=, target_tokens=)"
+        )
+    return n_queries, n_keys
 
 
 def _stacked(

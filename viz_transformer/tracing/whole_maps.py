@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
+from viz_transformer.tracing.block_maps import DECODER_ALONE
 from viz_transformer.tracing.call_kinds import layers_by_kind
 from viz_transformer.tracing.labels import Labels
 from viz_transformer.tracing.watched_layers import TOLERANCE
@@ -81,8 +82,8 @@ def maps_of_softmaxes(
     lost = [kind for kind, of_kind in returned.items() if of_kind and not layers.get(kind)]
     if lost:
         raise UserError(
-            f"{type(model).__name__} computes its {lost[0]} attention in blocks, and a trace needs "
-            "[query, key] over the whole sequence; capture a model that attends to all positions"
+            f"{type(model).__name__} computes its {lost[0]} attention in blocks, and a part of it goes to "
+            f"tokens of its own, which are no positions of the text; capture {DECODER_ALONE}"
         )
     return layers
 
