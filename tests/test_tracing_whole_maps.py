@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 import viz_transformer as vt
@@ -226,6 +227,39 @@ def test_the_windows_of_swin_have_their_place_in_the_picture(name) -> None:
         expected = windows_by_hand(seen[layer][1], 8, 8, shift)
         np.testing.assert_allclose(trace.encoder_attention[layer], expected, atol=1e-6)
     np.testing.assert_allclose(trace.encoder_attention.sum(-1), 1, atol=1e-5)
+
+
+class Windows(nn.Module):
+    """A layer of windows with the names that timm's and torchvision's Swin have in common."""
+
+    def __init__(self, shift: int, fused: bool) -> None:
+        super().__init__()
+        self.window_size, self.shift_size, self.fused = (4, 4), [shift, shift], fused
+        self.project = nn.Linear(8, 24)
+
+    def forward(self, x: Tensor) -> Tensor:  # [picture, row, column, feature]
+        shape, down = x.shape, self.shift_size[0]
+        x = x.roll((-down, -down), (1, 2)).unflatten(2, (-1, 4)).unflatten(1, (-1, 4)).transpose(2, 3)
+        q, k, v = self.project(x.reshape(-1, 16, 8)).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+        self.weights = (q @ k.mT / 2).softmax(-1)  # [window, head, query, key]
+        x = F.scaled_dot_product_attention(q, k, v) if self.fused else self.weights @ v
+        x = x.transpose(1, 2).reshape(-1, shape[1] // 4, shape[2] // 4, 4, 4, 8)
+        return x.transpose(2, 3).reshape(shape).roll((down, down), (1, 2))
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_windows_of_other_libraries_have_their_place_too(fused) -> None:
+    model = nn.Sequential(Windows(0, fused), Windows(2, fused)).eval()
+    before, pictures = frozen(model), torch.randn(2, 8, 12, 8)
+    trace = vt.capture(model, pictures, tokens=[f"p{i}" for i in range(96)], batch_index=1)
+    assert same(before, state(model))
+    with torch.no_grad():
+        model(pictures)
+    for layer, shift in zip(model, (0, 2), strict=True):
+        expected = windows_by_hand(layer.weights[6:].detach(), 8, 12, shift)  # six windows a picture
+        np.testing.assert_allclose(trace.encoder_attention[shift // 2], expected, atol=1e-6)
+    with pytest.raises(UserError, match="batch_index=0 to 1"):
+        vt.capture(model, pictures, tokens=[f"p{i}" for i in range(96)])
 
 
 def test_a_deeper_stage_of_swin_is_chosen_by_its_layers() -> None:

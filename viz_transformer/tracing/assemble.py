@@ -253,7 +253,7 @@ def _one_shape(kind: Kind, stack: _Stack) -> tuple[int, int]:
     if kind.query == kind.key and n_queries != n_keys:
         raise UserError(
             f"layer {stack.numbers[0]} of the {kind.name} has {n_queries} queries and {n_keys} keys, so it "
-            "is no map of a sequence onto itself (Funnel pools its queries so); choose other layers=, or give "
+            "is no map of a sequence onto itself (Funnel pools its queries); choose other layers=, or give "
             "its weights and both labels: vt.capture([output.attentions[i]], source_tokens=, target_tokens=)"
         )
     return n_queries, n_keys
