@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.support.javascript import answers_in_node
-from viz_transformer._numbers import fixed_number, short_number
+from viz_transformer._numbers import difference_digits, difference_number, fixed_number, short_number
 
 _RANDOM = Random(0)
 VALUES = [
@@ -52,10 +52,15 @@ def test_no_number_has_an_exponent_or_a_minus_zero() -> None:
 
 def test_the_views_write_every_number_the_same() -> None:
     found = answers_in_node(
-        dict.fromkeys(("shortNumber", "formatNumber", "formatSigned"), "widgets/base/js/text.js"),
+        dict.fromkeys(
+            ("shortNumber", "formatNumber", "formatSigned", "formatWeight", "weightDigits"),
+            "widgets/base/js/text.js",
+        ),
         """(values) => values.map((value) => [
             ...[1, 2, 4, 10].map((digits) => shortNumber(value, digits)),
             ...(Math.abs(value) < 1e20 ? [formatNumber(value, 2), formatSigned(value, 3)] : []),
+            ...(Math.abs(value) < 1 ? [0.5, 0.04, 0.001, 3.2e-6].map((limit) => formatWeight(value, limit)) : []),
+            ...(Math.abs(value) < 1 ? [0.5, 0.04, 3.2e-6].map((limit) => weightDigits(value, limit)) : []),
         ])""",
         VALUES,
     )
@@ -64,6 +69,8 @@ def test_the_views_write_every_number_the_same() -> None:
             *(short_number(value, digits) for digits in (1, 2, 4, 10)),
             # toFixed itself turns to an exponent at 10²¹, where no view shows decimals.
             *([fixed_number(value, 2), fixed_number(value, 3, signed=True)] if abs(value) < 1e20 else []),
+            *([difference_number(value, limit) for limit in (0.5, 0.04, 0.001, 3.2e-6)] if abs(value) < 1 else []),
+            *([difference_digits(value, limit) for limit in (0.5, 0.04, 3.2e-6)] if abs(value) < 1 else []),
         ]
         for value in VALUES
     ]

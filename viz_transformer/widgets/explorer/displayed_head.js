@@ -107,13 +107,6 @@ export function rowNames(reads, { groups, names }) {
   });
 }
 
-/** The largest difference in a kind's overview, rounded up: all its heads share one scale. */
-export function changeLimit({ values }) {
-  let farthest = 0;
-  for (const value of values) farthest = Math.max(farthest, Math.abs(value - 128));
-  return Math.max(0.01, Math.min(1, Math.ceil((farthest / 127) * 100) / 100));
-}
-
 /**
  * The displayed heads of a store.
  *
@@ -139,7 +132,6 @@ export function createHeadPictures(store) {
         queries,
         keys,
         masked: gatherMask(entry.masked, entry.cols, queries, keys),
-        limit: entry.signed ? changeLimit(store.overview(kind)) : null,
       };
     });
   }
@@ -155,7 +147,7 @@ export function createHeadPictures(store) {
     const { kind, layer, head, aggregate } = chosen;
     const options = { hideSpecial, mergeWords };
     const entry = store.entries.get(kind);
-    const { queries, keys, masked, limit } = axesOf(kind, options);
+    const { queries, keys, masked } = axesOf(kind, options);
     const heads = shownHeads(entry, chosen);
     const name = JSON.stringify([kind, aggregate === "rollout" ? layer : heads, aggregate, options]);
     const shown = {
@@ -165,7 +157,7 @@ export function createHeadPictures(store) {
       aggregate,
       layer,
       masked,
-      limit,
+      limit: entry.limit,
       queryAxis: queries,
       keyAxis: keys,
       plain: aggregate === "head" && queries.same && keys.same,

@@ -75,6 +75,7 @@ function entryOfWhole(measured, kind) {
   const { query, key } = ATTENTION_KINDS[kind];
   const signed = measured.length > 1;
   const noRollout = reasonAgainstRollout(measured[0], kind);
+  const whole = subtracted(measured.map((each) => each.kinds[kind].weights));
   const isShares = !signed && sums[kind].most <= 1 + ROW_TOLERANCE;
   return {
     kind,
@@ -97,7 +98,8 @@ function entryOfWhole(measured, kind) {
       queries: specialTokens(queryTokens(trace, query)),
       keys: specialTokens(tokensOf(trace, key)),
     },
-    whole: subtracted(measured.map((each) => each.kinds[kind].weights)),
+    whole,
+    limit: signed ? differenceLimit(whole) : null,
     masked: maskedCells(measured.map((each) => each.kinds[kind])),
     rollouts: noRollout ? null : () => subtracted(measured.map((each) => rolloutsOf(each.kinds, kind))),
     overview: null,
@@ -139,6 +141,19 @@ function bothNamed(measured, tokensIn) {
 function subtracted(all) {
   const [values, others] = all;
   return others ? values.map((value, i) => value - others[i]) : values;
+}
+
+/**
+ * The end of a scale for some differences: their largest size, rounded up to two digits; 0.01 where nothing
+ * differs. analysis/combine.py does the same.
+ *
+ * @param {Float32Array} differences
+ */
+export function differenceLimit(differences) {
+  const farthest = differences.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  if (!farthest) return 0.01;
+  const step = 10 ** (Math.floor(Math.log10(farthest)) - 1);
+  return Number((Math.ceil(farthest / step - 1e-6) * step).toPrecision(2));
 }
 
 /** 1 for each cell that no head of any layer gives any weight, 0 for the others; null if there is none. */

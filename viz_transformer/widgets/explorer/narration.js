@@ -10,7 +10,7 @@ import { linkedHeading, linkedSentence } from "./linked_columns.js";
 import { digitsOf, placeOf, readout } from "./readout.js";
 import { shownInWords } from "./selection.js";
 import { scoresInWords } from "./wall_heads.js";
-import { formatWeight, marksExplained, visible } from "../base/js/text.js";
+import { differencePower, formatWeight, marksExplained, powerOfTen, visible } from "../base/js/text.js";
 
 const LOADING = "Loading this head. Until it arrives you see its small picture, enlarged.";
 
@@ -74,9 +74,15 @@ export function notes(shown, { threshold, mergeWords, lines }) {
       "Rounded to 8 bits in this page: a weight is off by up to 0.4% of the largest in its row.",
     );
   if (limit !== null) sentences.push("Blue: more than before. Orange: less than before.");
+  if (limit !== null && differencePower(limit))
+    sentences.push(`Numbers in the picture: × ${powerOfTen(Number(`1e${differencePower(limit)}`))}.`);
   if (masked?.includes(1)) sentences.push("Hatched: masked, so the weight is 0.");
   if (threshold > 0)
-    sentences.push(`${limit === null ? "Weights" : "Changes"} below ${threshold.toFixed(2)} are not drawn.`);
+    sentences.push(
+      limit === null
+        ? `Weights below ${threshold.toFixed(2)} are not drawn.`
+        : `Changes below ${threshold.toFixed(2)} of the scale are not drawn.`,
+    );
   if (hidden(queryAxis) || hidden(keyAxis))
     sentences.push("Special tokens are hidden, so a row may sum to less than 1.");
   if (mergeWords && (merged(queryAxis) || merged(keyAxis))) {

@@ -1,7 +1,7 @@
 // The readout: one weight, row or column in words, with its rank, its row's sum and its place in the trace.
 
 import { element } from "../base/js/controls.js";
-import { quoted, formatWeight, markMeaning, visible } from "../base/js/text.js";
+import { quoted, formatWeight, isUnchanged, markMeaning, visible } from "../base/js/text.js";
 
 export const HINT =
   "Point at a cell or a token to see its weight; click to pin it. The arrow keys move the pin, Escape removes it.";
@@ -53,10 +53,9 @@ export function describe(shown, query, key) {
   let attends = weight < 0.05 ? "hardly attends to" : "attends to";
   let how = "";
   if (limit !== null) {
-    const small = Math.abs(weight) < 0.005;
     [attends, how] = [
       "attends to",
-      small ? " as much as before" : weight > 0 ? " more than before" : " less than before",
+      isUnchanged(weight, limit) ? " as much as before" : weight > 0 ? " more than before" : " less than before",
     ];
   }
   const reads = entry.reads && queryAxis.groups[query].map((index) => entry.reads[index]).join(" ");

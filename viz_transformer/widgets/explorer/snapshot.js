@@ -5,7 +5,6 @@
 
 import { sortedHeads } from "../base/js/head_grid.js";
 import { decodeWeights } from "../base/js/weights.js";
-import { changeLimit } from "./displayed_head.js";
 import { linkedColumns, placesOf } from "./linked_columns.js";
 import { patchesOf } from "./patch_picture.js";
 import { activeCell, fitSelection, foundIn, within } from "./selection.js";
@@ -187,7 +186,6 @@ function sectionsOf(store, chosenKind, { order, scores, wall }, memo) {
       return {
         ...own,
         slots: order === "layer" ? null : sortedHeads(own, order),
-        limit: entry.signed ? changeLimit(store.overview(entry.kind)) : null,
       };
     }),
   );

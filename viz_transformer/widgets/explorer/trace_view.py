@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.combine import combine_heads
+from viz_transformer.analysis.combine import combine_heads, difference_limit
 from viz_transformer.analysis.head_labels import label_heads
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.measures import head_entropy_share
@@ -67,6 +67,7 @@ class TraceView:
             for kind in each.kinds:
                 _check_weights(each, kind)
         self._rolled: dict[str, NDArray[np.float32]] = {}
+        self._limits: dict[str, float] = {}
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -91,6 +92,15 @@ class TraceView:
         """Return the weights of a layer, float32 ``[head, query, key]``."""
         weights = _single(weights_of(self.trace, kind)[layer])
         return weights if self.compare is None else weights - weights_of(self.compare, kind)[layer]
+
+    def limit(self, kind: str) -> float | None:
+        """Return the end of the scale that all heads of a kind share; None where it is no difference."""
+        if not self.signed:
+            return None
+        if kind not in self._limits:
+            layers = (self.layer(kind, layer) for layer in range(self.shape(kind)[0]))
+            self._limits[kind] = difference_limit(layers)
+        return self._limits[kind]
 
     def head(self, kind: str, layer: int, head: int) -> FloatArray:
         """Return the weights of a head, float32 ``[query, key]``."""

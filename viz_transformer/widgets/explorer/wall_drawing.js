@@ -207,7 +207,7 @@ function drawNote(context, box, layout, overview, entry, at, theme) {
   strokeBox(context, x, y, width, height, theme.muted, 1);
   context.imageSmoothingEnabled = false;
   const index = at.layer * entry.heads + at.head;
-  const picture = paintPlaceholder(overview, index, entry.signed, entry.limit, theme);
+  const picture = paintPlaceholder(overview, index, entry.signed, theme);
   context.drawImage(picture, x + 8, y + 8, side, side);
   context.imageSmoothingEnabled = true;
   const name = entry.labels?.[at.layer][at.head]?.name;

@@ -28,6 +28,7 @@ const MOST_PIXELS = 64; // a side of the overview's pictures
  * @property {number} cols keys
  * @property {string} dtype "float32", "float16", or "uint8" for what an exported page rounds to 8 bits
  * @property {boolean} signed whether the weights are differences
+ * @property {number | null} limit the end of their scale, for differences
  * @property {{layers: number[], heads: number[]} | null} numbers the model's own; null: 0, 1, 2 …
  * @property {string[]} queries
  * @property {string[]} keys
@@ -142,7 +143,7 @@ export class WeightStore {
   }
 
   /**
-   * Thumbnails of all heads, 0 to 255 for 0 to 1; of a difference 128 is 0.
+   * Thumbnails of all heads, 0 to 255 for 0 to 1; of a difference 128 is 0, and 255 the end of its scale.
    *
    * @returns {Overview}
    */
@@ -234,10 +235,7 @@ export class WeightStore {
   #keep(name, kind, bytes, dtype = "") {
     const entry = this.entries.get(kind);
     if (dtype === "uint8") entry.dtype = dtype; // a page in 8 bits: fewer digits of it are true
-    this.#cache.set(
-      name,
-      dtype === "uint8" ? decodeEightBits(bytes, entry.rows) : decodeWeights(bytes, entry.dtype),
-    );
+    this.#cache.set(name, weightsOf(bytes, entry, dtype));
   }
 
   #sendWanted() {
@@ -310,6 +308,13 @@ function nameOf(what, of) {
   return JSON.stringify([what, of]);
 }
 
+/** A head's weights from its bytes; differences come as shares of their scale. */
+function weightsOf(bytes, { rows, dtype, limit }, sentAs) {
+  if (sentAs === "uint8") return decodeEightBits(bytes, rows);
+  const weights = decodeWeights(bytes, dtype);
+  return limit ? weights.map((share) => share * limit) : weights;
+}
+
 function whenIdle(callback) {
   (globalThis.requestIdleCallback ?? ((act) => setTimeout(act, 50)))(callback);
 }
@@ -367,7 +372,7 @@ export function combine(matrices, how) {
 }
 
 /** Thumbnails of all heads; each pixel is the strongest weight beneath it. */
-function pooled({ whole, layers, heads, rows, cols, signed }) {
+function pooled({ whole, layers, heads, rows, cols, limit }) {
   const [down, across] = [Math.min(rows, MOST_PIXELS), Math.min(cols, MOST_PIXELS)];
   const [lines, columns] = [spans(rows, down), spans(cols, across)];
   const values = new Uint8Array(layers * heads * down * across);
@@ -382,7 +387,7 @@ function pooled({ whole, layers, heads, rows, cols, signed }) {
             if (Math.abs(whole[start + col]) > Math.abs(strongest)) strongest = whole[start + col];
           }
         }
-        values[out++] = Math.round(signed ? 128 + 127 * strongest : 255 * strongest);
+        values[out++] = Math.round(limit ? 128 + (127 * strongest) / limit : 255 * strongest);
       }
     }
   }

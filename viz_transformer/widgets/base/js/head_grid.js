@@ -237,31 +237,26 @@ function numbersOf({ left, top, layers, heads, slots, numbers }, pitch, size) {
 }
 
 /** One head's thumbnail, as large as it is sent, in place of weights that are not here yet. */
-export function paintPlaceholder({ values, rows, cols }, index, signed, limit, theme) {
+export function paintPlaceholder({ values, rows, cols }, index, signed, theme) {
   const sheet = document.createElement("canvas");
   [sheet.width, sheet.height] = [cols, rows];
   const context = sheet.getContext("2d");
   const image = context.createImageData(cols, rows);
   const pixels = new Uint32Array(image.data.buffer);
-  const ramp = thumbnailRamp({ signed, limit }, theme);
+  const ramp = thumbnailRamp({ signed }, theme);
   for (let i = 0; i < pixels.length; i++) pixels[i] = ramp[values[index * rows * cols + i]];
   context.putImageData(image, 0, 0);
   return sheet;
 }
 
 /**
- * The ramp of a kind's thumbnails.
+ * The ramp of a kind's thumbnails, whose bytes are shares of 1 or of the scale of differences.
  *
- * @param {{signed?: boolean, limit?: number | null}} kind
+ * @param {{signed?: boolean}} kind
  * @param {import("./colour.js").Theme} theme
  */
-export function thumbnailRamp({ signed, limit }, theme) {
-  return signed ? stretched(theme.signedRamp, limit) : theme.ramp;
-}
-
-/** A ramp from -1 to 1 whose ends are reached at -limit and limit. */
-function stretched(ramp, limit) {
-  return ramp.map((_, i) => ramp[Math.max(0, Math.min(255, Math.round(127.5 + (i - 128) / limit)))]);
+export function thumbnailRamp({ signed }, theme) {
+  return signed ? theme.signedRamp : theme.ramp;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { fitCanvas, strokeBox, pixelRatio, drawText } from "./canvas.js";
 import { textColourOn, packPixel, parseRgb, weightColour } from "./colour.js";
 import { paintWeights } from "./pixels.js";
-import { elide, formatWeight, visible } from "./text.js";
+import { elide, visible, weightDigits } from "./text.js";
 
 const SLANT = Math.SQRT1_2; // sine and cosine of 45°
 const LARGEST = 64; // pixels of a cell
@@ -241,7 +241,7 @@ function drawNumbers(context, cell, part, { weights, cols, limit, masked }, leas
     for (let col = part.cols[0]; col < part.cols[1]; col++) {
       const weight = weights[row * cols + col];
       if (masked?.[row * cols + col] || Math.abs(weight) < least) continue;
-      drawText(context, formatWeight(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
+      drawText(context, weightDigits(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
         font,
         colour: textColourOn(weightColour(weight, limit, theme)),
         align: "center",
