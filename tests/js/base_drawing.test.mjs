@@ -164,9 +164,9 @@ test("a thumbnail keeps the strongest byte beneath each pixel, of a change the f
   const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
   const overview = { values: Uint8Array.from([9, 128, 20, 200, 130]), rows: 2, cols: 2 };
   const pixels = new Uint32Array(1);
-  paintThumbnail(overview, 1, true, pixels, 1, 0, 0, 1, ramp);
+  paintThumbnail(overview, 1, true, pixels, 1, { left: 0, top: 0, width: 1, height: 1 }, ramp);
   assert.equal(pixels[0], 20);
-  paintThumbnail(overview, 1, false, pixels, 1, 0, 0, 1, ramp);
+  paintThumbnail(overview, 1, false, pixels, 1, { left: 0, top: 0, width: 1, height: 1 }, ramp);
   assert.equal(pixels[0], 200);
 });
 

@@ -134,7 +134,8 @@ export function narrate(parts, snapshot, layout, memo) {
 export function narrateWall({ overview }, { sections, chosen, state, problem }) {
   const entries = new Map(sections.map((section) => [section.kind, section]));
   narrateOverview(overview, entries, chosen, entries.get(chosen.kind), state.hoveredHead);
-  setText(overview.legend, problem);
+  const { signed } = entries.get(chosen.kind);
+  setText(overview.legend, problem || (signed ? "Blue: more than before. Orange: less than before." : ""));
 }
 
 function narrateOverview({ label, legend, announce }, entries, chosen, entry, hovered) {

@@ -173,10 +173,14 @@ export function paintThumbnails(overviewOf, layout, theme) {
     const ramp = thumbnailRamp(section, theme);
     for (let index = 0; index < layers * heads; index++) {
       const slot = slotOf(section, Math.floor(index / heads), index % heads);
-      const x = Math.round((left + (slot % heads) * layout.pitch) * ratio);
-      const y = Math.round((top + Math.floor(slot / heads) * layout.pitch) * ratio);
+      const box = {
+        left: Math.round((left + (slot % heads) * layout.pitch) * ratio),
+        top: Math.round((top + Math.floor(slot / heads) * layout.pitch) * ratio),
+        width: size,
+        height: size,
+      };
       const offset = index * overview.rows * overview.cols;
-      paintThumbnail(overview, offset, signed, pixels, sheet.width, x, y, size, ramp);
+      paintThumbnail(overview, offset, signed, pixels, sheet.width, box, ramp);
     }
   }
   context.putImageData(image, 0, 0);
