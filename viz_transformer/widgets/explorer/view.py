@@ -240,14 +240,14 @@ class AttentionExplorer(View):
 
     def alt_text(self) -> str:
         """Return the large picture as it is now in words."""
-        from viz_transformer.plots.matrix import describe_picture
-
         if self._shows_wall():
             n_layers, n_heads = self._trace_view.shape(self.kind)[:2]
             return (
                 f"All heads of the {self.kind} attention, {n_layers} layers of {n_heads}, each a small "
                 "heatmap with its label."
             )
+
+        from viz_transformer.plots.matrix import describe_picture
 
         return describe_picture(self._picture())
 
