@@ -37,6 +37,8 @@ class Reading:
     threshold: float = 0.0
     hide_special: bool = False
     merge_words: bool = False
+    #: Which queries and which keys are shown; all if None.
+    kept: tuple[Sequence[bool] | None, Sequence[bool] | None] = (None, None)
 
 
 def plot_head(
@@ -190,10 +192,11 @@ def picture_of(
             special=special_tokens(names(trace, kind)),
             hide_special=reading.hide_special,
             merge_words=reading.merge_words,
+            keep=keep,
         )
-        for names, words in (
-            (ForwardTrace.query_tokens, query_words),
-            (ForwardTrace.key_tokens, key_words),
+        for names, words, keep in (
+            (ForwardTrace.query_tokens, query_words, reading.kept[0]),
+            (ForwardTrace.key_tokens, key_words, reading.kept[1]),
         )
     )
     if how == "rollout":

@@ -8,6 +8,8 @@ import { drawPicture, imageCanvas, pictureCaption, weightsOnPatches } from "./pa
 import { drawColumns } from "./token_columns.js";
 import { drawWall, paintWall } from "./wall_drawing.js";
 
+const TABLE_HEADING = 30; // above the columns of tokens, which the table takes the place of
+
 /**
  * @typedef {object} Frame what is drawn with
  * @property {import("../base/js/colour.js").Theme} theme
@@ -78,6 +80,12 @@ function placeParts(parts, { linked }, { room, tallest, matrix, columns, picture
   root.toggleAttribute("data-linked", Boolean(linked));
   root.toggleAttribute("data-strip", room.strip);
   root.toggleAttribute("data-aside", room.aside);
+  const hasTable = !parts.table.node.hidden;
+  root.toggleAttribute("data-table", hasTable);
+  // It takes the place of the columns of tokens, so that nothing moves out of sight.
+  const beside = hasTable && room.name === "wide" && !linked;
+  parts.table.node.style.width = beside ? `${columns.width * theme.scale}px` : "";
+  parts.table.node.style.maxHeight = beside ? `${(tallest + TABLE_HEADING) * theme.scale}px` : "";
   heatmap.node.style.width = matrix && room.aside ? `${matrix.width * theme.scale}px` : "";
   heatmap.canvas.hidden = !matrix;
   heatmap.zooms.hidden = !matrix || matrix.whole >= 32;

@@ -123,6 +123,8 @@ function layOutMatrix({ shown, state }, width, maxHeight, theme, memo) {
     cols: shown.cols,
     width,
     maxHeight,
+    rowSeconds: shown.rowSeconds,
+    colSeconds: shown.colSeconds,
     rowLabel: widest("rowLabel", shown.rowNames),
     colLabel: widest("colLabel", shown.keys),
     ratio: pixelRatio() * theme.scale * (theme.zoom ?? 1),

@@ -31,13 +31,18 @@ import { queryWords, specialTokens } from "./token_marks.js";
  *
  * @param {RawTrace[]} traces
  * @param {Record<string, {layers: number[], heads: number[]}>} [numbers] the model's own, by kind
+ * @param {Record<string, Entry["matched"]>} [matched] how the layers of two models meet, by kind
  * @returns {Entry[]}
  */
-export function measureTraces(traces, numbers = {}) {
+export function measureTraces(traces, numbers = {}, matched = {}) {
   const measured = traces.map(withWeights);
   return Object.keys(ATTENTION_KINDS)
     .filter((kind) => kind in measured[0].kinds)
-    .map((kind) => ({ ...entryOfWhole(measured, kind), numbers: numbers[kind] ?? null }));
+    .map((kind) => ({
+      ...entryOfWhole(measured, kind),
+      numbers: numbers[kind] ?? null,
+      matched: matched[kind] ?? null,
+    }));
 }
 
 /**
@@ -67,7 +72,7 @@ function rowsOff(attention) {
 /**
  * @param {Measured[]} measured
  * @param {string} kind
- * @returns {Omit<Entry, "numbers">}
+ * @returns {Omit<Entry, "numbers" | "matched">}
  */
 function entryOfWhole(measured, kind) {
   const [{ trace, kinds, sums }] = measured;

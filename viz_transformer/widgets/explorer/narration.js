@@ -6,6 +6,7 @@ import { ownNumbers } from "../base/js/head_grid.js";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { isMany } from "./attention_paths.js";
 import { tableOf } from "./data_table.js";
+import { pairInWords } from "./sentence_pair.js";
 import { linkedHeading, linkedSentence } from "./linked_columns.js";
 import { digitsOf, placeOf, readout } from "./readout.js";
 import { shownInWords } from "./selection.js";
@@ -23,7 +24,9 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
         return aggregate === "head" ? own : shownInWords(entries.get(kind), chosenOf(kind));
       })
     : `${ATTENTION_KINDS[chosen.kind].label} · ${shownInWords(entry, chosen)}`;
-  return entry.signed ? `Difference · ${words}` : words;
+  if (!entry.signed) return words;
+  const other = entry.matched && !linked && chosen.aggregate === "head";
+  return `Difference · ${words}${other ? ` − layer ${entry.matched.layers[chosen.layer]} of the other` : ""}`;
 }
 
 /**
@@ -60,6 +63,16 @@ export function marksInWords(entries) {
     .join(" · ");
 }
 
+/** How the layers of two models meet, in sentences. */
+function matchInWords({ layers, matched }, layer) {
+  const { layers: met, of, heads } = matched;
+  const depth = `Layer ${layer} of ${layers} meets layer ${met[layer]} of ${of}, at the same share of its depth.`;
+  const mean = heads
+    ? ` The models have ${heads.join(" and ")} heads, so each layer is the mean of its heads.`
+    : "";
+  return `${depth}${mean} In Python: one, two = vt.analysis.match_traces(trace, other).`;
+}
+
 /** What the picture leaves out or changes, in sentences; `lines` are those between the columns. */
 export function notes(shown, { threshold, mergeWords, lines }) {
   const { queryAxis, keyAxis, masked, limit, weights } = shown;
@@ -73,6 +86,8 @@ export function notes(shown, { threshold, mergeWords, lines }) {
     sentences.push(
       "Rounded to 8 bits in this page: a weight is off by up to 0.4% of the largest in its row.",
     );
+  if (shown.pair && shown.pair !== "all") sentences.push(pairInWords(shown.pair));
+  if (shown.entry?.matched) sentences.push(matchInWords(shown.entry, shown.layer));
   if (limit !== null) sentences.push("Blue: more than before. Orange: less than before.");
   if (limit !== null && differencePower(limit))
     sentences.push(`Numbers in the picture: × ${powerOfTen(Number(`1e${differencePower(limit)}`))}.`);

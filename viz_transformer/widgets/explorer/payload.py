@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.analysis.combine import strongest
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.explorer.requests import SENT_AS, sent_weights
@@ -18,10 +17,6 @@ from viz_transformer.widgets.explorer.trace_view import TraceView
 
 #: Traces that take no more bytes than this as float32 are sent exactly, all heads at once.
 EXACT_BYTES = 256 * 1024
-
-#: All thumbnails of a large trace take no more than this together; each is from 8 × 8 to 32 × 32
-#: pixels.
-OVERVIEW_BYTES = 192 * 1024
 
 Head = tuple[str, int, int]
 
@@ -56,11 +51,14 @@ def pack(
 
 def pack_view(view: TraceView, version: int, first: Head | None = None) -> dict[str, Any]:
     """Return what the page reads of what has been checked already."""
-    if is_small(view.trace):
-        numbers = {kind: own for kind in view.kinds if (own := view.numbers(kind))}
-        named = {"numbers": numbers} if numbers else {}
-        return {"version": version, "traces": [raw_trace(trace) for trace in view.traces], **named}
-    kinds = [{**_tokens(view, kind), **_overview(view, kind)} for kind in view.kinds]
+    if is_small(view.traces[0]):
+        told = {
+            name: by_kind
+            for name, of in (("numbers", view.numbers), ("matched", view.matched))
+            if (by_kind := {kind: own for kind in view.kinds if (own := of(kind))})
+        }
+        return {"version": version, "traces": [raw_trace(trace) for trace in view.traces], **told}
+    kinds = [_tokens(view, kind) for kind in view.kinds]
     kind, layer, head = first or (view.kinds[-1], 0, 0)
     weights = sent_weights(view, kind, view.head(kind, layer, head))
     kinds[view.kinds.index(kind)]["first"] = {"layer": layer, "head": head, "weights": weights}
@@ -93,32 +91,18 @@ def is_small(trace: ForwardTrace) -> bool:
     return sum(weights.nbytes for weights in attention if weights is not None) <= EXACT_BYTES
 
 
-def _overview(view: TraceView, kind: str) -> dict[str, Any]:
-    n_heads = sum(np.prod(view.shape(each)[:2]) for each in view.kinds)
-    side = int(min(32, max(8, (OVERVIEW_BYTES / n_heads) ** 0.5)))
-    n_layers, _, rows, cols = view.shape(kind)
-    small = np.stack([strongest(view.layer(kind, layer), side) for layer in range(n_layers)])
-    limit = view.limit(kind)
-    scaled = 255 * small if limit is None else 128 + 127 * (small / limit)
-    return {
-        "dtype": SENT_AS.name,
-        "overview": {
-            "rows": min(side, rows),
-            "cols": min(side, cols),
-            "values": np.rint(scaled).clip(0, 255).astype(np.uint8).tobytes(),
-        },
-    }
-
-
 def _tokens(view: TraceView, kind: str) -> dict[str, Any]:
     queries, keys = view.words(kind)
     reads = view.reads(kind)
     return {
         "kind": kind,
+        "dtype": SENT_AS.name,
+        "overview": view.overview(kind),
         "shape": list(view.shape(kind)),
         "signed": view.signed,
         "limit": view.limit(kind),
         "numbers": view.numbers(kind),
+        "matched": view.matched(kind),
         "note": view.note(kind),
         "noRollout": view.no_rollout(kind),
         "masked": _bits(view.masked(kind)),

@@ -55,7 +55,11 @@ export function describe(shown, query, key) {
   if (limit !== null) {
     [attends, how] = [
       "attends to",
-      isUnchanged(weight, limit) ? " as much as before" : weight > 0 ? " more than before" : " less than before",
+      isUnchanged(weight, limit)
+        ? " as much as before"
+        : weight > 0
+          ? " more than before"
+          : " less than before",
     ];
   }
   const reads = entry.reads && queryAxis.groups[query].map((index) => entry.reads[index]).join(" ");
@@ -66,7 +70,8 @@ export function describe(shown, query, key) {
 /** The line of Python that gives a weight, a row (`key` null) or a column; "" if it were too long. */
 export function placeOf({ entry, heads, aggregate, layer, queryAxis, keyAxis }, query, key) {
   const name = `${entry.kind}_attention`;
-  const base = entry.signed ? `(trace.${name} - other.${name})` : `trace.${name}`;
+  const [first, second] = entry.matched ? ["one", "two"] : ["trace", "other"];
+  const base = entry.signed ? `(${first}.${name} - ${second}.${name})` : `trace.${name}`;
   const group = (axis, index) => (index === null ? null : axis.groups[index]);
   const [rows, cols] = [group(queryAxis, query), group(keyAxis, key)];
   const one = (indices) => (indices === null ? ":" : indices.length === 1 ? String(indices[0]) : null);

@@ -9,6 +9,7 @@ import numpy as np
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.explorer.part import Part, eight_bits
+from viz_transformer.widgets.explorer.sentence_pair import PAIRS, pair_kind
 from viz_transformer.widgets.explorer.trace_view import TraceView
 
 #: The type in which the weights of a large trace are sent: off by 0.00025 at most.
@@ -26,6 +27,8 @@ def reply(view: TraceView, version: int, request: dict[str, Any]) -> dict[str, A
       ``{"rollout": [kind, layer]}`` give ``{"weights": …}``, float16 bytes ``[query, key]``;
       differences as shares of the kind's ``limit``.
     - ``{"heads": [kind, [[layer, head], …]]}`` gives a list of them.
+    - ``{"overview": [kind, pair]}`` gives the thumbnails of what two sentences attend to: ``{"rows": …,
+      "cols": …, "values": …}``, see `TraceView.overview`.
     - ``{"measure": [kind]}`` gives ``{"labels": …, "entropies": …}``, float32 bytes
       ``[layer, head]``.
     - ``{"exact": [kind, layer, head, query, key]}`` gives ``{"value": …}``, one weight as it is.
@@ -83,12 +86,17 @@ def _exact(view: TraceView, kind: str, layer: int, head: int, query: int, key: i
     return {"value": float(view.head(kind, layer, head)[query, key])}
 
 
+def _overview(view: TraceView, kind: str, pair: str) -> dict[str, Any]:
+    return view.overview(kind, pair)
+
+
 _ANSWERS: dict[str, Callable[..., dict[str, Any]]] = {
     "head": _head,
     "heads": _heads,
     "aggregate": _aggregate,
     "rollout": _rollout,
     "measure": _measure,
+    "overview": _overview,
     "exact": _exact,
 }
 
@@ -132,4 +140,6 @@ def exported_requests(view: TraceView, version: int, part: Part) -> list[dict[st
                 requests.append({"rollout": [kind, layer]})
         if not view.signed:
             requests.append({"measure": [kind]})
+        if view.segments and kind == pair_kind(view.traces[0]):
+            requests += [{"overview": [kind, pair]} for pair in PAIRS[1:]]
     return [{**request, "version": version} for request in requests]

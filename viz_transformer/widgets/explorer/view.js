@@ -35,6 +35,9 @@ const TRAITS = [
   "linked_heads",
   "wall",
   "scores",
+  "pair",
+  "segments",
+  "seconds_per_frame",
   "grid",
   "image",
   "label_filter",
@@ -95,7 +98,8 @@ export function render({ model, el }) {
     wall = null;
     const scrollTop = parts.tokens.scroller.scrollTop / scale;
     // A viewer who enlarges the text enlarges the picture with it, whatever the window's height.
-    const height = heightInSight(view.root);
+    const table = snapshot.linked && !parts.table.node.hidden ? parts.table.node.offsetHeight / theme.zoom : 0;
+    const height = heightInSight(view.root) - table;
     layout = layOut(snapshot, { width: width / scale, height, scrollTop, theme, memo });
     drawFrame(parts, snapshot, layout, { theme, memo });
     narrate(parts, snapshot, layout, memo);

@@ -98,7 +98,9 @@ function writeTitle(context, section, entry, theme) {
     : cells.length
       ? "in order, layer·head"
       : "no head passes the filters";
-  const range = entry.signed ? ` · ${formatWeight(-entry.limit, entry.limit)} to ${formatWeight(entry.limit, entry.limit)}` : "";
+  const range = entry.signed
+    ? ` · ${formatWeight(-entry.limit, entry.limit)} to ${formatWeight(entry.limit, entry.limit)}`
+    : "";
   const after = theme.measure(title, 13, true) + 12;
   const beside = [`${told}${range}`, range.slice(3)].find(
     (text) => theme.measure(text, 11, false) + after < columns * cellWidth + left - x,

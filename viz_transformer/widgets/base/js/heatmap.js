@@ -3,10 +3,12 @@
 import { fitCanvas, strokeBox, pixelRatio, drawText } from "./canvas.js";
 import { textColourOn, packPixel, parseRgb, weightColour } from "./colour.js";
 import { paintWeights } from "./pixels.js";
+import { roundTicks, tickText } from "./scales.js";
 import { elide, visible, weightDigits } from "./text.js";
 
 const SLANT = Math.SQRT1_2; // sine and cosine of 45°
 const LARGEST = 64; // pixels of a cell
+const TIME = 56; // from one time on an axis to the next
 const NARROWEST = 240; // pixels of a window onto many cells
 
 /**
@@ -26,19 +28,31 @@ export const WHOLE = { zoom: 1, row: 0, col: 0 };
  *
  * `rowLabel` and `colLabel` are the widest labels in pixels. Labels of columns lie flat where they
  * fit over their cells and are slanted elsewhere; `rowStep` and `colStep` say which are written.
+ * `rowSeconds` and `colSeconds`, if not null, are the time of a row and a column: then round times are written.
  * `view` is the window: how many times larger than what fits, and the cell in its corner. `x` and
  * `y` are the pixels that it leaves out, `boxWidth` and `boxHeight` its size.
  */
-export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel, ratio = 1, view = WHOLE }) {
+export function matrixLayout({
+  rows,
+  cols,
+  width,
+  maxHeight,
+  rowLabel,
+  colLabel,
+  rowSeconds = null,
+  colSeconds = null,
+  ratio = 1,
+  view = WHOLE,
+}) {
   const axis = 22;
   const rowRoom = Math.min(rowLabel, 150, width * 0.38);
   const colRoom = Math.min(colLabel, 110);
   const left = axis + rowRoom + 8;
   const fit = (top, right) => Math.min(LARGEST, (width - left - right) / cols, (maxHeight - top) / rows);
   const slantTop = axis + colRoom * SLANT + 14;
-  const flat = fit(axis + 22, 3) >= colLabel + 8;
+  const flat = colSeconds !== null || fit(axis + 22, 3) >= colLabel + 8;
   const top = flat ? axis + 22 : slantTop;
-  const right = flat ? 3 : colRoom * SLANT + 4;
+  const right = colSeconds !== null ? TIME / 2 : flat ? 3 : colRoom * SLANT + 4;
   const whole = fit(top, right);
   const zoom = Math.max(1, Math.min(view.zoom, LARGEST / whole));
   const cell = sharp(whole * zoom, ratio);
@@ -64,6 +78,8 @@ export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel,
     boxHeight,
     x: inside(view.col, cols, boxWidth),
     y: inside(view.row, rows, boxHeight),
+    rowSeconds,
+    colSeconds,
     font: cell >= 40 ? 15 : cell >= 24 ? 14 : 12,
     rowStep: Math.ceil(15 / cell),
     colStep: flat ? 1 : Math.ceil(16 / cell),
@@ -250,6 +266,23 @@ function drawNumbers(context, cell, part, { weights, cols, limit, masked }, leas
   }
 }
 
+/**
+ * The round times in a part of an axis, at most so many: the position of each with its text; null without time.
+ *
+ * @param {number | null} seconds of a position
+ * @param {number[]} part first position and the one after the last
+ * @param {number} most
+ * @returns {Map<number, string> | null}
+ */
+export function timesAt(seconds, [first, end], most) {
+  if (seconds === null) return null;
+  const ticks = roundTicks(
+    [first * seconds, Math.max(first + 1, end - 1) * seconds],
+    Math.max(1, Math.floor(most)),
+  );
+  return new Map(ticks.map((time) => [Math.round(time / seconds), `${tickText(time)} s`]));
+}
+
 function drawLabels(context, layout, part, shown, active, found, theme) {
   const { left, top, cell, x, y, boxWidth, boxHeight, flat, font } = layout;
   const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
@@ -263,8 +296,12 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
   context.restore();
 
   // The active row and column are always named; a neighbour whose label would touch it is not.
-  const isNamed = (index, chosen, step) =>
-    index === chosen || (index % step === 0 && (chosen === null || Math.abs(index - chosen) >= step));
+  const isNamed = (index, chosen, step, times) =>
+    index === chosen ||
+    ((times ? times.has(index) : index % step === 0) &&
+      (chosen === null || Math.abs(index - chosen) >= step));
+  const rowTimes = timesAt(layout.rowSeconds, part.rows, boxHeight / 24);
+  const colTimes = timesAt(layout.colSeconds, part.cols, boxWidth / TIME);
   const style = (chosen, marked) => ({
     font: `${chosen ? 700 : 400} ${font}px ${theme.family}`,
     colour: chosen ? theme.accent : theme.text,
@@ -275,8 +312,9 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
   for (let row = part.rows[0]; row < part.rows[1]; row++) {
     const middle = (row + 0.5) * cell - y;
     const [chosen, marked] = [row === active.query, Boolean(found?.queries?.[row])];
-    if (middle < 0 || middle > boxHeight || !isNamed(row, active.query, layout.rowStep)) continue;
-    drawText(context, label(rowNames[row], layout.rowRoom, chosen), left - 8, top + middle, {
+    if (middle < 0 || middle > boxHeight || !isNamed(row, active.query, layout.rowStep, rowTimes)) continue;
+    const name = (!chosen && rowTimes?.get(row)) || rowNames[row];
+    drawText(context, label(name, layout.rowRoom, chosen), left - 8, top + middle, {
       ...style(chosen, marked),
       align: "right",
     });
@@ -284,9 +322,15 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
   for (let col = part.cols[0]; col < part.cols[1]; col++) {
     const middle = (col + 0.5) * cell - x;
     const [chosen, marked] = [col === active.key, Boolean(found?.keys?.[col])];
-    if (middle < 0 || middle > boxWidth || !isNamed(col, active.key, layout.colStep)) continue;
+    if (
+      middle < 0 ||
+      middle > boxWidth ||
+      !isNamed(col, active.key, colTimes ? TIME / cell : layout.colStep, colTimes)
+    )
+      continue;
     if (flat) {
-      drawText(context, label(shown.keys[col], cell - 4, chosen), left + middle, top - 11, {
+      const name = (!chosen && colTimes?.get(col)) || shown.keys[col];
+      drawText(context, label(name, colTimes ? TIME : cell - 4, chosen), left + middle, top - 11, {
         ...style(chosen, marked),
         align: "center",
       });
