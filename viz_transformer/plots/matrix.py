@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERS = 12  # a wider matrix has no room for the weights in its cells
 _MOST_LABELS = 40  # more tokens than this on an axis, and every second, third … is named
+_MOST_STRETCH = 12  # times as many keys as queries, as of sound: then cells are no squares
 _MOST_TITLE = 44  # characters in a line
 _BARRED = "#f4f4f4"
 #: How long labels along the top are turned.
@@ -112,7 +113,7 @@ def _least(picture: Picture) -> float:
 def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
     """Return the width and height of a new figure, in inches."""
     side = max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))  # inches a cell
-    return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(1.2, side * n_queries))
+    return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(1.2, side * n_queries, min(2.4, 0.24 * n_queries)))
 
 
 def _draw_image(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
@@ -122,7 +123,7 @@ def _draw_image(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
         cmap=weight_colormap() if limit is None else signed_colormap(),
         vmin=0 if limit is None else -limit,
         vmax=1 if limit is None else limit,
-        aspect="equal",
+        aspect="equal" if weights.shape[1] <= _MOST_STRETCH * weights.shape[0] else "auto",
     )
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)

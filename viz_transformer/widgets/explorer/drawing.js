@@ -84,7 +84,7 @@ function placeParts(parts, { linked }, { room, tallest, matrix, columns, picture
   root.toggleAttribute("data-table", hasTable);
   // It takes the place of the columns of tokens, so that nothing moves out of sight.
   const beside = hasTable && room.name === "wide" && !linked;
-  parts.table.node.style.width = beside ? `${columns.width * theme.scale}px` : "";
+  parts.table.node.style.width = beside ? `${room.words * theme.scale}px` : "";
   parts.table.node.style.maxHeight = beside ? `${(tallest + TABLE_HEADING) * theme.scale}px` : "";
   heatmap.node.style.width = matrix && room.aside ? `${matrix.width * theme.scale}px` : "";
   heatmap.canvas.hidden = !matrix;
@@ -118,8 +118,8 @@ function drawOverview({ canvas }, snapshot, { heads }, { theme, memo }) {
 function drawHeatmap({ canvas, cells: offscreen }, snapshot, { matrix }, { theme, memo }) {
   const { shown, active, pinned, entry, options, found, overviewOf, problem } = snapshot;
   const least = options.threshold * (shown.limit ?? 1);
-  const { cell, x, y, boxWidth, boxHeight } = matrix;
-  const cells = memo("cells", [shown.name, cell, x, y, boxWidth, boxHeight, least], () => {
+  const { cell, rowCell, x, y, boxWidth, boxHeight } = matrix;
+  const cells = memo("cells", [shown.name, cell, rowCell, x, y, boxWidth, boxHeight, least], () => {
     if (shown.weights) return paintCells(shown, matrix, least, theme, offscreen);
     const [layer, head] = shown.heads[0];
     const index = layer * entry.heads + head;

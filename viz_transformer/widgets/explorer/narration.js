@@ -74,7 +74,7 @@ function matchInWords({ layers, matched }, layer) {
 }
 
 /** What the picture leaves out or changes, in sentences; `lines` are those between the columns. */
-export function notes(shown, { threshold, mergeWords, lines }) {
+export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
   const { queryAxis, keyAxis, masked, limit, weights } = shown;
   const merged = (axis) => axis.groups.some((group) => group.length > 1);
   const hidden = (axis) => axis.at.includes(-1);
@@ -98,7 +98,7 @@ export function notes(shown, { threshold, mergeWords, lines }) {
         ? `Weights below ${threshold.toFixed(2)} are not drawn.`
         : `Changes below ${threshold.toFixed(2)} of the scale are not drawn.`,
     );
-  if (hidden(queryAxis) || hidden(keyAxis))
+  if (hideSpecial && (hidden(queryAxis) || hidden(keyAxis)))
     sentences.push("Special tokens are hidden, so a row may sum to less than 1.");
   if (mergeWords && (merged(queryAxis) || merged(keyAxis))) {
     sentences.push(

@@ -46,5 +46,5 @@ export function keptOf(pair, segments) {
 export function pairInWords(pair) {
   return pair === "all"
     ? ""
-    : `Only queries in sentence ${pair[0]} and keys in sentence ${pair[1]} are shown, so a row may sum to less than 1.`;
+    : `Sentence ${pair[0]} → sentence ${pair[1]} alone: a row may sum to less than 1.`;
 }

@@ -98,9 +98,10 @@ export function render({ model, el }) {
     wall = null;
     const scrollTop = parts.tokens.scroller.scrollTop / scale;
     // A viewer who enlarges the text enlarges the picture with it, whatever the window's height.
-    const table = snapshot.linked && !parts.table.node.hidden ? parts.table.node.offsetHeight / theme.zoom : 0;
-    const height = heightInSight(view.root) - table;
-    layout = layOut(snapshot, { width: width / scale, height, scrollTop, theme, memo });
+    const hasTable = !parts.table.node.hidden;
+    const above = hasTable && snapshot.linked ? parts.table.node.offsetHeight / theme.zoom : 0;
+    const height = heightInSight(view.root) - above;
+    layout = layOut(snapshot, { width: width / scale, height, scrollTop, hasTable, theme, memo });
     drawFrame(parts, snapshot, layout, { theme, memo });
     narrate(parts, snapshot, layout, memo);
   }

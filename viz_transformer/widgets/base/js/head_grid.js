@@ -54,7 +54,7 @@ export function headGridLayout(kinds, width, maxHeight) {
   const deepest = lines.map((line) => Math.max(...line.map((entry) => entry.layers)));
   const room = maxHeight - lines.length * (title + numbers + space);
   const widest = Math.floor(width / across);
-  const fits = Math.max(15, room / deepest.reduce((sum, layers) => sum + layers));
+  const fits = Math.max(9, room / deepest.reduce((sum, layers) => sum + layers));
   const pitch = Math.floor(Math.min((widest - margin - 4) / most, fits, across > 1 ? 40 : 58));
   const slot = Math.min(widest, Math.max(SECTION_WIDTH, margin + most * pitch + BETWEEN));
   const gap = pitch > 26 ? 5 : 2;
