@@ -36,8 +36,7 @@ from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack
-from viz_transformer.widgets.explorer.trace_view import OVERVIEW_BYTES
-from viz_transformer.widgets.explorer.trace_view import Labels, TraceView
+from viz_transformer.widgets.explorer.trace_view import OVERVIEW_BYTES, Labels, TraceView
 
 
 def large_trace(n: int = 80, **sizes: int) -> ForwardTrace:

@@ -94,9 +94,10 @@ export function matrixLayout({
   };
 }
 
-/** The width and height of a cell at a zoom. */
+/** The width and height of a cell at a zoom; rows that are high already stay as they are. */
 function cellSizes({ whole, wholeRow, ratio }, zoom) {
-  return [whole, wholeRow].map((size) => sharp(Math.min(LARGEST, size * zoom), ratio));
+  const cell = sharp(whole * zoom, ratio);
+  return [cell, wholeRow > whole ? Math.max(cell, sharp(wholeRow, ratio)) : cell];
 }
 
 /** A cell's size, if it is large in whole pixels of the screen: cells of one size, seams sharp. */
