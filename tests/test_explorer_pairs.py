@@ -58,7 +58,7 @@ def test_the_twin_shows_the_sentences_that_are_chosen(pair: str, rows: slice, co
 
 
 def test_a_page_of_a_large_trace_carries_the_thumbnails_of_each_pair() -> None:
-    tokens = tuple(f"a{i}" for i in range(60)) + ("[SEP]",) + tuple(f"b{i}" for i in range(80))
+    tokens = (*(f"a{i}" for i in range(60)), "[SEP]", *(f"b{i}" for i in range(80)))
     trace = pair_trace(tokens)
     view = explore(trace)
     asked = [each for each in view.questions() if "overview" in each]

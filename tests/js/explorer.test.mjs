@@ -723,7 +723,7 @@ test("a decoder's row names what was read and what is written", () => {
 });
 
 test("what the picture leaves out is said, and nothing else", () => {
-  const quiet = { threshold: 0, mergeWords: false, lines: [{ count: 3, all: 3 }] };
+  const quiet = { threshold: 0, mergeWords: false, hideSpecial: false, lines: [{ count: 3, all: 3 }] };
   const explained = "<sos>: start of sentence.";
   assert.deepEqual(notes(cross, quiet), [explained]);
   const told = notes(cross, { ...quiet, threshold: 0.1, lines: [{ count: 600, all: 900 }, null] });

@@ -113,9 +113,8 @@ def _least(picture: Picture) -> float:
 def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
     """Return the width and height of a new figure, in inches."""
     side = max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))  # inches a cell
-    return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(
-        9.0, max(1.2, side * n_queries, min(2.4, 0.24 * n_queries))
-    )
+    least = max(1.2, min(2.4, 0.24 * n_queries))  # so that the words of a few rows do not touch
+    return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(least, side * n_queries))
 
 
 def _draw_image(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
