@@ -8,7 +8,7 @@ import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { paintThumbnail } from "../base/js/pixels.js";
 import { formatWeight } from "../base/js/text.js";
 import { headNote, labelMark, scoreInDigits } from "./wall_heads.js";
-import { cellBox } from "./wall_layout.js";
+import { cellBox, hasText } from "./wall_layout.js";
 
 const FADED = 0.82; // how much of a head that a filter leaves out is covered
 const NOTE_PICTURE = 96;
@@ -78,9 +78,10 @@ function paintPictures(section, overview, entry, order, pixels, sheet, ratio, th
 }
 
 /** Whether something may be written beside a head's picture; until its labels are here, perhaps. */
-function isLabelled({ byLayer }, entry, order, [layer, head]) {
+function isLabelled(section, entry, order, [layer, head]) {
   const mayHave = entry.labels ? Boolean(entry.labels[layer][head]) : !entry.signed;
-  return mayHave || !byLayer || scoreInDigits(entry, order, layer, head) !== "";
+  const isWritten = !section.byLayer || scoreInDigits(entry, order, layer, head) !== "";
+  return mayHave || (isWritten && hasText(section));
 }
 
 /** The title of a kind, what its rows and columns are, and their numbers. */

@@ -85,13 +85,12 @@ export function scoreInDigits({ entropies, scores, heads }, order, layer, head) 
   return Number.isNaN(value) ? "" : shortNumber(value, DIGITS);
 }
 
-/** All scores of a head in words: "mine 0.42, other 3". */
+/** Each score of a head in words: "mine 0.42"; its name is isolated, since it may run from right to left. */
 export function scoresInWords({ scores, heads }, layer, head) {
   return Object.entries(scores ?? {})
     .map(([name, values]) => [name, values[layer * heads + head]])
     .filter(([, value]) => !Number.isNaN(value))
-    .map(([name, value]) => `${name} ${shortNumber(Number(value), DIGITS)}`)
-    .join(", ");
+    .map(([name, value]) => `\u2068${name}\u2069 ${shortNumber(Number(value), DIGITS)}`);
 }
 
 /** A head in the short lines of a note beside the pointer. */
@@ -103,6 +102,5 @@ export function headNote(entry, { layer, head }) {
   if (label) lines.push(`${label.name} ${formatWeight(label.evidence)}`);
   else if (entry.labels) lines.push("no clear pattern");
   if (!Number.isNaN(entropy)) lines.push(`entropy ${formatWeight(entropy)}`);
-  for (const text of scoresInWords(entry, layer, head).split(", ")) if (text) lines.push(text);
-  return lines;
+  return [...lines, ...scoresInWords(entry, layer, head)];
 }
