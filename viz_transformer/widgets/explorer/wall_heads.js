@@ -79,10 +79,10 @@ export function labelMark(name) {
 }
 
 /** What a head is sorted by, in digits: its own score or its entropy; "" by layer or label. */
-export function scoreInDigits({ entropies, scores, heads }, order, layer, head) {
+export function scoreInDigits({ entropies, scores, heads }, order, layer, head, digits = DIGITS) {
   const of = scores?.[order] ?? (order === "entropy" ? entropies : null);
   const value = of ? of[layer * heads + head] : NaN;
-  return Number.isNaN(value) ? "" : shortNumber(value, DIGITS);
+  return Number.isNaN(value) ? "" : shortNumber(value, digits);
 }
 
 /** Each score of a head in words: "mine 0.42"; its name is isolated, since it may run from right to left. */

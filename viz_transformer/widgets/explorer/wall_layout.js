@@ -7,7 +7,7 @@ const [WIDEST_CELL, TALLEST_CELL] = [190, 96]; // a cell
 const LOWEST = 7; // a cell that can still be pointed at
 const READABLE = 14; // a picture that can be told from others
 const EASY = 24; // a picture of this size can be read, whichever way the wall is turned
-const [TEXT_WIDTH, TEXT_HEIGHT] = [34, 10]; // of a label with a number in it
+const [TEXT_WIDTH, TEXT_HEIGHT] = [38, 10]; // of a label with a number in it
 const LEAST_LABEL = 4; // pixels of colour beside a picture
 const [LABEL_WIDTH, LABEL_HEIGHT] = [44, 16]; // with less beside a picture, a name goes below it
 
