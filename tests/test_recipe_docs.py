@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
+from tests.support.hooked_model import HookedModel
 from tests.support.huggingface_models import BERT_SIZES, PIECES, hf, llama, word_piece
 from tests.support.source_code import ROOT
 
@@ -85,23 +86,6 @@ SMALL: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
-class HookedTransformer:
-    """What the recipe needs of TransformerLens: a cache that is no dict, and tokens as text."""
-
-    @classmethod
-    def from_pretrained(cls, name: str) -> HookedTransformer:
-        assert name == "gpt2-small"
-        return cls()
-
-    def to_str_tokens(self, text: str) -> list[str]:
-        return ["<|endoftext|>", *text.split()]
-
-    def run_with_cache(self, text: str) -> tuple[None, dict[str, torch.Tensor]]:
-        n = len(self.to_str_tokens(text))
-        masked = torch.randn(1, 4, n, n).masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf)
-        return None, {f"blocks.{layer}.attn.hook_pattern": masked.softmax(-1) for layer in range(2)}
-
-
 @pytest.fixture
 def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give small random models under the names of the recipes."""
@@ -109,9 +93,10 @@ def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(getattr(hf, auto), "from_pretrained", lambda name: SMALL[name][0]())
     for auto in ("AutoTokenizer", "AutoProcessor", "AutoImageProcessor"):
         monkeypatch.setattr(getattr(hf, auto), "from_pretrained", lambda name: SMALL[name][1]())
-    lens = ModuleType("transformer_lens")
-    lens.HookedTransformer = HookedTransformer
-    monkeypatch.setitem(sys.modules, "transformer_lens", lens)
+    bridge = ModuleType("transformer_lens.model_bridge")
+    bridge.TransformerBridge = HookedModel
+    monkeypatch.setitem(sys.modules, "transformer_lens", ModuleType("transformer_lens"))
+    monkeypatch.setitem(sys.modules, "transformer_lens.model_bridge", bridge)
 
 
 #: The kinds of attention that each recipe shows.
@@ -123,7 +108,7 @@ KINDS = {
     "T5": ("encoder", "decoder", "cross"),
     "Whisper": ("encoder", "decoder", "cross"),
     "ViT": ("encoder",),
-    "A TransformerLens cache": ("decoder",),
+    "TransformerLens": ("decoder",),
     "A class of your own": ("decoder",),
     "A training loop": ("decoder",),
 }
