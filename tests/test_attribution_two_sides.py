@@ -101,7 +101,8 @@ def test_the_shares_of_t5_are_those_by_hand() -> None:
             attention = model.decoder.block[layer].layer[place]
             matrix = (attention.SelfAttention if kind == "decoder" else attention.EncDecAttention).o.weight
             written = matrix[:, 6 * head : 6 * (head + 1)] @ torch.tensor(said[kind][layer, head, 2])
-            assert found[layer, head] == pytest.approx(float((direction @ written).detach()), abs=1e-4), (kind, layer)
+            by_hand = float((direction @ written).detach())
+            assert found[layer, head] == pytest.approx(by_hand, abs=1e-4), (kind, layer)
 
 
 def test_our_own_pair_of_stacks_is_divided_too() -> None:
