@@ -9,9 +9,9 @@ its weights, while `watched_layers` sees which layer made which, on a text that 
 write if it is told to; `hooked_models` runs TransformerLens' and `wrapped_models` takes a model out of
 other libraries' wrappers; `position_biases` sees what is added to scores for relative positions; `arrays`
 takes weights that exist already. Steps become whole maps in
-`joined_steps`, bands, blocks and windows in `whole_maps`, `block_maps` and `window_maps`; `refusals` has
-the reasons why a kind of model cannot be traced. Every adapter returns a `RawAttention`, and `assemble` makes the trace of it or says
-what does not fit. `restore` leaves the model as it was.
+`joined_steps`; bands, blocks and windows in `whole_maps`, `block_maps` and `window_maps`; `refusals`
+says why some kinds of model cannot be traced. Every adapter returns a `RawAttention`, and `assemble`
+makes the trace of it or says what does not fit. `restore` leaves the model as it was.
 """
 
 from viz_transformer.tracing.api import capture
