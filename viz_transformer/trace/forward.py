@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
-from viz_transformer.trace.kinds import KINDS, find_kind
+from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.summary import trace_as_html, trace_as_text
 
 FloatArray = NDArray[np.float32]
@@ -38,6 +38,10 @@ class ForwardTrace:
         cross_attention: float32 ``[layer, head, target, source]``, or None.
         source_positions: float32 ``[source, d_model]``, the positional encodings added, or None.
         target_positions: float32 ``[target, d_model]``, or None.
+        encoder_position_bias: float32 ``[layer, head, source, source]``, what the model adds to the
+            scores of its self-attention for relative positions, as T5 does, or None. The layer
+            axis is 1 where all layers share one table; see `position_bias`.
+        decoder_position_bias: the same of the decoder, ``[layer, head, target, target]``.
         encoder_layers: the model's own number of each layer of `encoder_attention`, where these are
             not 0, 1, 2 …; see `layer_numbers`.
         decoder_layers: the same for `decoder_attention`.
@@ -62,6 +66,8 @@ class ForwardTrace:
     cross_attention: FloatArray | None = None
     source_positions: FloatArray | None = None
     target_positions: FloatArray | None = None
+    encoder_position_bias: FloatArray | None = None
+    decoder_position_bias: FloatArray | None = None
     encoder_layers: tuple[int, ...] | None = None
     decoder_layers: tuple[int, ...] | None = None
     cross_layers: tuple[int, ...] | None = None
@@ -90,6 +96,8 @@ class ForwardTrace:
                 f"[layer, head, {kind.query}={n_queries}, {kind.key}={n_keys}]",
             )
             self._set_numbers(f"{kind.name}_layers", "layer", [kind.name], axis=0)
+            if kind.query == kind.key:
+                self._set_bias(kind, lengths[kind.query])
         self._set_numbers("heads", "head", self.kinds, axis=1)
         object.__setattr__(self, "sinks", tuple(find_kind(kind).name for kind in self.sinks))
         for side, length in lengths.items():
@@ -115,6 +123,22 @@ class ForwardTrace:
                 "a row of zeros (see viz_transformer.model.attention.attend)"
             )
         object.__setattr__(self, name, array)
+
+    def _set_bias(self, kind: Kind, length: int) -> None:
+        name, weights = f"{kind.name}_position_bias", self.attention(kind.name)
+        if getattr(self, name) is None:
+            return
+        n_layers, n_heads = (None, None) if weights is None else weights.shape[:2]
+        self._set_array(
+            name,
+            (None, n_heads, length, length),
+            f"[layer or 1, head={n_heads or 'any'}, {kind.query}={length}, {kind.query}={length}]",
+        )
+        if len(getattr(self, name)) not in (1, n_layers):
+            raise UserError(
+                f"{name} has {len(getattr(self, name))} layers, and the attention {n_layers or 'none'}; "
+                "give it one for each layer of the attention, or one that all share"
+            )
 
     def _set_numbers(self, name: str, what: str, kinds: Sequence[str], axis: int) -> None:
         given = getattr(self, name)
@@ -155,6 +179,20 @@ class ForwardTrace:
             UserError: if `kind` is not one of encoder, decoder, cross.
         """
         return getattr(self, find_kind(kind).field)
+
+    def position_bias(self, kind: str) -> FloatArray | None:
+        """Return what the model adds to the scores of a kind for relative positions, or None.
+
+        Returns:
+            float32 ``[layer, head, query, key]``, in the scores' unit, before the softmax; the layer
+            axis is 1 where all layers share it. None for a model without, and of cross-attention.
+
+        Raises:
+            UserError: if `kind` is not one of encoder, decoder, cross.
+
+        Source: Raffel et al. 2020, *Exploring the Limits of Transfer Learning*, section 2.1.
+        """
+        return getattr(self, f"{find_kind(kind).name}_position_bias", None)
 
     def layer_numbers(self, kind: str) -> tuple[int, ...]:
         """Return the model's own number of each layer of a kind.
