@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from viz_transformer._text import described
 from viz_transformer.errors import FileError
 
 
@@ -33,6 +36,27 @@ def text_beside(module: str, name: str) -> str:
     return Path(module).with_name(name).read_text(encoding="utf-8")
 
 
+def given_path(path: Any) -> Path:
+    """Return what was given as the path of a file or folder, which need not exist.
+
+    Raises:
+        FileError: if no file can be there: it is no path, too long, or holds half a character or a NUL.
+    """
+    try:
+        where = Path(path)
+        if not where.name:
+            where = where.resolve()  # "." and "/" get a name beside which a file can be written
+        where.lstat()
+    except (TypeError, ValueError) as error:
+        raise FileError(
+            f"{described(path)} is not a path ({error}); give the path of a file or folder"
+        ) from error
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise FileError(f"{str(where)!r:.60}… is too long for a path; give a shorter one") from error
+    return where
+
+
 def make_folder(path: str | os.PathLike[str], advice: str = "choose another") -> Path:
     """Make a folder and its parents, if they are not there yet; returns its path.
 
@@ -43,7 +67,7 @@ def make_folder(path: str | os.PathLike[str], advice: str = "choose another") ->
     Raises:
         FileError: if it cannot be made.
     """
-    folder = Path(path)
+    folder = given_path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -60,7 +84,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises:
         FileError: if the file cannot be written.
     """
-    path = Path(path)
+    path = given_path(path)
     part = path.with_name(path.name + ".part")
     try:
         yield part
@@ -71,6 +95,5 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
             "choose a folder that exists and that you may write to"
         ) from error
     finally:
-        # If the folder is missing or not writable, there is nothing to remove.
-        if part.parent.is_dir() and part.is_file():
+        with suppress(OSError):  # if nothing was written, there is nothing to remove
             part.unlink()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from viz_transformer._files import given_path
 from viz_transformer.errors import FileError, UserError
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -42,7 +43,7 @@ def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -
         FileError: if a file is missing or cannot be read.
         UserError: if the files have unequal numbers of lines, or a line is empty or not UTF-8.
     """
-    first, second = text_lines(Path(source)), text_lines(Path(target))
+    first, second = text_lines(given_path(source)), text_lines(given_path(target))
     if len(first) != len(second):
         raise UserError(
             f"{str(source)!r} has {_count(len(first), 'line')} and {str(target)!r} has "
@@ -67,7 +68,7 @@ def read_table(path: str | os.PathLike[str], columns: tuple[int, int] = (0, 1)) 
         UserError: if a line has too few columns, or a sentence is empty or not UTF-8.
     """
     source, target = _two_columns(columns)
-    rows = [line.split("\t") for line in text_lines(Path(path))]
+    rows = [line.split("\t") for line in text_lines(given_path(path))]
     for number, row in enumerate(rows, 1):
         if len(row) <= max(source, target):
             raise UserError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
+from viz_transformer._files import given_path
 from viz_transformer.corpus.files import text_lines
 from viz_transformer.errors import UserError
 
@@ -37,7 +37,7 @@ def read_links(path: str | os.PathLike[str]) -> list[GoldLinks]:
         UserError: if something in a line is no link.
     """
     found = []
-    for number, line in enumerate(text_lines(Path(path)), 1):
+    for number, line in enumerate(text_lines(given_path(path)), 1):
         links: dict[str, set[tuple[int, int]]] = {"-": set(), "p": set()}
         for part in line.split():
             link = _LINK.fullmatch(part)

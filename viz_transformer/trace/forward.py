@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._text import given_texts
 from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.kinds import KINDS, find_kind
@@ -75,7 +76,7 @@ class ForwardTrace:
         for name in ("source_tokens", "target_tokens", "output_tokens"):
             tokens = getattr(self, name)
             if tokens is not None:
-                object.__setattr__(self, name, _as_tokens(name, tokens))
+                object.__setattr__(self, name, given_texts(tokens, name))
         if self.output_tokens is not None and len(self.output_tokens) != len(self.target_tokens):
             raise UserError(
                 f"output_tokens has {len(self.output_tokens)} tokens for "
@@ -238,12 +239,3 @@ def _as_read_only(value: Any) -> FloatArray:
     array: NDArray[Any] = np.array(value, dtype=dtype)
     array.setflags(write=False)
     return array
-
-
-def _as_tokens(name: str, tokens: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
-        raise UserError(
-            f"{name} must be a sequence of strings, one per position, not {tokens!r:.60}; "
-            "for a sentence, give its tokens: sentence.split()"
-        )
-    return tuple(tokens)

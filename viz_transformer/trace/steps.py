@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._text import given_texts
 from viz_transformer.errors import UserError
-from viz_transformer.trace.forward import FloatArray, _as_tokens
+from viz_transformer.trace.forward import FloatArray
 from viz_transformer.trace.kinds import find_kind
 
 #: The steps in order; a layer without a mask has no "masked", one without W_O ends earlier.
@@ -75,7 +76,7 @@ class AttentionSteps:
         find_kind(self.kind)
         for name in ("query_tokens", "key_tokens", "query_reads"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, _as_tokens(name, getattr(self, name)))
+                object.__setattr__(self, name, given_texts(getattr(self, name), name))
         n_queries, n_keys = len(self.query_tokens), len(self.key_tokens)
         if self.query_reads is not None and len(self.query_reads) != n_queries:
             raise UserError(

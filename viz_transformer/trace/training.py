@@ -13,6 +13,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
 from viz_transformer.trace.kinds import KINDS
+from viz_transformer.trace.typed import check_types
 
 _TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "target_words")
 
@@ -73,6 +74,7 @@ class TrainingTrace:
             array = np.array(getattr(self, name), dtype=dtype)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+        check_types(self)
         n_sentences = len(self.sources)
         if not self.moments or not n_sentences:
             raise UserError("a training trace needs at least one moment and one sentence")
