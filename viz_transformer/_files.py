@@ -12,6 +12,9 @@ from typing import Any
 from viz_transformer._text import described
 from viz_transformer.errors import FileError
 
+#: A file may unpack to the first, or to so many times its own size, but never to more than the last.
+_ALWAYS_BYTES, _MOST_COMPRESSED, _MOST_BYTES = 2**28, 100, 2**32
+
 
 def bundled(name: str) -> Path:
     """Return the path of a file or folder of the package, such as ``data/en-es``.
@@ -55,6 +58,11 @@ def given_path(path: Any) -> Path:
         if error.errno == errno.ENAMETOOLONG:
             raise FileError(f"{str(where)!r:.60}… is too long for a path; give a shorter one") from error
     return where
+
+
+def unpacked_limit(n_bytes: int) -> int:
+    """Return how many bytes a compressed file of so many may unpack to: a small file fills no memory."""
+    return min(_MOST_BYTES, max(_ALWAYS_BYTES, _MOST_COMPRESSED * n_bytes))
 
 
 def make_folder(path: str | os.PathLike[str], advice: str = "choose another") -> Path:

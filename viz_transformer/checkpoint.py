@@ -21,6 +21,8 @@ from viz_transformer.vocabulary import Tokeniser, from_json
 WEIGHTS, CONFIG, VOCABULARY = "model.safetensors", "config.json", "vocabulary.json"
 #: Of a model whose positions are computed, so that its weights don't say how many there are.
 _MOST_POSITIONS = 1_000_000
+#: No training leads here, and products of larger ones would be infinite.
+_LARGEST_WEIGHT = 1e6
 
 Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
 #: By family: the model, what it is called, what loads it, and what `viz-transformer train` calls it.
@@ -189,10 +191,10 @@ def _read_weights(path: Path) -> dict[str, torch.Tensor]:
             "again, or train it again"
         ) from error
     for name, weight in weights.items():
-        if not weight.isfinite().all():
+        if not (weight.float().abs() <= _LARGEST_WEIGHT).all():  # so is no NaN
             raise FileError(
-                f"{name} in {str(path)!r} holds NaN or infinity, with which nothing can be computed; copy the "
-                "folder again, or train it again with a smaller learning rate"
+                f"{name} in {str(path)!r} holds NaN, infinity or a number beyond {_LARGEST_WEIGHT:g}, with "
+                "which nothing can be computed; copy the folder again, or train with a smaller learning rate"
             )
     return weights
 
@@ -203,8 +205,9 @@ def _check_sizes(folder: Path, config: ModelConfig, weights: dict[str, torch.Ten
     n_needed = count_parameters(config)
     if n_needed > n_there or config.max_length > _MOST_POSITIONS:
         raise UserError(
-            f"{CONFIG} of {str(folder)!r} describes a model of {n_needed:,} parameters and {config.max_length:,} "
-            f"positions, and {WEIGHTS} holds {n_there:,} numbers; both must come from one training"
+            f"{CONFIG} of {str(folder)!r} describes a model of {n_needed:,} parameters and "
+            f"{config.max_length:,} positions, and {WEIGHTS} holds {n_there:,} numbers; both must come from "
+            "one training"
         )
 
 

@@ -12,15 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer._files import atomic_write, given_path
+from viz_transformer._files import atomic_write, given_path, unpacked_limit
 from viz_transformer._text import quoted
 from viz_transformer.errors import FileError
 
 Trace = TypeVar("Trace")
 
-#: A file may unpack to this many bytes, or to this many times its own size; never to more than the third.
-_ALWAYS_BYTES, _MOST_COMPRESSED, _MOST_BYTES = 2**28, 100, 2**32
-#: Of them the tokens and other plain values.
+#: The most bytes of tokens and other plain values.
 _MOST_JSON_BYTES = 2**25
 
 
@@ -81,7 +79,7 @@ def _refuse_oversized(path: Path, name: str) -> None:
     """
     with zipfile.ZipFile(path) as archive:
         sizes = {each.filename: each.file_size for each in archive.infolist()}
-    most = min(_MOST_BYTES, max(_ALWAYS_BYTES, _MOST_COMPRESSED * path.stat().st_size))
+    most = unpacked_limit(path.stat().st_size)
     if sum(sizes.values()) > most or sizes.get(f"{name}.npy", 0) > _MOST_JSON_BYTES:
         raise ValueError(f"it unpacks to {sum(sizes.values()) / 1e6:,.0f} MB, more than {most / 1e6:,.0f}")
 
