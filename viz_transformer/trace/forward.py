@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._text import given_texts
 from viz_transformer.errors import UserError
+from viz_transformer.trace.arrays import given_array, given_sequence
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.kinds import KINDS, find_kind
 from viz_transformer.trace.summary import trace_as_html, trace_as_text
@@ -92,7 +93,9 @@ class ForwardTrace:
             )
             self._set_numbers(f"{kind.name}_layers", "layer", [kind.name], axis=0)
         self._set_numbers("heads", "head", self.kinds, axis=1)
-        object.__setattr__(self, "sinks", tuple(find_kind(kind).name for kind in self.sinks))
+        object.__setattr__(
+            self, "sinks", tuple(find_kind(kind).name for kind in given_texts(self.sinks, "sinks"))
+        )
         for side, length in lengths.items():
             self._set_words(f"{side}_words", length)
             self._set_array(f"{side}_positions", (length, None), f"[{side}={length}, d_model]")
@@ -101,7 +104,7 @@ class ForwardTrace:
         value = getattr(self, name)
         if value is None:
             return
-        array = _as_read_only(value)
+        array = _as_read_only(value, name)
         fits = array.ndim == len(shape) and all(
             want in (None, have) for want, have in zip(shape, array.shape, strict=True)
         )
@@ -121,7 +124,7 @@ class ForwardTrace:
         given = getattr(self, name)
         if given is None:
             return
-        numbers = tuple(given) if np.iterable(given) else ()
+        numbers = given_sequence(given)
         sizes = {kind: weights.shape[axis] for kind in kinds if (weights := self.attention(kind)) is not None}
         whole = all(isinstance(each, int | np.integer) and each >= 0 for each in numbers)
         if not whole or len(set(numbers)) != len(numbers) or set(sizes.values()) != {len(numbers)}:
@@ -135,7 +138,7 @@ class ForwardTrace:
         words = getattr(self, name)
         if words is None:
             return
-        words = tuple(words)
+        words = given_sequence(words)
         numbers = [word for word in words if word is not None]
         if len(words) != length or not all(type(word) is int and word >= 0 for word in numbers):
             raise UserError(
@@ -230,12 +233,13 @@ def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
     return weights
 
 
-def _as_read_only(value: Any) -> FloatArray:
+def _as_read_only(value: Any, name: str) -> FloatArray:
     """Return an array that does not change later: a copy, unless nobody can write to it."""
-    dtype = "float16" if getattr(value, "dtype", None) == np.float16 else "float32"
-    whole = isinstance(value, np.ndarray) and value.dtype == dtype and value.base is None
-    if whole and not value.flags.writeable:
-        return value
-    array: NDArray[Any] = np.array(value, dtype=dtype)
+    given = given_array(value, name)
+    dtype = "float16" if given.dtype == np.float16 else "float32"
+    if given.dtype == dtype and given.base is None and not given.flags.writeable:
+        return given
+    with np.errstate(over="ignore"):  # what becomes infinite is refused
+        array: NDArray[Any] = np.array(given, dtype=dtype)
     array.setflags(write=False)
     return array

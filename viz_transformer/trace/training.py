@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.errors import UserError
+from viz_transformer.trace.arrays import given_array
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
 from viz_transformer.trace.kinds import KINDS
@@ -71,7 +72,9 @@ class TrainingTrace:
             ("losses", np.float32),
             ("accuracies", np.float32),
         ):
-            array = np.array(getattr(self, name), dtype=dtype)
+            array = np.array(given_array(getattr(self, name), name), dtype=dtype)  # [record]
+            if array.ndim != 1:
+                raise UserError(f"{name} has shape {list(array.shape)}; give one number for each step")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         check_types(self)

@@ -13,6 +13,7 @@ import numpy as np
 
 from viz_transformer._text import described
 from viz_transformer.errors import UserError
+from viz_transformer.trace.arrays import MOST_ELEMENTS
 
 _WANTED = {
     str: "text",
@@ -60,8 +61,10 @@ def _check(value: Any, annotation: Any, where: str) -> None:
 
 def _fits(value: Any, annotation: Any) -> bool:
     if np.ndarray in (annotation, get_origin(annotation)):
-        numbers = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
-        return numbers and bool(np.isfinite(value).all())
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or value.size > MOST_ELEMENTS:
+            return False
+        ends = [value.min(initial=0), value.max(initial=0)]  # a NaN is both; no copy is made
+        return bool(np.isfinite(ends).all())
     if annotation is int:
         return isinstance(value, Integral) and not isinstance(value, bool)
     if annotation is float:
