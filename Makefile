@@ -38,7 +38,7 @@ test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers t
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m "not slow" $(TEST_FLAGS)
 
-test-slow: $(VENV)/.ready-test ## every lesson and view in JupyterLab, long texts and long use
+test-slow: $(VENV)/.ready-slow ## every lesson and view in JupyterLab, long texts and long use
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m slow $(TEST_FLAGS)
 
@@ -68,7 +68,7 @@ picture: $(VENV)/.ready-test ## take the README's picture again
 lock: ## write constraints.txt from the newest versions that work together
 	rm -rf build/lock
 	$(find_python); "$$python" -m venv build/lock
-	build/lock/bin/python -m pip install "$(LOCK_WITH)" -e ".[lab,test,bench,dev]"
+	build/lock/bin/python -m pip install "$(LOCK_WITH)" -e ".[lab,test,lens,bench,dev]"
 	build/lock/bin/python -m tools.lock > build/constraints.txt
 	mv build/constraints.txt constraints.txt
 
@@ -82,6 +82,7 @@ clean: ## remove what the other targets made; keeps your notebooks
 # interrupted run of themselves left behind.
 $(VENV)/.ready-lab: EXTRAS := lab
 $(VENV)/.ready-test: EXTRAS := lab,test
+$(VENV)/.ready-slow: EXTRAS := lab,test,lens
 $(VENV)/.ready-dev: EXTRAS := lab,dev
 $(VENV)/.ready-bench: EXTRAS := lab,bench
 $(VENV)/.ready-%: pyproject.toml constraints.txt

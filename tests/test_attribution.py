@@ -20,7 +20,7 @@ from tests.support.causal_models import (
     ours,
     tokenizer,
 )
-from tests.support.huggingface_models import frozen, hf, same, state
+from tests.support.huggingface_models import frozen, same, state
 from tests.support.small_models import small_model
 from viz_transformer.attribution import direct_logit_attribution, logit_lens, patching
 from viz_transformer.errors import UserError
@@ -251,7 +251,7 @@ def test_half_precision_gives_the_same_up_to_its_rounding() -> None:
 
 
 REFUSED = {
-    "an encoder–decoder": (lambda: logit_lens(small_model(), IDS), "not one stack of causal blocks"),
+    "an encoder–decoder": (lambda: logit_lens(small_model(), IDS), "a text of its own; give target="),
     "no module": (lambda: logit_lens(vt.load_language_model(), IDS), "give its .model"),
     "no head": (lambda: logit_lens(gpt2().transformer, IDS), "AutoModelForCausalLM"),
     "no tokenizer": (lambda: logit_lens(gpt2(), CLEAN), "came without a tokenizer"),
@@ -278,6 +278,8 @@ REFUSED = {
     "equal prompts": (lambda: patching(gpt2(), IDS, IDS, 9), "is nothing to bring back"),
     "what": (lambda: patching(gpt2(), IDS, OTHER, 9, "layers"), "choose 'heads' or 'positions'"),
     "three tokens": (lambda: patching(gpt2(), IDS, OTHER, (9, 3, 1)), "a pair of tokens"),
+    "a target": (lambda: logit_lens(gpt2(), IDS, target=IDS), "reads one text"),
+    "a kind": (lambda: patching(gpt2(), IDS, OTHER, 9, kind="cross"), r"has heads of \['decoder'\]"),
     "batch_size": (lambda: patching(gpt2(), IDS, OTHER, 9, batch_size=0), "give 1 or more"),
 }
 
@@ -288,9 +290,3 @@ def test_what_cannot_be_attributed_is_refused_in_one_line(name) -> None:
     with pytest.raises(UserError, match=message) as refused:
         attribute()
     assert "\n" not in str(refused.value)
-
-
-def test_an_encoder_is_no_causal_model() -> None:
-    sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1, "num_attention_heads": 4}
-    with pytest.raises(UserError, match="not one stack of causal blocks"):
-        logit_lens(hf.BertForMaskedLM(hf.BertConfig(vocab_size=13, **sizes)), IDS)

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
+from tests.support.hooked_model import HookedModel
 from tests.support.huggingface_models import BERT_SIZES, PIECES, hf, llama, word_piece
 from tests.support.source_code import ROOT
 
@@ -60,6 +61,11 @@ def t5() -> Any:
     return hf.T5ForConditionalGeneration(hf.T5Config(decoder_start_token_id=0, **sizes, **_LONG))
 
 
+def distilbert() -> Any:
+    sizes = {"dim": 16, "hidden_dim": 24, "n_layers": 1, "n_heads": 4, "max_position_embeddings": 32}
+    return hf.DistilBertModel(hf.DistilBertConfig(**sizes, **_LONG))
+
+
 def marian() -> Any:
     layers = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 16, "max_position_embeddings": 32}
     heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
@@ -75,6 +81,7 @@ SMALL: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: hf.BertModel(hf.BertConfig(max_position_embeddings=32, **BERT_SIZES, **_LONG)),
         lambda: word_piece(special=True),
     ),
+    "distilbert-base-uncased": (distilbert, lambda: word_piece(special=True)),
     "Helsinki-NLP/opus-mt-en-es": (marian, lambda: word_piece(special=True)),
     "google-t5/t5-small": (t5, lambda: word_piece(special=True)),
     "openai/whisper-tiny": (whisper, listener),
@@ -85,23 +92,6 @@ SMALL: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
-class HookedTransformer:
-    """What the recipe needs of TransformerLens: a cache that is no dict, and tokens as text."""
-
-    @classmethod
-    def from_pretrained(cls, name: str) -> HookedTransformer:
-        assert name == "gpt2-small"
-        return cls()
-
-    def to_str_tokens(self, text: str) -> list[str]:
-        return ["<|endoftext|>", *text.split()]
-
-    def run_with_cache(self, text: str) -> tuple[None, dict[str, torch.Tensor]]:
-        n = len(self.to_str_tokens(text))
-        masked = torch.randn(1, 4, n, n).masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf)
-        return None, {f"blocks.{layer}.attn.hook_pattern": masked.softmax(-1) for layer in range(2)}
-
-
 @pytest.fixture
 def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give small random models under the names of the recipes."""
@@ -109,9 +99,10 @@ def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(getattr(hf, auto), "from_pretrained", lambda name: SMALL[name][0]())
     for auto in ("AutoTokenizer", "AutoProcessor", "AutoImageProcessor"):
         monkeypatch.setattr(getattr(hf, auto), "from_pretrained", lambda name: SMALL[name][1]())
-    lens = ModuleType("transformer_lens")
-    lens.HookedTransformer = HookedTransformer
-    monkeypatch.setitem(sys.modules, "transformer_lens", lens)
+    bridge = ModuleType("transformer_lens.model_bridge")
+    bridge.TransformerBridge = HookedModel
+    monkeypatch.setitem(sys.modules, "transformer_lens", ModuleType("transformer_lens"))
+    monkeypatch.setitem(sys.modules, "transformer_lens.model_bridge", bridge)
 
 
 #: The kinds of attention that each recipe shows.
@@ -123,7 +114,7 @@ KINDS = {
     "T5": ("encoder", "decoder", "cross"),
     "Whisper": ("encoder", "decoder", "cross"),
     "ViT": ("encoder",),
-    "A TransformerLens cache": ("decoder",),
+    "TransformerLens": ("decoder",),
     "A class of your own": ("decoder",),
     "A training loop": ("decoder",),
 }
@@ -138,17 +129,16 @@ def test_the_recipe_runs_and_shows_every_kind(heading: str) -> None:
     trace = made["traces"][-1] if "traces" in made else made["trace"]
     assert trace.kinds == KINDS[heading]
     lines = RECIPES[heading].splitlines()
-    (shown,) = (line for line in lines if line.startswith("vt.explore("))
-    view = eval(shown, made)
-    assert isinstance(view, vt.AttentionExplorer)
-    assert view.trace is trace
+    views = [eval(line, made) for line in lines if line.startswith("vt.explore(")]
+    assert all(isinstance(view, vt.AttentionExplorer) for view in views)
+    assert views[0].trace is trace
 
 
 def test_every_recipe_is_run() -> None:
     assert list(RECIPES) == list(KINDS)
     assert (
         PAGE.count("```python")
-        == sum(code.count("import viz_transformer as vt") for code in RECIPES.values()) + 2
+        == sum(code.count("import viz_transformer as vt") for code in RECIPES.values()) + 4
     )
 
 

@@ -12,8 +12,11 @@ import torch
 import viz_transformer as vt
 from tests.support.attending_models import N_WORDS, WORDS, built, run, word_tokenizer
 from tests.support.huggingface_models import frozen, same, state
+from tests.support.javascript import answers_in_node
 from viz_transformer.errors import UserError
 from viz_transformer.labs import interventions_of
+from viz_transformer.labs.huggingface_text import HuggingFaceText
+from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.widgets.head_lab.view import HeadLab
 
 TEXT = "when Mary went to the store John gave"
@@ -82,7 +85,50 @@ def test_each_head_is_ranked_by_the_loss_without_it(name: str) -> None:
     assert (lab.kind, lab.layer, lab.head) == (first.kind, first.layer, first.head)
     off = asked(lab, {"kind": first.kind, "layer": first.layer, "head": first.head, "factor": 0.0})
     change = np.mean(asked(lab)["log_probs"]) - np.mean(off["log_probs"])
-    assert first.loss_change == pytest.approx(change, abs=1e-9)
+    assert first.loss_change == pytest.approx(change, abs=1e-6)  # computed in a batch
+
+
+@pytest.mark.parametrize("name", ["Marian", "GPT-2"])
+def test_a_page_carries_what_the_kernel_replies(name: str) -> None:
+    lab, model, _ = lab_of(name)
+    before = frozen(model)
+    questions = lab.questions()
+    carried = list(lab.replies(questions))
+    assert same(before, state(model))
+    replies = [lab.answer(question) for question in questions]
+    assert carried[:2] == replies[:2]
+    tell = (
+        "([base, ...carried]) => carried.map((each) => each.moved ? withAllWeights(each, base) : each)"
+        ".map(({ kinds, ...words }) => ({ ...words, weights: kinds.map((kind) => [...weightsOf(kind)]) }))"
+    )
+    script = "widgets/head_lab/moved_weights.js"
+    read = answers_in_node({"withAllWeights": script, "weightsOf": script}, tell, [replies[1], *carried[2:]])
+    assert len(read) == len(replies) - 2
+    for found, expected in zip(read, replies[2:], strict=True):
+        assert (found["translation"], found["output"]) == (expected["translation"], expected["output"])
+        np.testing.assert_allclose(found["log_probs"], expected["log_probs"], atol=1e-5)
+        for weights, kind in zip(found["weights"], expected["kinds"], strict=True):
+            exact = np.frombuffer(kind["weights"], "<f4")
+            np.testing.assert_allclose(weights, exact, atol=3e-4)  # float16
+    assert any(len(each["translation"]) for each in read)
+    sizes = [sum(len(part["weights"]) for part in each["moved"]) for each in carried[2:]]
+    whole = sum(len(kind["weights"]) for kind in replies[1]["kinds"])
+    assert max(sizes) <= whole / 2
+    assert sum(sizes) < 0.3 * whole * len(sizes), "only the heads that the change moves, in 16 bits"
+
+
+def test_rows_that_write_other_words_are_searched_for() -> None:
+    _, model, tokenizer = lab_of("GPT-2")
+    text = HuggingFaceText(model, tokenizer, N_NEW)
+    changes = [HeadChange("decoder", layer, head, 40.0) for layer in range(2) for head in range(4)]
+    expected = [text.answer(TEXT, Interventions(heads=[change])) for change in changes]
+    assert len(set(expected)) > 1, "some changes must change the words"
+    target = text.answer(TEXT)
+    assert [found for _, _, found in text.judge_apart(TEXT, target, changes)] == expected
+    model.generation_config.repetition_penalty = 3.0  # now the likeliest token need not be written
+    text = HuggingFaceText(model, tokenizer, N_NEW)
+    expected = [text.answer(TEXT, Interventions(heads=[change])) for change in changes]
+    assert [found for _, _, found in text.judge_apart(TEXT, text.answer(TEXT), changes)] == expected
 
 
 def test_the_kinds_and_words_of_the_view_are_the_model_s() -> None:

@@ -156,10 +156,11 @@ def _label(
         patterns: the patterns of each sentence, the same ones in the same order.
     """
     found = [_broad(heads, reachable)]
+    attends = [attending(head) for head in heads]  # each [query]
     for same in zip(*patterns, strict=True):
         on_keys, even = [], []  # of each sentence, [row]
-        for head, n_keys, pattern in zip(heads, reachable, same, strict=True):
-            rows = pattern.counted(head)  # [query]
+        for head, own, n_keys, pattern in zip(heads, attends, reachable, same, strict=True):
+            rows = pattern.rows & own  # [query]: they can tell, and attend
             on_keys.append(pattern.on_keys(head)[rows])
             even.append((pattern.n_keys() / n_keys)[rows])
         n_rows = sum(map(len, on_keys))

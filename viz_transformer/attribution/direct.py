@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from viz_transformer.attribution.frozen_norm import FrozenNorm, exact
 from viz_transformer.attribution.prompt import (
+    Prompt,
     PromptLike,
     difference,
     read_prompt,
@@ -41,6 +43,7 @@ def direct_logit_attribution(
     prompt: PromptLike,
     *,
     tokenizer: Any = None,
+    target: PromptLike | None = None,
     token: str | int | None = None,
     against: str | int | None = None,
     position: int = -1,
@@ -57,10 +60,11 @@ def direct_logit_attribution(
     add up to it. Only direct shares are counted: a head that helps a later head gets nothing for that.
 
     Args:
-        model: a causal language model of Hugging Face's, or a `DecoderOnly` of ours; its blocks must add
-            to the residual stream (pre-norm), as those of GPT-2, Llama, OPT, GPT-NeoX and Gemma do.
+        model: a causal language model or an encoder–decoder, of Hugging Face's or ours; its blocks must
+            add to the residual stream (pre-norm), as those of GPT-2, Llama, OPT, GPT-NeoX, Gemma and T5 do.
         prompt: a text, or token ids [position].
         tokenizer: Hugging Face's, or a vocabulary of ours.
+        target: of an encoder–decoder, as in `logit_lens`.
         token: the token whose logit is explained, an id or a text that is one token; by default the
             model's own first choice.
         against: a token whose logit is subtracted.
@@ -73,29 +77,33 @@ def direct_logit_attribution(
     "Interpretability in the Wild", section 3. TransformerLens: `stack_head_results`.
     """
     blocks = find_blocks(model)
-    if len(blocks.sites) != len(blocks.modules):
+    if len(blocks.sites) != len(blocks.modules) or len(blocks.cross) not in (0, len(blocks.modules)):
         raise UserError(
             f"{len(blocks.modules) - len(blocks.sites)} of the {len(blocks.modules)} blocks of "
             f"{type(model).__name__} have no attention whose heads are known; give a model whose blocks "
             "all attend"
         )
-    text = read_prompt(model, prompt, tokenizer)
+    text = read_prompt(model, prompt, tokenizer, target)
     place = text.index_of(position)
     with evaluating(model):
-        stream = read_stream(blocks, text.ids)
+        stream = read_stream(blocks, text)
         at_place = stream.logits[place]
         ids = target_ids(at_place, tokenizer, token, against)
-        layers = list(_layers(blocks, text.ids, place, stream.states[:, place]))
-        shares = _shares(blocks, text.ids, stream.states[:, place], layers, at_place, ids)
+        layers = list(_layers(blocks, text, place, stream.states[:, place]))
+        shares = _shares(blocks, text, stream.states[:, place], layers, at_place, ids)
     names = [*token_names(tokenizer, ids), None]
     n_layers, n_heads = len(layers), blocks.sites[0].n_heads
-    embedding, heads, mlps, biases, constant = shares.split([1, n_layers * n_heads, n_layers, n_layers, 1])
+    embedding, heads, mlps, biases, constant = shares.split(
+        [1, sum(len(each.heads) for each in layers), n_layers, n_layers, 1]
+    )
+    by_layer = heads.reshape(n_layers, -1).float().cpu().numpy()  # [layer, head, then cross head]
     return LogitAttribution(
         tokens=text.tokens,
         position=place,
         token=str(names[0]),
         against=names[1],
-        heads=heads.reshape(n_layers, n_heads).float().cpu().numpy(),
+        heads=by_layer[:, :n_heads],
+        cross_heads=by_layer[:, n_heads:] if blocks.cross else None,
         mlps=mlps.float().cpu().numpy(),
         embedding=float(embedding),
         bias=float(biases.sum() + constant),
@@ -108,8 +116,8 @@ class _Layer:
     """What one block wrote at one position.
 
     Attributes:
-        heads: [head, d_model].
-        bias: of the output projection, [d_model].
+        heads: [head, d_model], those of the cross-attention behind those of the self-attention.
+        bias: of the output projections, [d_model].
         mlp: the rest, [d_model].
     """
 
@@ -138,28 +146,54 @@ class _Watched:
             vectors[module] = tensor.reshape(self._n_positions, -1)[self._place].clone()  # [width]
 
 
-def _layers(blocks: Blocks, ids: Tensor, place: int, states: Tensor) -> Iterator[_Layer]:
+def _layers(blocks: Blocks, prompt: Prompt, place: int, states: Tensor) -> Iterator[_Layer]:
     """Yield what each block wrote at a position, from the states [block + 1, d_model] there."""
-    watched = [_Watched(ids.shape[1], place) for _ in blocks.modules]
+    watched = [_Watched(prompt.ids.shape[1], place) for _ in blocks.modules]
     with ExitStack() as hooks:
         for block, seen in zip(blocks.modules, watched, strict=True):
             for module in block.modules():
                 seen.watch(module, hooks)
-        run(blocks.model, ids)
-    for block, site, seen, start, end in zip(
-        blocks.modules, blocks.sites, watched, states[:-1], states[1:], strict=True
+        run(blocks.model, prompt)
+    sites = zip(*filter(None, (blocks.sites, blocks.cross)), strict=True)
+    for block, of_block, seen, start, end in zip(
+        blocks.modules, sites, watched, states[:-1], states[1:], strict=True
     ):
-        yield _divide(block, site, seen, start, end)
+        yield _divide(block, of_block, seen, start, end)
 
 
-def _divide(block: nn.Module, site: AttentionSite, seen: _Watched, start: Tensor, end: Tensor) -> _Layer:
+def _divide(
+    block: nn.Module, sites: Sequence[AttentionSite], seen: _Watched, start: Tensor, end: Tensor
+) -> _Layer:
     """Divide what a block added to its input among its heads and the rest.
 
-    The attention is added as it leaves the projection, or behind one more norm (Gemma 2). Which it is
+    Attention is added as it leaves the projection, or behind one more norm (Gemma 2). Which it is
     shows in the rest: it must be what some other part of the block made.
 
     Raises:
         UserError: if the rest is no part's output, so that the block does not add its attention.
+    """
+    for norms in product(*(_norms_behind(site, seen) for site in sites)):
+        added = [
+            seen.outputs[site.projection] if norm is None else seen.outputs.get(norm, start)
+            for site, norm in zip(sites, norms, strict=True)
+        ]
+        if any(_is_sum(end, start, *added, other) for other in seen.outputs.values()):
+            written = [_write_normed(*pair, seen) for pair in zip(sites, norms, strict=True)]
+            heads = torch.cat([each for each, _ in written])  # [head, d_model]
+            bias = torch.stack([each for _, each in written]).sum(0)  # [d_model]
+            return _Layer(heads, bias, exact(end) - exact(start) - heads.sum(0) - bias)
+    raise UserError(
+        f"a {type(block).__name__} does not simply add its attention and its network to the residual stream "
+        "(post-norm models norm the sum, others scale it), so a logit has no share of each head; give a "
+        "pre-norm model, or patch: vt.attribution.patching(…)"
+    )
+
+
+def _norms_behind(site: AttentionSite, seen: _Watched) -> list[nn.Module | None]:
+    """Return the modules that read what a projection wrote, behind None: that it is added as it is.
+
+    Raises:
+        UserError: if the model never calls the projection.
     """
     if site.projection not in seen.outputs:
         raise UserError(
@@ -167,20 +201,16 @@ def _divide(block: nn.Module, site: AttentionSite, seen: _Watched, start: Tensor
             "write is not seen; give a model of Hugging Face's or ours, or patch: vt.attribution.patching(…)"
         )
     written = seen.outputs[site.projection]
-    norms = [None, *(each for each, x in seen.inputs.items() if torch.equal(x, written))]
-    for norm in norms:
-        added = written if norm is None else seen.outputs.get(norm, written)
-        if any(_is_sum(end, start, added, other) for other in seen.outputs.values()):
-            heads, bias = _write_heads(site, seen.inputs[site.projection])
-            if norm is not None:
-                frozen = FrozenNorm(norm, written)
-                heads, bias = frozen(heads), frozen(bias) + frozen.bias
-            return _Layer(heads, bias, exact(end) - exact(start) - heads.sum(0) - bias)
-    raise UserError(
-        f"a {type(block).__name__} does not simply add its attention and its network to the residual stream "
-        "(post-norm models norm the sum, others scale it), so a logit has no share of each head; give a "
-        "pre-norm model, or patch: vt.attribution.patching(…)"
-    )
+    return [None, *(each for each, x in seen.inputs.items() if torch.equal(x, written))]
+
+
+def _write_normed(site: AttentionSite, norm: nn.Module | None, seen: _Watched) -> tuple[Tensor, Tensor]:
+    """Return what each head adds behind a norm, [head, d_model], and what the biases add, [d_model]."""
+    heads, bias = _write_heads(site, seen.inputs[site.projection])
+    if norm is None:
+        return heads, bias
+    frozen = FrozenNorm(norm, seen.outputs[site.projection])
+    return frozen(heads), frozen(bias) + frozen.bias
 
 
 def _is_sum(end: Tensor, *parts: Tensor) -> bool:
@@ -201,14 +231,19 @@ def _write_heads(site: AttentionSite, heads: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _shares(
-    blocks: Blocks, ids: Tensor, states: Tensor, layers: list[_Layer], logits: Tensor, targets: list[int]
+    blocks: Blocks,
+    prompt: Prompt,
+    states: Tensor,
+    layers: list[_Layer],
+    logits: Tensor,
+    targets: list[int],
 ) -> Tensor:
     """Return each part's share of the target: embedding, heads, networks, biases, the constant; float64.
 
     Raises:
         UserError: if the logits are no linear function of the normed stream.
     """
-    norm = first_reader(blocks, ids)
+    norm = first_reader(blocks, prompt)
     frozen = FrozenNorm(norm, states[-1])
     parts = torch.cat(
         [
@@ -219,14 +254,15 @@ def _shares(
     )  # [part, d_model]
     constants = torch.stack([frozen.bias, torch.zeros_like(frozen.bias)])
     rows = torch.cat([frozen(parts), constants]).to(states)  # [part + 2, d_model]
-    scored = exact(difference(logits_of(blocks, ids, norm, rows), targets))  # [part + 2]
+    scored = exact(difference(logits_of(blocks, prompt, norm, rows), targets))  # [part + 2]
     nothing = scored[-1]
     shares = torch.cat([scored[:-2] - nothing, scored[-2:-1]])  # [part + 1]; the logits' bias is constant
     check_same(
         difference(logits, targets).cpu(),
         shares.sum(),
         f"the logits of {type(blocks.model).__name__} are not a linear function of its last norm (Gemma 2 "
-        "caps them), so they cannot be divided; set model.config.final_logit_softcapping = None",
+        "caps them, a masked model transforms it first), so they cannot be divided; of Gemma 2, set "
+        "model.config.final_logit_softcapping = None",
         size=logits.abs().max().cpu(),
     )
     return shares

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.attribution.prompt import PromptLike, read_prompt, token_id, token_names
+from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, token_id, token_names
 from viz_transformer.attribution.residual import (
     Blocks,
     Stream,
@@ -27,41 +27,52 @@ _MOST_LOGITS = 2**27
 
 
 def logit_lens(
-    model: Any, prompt: PromptLike, *, tokenizer: Any = None, k: int = 5, answer: str | int | None = None
+    model: Any,
+    prompt: PromptLike,
+    *,
+    tokenizer: Any = None,
+    target: PromptLike | None = None,
+    k: int = 5,
+    answer: str | int | None = None,
 ) -> LogitLens:
     """Read the residual stream after each layer as if it were the last.
 
         lens = vt.attribution.logit_lens(model, "The capital of France is", tokenizer=tokenizer)
         vt.plots.plot_logit_lens(lens)
 
-    The model's own final norm and output layer turn every state of the stream into logits, so the last
-    row is exactly what the model says. Early rows are a reading in the language of the last layer,
+    What follows the last block in the model itself (a norm and the output layer, of BERT the head's
+    transform too) turns every state of the stream into logits, so the last row is exactly what the model
+    says. Early rows are a reading in the language of the last layer,
     which the early layers need not speak.
 
     Args:
-        model: a causal language model of Hugging Face's, or a `DecoderOnly` of ours.
+        model: of Hugging Face's a causal language model, a masked one such as BERT, which fills each
+            position, or an encoder–decoder, whose decoder is read; or one of ours.
         prompt: a text, or token ids [position].
         tokenizer: Hugging Face's, or a vocabulary of ours.
+        target: of an encoder–decoder, what the decoder reads: the words that it has written so far, or
+            ids with the start's first; by default, what a Hugging Face model writes by itself.
         k: how many of the likeliest tokens are kept at each place.
         answer: the token to follow through the layers, an id or a text that is one token; by default
             the one that the model itself puts first at each position.
 
     Raises:
-        UserError: if the model is not a single causal stack, or the text, `k` or `answer` does not fit.
+        UserError: if the model has no such stack or no language-model head, or the text, `k` or `answer`
+            does not fit.
 
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
     """
     blocks = find_blocks(model)
-    text = read_prompt(model, prompt, tokenizer)
+    text = read_prompt(model, prompt, tokenizer, target)
     with evaluating(model):
-        stream = read_stream(blocks, text.ids)
+        stream = read_stream(blocks, text)
         n_tokens = stream.logits.shape[-1]
         if not 1 <= k <= n_tokens:
             raise UserError(f"k={k}, but the model scores {n_tokens} tokens; choose 1 to {n_tokens}")
         answers = stream.logits.argmax(-1)  # [position]
         if answer is not None:
             answers = torch.full_like(answers, token_id(tokenizer, answer, n_tokens))
-        rows = [_read_row(logits, answers, k) for logits in _logits_by_row(blocks, text.ids, stream)]
+        rows = [_read_row(logits, answers, k) for logits in _logits_by_row(blocks, text, stream)]
     top_ids, top, probabilities, ranks = (np.stack(column) for column in zip(*rows, strict=True))
     names = token_names(tokenizer, top_ids.ravel().tolist())
     return LogitLens(
@@ -74,11 +85,11 @@ def logit_lens(
     )
 
 
-def _logits_by_row(blocks: Blocks, ids: Tensor, stream: Stream) -> Iterator[Tensor]:
+def _logits_by_row(blocks: Blocks, prompt: Prompt, stream: Stream) -> Iterator[Tensor]:
     """Yield the logits [position, vocab] of each row of the stream, the last from the model itself."""
     last = blocks.modules[-1]
     for states in stream.states.split(max(1, _MOST_LOGITS // stream.logits.numel())):
-        flat = logits_of(blocks, ids, last, states.flatten(0, 1))  # [row · position, vocab]
+        flat = logits_of(blocks, prompt, last, states.flatten(0, 1))  # [row · position, vocab]
         logits = flat.unflatten(0, states.shape[:2])  # [row, position, vocab]
         if states[-1].data_ptr() != stream.states[-1].data_ptr():
             yield from logits

@@ -21,11 +21,11 @@ from viz_transformer.attribution.prompt import (
     target_ids,
     token_names,
 )
-from viz_transformer.attribution.residual import Blocks, before, find_blocks
+from viz_transformer.attribution.residual import before, find_blocks
 from viz_transformer.errors import UserError
-from viz_transformer.intervening import AttentionSite
+from viz_transformer.intervening import AttentionSite, find_sites
 from viz_transformer.intervening.rewriting import rewritten
-from viz_transformer.trace import PatchingMap
+from viz_transformer.trace import KINDS, PatchingMap
 from viz_transformer.tracing.restore import evaluating
 
 #: A token, whose logit is measured; two tokens, whose logits are subtracted; or a function of the
@@ -41,6 +41,9 @@ def patching(
     what: str = "heads",
     *,
     tokenizer: Any = None,
+    kind: str | None = None,
+    target: PromptLike | None = None,
+    position: int | None = None,
     batch_size: int = 16,
 ) -> PatchingMap:
     """Put one part of the clean run into the corrupted run at a time, and measure what comes back.
@@ -55,19 +58,25 @@ def patching(
         vt.plots.plot_patching(found)
 
     Args:
-        model: a causal language model of Hugging Face's, or a `DecoderOnly` of ours.
+        model: of Hugging Face's a causal language model, a masked one such as BERT, or an
+            encoder–decoder; or one of ours.
         clean: the prompt whose answer is to come back, a text or token ids [position].
         corrupted: a prompt of the same length that leads to another answer.
-        metric: what is measured: a token, whose logit at the last position it is; two tokens, for the
-            difference of their logits there; or a function of the logits [position, vocab].
+        metric: what is measured: a token, whose logit it is; two tokens, for the difference of their
+            logits; or a function of the logits [position, vocab].
         what: ``"heads"`` patches the output of a head at all positions; ``"positions"`` patches the
             residual stream that enters a layer, at one position.
         tokenizer: Hugging Face's, or a vocabulary of ours.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``: which heads, or which stream; by default, of an
+            encoder–decoder the cross-attention's heads and the encoder's stream, else what there is.
+        target: of an encoder–decoder, the words that it has written so far in both runs, or their ids; by
+            default none, so that its first word is measured.
+        position: where the logits stand; by default at the one gap of a masked model, or else at the end.
         batch_size: how many patched runs are computed at once.
 
     Raises:
         UserError: if the prompts differ in length or the metric does not tell them apart, or as
-            `direct_logit_attribution`.
+            `logit_lens`.
 
     Source: Meng et al. 2022, "Locating and Editing Factual Associations in GPT", section 2.1; Wang et
     al. 2022, "Interpretability in the Wild"; Heimersheim & Nanda 2024, "How to use and interpret
@@ -77,30 +86,47 @@ def patching(
         raise UserError(f"what={what!r}; choose 'heads' or 'positions'")
     if batch_size < 1:
         raise UserError(f"batch_size={batch_size}; give 1 or more")
-    blocks = find_blocks(model)
-    prompts = [read_prompt(model, each, tokenizer) for each in (clean, corrupted)]
-    _check_lengths(*prompts)
-    places = _head_places(blocks) if what == "heads" else _position_places(blocks, prompts[0])
+    kind = _kind_of(model, what, kind)
+    prompts = [read_prompt(model, each, tokenizer, target, writes=False) for each in (clean, corrupted)]
+    sides = [each.side(KINDS[kind].query) for each in prompts]
+    _check_lengths(*sides)
+    places = _head_places(model, kind) if what == "heads" else _position_places(model, kind, sides[0])
     with evaluating(model):
-        kept, clean_logits = _run_clean(model, places, prompts[0].ids)
-        ids = prompts[1].ids
-        corrupted_logits = run(model, ids)[0]  # [position, vocab]
-        measure, name = _parse_metric(metric, tokenizer, clean_logits)
+        kept, clean_logits = _run_clean(model, places, prompts[0])
+        corrupted_logits = run(model, prompts[1])[0]  # [position, vocab]
+        measure, name = _parse_metric(metric, tokenizer, clean_logits, prompts[0].index_of(position))
         clean_value, corrupted_value = measure(clean_logits), measure(corrupted_logits)
         _check_apart(clean_value, corrupted_value, name)
         values = [
-            [measure(logits) for logits in _patched(model, place, numbers, ids, batch_size)]
+            [measure(logits) for logits in _patched(model, place, numbers, prompts[1], batch_size)]
             for place, numbers in zip(places, kept, strict=True)
         ]
     return PatchingMap(
         what=what,
+        kind=kind,
         values=np.array(values),
         clean=clean_value,
         corrupted=corrupted_value,
         metric=name,
-        clean_tokens=prompts[0].tokens,
-        corrupted_tokens=prompts[1].tokens,
+        clean_tokens=sides[0].tokens,
+        corrupted_tokens=sides[1].tokens,
     )
+
+
+def _kind_of(model: Any, what: str, kind: str | None) -> str:
+    """Return which heads, or which stream, are patched.
+
+    Raises:
+        UserError: if the model has none of this kind.
+    """
+    kinds = {site.kind for site in find_sites(model)}
+    if kind is None:
+        usual = ("cross", "decoder", "encoder") if what == "heads" else ("encoder", "decoder")
+        return next(each for each in usual if each in kinds)
+    possible = [each for each in KINDS if each in kinds and (what == "heads" or each != "cross")]
+    if kind not in possible:
+        raise UserError(f"kind={kind!r}, but {type(model).__name__} has {what} of {possible}; choose one")
+    return kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,23 +143,23 @@ class _Place:
     parts: Tensor
 
 
-def _head_places(blocks: Blocks) -> list[_Place]:
+def _head_places(model: nn.Module, kind: str) -> list[_Place]:
     """Return, for each layer, its heads' outputs [1, position, head, d_head]."""
 
     def place(site: AttentionSite) -> _Place:
         parts = torch.eye(site.n_heads).bool()[:, None, :, None]  # [part, 1, head, 1]
         return _Place(lambda change: rewritten([(site, change)]), parts)
 
-    return [place(site) for site in blocks.sites]
+    return [place(site) for site in find_sites(model) if site.kind == kind]
 
 
-def _position_places(blocks: Blocks, prompt: Prompt) -> list[_Place]:
+def _position_places(model: nn.Module, kind: str, prompt: Prompt) -> list[_Place]:
     """Return, for each layer, the positions of the stream that enters it, [1, position, d_model]."""
     parts = torch.eye(len(prompt.tokens)).bool()[..., None]  # [part, position, 1]
-    return [_Place(partial(before, block), parts) for block in blocks.modules]
+    return [_Place(partial(before, block), parts) for block in find_blocks(model, kind).modules]
 
 
-def _run_clean(model: nn.Module, places: Sequence[_Place], ids: Tensor) -> tuple[list[Tensor], Tensor]:
+def _run_clean(model: nn.Module, places: Sequence[_Place], prompt: Prompt) -> tuple[list[Tensor], Tensor]:
     """Run the clean prompt: what stands at each place, [1, position, …], and the logits [position, vocab]."""
     found: list[Tensor] = []
 
@@ -144,22 +170,24 @@ def _run_clean(model: nn.Module, places: Sequence[_Place], ids: Tensor) -> tuple
     with ExitStack() as hooks:
         for place in places:
             hooks.enter_context(place.hook(keep))
-        logits = run(model, ids)[0]
+        logits = run(model, prompt)[0]
     return found, logits
 
 
 def _patched(
-    model: nn.Module, place: _Place, clean: Tensor, ids: Tensor, batch_size: int
+    model: nn.Module, place: _Place, clean: Tensor, prompt: Prompt, batch_size: int
 ) -> Iterator[Tensor]:
     """Yield the logits [position, vocab] of the corrupted run with each part of a place patched."""
-    for parts in place.parts.to(ids.device).split(batch_size):
+    for parts in place.parts.to(prompt.ids.device).split(batch_size):
         with place.hook(lambda numbers, parts=parts: torch.where(parts, clean, numbers)):  # type: ignore[misc]
-            logits = run(model, ids.expand(len(parts), -1))
+            logits = run(model, prompt, len(parts))
         yield from logits
 
 
-def _parse_metric(metric: Metric, tokenizer: Any, logits: Tensor) -> tuple[Callable[[Tensor], float], str]:
-    """Return a metric as a function of the logits [position, vocab], and in words.
+def _parse_metric(
+    metric: Metric, tokenizer: Any, logits: Tensor, place: int
+) -> tuple[Callable[[Tensor], float], str]:
+    """Return a metric as a function of the logits [position, vocab], and in words; tokens stand at a place.
 
     Raises:
         UserError: if it is none.
@@ -172,9 +200,9 @@ def _parse_metric(metric: Metric, tokenizer: Any, logits: Tensor) -> tuple[Calla
             f"metric={metric!r:.60} is no metric; give a token, a pair of tokens (right, wrong), or a "
             "function of the logits [position, vocab]"
         )
-    ids = target_ids(logits[-1], tokenizer, *tokens)
+    ids = target_ids(logits[place], tokenizer, *tokens)
     name = "logit of " + " − ".join(token_names(tokenizer, ids))
-    return lambda logits: float(difference(logits[-1], ids)), name
+    return lambda logits: float(difference(logits[place], ids)), name
 
 
 def _check_lengths(clean: Prompt, corrupted: Prompt) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
@@ -15,19 +15,20 @@ _PRODUCTS = frozenset({torch.matmul, torch.bmm, Tensor.matmul, Tensor.bmm, Tenso
 class ProductRecorder(TorchFunctionMode):
     """Record each product of attention weights with values inside a ``with`` block.
 
-    A product is one of these if its first factor is [..., position, position] and every row of it
-    sums to 1. The weights then have gradients, whatever is frozen in the model.
+    A product is one of these if its first factor is [..., query, key] and every row of it sums to 1.
+    The weights then have gradients, whatever is frozen in the model.
 
     Attributes:
         weights: [head, query, key] of each product, in their order.
         values: [head, key, d_head].
     """
 
-    def __init__(self, n_positions: int) -> None:
+    def __init__(self, shapes: Collection[tuple[int, int]]) -> None:
+        """Take the numbers of queries and keys that attention may have."""
         super().__init__()
         self.weights: list[Tensor] = []
         self.values: list[Tensor] = []
-        self._shape = (n_positions, n_positions)
+        self._shapes = set(shapes)
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple = (), kwargs: Mapping[str, Any] | None = None
@@ -45,7 +46,8 @@ class ProductRecorder(TorchFunctionMode):
         return func(weights, values)
 
     def _are_weights(self, factor: Any) -> bool:
-        if not isinstance(factor, Tensor) or factor.ndim < 3 or factor.shape[-2:] != self._shape:
+        if not isinstance(factor, Tensor) or factor.ndim < 3 or tuple(factor.shape[-2:]) not in self._shapes:
             return False
         sums = factor.detach().float().sum(-1)
-        return bool((factor.detach() >= 0).all() and (sums - 1).abs().max() < 0.01)
+        shared = ((sums - 1).abs() < 0.01) | (sums == 0)  # a query of padding may attend to nothing
+        return bool((factor.detach() >= 0).all() and shared.all())

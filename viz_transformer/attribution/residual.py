@@ -1,9 +1,8 @@
-"""The residual stream of a causal model: its blocks, what flows between them, and what follows them.
+"""The residual stream of a model: the blocks of a stack, what flows between them, and what follows them.
 
-A model of this kind is a list of blocks. Each reads the residual stream [batch, position, d_model] and
-returns it with its own output added; a last norm and the output layer turn it into logits. Everything
-here watches modules by hooks, which are taken off again, so it holds for models of ours and of
-Hugging Face's alike.
+A stack is a list of blocks. Each reads the residual stream [batch, position, d_model] and returns it with
+its own output added; what follows the last one turns it into logits. Everything here watches modules
+by hooks, which are taken off again, so it holds for models of ours and of Hugging Face's alike.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from viz_transformer.attribution.prompt import run
+from viz_transformer.attribution.prompt import Prompt, run
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
 
@@ -27,17 +26,19 @@ _STREAM = "hidden_states"
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The blocks of a causal model.
+    """The blocks of one stack.
 
     Attributes:
-        model: the model.
-        modules: its blocks, from the first.
+        model: the whole model.
+        modules: the blocks, from the first.
         sites: the self-attention of each; fewer than blocks, if some have none.
+        cross: the cross-attention of each, in the decoder of an encoder–decoder; else none.
     """
 
     model: nn.Module
     modules: tuple[nn.Module, ...]
     sites: tuple[AttentionSite, ...]
+    cross: tuple[AttentionSite, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +54,30 @@ class Stream:
     logits: Tensor
 
 
-def find_blocks(model: Any) -> Blocks:
-    """Return the blocks of a causal model, those that hold its attention.
+def find_blocks(model: Any, kind: str | None = None) -> Blocks:
+    """Return the blocks of the stack that writes, or of another: those that hold its attention.
+
+    Args:
+        model: the model.
+        kind: ``"encoder"`` or ``"decoder"``; None for the decoder, or else the encoder.
 
     Raises:
-        UserError: if it is no torch module, or no single stack of decoder blocks.
+        UserError: if it is no torch module, or has no single stack of this kind.
     """
     sites = find_sites(model)
-    stacks = {id(stack): stack for stack in (_stack_of(model, site) for site in sites)}
-    if len(stacks) != 1 or {site.kind for site in sites} != {"decoder"} or None in stacks.values():
+    kinds = {site.kind for site in sites}
+    kind = kind or ("decoder" if "decoder" in kinds else "encoder")
+    own = tuple(site for site in sites if site.kind == kind)
+    cross = tuple(site for site in sites if site.kind == "cross") if kind == "decoder" else ()
+    stacks = {id(stack): stack for stack in (_stack_of(model, site) for site in (*own, *cross))}
+    if len(stacks) != 1 or None in stacks.values():
         raise UserError(
-            f"{type(model).__name__} is not one stack of causal blocks; give a decoder-only language "
-            "model: a DecoderOnly of ours, or AutoModelForCausalLM"
+            f"{type(model).__name__} has no single stack of {kind} blocks; give a model whose blocks stand "
+            "in one list, such as AutoModelForCausalLM, AutoModelForMaskedLM and AutoModelForSeq2SeqLM load"
         )
     (stack,) = stacks.values()
     assert stack is not None
-    return Blocks(model, tuple(stack), tuple(sites))
+    return Blocks(model, tuple(stack), own, cross)
 
 
 def _stack_of(model: nn.Module, site: AttentionSite) -> nn.ModuleList | None:
@@ -81,38 +90,38 @@ def _stack_of(model: nn.Module, site: AttentionSite) -> nn.ModuleList | None:
     return None
 
 
-def read_stream(blocks: Blocks, ids: Tensor) -> Stream:
-    """Run a model on ids [1, position], and keep its residual stream."""
+def read_stream(blocks: Blocks, prompt: Prompt) -> Stream:
+    """Run a model on a prompt, and keep the residual stream of a stack."""
     states: list[Tensor] = []
     first, *_ = blocks.modules
     with ExitStack() as hooks:
         hooks.enter_context(before(first, lambda stream: states.append(stream)))
         for block in blocks.modules:
             hooks.enter_context(after(block, lambda stream: states.append(stream)))
-        logits = run(blocks.model, ids)
+        logits = run(blocks.model, prompt)
     return Stream(torch.cat(states), logits[0])  # [block + 1, position, d_model], [position, vocab]
 
 
-def logits_of(blocks: Blocks, ids: Tensor, module: nn.Module, vectors: Tensor) -> Tensor:
+def logits_of(blocks: Blocks, prompt: Prompt, module: nn.Module, vectors: Tensor) -> Tensor:
     """Return what a model makes of vectors behind a module that only norm and output layer follow.
 
     Whatever the model does there (norms, projections, scaling, capping) is done by the model itself.
 
     Args:
         blocks: the model's.
-        ids: what the model reads meanwhile, [1, position]; without effect on the result.
+        prompt: what the model reads meanwhile; without effect on the result.
         module: the last block, or the norm behind it.
         vectors: [vector, d_model].
 
     Returns:
         [vector, vocab]
     """
-    n_positions = ids.shape[1]
+    n_positions = prompt.ids.shape[1]
     # A model may insist on the shape that it read, so the vectors take the places of whole texts.
     missing = -len(vectors) % n_positions
     texts = F.pad(vectors, (0, 0, 0, missing)).unflatten(0, (-1, n_positions))  # [text, position, d_model]
     with after(module, lambda _: texts):
-        logits = run(blocks.model, ids.expand(len(texts), -1))  # [text, position, vocab]
+        logits = run(blocks.model, prompt, len(texts))  # [text, position, vocab]
     return logits.flatten(0, 1)[: len(vectors)]
 
 
@@ -152,7 +161,7 @@ def after(module: nn.Module, change: Callable[[Tensor], Any]) -> Iterator[None]:
         handle.remove()
 
 
-def first_reader(blocks: Blocks, ids: Tensor) -> nn.Module:
+def first_reader(blocks: Blocks, prompt: Prompt) -> nn.Module:
     """Return the module that reads the stream when the last block has left it: the final norm.
 
     Raises:
@@ -170,7 +179,7 @@ def first_reader(blocks: Blocks, ids: Tensor) -> nn.Module:
         for module in blocks.model.modules():
             if id(module) not in inside and not isinstance(module, nn.ModuleList):
                 hooks.enter_context(before_any(module, watch(module)))
-        run(blocks.model, ids)
+        run(blocks.model, prompt)
     if not readers:
         raise UserError(f"no norm of {type(blocks.model).__name__} reads what its last block leaves")
     return readers[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,16 @@ from torch import Tensor, nn
 
 from viz_transformer.attribution.frozen_norm import exact
 from viz_transformer.attribution.products import ProductRecorder
-from viz_transformer.attribution.prompt import Prompt, PromptLike, difference, read_prompt, target_ids
-from viz_transformer.attribution.residual import before, find_blocks
+from viz_transformer.attribution.prompt import (
+    Prompt,
+    PromptLike,
+    difference,
+    logits_in,
+    read_prompt,
+    run_whole,
+    target_ids,
+)
+from viz_transformer.attribution.residual import before
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
@@ -23,7 +33,12 @@ from viz_transformer.tracing.restore import attention_implementation, evaluating
 
 
 def value_weighted(
-    model: Any, prompt: PromptLike, *, tokenizer: Any = None, scale: str = "row"
+    model: Any,
+    prompt: PromptLike,
+    *,
+    tokenizer: Any = None,
+    target: PromptLike | None = None,
+    scale: str = "row",
 ) -> ForwardTrace:
     """Weight attention by the vectors that it carries: ‖α f(x)‖ in place of α.
 
@@ -34,9 +49,10 @@ def value_weighted(
     is what the head would write if it looked at that token alone.
 
     Args:
-        model: an encoder or a decoder, of Hugging Face's or of ours; not both in one.
+        model: an encoder, a decoder or both in one, of Hugging Face's or of ours.
         prompt: a text, or token ids [position].
         tokenizer: Hugging Face's, or a vocabulary of ours.
+        target: of an encoder–decoder, as in `logit_lens`.
         scale: the weights of a trace are shares. With ``"row"`` each row is divided by its sum, and
             with ``"trace"`` everything by the largest sum of a row, which keeps heads and layers
             comparable.
@@ -49,10 +65,10 @@ def value_weighted(
 
     Source: Kobayashi et al. 2020, "Attention is Not Only a Weight", section 3, equation 5.
     """
-    run = _run(model, read_prompt(model, prompt, tokenizer), with_gradients=False)
+    run = _run(model, read_prompt(model, prompt, tokenizer, target), with_gradients=False)
     layers = [
-        weights * _written_sizes(site, values)[:, None, :]  # [head, query, key]
-        for site, weights, values in zip(run.sites, run.weights, run.values, strict=True)
+        each.weights * _written_sizes(each.site, each.values)[:, None, :]  # [head, query, key]
+        for each in run.products
     ]
     return _as_trace(run, layers, scale)
 
@@ -62,9 +78,10 @@ def gradient_weighted(
     prompt: PromptLike,
     *,
     tokenizer: Any = None,
+    target: PromptLike | None = None,
     token: str | int | None = None,
     against: str | int | None = None,
-    position: int = -1,
+    position: int | None = None,
     scale: str = "row",
 ) -> ForwardTrace:
     """Weight attention by its effect on a logit: max(0, α ∂logit/∂α) in place of α.
@@ -76,90 +93,115 @@ def gradient_weighted(
     lower the logit become 0.
 
     Args:
-        model: a causal language model of Hugging Face's, or a `DecoderOnly` of ours.
+        model: of Hugging Face's a causal language model, a masked one such as BERT, or an
+            encoder–decoder; or one of ours.
         prompt: a text, or token ids [position].
         tokenizer: Hugging Face's, or a vocabulary of ours.
+        target: of an encoder–decoder, as in `logit_lens`.
         token: the token whose logit it is; by default the model's own first choice.
         against: a token whose logit is subtracted.
-        position: where the logit stands; −1 is the last position.
+        position: where the logit stands; by default at the one gap of a masked model, or else at the end.
         scale: as in `value_weighted`. A query without any effect keeps a row of zeros.
 
     Returns:
         A trace for every view. A row sums to 1 (``"row"``) or at most 1 (``"trace"``), or to 0.
 
     Raises:
-        UserError: if the model is not causal or its attention cannot be taken apart, or the text, a
-            token or the position does not fit.
+        UserError: if the model has no language-model head or its attention cannot be taken apart, or the
+            text, a token or the position does not fit.
 
     Source: Chefer et al. 2021, "Generic Attention-model Explainability", section 3.2, equation 5.
     """
-    find_blocks(model)
-    text = read_prompt(model, prompt, tokenizer)
+    text = read_prompt(model, prompt, tokenizer, target)
     place = text.index_of(position)
     run = _run(model, text, with_gradients=True)
-    at_place = run.logits[0, place]  # [vocab]
-    target = difference(at_place, target_ids(at_place.detach(), tokenizer, token, against))
-    slopes = torch.autograd.grad(target, run.weights, allow_unused=True)
+    at_place = logits_in(model, run.output)[0, place]  # [vocab]
+    logit = difference(at_place, target_ids(at_place.detach(), tokenizer, token, against))
+    weights = [each.weights for each in run.products]
+    slopes = torch.autograd.grad(logit, weights, allow_unused=True)
     layers = [
-        torch.zeros_like(weights) if slope is None else (weights * slope).clamp(min=0)
-        for weights, slope in zip(run.weights, slopes, strict=True)
+        torch.zeros_like(of_layer) if slope is None else (of_layer * slope).clamp(min=0)
+        for of_layer, slope in zip(weights, slopes, strict=True)
     ]
     return _as_trace(run, layers, scale)
 
 
 @dataclass(frozen=True, eq=False)
+class _Product:
+    """The two factors of one layer's attention.
+
+    Attributes:
+        site: the layer.
+        weights: [batch=1, head, query, key], or without the batch.
+        values: [head, key, d_head].
+        heads: what entered the output projection, [batch=1, position, head · d_head].
+    """
+
+    site: AttentionSite
+    weights: Tensor
+    values: Tensor
+    heads: Tensor
+
+
+@dataclass(frozen=True, eq=False)
 class _Run:
-    """One run of a model, with the two factors of each layer's attention.
+    """One run of a model.
 
     Attributes:
         trace: the plain attention.
-        sites: the attention of each layer.
-        weights: per layer [batch=1, head, query, key].
-        values: per layer [head, key, d_head].
-        logits: [batch, position, vocab], or None.
+        products: of each layer, in the order of `find_sites`.
+        output: what the model returned.
     """
 
     trace: ForwardTrace
-    sites: tuple[AttentionSite, ...]
-    weights: list[Tensor]
-    values: list[Tensor]
-    logits: Any
+    products: list[_Product]
+    output: Any
 
 
 def _run(model: Any, prompt: Prompt, with_gradients: bool) -> _Run:
     """Run a model on a prompt, and record its products of weights and values.
 
     Raises:
-        UserError: if it has several stacks, or computes attention otherwise.
+        UserError: if it computes attention otherwise.
     """
     sites = find_sites(model)
-    kinds = {site.kind for site in sites}
-    if len(kinds) != 1 or "cross" in kinds:
-        raise UserError(
-            f"{type(model).__name__} has {sorted(kinds)} attention, and one stack is read at a time; give "
-            "its encoder or its decoder alone"
-        )
-    kind = KINDS[kinds.pop()]
-    trace = _plain_trace(model, prompt, kind.query)
-    read: list[Tensor] = []  # what the heads wrote, per layer [batch=1, position, head · d_head]
-    recorder = ProductRecorder(prompt.ids.shape[1])
+    trace = _plain_trace(model, prompt, sites)
+    kinds = [KINDS[kind] for kind in trace.kinds]
+    recorder = ProductRecorder(
+        [(len(prompt.side(kind.query).tokens), len(prompt.side(kind.key).tokens)) for kind in kinds]
+    )
+    found: dict[AttentionSite, _Product] = {}
+
+    def keep(site: AttentionSite, heads: Tensor) -> None:
+        if recorder.weights:  # the newest product is this layer's
+            found[site] = _Product(site, recorder.weights.pop(), recorder.values.pop(), heads.detach())
+
     with ExitStack() as stack:
         stack.enter_context(evaluating(model))
         stack.enter_context(attention_implementation(model, "eager"))
         stack.enter_context(torch.set_grad_enabled(with_gradients))
         for site in sites:
-            stack.enter_context(before(site.projection, lambda heads: read.append(heads.detach())))
+            stack.enter_context(before(site.projection, partial(keep, site)))
         with recorder:
-            output = _forward(model)(prompt.ids)
-    _check(model, attention_of(trace, kind.name), recorder, read)
-    return _Run(trace, tuple(sites), recorder.weights, recorder.values, getattr(output, "logits", None))
+            output = run_whole(_forward(model), prompt)
+    products = [found[site] for site in sites if site in found]
+    if len(products) != len(sites) or recorder.weights or not _are_attention(trace, products):
+        raise UserError(
+            f"{type(model).__name__} does not multiply its weights with values in a way that can be watched; "
+            "give a model of Hugging Face's with eager attention, or one of ours"
+        )
+    return _Run(trace, products, output)
 
 
-def _plain_trace(model: nn.Module, prompt: Prompt, side: str) -> ForwardTrace:
+def _plain_trace(model: nn.Module, prompt: Prompt, sites: Sequence[AttentionSite]) -> ForwardTrace:
     """Return the trace of the plain weights, with the words of the prompt."""
-    labels: dict[str, Any] = {f"{side}_tokens": prompt.tokens}
-    words: dict[str, Any] = {f"{side}_words": prompt.labels.words}
-    return replace(capture(model, input_ids=prompt.ids, **labels), **words)
+    sides = {KINDS[site.kind].query for site in sites}
+    labels: dict[str, Any] = {f"{side}_tokens": prompt.side(side).tokens for side in sides}
+    words: dict[str, Any] = {f"{side}_words": prompt.side(side).labels.words for side in sides}
+    ids: dict[str, Any] = {"input_ids": prompt.ids}
+    if prompt.source is not None:
+        ids = {"input_ids": prompt.source.ids, "decoder_input_ids": prompt.ids}
+    return replace(capture(model, **ids, **labels), **words)
 
 
 def _forward(model: nn.Module) -> Any:
@@ -170,39 +212,31 @@ def _forward(model: nn.Module) -> Any:
     return model
 
 
-def _check(model: nn.Module, attention: Any, recorder: ProductRecorder, read: list[Tensor]) -> None:
-    """Check that the products are the model's attention, and that nothing but them goes on.
-
-    Raises:
-        UserError: if they are not.
-    """
-    fits = len(recorder.weights) == len(read) == len(attention) and all(
-        map(_is_attention, attention, recorder.weights, recorder.values, read)
+def _are_attention(trace: ForwardTrace, products: Sequence[_Product]) -> bool:
+    """Return whether the products are the model's attention, and nothing but them goes on."""
+    return all(
+        each.site.layer < len(attention_of(trace, each.site.kind))
+        and _is_attention(attention_of(trace, each.site.kind)[each.site.layer], each)
+        for each in products
     )
-    if not fits:
-        raise UserError(
-            f"{type(model).__name__} does not multiply its weights with values in a way that can be watched; "
-            "give a model of Hugging Face's with eager attention, or a DecoderOnly or EncoderOnly of ours"
-        )
 
 
 @torch.no_grad()
-def _is_attention(captured: FloatArray, weights: Tensor, values: Tensor, heads: Tensor) -> bool:
+def _is_attention(captured: FloatArray, product: _Product) -> bool:
     """Return whether a product has the captured weights, and its outcome enters the output projection.
 
     Args:
         captured: [head, query, key].
-        weights: [batch=1, head, query, key], or without the batch.
-        values: [head, key, d_head].
-        heads: what entered the projection, [batch=1, position, head · d_head].
+        product: the two factors.
     """
+    weights, values = product.weights, product.values
     if weights.numel() != captured.size or len(values) != len(captured):
         return False
     room = torch.finfo(values.dtype).eps ** 0.5  # float32: 0.0003; bfloat16: 0.09
     weights = weights.reshape(captured.shape)  # [head, query, key]
-    products = (weights @ values).transpose(0, 1).flatten(1)  # [query, head · d_head]
+    outputs = (weights @ values).transpose(0, 1).flatten(1)  # [query, head · d_head]
     return np.allclose(weights.float().cpu().numpy(), captured, atol=room) and torch.allclose(
-        products, heads[0], atol=room, rtol=room
+        outputs, product.heads[0], atol=room, rtol=room
     )
 
 
@@ -224,16 +258,21 @@ def _as_trace(run: _Run, layers: list[Tensor], scale: str) -> ForwardTrace:
     Raises:
         UserError: if the scale is unknown.
     """
-    (kind,) = run.trace.kinds
-    shape = attention_of(run.trace, kind).shape
-    weights = torch.stack([exact(layer).reshape(shape[1:]) for layer in layers])
-    sums = weights.sum(-1, keepdim=True)  # [layer, head, query, 1]
-    if scale == "trace":
-        sums = sums.max()
-    elif scale != "row":
+    if scale not in ("row", "trace"):
         raise UserError(
             f"scale={scale!r}; choose 'row' (each row sums to 1) or 'trace' (the largest row does)"
         )
-    shares = torch.where(sums > 0, weights / sums.clamp(min=torch.finfo(torch.float64).tiny), 0.0)
-    weighted: dict[str, Any] = {KINDS[kind].field: shares.numpy()}
+    by_kind: dict[str, Tensor] = {}
+    for kind in run.trace.kinds:
+        shape = attention_of(run.trace, kind).shape
+        of_kind = [layer for layer, each in zip(layers, run.products, strict=True) if each.site.kind == kind]
+        by_kind[kind] = torch.stack([exact(layer).reshape(shape[1:]) for layer in of_kind])
+    largest = max(float(weights.sum(-1).max()) for weights in by_kind.values())
+    weighted: dict[str, Any] = {}
+    for kind, weights in by_kind.items():
+        sums = weights.sum(-1, keepdim=True)  # [layer, head, query, 1]
+        if scale == "trace":
+            sums = torch.full_like(sums, largest)
+        shares = torch.where(sums > 0, weights / sums.clamp(min=torch.finfo(torch.float64).tiny), 0.0)
+        weighted[KINDS[kind].field] = shares.numpy()
     return replace(run.trace, **weighted)

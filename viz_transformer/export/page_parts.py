@@ -166,8 +166,10 @@ def expected_bytes(widget: ipywidgets.Widget) -> int:
 
 def collect_answers(view: ipywidgets.Widget) -> list[list[Any]]:
     """Ask a view what it could ask of nobody in a page: ``[[request, reply], …]``."""
-    questions = getattr(view, "carried_questions", getattr(view, "questions", list))
-    return [[request, _reply(view, request)] for request in questions()]
+    questions: list[dict[str, Any]] = getattr(view, "carried_questions", getattr(view, "questions", list))()
+    if callable(getattr(view, "replies", None)):  # together they may take less time and fewer bytes
+        return [list(pair) for pair in zip(questions, view.replies(questions), strict=True)]
+    return [[request, _reply(view, request)] for request in questions]
 
 
 def _reply(view: ipywidgets.Widget, request: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def interventions(model: nn.Module, heads: Sequence[HeadChange]) -> Iterator[Non
     sites = {(site.kind, site.layer): site for site in find_sites(model)}
     by_site: dict[AttentionSite, list[HeadChange]] = {}
     for change in changes:
-        site = _site_of(sites, change)
+        site = site_of(sites, change)
         if not change.is_neutral:
             by_site.setdefault(site, []).append(change)
     patterns = {
@@ -68,7 +68,7 @@ def _rewrite(changes: Sequence[HeadChange]) -> Rewrite:
     return rewrite
 
 
-def _site_of(sites: dict[tuple[str, int], AttentionSite], change: HeadChange) -> AttentionSite:
+def site_of(sites: dict[tuple[str, int], AttentionSite], change: HeadChange) -> AttentionSite:
     """Return the layer of a change, or raise a UserError that says what the model has."""
     n_layers = {kind: sum(each == kind for each, _ in sites) for kind, _ in sites}
     if change.kind not in n_layers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import text_for
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.text_model import TextModel
+from viz_transformer.trace import ForwardTrace, attention_of
 from viz_transformer.vocabulary import MASK
 from viz_transformer.widgets.head_lab.view import HeadLab
 
@@ -95,43 +97,66 @@ def ablate(model: TextModel | HuggingFaceText, request: dict[str, Any]) -> dict[
     target = model.answer(sentence)
     if "each" in request:
         trace, log_probs = model.judge(sentence, target)
+        changes = [
+            HeadChange(kind, layer, head, request["each"])
+            for kind in trace.kinds
+            for layer, head in np.ndindex(attention_of(trace, kind).shape[:2])
+        ]
         return {
             "trace": trace,
             "log_probs": log_probs,
-            "each": {
-                kind: _log_probs_by_head(model, sentence, target, kind, weights.shape, request["each"])
-                for kind in trace.kinds
-                if (weights := trace.attention(kind)) is not None
-            },
+            "each": _by_kind(trace, _log_probs_apart(model, sentence, target, changes)),
         }
-    changes = _interventions(request["changes"])
-    trace, log_probs = model.judge(sentence, target, changes)
-    reply = {"translation": model.answer(sentence, changes), "log_probs": log_probs, "trace": trace}
+    if "apart" in request:
+        changes = [HeadChange(**change) for change in request["apart"]]
+        # One at a time, when it is read: each holds the weights of all heads.
+        return {"apart": (_reply(model, target, *each) for each in _apart(model, sentence, target, changes))}
+    interventions = _interventions(request["changes"])
+    judged = model.judge(sentence, target, interventions)
+    return _reply(model, target, *judged, model.answer(sentence, interventions))
+
+
+def _reply(
+    model: TextModel | HuggingFaceText,
+    target: tuple[str, ...],
+    trace: ForwardTrace,
+    log_probs: np.ndarray,
+    answer: tuple[str, ...],
+) -> dict[str, Any]:
+    reply = {"translation": answer, "log_probs": log_probs, "trace": trace}
     if model.task == "fill":
         (gap,) = (i for i, token in enumerate(trace.source_tokens) if token == MASK)
         reply["output"] = (target[gap],)
     return reply
 
 
-def _log_probs_by_head(
-    model: TextModel | HuggingFaceText,
-    sentence: str,
-    target: tuple[str, ...],
-    kind: str,
-    shape: tuple[int, ...],
-    factor: float,
+def _apart(
+    model: TextModel | HuggingFaceText, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
+) -> Iterator[tuple[ForwardTrace, np.ndarray, tuple[str, ...]]]:
+    """Yield the trace, the log-probabilities and the answer under each change alone."""
+    if isinstance(model, HuggingFaceText):
+        yield from model.judge_apart(sentence, target, changes)
+        return
+    for change in changes:
+        alone = Interventions(heads=[change])
+        yield *model.judge(sentence, target, alone), model.answer(sentence, alone)
+
+
+def _log_probs_apart(
+    model: TextModel | HuggingFaceText, sentence: str, target: tuple[str, ...], changes: Sequence[HeadChange]
 ) -> np.ndarray:
-    """Return the log-probabilities with one head at a time changed, [layer, head, position]."""
-    n_layers, n_heads, *_ = shape
-    return np.array(
-        [
-            [
-                model.judge(sentence, target, Interventions(heads=[HeadChange(kind, layer, head, factor)]))[1]
-                for head in range(n_heads)
-            ]
-            for layer in range(n_layers)
-        ]
-    )
+    """Return the log-probabilities under each change alone, [change, position]."""
+    if isinstance(model, HuggingFaceText):
+        return model.log_probs_apart(sentence, target, changes)
+    return np.array([model.judge(sentence, target, Interventions(heads=[change]))[1] for change in changes])
+
+
+def _by_kind(trace: ForwardTrace, log_probs: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the rows of all heads as [layer, head, position] of each kind."""
+    shapes = {kind: attention_of(trace, kind).shape[:2] for kind in trace.kinds}
+    ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
+    parts = np.split(log_probs, ends[:-1])
+    return {kind: part.reshape(*shape, -1) for (kind, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
 def _interventions(factors: list[dict[str, Any]]) -> Interventions:

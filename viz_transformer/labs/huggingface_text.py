@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn, tensor
+from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.intervening import interventions
-from viz_transformer.model.interventions import UNCHANGED, Interventions
+from viz_transformer.intervening import interventions, scaled_apart
+from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
 from viz_transformer.text_model import log_probs_of
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.tracing import capture
@@ -19,6 +21,36 @@ from viz_transformer.tracing.restore import attention_implementation, evaluating
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}
+#: So many positions at most stand in one batch of changes: a layer's numbers then still fit a cache.
+_MOST_POSITIONS = 512
+#: Settings of a search that leave the likeliest token the likeliest.
+_HARMLESS_SETTINGS = {
+    *("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "transformers_version"),
+    *("_from_model_config", "max_length", "max_new_tokens", "use_cache", "num_beams", "do_sample"),
+    *("temperature", "top_k", "top_p", "output_attentions", "output_hidden_states"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """What a model reads to judge an answer.
+
+    Attributes:
+        given: the arguments of its forward, ids [1, position].
+        whole: the ids that its decoder reads, and the last that it writes.
+        n_given: how many of the ids that it could write were given in the text.
+        source: the tokens of the source; None if there is none.
+    """
+
+    given: dict[str, Tensor]
+    whole: list[int]
+    n_given: int
+    source: tuple[str, ...] | None
+
+    @property
+    def written(self) -> list[int]:
+        """The ids that are judged, [position]."""
+        return self.whole[1:]
 
 
 class HuggingFaceText:
@@ -58,6 +90,7 @@ class HuggingFaceText:
         self.task = "translate" if model.config.is_encoder_decoder else "continue"
         self.max_new_tokens = max_new_tokens or _MOST_TOKENS[self.task]
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
+        self._known_apart: tuple[Any, NDArray[np.float64]] = (None, np.empty(0))
 
     def answer(self, text: str, changes: Interventions | None = None) -> tuple[str, ...]:
         """Return the tokens that greedy search writes; of a language model, after those of the text.
@@ -65,8 +98,8 @@ class HuggingFaceText:
         Raises:
             UserError: if the text is empty or too long, or the changes do not fit the model.
         """
-        # A lab needs the unchanged model's answer for each of its requests. Training counts versions up.
-        of = (text, [parameter._version for parameter in self.model.parameters()])
+        # A lab needs the unchanged model's answer for each of its requests.
+        of = (text, self._versions)
         unchanged = changes is None or all(change.is_neutral for change in changes.heads)
         if not unchanged:
             return self._write(text, changes)
@@ -76,14 +109,28 @@ class HuggingFaceText:
 
     def _write(self, text: str, changes: Interventions | None) -> tuple[str, ...]:
         read = self._read(text)
-        with self._changed(changes), evaluating(self.model):
-            ids = self.model.generate(
-                self._tensor(read), max_new_tokens=self.max_new_tokens, do_sample=False, num_beams=1
-            )[0].tolist()
-        if ids[-1] in self._ends:
-            ids.pop()
+        with self._changed(changes):
+            (written,) = self._search(read, 1)
+        return written
+
+    def _search(self, read: list[int], n_rows: int) -> list[tuple[str, ...]]:
+        """Return what greedy search writes in each row of a batch of the same text."""
+        given = self._tensor(read).expand(n_rows, -1)  # [row, position]
+        with evaluating(self.model):
+            rows = self.model.generate(
+                given,
+                attention_mask=torch.ones_like(given),
+                max_new_tokens=self.max_new_tokens,
+                do_sample=False,
+                num_beams=1,
+            )
         n_begin = 1 if self.task == "translate" else self._n_special(read)
-        return self._tokens(ids[n_begin:])
+        n_read = 1 if self.task == "translate" else len(read)
+        found = []
+        for ids in rows.tolist():
+            ends = [i for i in range(n_read, len(ids)) if ids[i] in self._ends]  # then a batch is padded
+            found.append(self._tokens(ids[n_begin : ends[0] if ends else None]))
+        return found
 
     def judge(
         self, text: str, answer: tuple[str, ...], changes: Interventions | None = None
@@ -102,24 +149,113 @@ class HuggingFaceText:
         Raises:
             UserError: as `answer`.
         """
-        read, source = self._read(text), None
+        reading = self._reading(text, answer)
+        with self._changed(changes), evaluating(self.model), attention_implementation(self.model, "eager"):
+            output = self.model(**reading.given, output_attentions=True, return_dict=True)
+        return self._judged(reading, output, 0)
+
+    def judge_apart(
+        self, text: str, answer: tuple[str, ...], changes: Sequence[HeadChange]
+    ) -> Iterator[tuple[ForwardTrace, NDArray[np.float64], tuple[str, ...]]]:
+        """Yield what `judge` and `answer` return under each of some changes alone, several in one run.
+
+        Args:
+            text: what was given.
+            answer: what `answer` returned for it.
+            changes: heads, each scaled by its factor.
+
+        Raises:
+            UserError: as `answer`.
+        """
+        reading = self._reading(text, answer)
+        for rows in _batches(changes, len(reading.written)):
+            output = self._forward_apart(reading, rows, output_attentions=True)
+            answers = self._answers_apart(text, answer, reading, output.logits, rows)
+            for row, changed in enumerate(answers):
+                yield *self._judged(reading, output, row), changed
+
+    def log_probs_apart(
+        self, text: str, answer: tuple[str, ...], changes: Sequence[HeadChange]
+    ) -> NDArray[np.float64]:
+        """Return the log-probabilities that `judge` gives under each of some changes, [change, position]."""
+        of = (text, answer, list(changes), self._versions)
+        if self._known_apart[0] != of:
+            reading = self._reading(text, answer)
+            found = [
+                log_probs_of(logits, reading.written)
+                for rows in _batches(changes, len(reading.written))
+                for logits in self._forward_apart(reading, rows).logits.detach()
+            ]
+            self._known_apart = (of, np.array(found))
+        return self._known_apart[1]
+
+    def _forward_apart(self, reading: _Reading, changes: Sequence[HeadChange], **options: Any) -> Any:
+        given = {name: ids.expand(len(changes), -1) for name, ids in reading.given.items()}
+        with (
+            scaled_apart(self.model, changes),
+            evaluating(self.model),
+            attention_implementation(self.model, "eager"),
+        ):
+            return self.model(**given, return_dict=True, **options)
+
+    def _answers_apart(
+        self,
+        text: str,
+        answer: tuple[str, ...],
+        reading: _Reading,
+        logits: Tensor,
+        changes: Sequence[HeadChange],
+    ) -> list[tuple[str, ...]]:
+        """Return what greedy search writes under each change.
+
+        Where each word of the unchanged answer is still the likeliest after those before it, the
+        search finds that answer again, and need not run.
+
+        Args:
+            logits: after the unchanged answer, [change, position, vocab].
+        """
+        written = torch.tensor(reading.written[reading.n_given :], device=logits.device)
+        same = (logits[:, reading.n_given :].argmax(-1) == written).all(-1)  # [change]
+        if not self._is_plain_search:
+            same = torch.zeros_like(same)
+        others = [change for change, is_same in zip(changes, same.tolist(), strict=True) if not is_same]
+        if not others:
+            return [answer] * len(changes)
+        with scaled_apart(self.model, others):
+            searched = iter(self._search(self._read(text), len(others)))
+        return [answer if is_same else next(searched) for is_same in same.tolist()]
+
+    @property
+    def _versions(self) -> list[int]:
+        """A count for each parameter, which training raises."""
+        return [parameter._version for parameter in self.model.parameters()]
+
+    @property
+    def _is_plain_search(self) -> bool:
+        """Whether greedy search takes the likeliest token each time: no setting forbids or weighs some."""
+        settings = set(self.model.generation_config.to_diff_dict())
+        return settings <= _HARMLESS_SETTINGS
+
+    def _reading(self, text: str, answer: tuple[str, ...]) -> _Reading:
+        """Return what the model reads, of the text and an answer, to judge the answer."""
+        read = self._read(text)
         ids: list[int] = self.tokenizer.convert_tokens_to_ids(list(answer))
         if self.task == "translate":
             whole = [self._start, *ids, *self._end_after(len(ids))]
             given = {"input_ids": self._tensor(read), "decoder_input_ids": self._tensor(whole[:-1])}
-            source = self._tokens(read)
-        else:
-            begin = read[: self._n_special(read)]
-            n_written = len(ids) - (len(read) - len(begin))
-            whole = [*begin, *ids, *self._end_after(n_written)]
-            given = {"input_ids": self._tensor(whole[:-1])}
-        with self._changed(changes), evaluating(self.model), attention_implementation(self.model, "eager"):
-            output = self.model(**given, output_attentions=True, return_dict=True)
-        trace = capture(output, source_tokens=source, target_tokens=self._tokens(whole[:-1]))
-        written = whole[1:]  # [position]
+            return _Reading(given, whole, 0, self._tokens(read))
+        begin = read[: self._n_special(read)]
+        n_given = len(read) - len(begin)
+        whole = [*begin, *ids, *self._end_after(len(ids) - n_given)]
+        return _Reading({"input_ids": self._tensor(whole[:-1])}, whole, len(read) - 1, None)
+
+    def _judged(self, reading: _Reading, output: Any, row: int) -> tuple[ForwardTrace, NDArray[np.float64]]:
+        """Return one row's trace and log-probabilities."""
+        read = self._tokens(reading.whole[:-1])
+        trace = capture(output, source_tokens=reading.source, target_tokens=read, batch_index=row)
         return (
-            replace(trace, output_tokens=self._tokens(written)),
-            log_probs_of(output.logits[0].detach(), written),
+            replace(trace, output_tokens=self._tokens(reading.written)),
+            log_probs_of(output.logits[row].detach(), reading.written),
         )
 
     def _read(self, text: str) -> list[int]:
@@ -146,7 +282,7 @@ class HuggingFaceText:
         return interventions(self.model, (changes or UNCHANGED).heads)
 
     def _tensor(self, ids: list[int]) -> Tensor:
-        return tensor([ids], device=self.model.device)  # [1, position]
+        return torch.tensor([ids], device=self.model.device)  # [1, position]
 
     def _tokens(self, ids: list[int]) -> tuple[str, ...]:
         return tuple(map(str, self.tokenizer.convert_ids_to_tokens(ids)))
@@ -177,3 +313,10 @@ class HuggingFaceText:
 def is_huggingface(model: Any) -> bool:
     """Tell Hugging Face's models by their configuration, without importing the library."""
     return isinstance(model, nn.Module) and hasattr(getattr(model, "config", None), "is_encoder_decoder")
+
+
+def _batches(changes: Sequence[HeadChange], n_positions: int) -> Iterator[Sequence[HeadChange]]:
+    """Yield changes that one run can take."""
+    size = max(1, _MOST_POSITIONS // n_positions)
+    for start in range(0, len(changes), size):
+        yield changes[start : start + size]

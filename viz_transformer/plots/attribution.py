@@ -14,7 +14,7 @@ from viz_transformer.plots.colour import COLOURS, ink_in, signed_colormap, weigh
 from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.plots.matrix import SLANTED
-from viz_transformer.trace import LogitAttribution, LogitLens, PatchingMap
+from viz_transformer.trace import KINDS, LogitAttribution, LogitLens, PatchingMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,18 +88,22 @@ def plot_attribution(parts: LogitAttribution, ax: Axes | None = None) -> Axes:
         ax: where to draw; a new figure if None.
 
     Returns:
-        The axes. Their image holds the shares, ``[layer, head]`` and behind a gap those of the
-        networks; the scale has 0 in its middle.
+        The axes. Their image holds the shares, ``[layer, head]``, behind a gap those of the heads of
+        cross-attention, if there is any, and of the networks; the scale has 0 in its middle.
     """
-    n_layers, n_heads = parts.heads.shape
+    n_layers = len(parts.heads)
     gap = np.full((n_layers, 1), np.nan, dtype=np.float32)
-    values = np.hstack([parts.heads, gap, parts.mlps[:, None]])  # [layer, head + 2]
+    attentions = [parts.heads, *([] if parts.cross_heads is None else [parts.cross_heads])]
+    blocks = [part for heads in attentions for part in (heads, gap)]
+    values = np.hstack([*blocks, parts.mlps[:, None]])  # [layer, the heads of each attention + 1, network]
+    columns = [name for heads in attentions for name in (*map(str, range(heads.shape[1])), "")]
+    what = "head" if parts.cross_heads is None else "head of the self-attention, then of the cross-attention"
     if ax is None:
         _, ax = new_axes(*_size(values), close=True)
         set_alt_text(ax.figure, describe_attribution(parts))  # type: ignore[arg-type]
     image = _draw_signed(ax, values)
     rows = [f"layer {layer}" for layer in range(n_layers)]
-    _name_axes(ax, [*map(str, range(n_heads)), "", "network"], rows, "head")
+    _name_axes(ax, [*columns, "network"], rows, what)
     ax.set_title(f"{_whole(parts)}\n{_sum(parts)}", loc="left", weight="bold", size=10, parse_math=False)
     _add_bar(ax, image, "added to the logit")
     return ax
@@ -110,6 +114,12 @@ def describe_attribution(parts: LogitAttribution) -> str:
     names = [f"layer {layer} head {head}" for layer, head in np.ndindex(parts.heads.shape)]
     names += [f"the network of layer {layer}" for layer in range(len(parts.mlps))]
     shares = np.concatenate([parts.heads.ravel(), parts.mlps])
+    if parts.cross_heads is not None:
+        names += [
+            f"layer {layer} cross-attention head {head}"
+            for layer, head in np.ndindex(parts.cross_heads.shape)
+        ]
+        shares = np.concatenate([shares, parts.cross_heads.ravel()])
     return f"Direct logit attribution. {_whole(parts)}: {_sum(parts)}. {_strongest(names, shares)}"
 
 
@@ -133,7 +143,8 @@ def plot_patching(found: PatchingMap, ax: Axes | None = None) -> Axes:
         set_alt_text(ax.figure, describe_patching(found))  # type: ignore[arg-type]
     image = _draw_signed(ax, values)
     rows = [f"layer {layer}" for layer in range(len(values))]
-    what = "head" if found.what == "heads" else "position, in the stream before the layer →"
+    stream = f"position, in the {found.kind}'s stream before the layer →"
+    what = f"head of the {KINDS[found.kind].label}" if found.what == "heads" else stream
     _name_axes(ax, found.columns, rows, what)
     ax.set_title(_ends(found), loc="left", weight="bold", size=10, parse_math=False)
     _add_bar(ax, image, "share brought back")
@@ -147,7 +158,9 @@ def describe_patching(found: PatchingMap) -> str:
         f"layer {layer} {part} {column}" + ("" if part == "head" else f" ({label(found.columns[column])})")
         for layer, column in np.ndindex(found.values.shape)
     ]
-    return f"Activation patching of {found.what}. {_ends(found)}. {_strongest(names, found.restored.ravel())}"
+    where = KINDS[found.kind].label if found.what == "heads" else f"{found.kind}'s stream"
+    strongest = _strongest(names, found.restored.ravel())
+    return f"Activation patching of {found.what} in the {where}. {_ends(found)}. {strongest}"
 
 
 def _whole(parts: LogitAttribution) -> str:
@@ -158,7 +171,7 @@ def _whole(parts: LogitAttribution) -> str:
 
 def _sum(parts: LogitAttribution) -> str:
     named = {
-        "heads": parts.heads.sum(),
+        "heads": parts.heads.sum() + (0 if parts.cross_heads is None else parts.cross_heads.sum()),
         "networks": parts.mlps.sum(),
         "embedding": parts.embedding,
         "bias": parts.bias,

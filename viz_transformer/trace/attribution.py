@@ -16,11 +16,11 @@ class LogitLens:
     """What a model would write if it stopped after each layer.
 
     Row 0 is what enters the first layer, row *i* what layer *i* − 1 leaves; the last row is the
-    model's own answer.
+    model's own answer. A masked model fills each position; the others write what follows it.
 
     Attributes:
-        tokens: the prompt, [position].
-        top_tokens: the likeliest next tokens, [row, position, k], the likeliest first.
+        tokens: the prompt, [position]; of an encoder–decoder, what the decoder reads.
+        top_tokens: the likeliest tokens, [row, position, k], the likeliest first.
         top_probabilities: float32 [row, position, k].
         answers: the token that is followed through the layers, one for each position.
         answer_probabilities: float32 [row, position].
@@ -62,6 +62,7 @@ class LogitAttribution:
         token: the next token that the logit scores.
         against: the token whose logit is subtracted, or None.
         heads: what each head adds, float32 [layer, head].
+        cross_heads: what each head of the decoder's cross-attention adds, likewise; None without one.
         mlps: what each layer's feed-forward network adds, float32 [layer].
         embedding: what the vector that enters the first layer adds: word and position.
         bias: what does not depend on the prompt: the biases of the attention's output
@@ -78,10 +79,14 @@ class LogitAttribution:
     embedding: float
     bias: float
     logit: float
+    cross_heads: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not fit each other, and keep read-only copies."""
-        _freeze(self, heads=(*self.heads.shape[:1], self.heads.shape[-1]), mlps=self.heads.shape[:1])
+        n_layers = len(self.heads)
+        _freeze(self, heads=(n_layers, self.heads.shape[-1]), mlps=(n_layers,))
+        if self.cross_heads is not None:
+            _freeze(self, cross_heads=(n_layers, self.cross_heads.shape[-1]))
 
     @property
     def target(self) -> str:
@@ -91,8 +96,8 @@ class LogitAttribution:
     @property
     def total(self) -> float:
         """The sum of all parts, in float64: `logit` up to rounding."""
-        parts = self.heads.sum(dtype=np.float64) + self.mlps.sum(dtype=np.float64)
-        return float(parts + self.embedding + self.bias)
+        arrays = [self.heads, self.mlps, *([] if self.cross_heads is None else [self.cross_heads])]
+        return float(sum(each.sum(dtype=np.float64) for each in arrays) + self.embedding + self.bias)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,12 +106,13 @@ class PatchingMap:
 
     Attributes:
         what: ``"heads"``, or ``"positions"`` of the residual stream before each layer.
+        kind: the heads' kind of attention; of a stream, ``"encoder"`` or ``"decoder"``.
         values: the metric of each patched run, float64 [layer, head] or [layer, position].
         clean: the metric of the clean run.
         corrupted: the metric of the corrupted run.
         metric: what was measured, in words.
-        clean_tokens: the clean prompt, [position].
-        corrupted_tokens: the corrupted prompt, [position].
+        clean_tokens: the clean prompt, [position], as the patched layers read it.
+        corrupted_tokens: the corrupted prompt, likewise.
     """
 
     what: str
@@ -116,6 +122,7 @@ class PatchingMap:
     metric: str
     clean_tokens: tuple[str, ...]
     corrupted_tokens: tuple[str, ...]
+    kind: str = "decoder"
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not fit each other, and keep read-only copies."""

@@ -11,11 +11,13 @@ from torch import nn
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.tracing.arrays import attention_of_arrays
 from viz_transformer.tracing.assemble import RawAttention, assemble
+from viz_transformer.tracing.hooked_models import attention_of_hooked
 from viz_transformer.tracing.huggingface import attention_of_hugging_face
 from viz_transformer.tracing.inputs import TRACED, CaptureInputs, parse_inputs
 from viz_transformer.tracing.labels import parse_labels
 from viz_transformer.tracing.modules import attention_of_module, attention_of_own_model
 from viz_transformer.tracing.selection import parse_selection
+from viz_transformer.tracing.wrapped_models import is_hooked, unwrap
 
 
 def capture(
@@ -51,6 +53,8 @@ def capture(
       target writes one, greedily unless you give ``num_beams=`` or ``do_sample=``; a decoder
       continues its text with ``generate=True``. Of a joint model, such as CLIP, the part is
       captured that reads what you give;
+    - a model of TransformerLens (`HookedTransformer`, `TransformerBridge` …), which reads a text with
+      its own tokenizer; or one in nnsight's `LanguageModel`;
     - any other torch module that holds `nn.MultiheadAttention` or an `nn.Transformer` module,
       calls torch's `scaled_dot_product_attention` or `flex_attention`, or writes attention out by
       hand: a softmax whose weights are multiplied with values. The steps of a model that writes
@@ -95,7 +99,7 @@ def capture(
     Raises:
         UserError: if nothing can be captured, or labels, sentences, heads or rows do not fit.
     """
-    model = getattr(model, "_orig_mod", model)  # what torch.compile wraps computes the same
+    model, own_tokenizer = unwrap(model)
     adapter = _choose_adapter(model)
     parsed = parse_inputs(
         model,
@@ -103,7 +107,7 @@ def capture(
         {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids},
         named_inputs,
         parse_labels(tokens, source_tokens, target_tokens),
-        tokenizer=tokenizer,
+        tokenizer=own_tokenizer if tokenizer is None else tokenizer,
         batch_index=batch_index,
         generate=generate,
         max_new_tokens=max_new_tokens,
@@ -117,6 +121,8 @@ def _choose_adapter(model: Any) -> Callable[[Any, CaptureInputs], RawAttention]:
     """Return the adapter for a kind of model."""
     if not isinstance(model, nn.Module):
         return attention_of_arrays
+    if is_hooked(model):
+        return attention_of_hooked
     config = getattr(model, "config", None)
     if hasattr(config, "is_encoder_decoder") and hasattr(config, "_attn_implementation"):
         return attention_of_hugging_face

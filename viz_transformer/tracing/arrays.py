@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,20 +10,12 @@ import numpy as np
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.tracing.assemble import RawAttention
+from viz_transformer.tracing.hooked_models import layers_of_cache
 from viz_transformer.tracing.huggingface import layers_of_output
 from viz_transformer.tracing.inputs import CaptureInputs
 from viz_transformer.tracing.joined_steps import join_steps
 from viz_transformer.tracing.labels import Labels, TokenLabels
 from viz_transformer.tracing.selection import as_array
-
-#: The names of attention weights in a TransformerLens cache, and their kinds here.
-_CACHED = re.compile(r"(blocks|encoder|decoder)\.(\d+)\.(attn|cross_attn)\.hook_pattern")
-_CACHE_KINDS = {
-    ("blocks", "attn"): "self",
-    ("encoder", "attn"): "encoder",
-    ("decoder", "attn"): "decoder",
-    ("decoder", "cross_attn"): "cross",
-}
 
 
 def attention_of_arrays(weights: Any, inputs: CaptureInputs) -> RawAttention:
@@ -43,7 +34,7 @@ def attention_of_arrays(weights: Any, inputs: CaptureInputs) -> RawAttention:
     """
     labels = inputs.labels
     if hasattr(weights, "keys"):
-        layers = _layers_of_cache(weights) or layers_of_output(weights)
+        layers = layers_of_cache(weights) or layers_of_output(weights)
         if not any(map(len, layers.values())):
             raise UserError(
                 f"nothing was captured: this {type(weights).__name__} holds no attention weights; give the "
@@ -61,19 +52,6 @@ def attention_of_arrays(weights: Any, inputs: CaptureInputs) -> RawAttention:
     # Tuples, so that nothing is taken out of somebody's own lists.
     layers = {kind: tuple(of_kind) for kind, of_kind in layers.items()}
     return RawAttention(layers=layers, labels=labels, batch_index=inputs.batch_index)
-
-
-def _layers_of_cache(cache: Any) -> dict[str, Any]:
-    """Return the layers by kind; where one is missing in between, None."""
-    by_kind: dict[str, dict[int, Any]] = {}
-    for name in cache.keys():  # noqa: SIM118 - a TransformerLens cache is no dict
-        found = _CACHED.fullmatch(str(name))
-        if found:
-            kind = _CACHE_KINDS[found[1], found[3]]
-            by_kind.setdefault(kind, {})[int(found[2])] = cache[name]
-    return {
-        kind: [of_kind.get(layer) for layer in range(max(of_kind) + 1)] for kind, of_kind in by_kind.items()
-    }
 
 
 def _numbered(layers: Mapping[str, Sequence[Any]]) -> Labels:

@@ -45,7 +45,7 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
     Raises:
         UserError: as `vt.capture`.
     """
-    named = _without_cache(_one_sentence(_named_inputs(inputs), inputs.batch_index))
+    named = _without_cache(one_sentence(_named_inputs(inputs), inputs.batch_index))
     if hasattr(model, "get_text_features"):
         return _attention_of_a_part(model, named, inputs)
     # Asked of the forward: the encoder alone shares its whole model's configuration.
@@ -57,7 +57,9 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
 
     labels, tokenizer = inputs.labels, inputs.tokenizer
     source = labels.source if has_both else labels.only
-    source = _label(source, tokenizer, named.get("input_ids"), named.get("attention_mask"), inputs.encoding)
+    source = label_side(
+        source, tokenizer, named.get("input_ids"), named.get("attention_mask"), inputs.encoding
+    )
     if generate:
         if (labels.target if has_both else labels.only) is not None:
             raise UserError(
@@ -65,16 +67,16 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
                 "ids too (decoder_input_ids=), or leave its labels to tokenizer="
             )
         written = write(model, named, tokenizer, inputs.max_new_tokens, has_both)
-        named = reading_inputs(named, written, has_both, _used_by(model))
+        named = reading_inputs(named, written, has_both, used_by(model))
         # The last token was written and never read.
         target = labels_of_ids(tokenizer, written[:-1])
         target = replace(target, written=labels_of_ids(tokenizer, written[1:]).tokens)
         labels = Labels(source=source if has_both else None, target=target)
     elif has_both:
         ids, mask = named.get("decoder_input_ids"), named.get("decoder_attention_mask")
-        labels = Labels(source=source, target=_label(labels.target, tokenizer, ids, mask))
+        labels = Labels(source=source, target=label_side(labels.target, tokenizer, ids, mask))
     elif labels.source is None or labels.target is None:
-        labels = _on_the_given_side(labels, source)
+        labels = on_the_given_side(labels, source)
     return _read(model, named, labels, inputs)
 
 
@@ -88,7 +90,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
     parts = maps_of_parts(model, named, forward)
     if parts is not None:
         return RawAttention(
-            layers=parts, labels=labels, batch_index=None, causal=_causal(model, named, inputs.causal)
+            layers=parts, labels=labels, batch_index=None, causal=says_causal(model, named, inputs.causal)
         )
     with watching(model, inputs.selection) as watched:
         output = forward()
@@ -96,7 +98,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
     if not any(layer is not None for of_kind in layers.values() for layer in of_kind):
         watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
         return attention_of_module(model, replace(watch, generate=False, batch_index=None))
-    causal = _causal(model, named, watched.causal)
+    causal = says_causal(model, named, watched.causal)
     if not hold_weights(layers):
         seen = maps_of_softmaxes(model, forward, labels, layers)
         if seen is not None:
@@ -170,7 +172,7 @@ def _without_cache(named: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in named.items() if name != "past_key_values"}
 
 
-def _used_by(model: Any) -> frozenset[str]:
+def used_by(model: Any) -> frozenset[str]:
     """Return the names of the inputs that a model's forwards, and those of the models in it, name."""
     inner = [each for each in model.modules() if each is model or hasattr(each, OF_A_MODEL)]
     return _OUTPUT_ARGUMENTS.union(*(inspect.signature(each.forward).parameters for each in inner))
@@ -184,7 +186,7 @@ def _check_used(
     Every Hugging Face model takes ``**kwargs`` and passes them to the models inside it. An input
     is used if one of their forwards names it.
     """
-    used = set(_used_by(model))
+    used = set(used_by(model))
     if has_both or not _attends_across(model):
         used -= {"encoder_hidden_states", "encoder_attention_mask"}
     if causal:
@@ -206,7 +208,7 @@ def _attends_across(model: nn.Module) -> bool:
     return any(mark in name.lower() for name, _ in model.named_modules() for mark in marks)
 
 
-def _causal(model: Any, named: Mapping[str, Any], declared: bool | None) -> bool | None:
+def says_causal(model: Any, named: Mapping[str, Any], declared: bool | None) -> bool | None:
     """Return whether a model is causal by its configuration, its name or its attention modules.
 
     False, or None where nothing says it, leaves the last word to the weights.
@@ -237,7 +239,7 @@ def _check_windows(model: Any, layers: Mapping[str, Sequence[Any]]) -> None:
                 )
 
 
-def _one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str, Any]:
+def one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str, Any]:
     """Keep only the chosen sentence of every input."""
     batched = [value for value in named.values() if isinstance(value, Tensor) and value.ndim > 1]
     n_sentences = len(named.get("input_ids", batched[0] if batched else [0]))
@@ -250,7 +252,7 @@ def _one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str
     return {name: row(value) for name, value in named.items()}
 
 
-def _label(
+def label_side(
     given: TokenLabels | None, tokenizer: Any, ids: Any, mask: Any, encoding: Any = None
 ) -> TokenLabels | None:
     """Label one sequence: with the labels given, or by the tokenizer and without padding."""
@@ -262,7 +264,7 @@ def _label(
     return replace(labels_of_ids(tokenizer, ids[0].tolist(), encoding), kept=kept).without_padding()
 
 
-def _on_the_given_side(labels: Labels, read: TokenLabels | None) -> Labels:
+def on_the_given_side(labels: Labels, read: TokenLabels | None) -> Labels:
     """Put the labels where the caller put theirs: under source, under target, or open."""
     if labels.source is not None:
         return Labels(source=read)

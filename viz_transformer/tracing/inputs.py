@@ -17,6 +17,7 @@ from viz_transformer import model as models
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.labels import Labels, encode
 from viz_transformer.tracing.selection import Selection
+from viz_transformer.tracing.wrapped_models import hooked_encoding, is_hooked
 
 #: How many axes these inputs have with the batch's.
 _AXES = {"pixel_values": 4, "input_values": 2, "input_features": 3}
@@ -109,7 +110,7 @@ def parse_inputs(
     forward: Callable[..., Any] | None = None
     parameters: Mapping[str, inspect.Parameter] = {}
     if isinstance(model, nn.Module):
-        if text is not None and tokenizer is None:
+        if text is not None and tokenizer is None and not is_hooked(model):
             raise UserError(
                 f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
             )
@@ -125,8 +126,8 @@ def parse_inputs(
         positional=inputs,
         ids={name: as_ids(model, value) for name, value in ids.items()},
         named=named,
-        encoding=None if text is None else encode(tokenizer, text),
-        tokenizer=tokenizer,
+        encoding=None if text is None else _encode(model, tokenizer, text, named),
+        tokenizer=getattr(model, "tokenizer", None) if tokenizer is None and is_hooked(model) else tokenizer,
         labels=labels,
         batch_index=batch_index,
         generate=generate,
@@ -137,6 +138,13 @@ def parse_inputs(
         selection=selection,
         device=_device_of(model),
     )
+
+
+def _encode(model: Any, tokenizer: Any, text: str, named: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a text as the model's inputs: by the tokenizer given, else as TransformerLens reads it."""
+    if tokenizer is None and is_hooked(model):
+        return hooked_encoding(model, text, named)
+    return encode(tokenizer, text)
 
 
 def _forward_of(model: nn.Module) -> Callable[..., Any]:

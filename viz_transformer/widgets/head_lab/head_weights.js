@@ -4,8 +4,8 @@ import { element, setText, toggle } from "../base/js/controls.js";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { numberTable } from "../base/js/number_table.js";
 import { visible } from "../base/js/text.js";
-import { decodeWeights } from "../base/js/weights.js";
 import { movedInWords, sameHead } from "./head_changes.js";
+import { weightsOf } from "./moved_weights.js";
 
 /**
  * @import { Cell } from "../base/js/number_table.js"
@@ -25,14 +25,13 @@ import { movedInWords, sameHead } from "./head_changes.js";
 export function headOf(reply, { kind, layer, head }) {
   const entry = reply.kinds.find((each) => each.kind === kind);
   const [, heads, rows, cols] = entry.shape;
-  entry.decoded ??= decodeWeights(entry.weights, entry.dtype);
   const start = (layer * heads + head) * rows * cols;
   // A decoder's row is named by what it has read and what it writes.
   const reads = kind === "encoder" ? null : reply.kinds.find((each) => each.kind === "decoder")?.keys;
   const rowNames = reads
     ? entry.queries.map((word, i) => `${visible(reads[i])} → ${visible(word)}`)
     : entry.queries;
-  return { ...entry, rowNames, rows, cols, values: entry.decoded.subarray(start, start + rows * cols) };
+  return { ...entry, rowNames, rows, cols, values: weightsOf(entry).subarray(start, start + rows * cols) };
 }
 
 /**

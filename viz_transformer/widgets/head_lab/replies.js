@@ -1,6 +1,7 @@
 // The newest replies that the head lab's function has given, each with its request.
 
 import { canonicalJson, NO_ANSWER } from "../base/js/kernel.js";
+import { withAllWeights } from "./moved_weights.js";
 
 /**
  * The replies; `onChange()` is called when one arrives, fails, or takes long.
@@ -91,7 +92,7 @@ export class Replies {
     this.#kernel.latest(
       request,
       settle((reply) => {
-        this[name] = { ...reply, asked, request };
+        this[name] = { ...(reply.moved ? withAllWeights(reply, this.base) : reply), asked, request };
       }),
       settle((error) => this.#failures.set(asked, error.message)),
       () => {

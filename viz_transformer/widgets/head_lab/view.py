@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,8 @@ _ABOUT = (
     "Attention is not an explanation: the table puts what the loss does without each head beside "
     "how sharp that head's attention is, and the two need not agree."
 )
+#: A weight that changes by less shows the same digits, in 16 bits too.
+_MOVED = 1e-5
 _PLACE = ("kind", "layer", "head")
 
 
@@ -78,7 +80,8 @@ class HeadLab(View):
                 these tokens, by default those that a decoder writes. Given ``{"sentence", "each":
                 factor}``, it returns ``log_probs`` and ``trace`` of the unchanged model, and under
                 ``each``, for every kind, the log-probabilities with one head alone at that factor,
-                ``[layer, head, token]``.
+                ``[layer, head, token]``. Given ``{"sentence", "apart": [change, …]}``, it returns
+                under ``apart`` an iterator over the first reply for each change alone.
             sentence: the first sentence.
             task: ``"translate"``, ``"continue"`` or ``"fill"``.
 
@@ -97,17 +100,31 @@ class HeadLab(View):
             UserError: if it cannot be answered: an unknown word, a head that is not there.
         """
         reply = super().answer(request)
-        shown = {
+        if "each" not in request:
+            return _words_payload(reply) | {"kinds": _payload(reply["trace"])}
+        return {
             "log_probs": [float(value) for value in reply["log_probs"]],
             "kinds": _payload(reply["trace"]),
+            "each": [_each_payload(*each) for each in reply["each"].items()],
         }
-        if "each" in request:
-            return {**shown, "each": [_each_payload(*each) for each in reply["each"].items()]}
-        return {
-            **shown,
-            "translation": sendable(reply["translation"]),
-            "output": sendable(reply.get("output", reply["trace"].query_tokens("decoder"))),
-        }
+
+    def replies(self, questions: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the replies that a page carries; those for one change alone are computed together.
+
+        They hold the weights of those heads alone that the change moves, in 16 bits.
+        """
+        apart = [each["changes"][0] for each in questions if self._is_apart(each)]
+        together = super().answer({"sentence": self.sentence, "apart": apart})["apart"] if apart else ()
+        found = iter(together)
+        for question in questions:
+            if self._is_apart(question):
+                reply = next(found)
+                yield _words_payload(reply) | {"moved": _moved_payload(reply["trace"], self._trace())}
+            else:
+                yield self.answer(question)
+
+    def _is_apart(self, question: dict[str, Any]) -> bool:
+        return len(question.get("changes", ())) == 1 and question["sentence"] == self.sentence
 
     def questions(self) -> list[dict[str, Any]]:
         """Return one request for each head alone switched off, and for what is shown now."""
@@ -278,6 +295,42 @@ def _payload(trace: ForwardTrace) -> list[dict[str, Any]]:
         }
         for kind in trace.kinds
     ]
+
+
+def _words_payload(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the words of a reply, and their log-probabilities."""
+    return {
+        "log_probs": [float(value) for value in reply["log_probs"]],
+        "translation": sendable(reply["translation"]),
+        "output": sendable(reply.get("output", reply["trace"].query_tokens("decoder"))),
+    }
+
+
+def _moved_payload(trace: ForwardTrace, before: ForwardTrace) -> list[dict[str, Any]]:
+    """Return the weights that are no longer those of another trace of the same words.
+
+    For each kind ``heads``, the flat numbers of the heads that moved, and their weights, float16
+    ``[head, query, key]`` as bytes; if ``causal``, without the keys after each query.
+    """
+    moved = []
+    for kind in trace.kinds:
+        was, now = (_weights_of(each, kind) for each in (before, trace))  # [layer, head, query, key]
+        shape = (-1, *now.shape[2:])
+        differs = np.abs(now - was).max(axis=(2, 3)).ravel() >= _MOVED  # [layer · head]
+        heads = np.flatnonzero(differs)
+        weights = now.reshape(shape)[heads]  # [moved head, query, key]
+        causal = now.shape[2] == now.shape[3] and not np.triu(was, 1).any() and not np.triu(now, 1).any()
+        if causal:
+            weights = weights[:, *np.tril_indices(now.shape[2])]  # [moved head, query · key up to it]
+        moved.append(
+            {
+                "kind": kind,
+                "heads": heads.tolist(),
+                "causal": causal,
+                "weights": weights.astype("<f2").tobytes(),
+            }
+        )
+    return moved
 
 
 def _each_payload(kind: str, log_probs: NDArray[np.float64]) -> dict[str, Any]:

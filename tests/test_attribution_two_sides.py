@@ -1,0 +1,249 @@
+"""Attribution in encoder–decoders and masked models, held to numbers by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import viz_transformer as vt
+from tests.support.attending_models import N_HEADS, word_tokenizer
+from tests.support.huggingface_models import frozen, same, state
+from tests.support.two_sided_models import bart, bert, marian, ours, t5
+from viz_transformer.attribution import (
+    direct_logit_attribution,
+    gradient_weighted,
+    logit_lens,
+    patching,
+    value_weighted,
+)
+from viz_transformer.errors import UserError
+
+SOURCE, OTHER, TARGET = [5, 9, 7, 12, 8], [5, 9, 11, 12, 8], [0, 6, 11, 10]
+TOKEN, AGAINST = 9, 3
+
+
+def target_of(make: Callable[[], nn.Module]) -> list[int] | None:
+    return None if make is bert else TARGET
+
+
+@torch.no_grad()
+def whole(make: Callable[[], nn.Module], ids: list[int], **options: Any) -> Any:
+    """What a model returns for a source, and of two sides for the target."""
+    if make is bert:
+        return bert()(torch.tensor([ids]), **options)
+    if make is ours:
+        return ours()(torch.tensor([ids]), torch.tensor([TARGET]))
+    return make()(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([TARGET]), **options)
+
+
+def logits(make: Callable[[], nn.Module], ids: list[int]) -> Tensor:
+    output = whole(make, ids)
+    return getattr(output, "logits", output)[0]  # [position, vocab]
+
+
+def row_by_hand(make: Callable[[], nn.Module], state: Tensor) -> Tensor:
+    """What follows the last block, written out: the logits [position, vocab] of its output."""
+    model: Any = make()
+    if make is t5:
+        scale = model.model_dim**-0.5 if model.config.tie_word_embeddings else 1.0
+        return model.lm_head(model.decoder.final_layer_norm(state) * scale)[0]
+    if make is bert:
+        return model.cls(state)[0]
+    return (model.lm_head(state) + model.final_logits_bias)[0]
+
+
+@pytest.mark.parametrize("make", [t5, marian, bart, bert])
+def test_each_row_of_a_lens_is_a_state_through_what_follows_the_last_block(make) -> None:
+    output = whole(make, SOURCE, output_hidden_states=True)
+    states = output.hidden_states if make is bert else output.decoder_hidden_states
+    lens = logit_lens(make(), SOURCE, target=target_of(make), k=23)
+    found = np.zeros(lens.top_tokens.shape, dtype=np.float32)
+    np.put_along_axis(found, lens.top_tokens.astype(int), lens.top_probabilities, axis=-1)
+    np.testing.assert_array_equal(found[-1], output.logits[0].softmax(-1).numpy())
+    with torch.no_grad():
+        rows = torch.stack([row_by_hand(make, each) for each in states[:-1]]).softmax(-1)
+    np.testing.assert_allclose(found[:-1], rows.numpy(), atol=1e-5)
+    assert lens.tokens == tuple(map(str, target_of(make) or SOURCE))
+
+
+def test_ours_has_a_lens_too() -> None:
+    lens = logit_lens(ours(), SOURCE, target=TARGET, k=1)
+    np.testing.assert_array_equal(
+        lens.top_probabilities[-1, :, 0], logits(ours, SOURCE).softmax(-1).max(-1).values
+    )
+
+
+def test_the_shares_of_t5_are_those_by_hand() -> None:
+    """T5 is pre-norm, so each head of both attentions adds its own part to a logit."""
+    model: Any = t5()
+    parts = direct_logit_attribution(model, SOURCE, target=TARGET, token=TOKEN, against=AGAINST, position=2)
+    assert parts.total == pytest.approx(parts.logit, abs=1e-4)
+    own = logits(t5, SOURCE)[2]
+    assert parts.logit == pytest.approx(float(own[TOKEN] - own[AGAINST]), abs=1e-5)
+    last: list[Tensor] = []
+    norm = model.decoder.final_layer_norm
+    hook = model.decoder.final_layer_norm.register_forward_pre_hook(
+        lambda _, args: last.append(args[0][0, 2])
+    )
+    said = vt.head_outputs(model, input_ids=torch.tensor([SOURCE]), decoder_input_ids=torch.tensor([TARGET]))
+    hook.remove()
+    scale = (last[0].pow(2).mean() + norm.variance_epsilon).rsqrt() * norm.weight
+    scale = scale * (model.model_dim**-0.5 if model.config.tie_word_embeddings else 1.0)
+    direction = scale * (model.lm_head.weight[TOKEN] - model.lm_head.weight[AGAINST])
+    for kind, found in (("decoder", parts.heads), ("cross", parts.cross_heads)):
+        for layer, head in np.ndindex(found.shape):
+            place = 0 if kind == "decoder" else 1
+            attention = model.decoder.block[layer].layer[place]
+            matrix = (attention.SelfAttention if kind == "decoder" else attention.EncDecAttention).o.weight
+            written = matrix[:, 6 * head : 6 * (head + 1)] @ torch.tensor(said[kind][layer, head, 2])
+            by_hand = float((direction @ written).detach())
+            assert found[layer, head] == pytest.approx(by_hand, abs=1e-4), (kind, layer)
+
+
+def test_our_own_pair_of_stacks_is_divided_too() -> None:
+    parts = direct_logit_attribution(ours(), SOURCE, target=TARGET)
+    assert parts.total == pytest.approx(parts.logit, abs=1e-4)
+    assert parts.cross_heads.shape == (2, N_HEADS)
+    assert [text.get_text() for text in vt.plots.plot_attribution(parts).get_xticklabels()].count("0") == 2
+
+
+@pytest.mark.parametrize("make", [marian, bart, bert])
+def test_where_a_logit_is_no_sum_it_is_not_divided(make) -> None:
+    with pytest.raises(
+        UserError, match="a logit has no share of each head; give a pre-norm model"
+    ) as refused:
+        direct_logit_attribution(make(), SOURCE, target=target_of(make))
+    assert "\n" not in str(refused.value)
+
+
+KINDS = [
+    *((make, kind) for make in (t5, marian, ours) for kind in ("encoder", "decoder", "cross")),
+    (bert, "encoder"),
+]
+
+
+@pytest.mark.parametrize(("make", "kind"), KINDS)
+def test_a_patched_head_says_what_it_said_in_the_clean_run(make, kind: str) -> None:
+    model, target = make(), target_of(make)
+    if kind == "decoder" and make is not bert:  # the first layer's heads read the target alone
+        assert (patching(model, SOURCE, OTHER, TOKEN, kind=kind, target=target).restored[0] == 0).all()
+    before = frozen(model)
+    found = patching(model, SOURCE, OTHER, (TOKEN, AGAINST), kind=kind, target=target, position=1)
+    assert same(before, state(model))
+    given = (torch.tensor([SOURCE]),) if target is None else (torch.tensor([SOURCE]), torch.tensor([TARGET]))
+    named = dict(zip(("input_ids", "decoder_input_ids"), given, strict=False)) if make is not ours else {}
+    said = vt.head_outputs(model, *(() if named else given), **named)[kind]
+    for layer, head in ((0, 1), (1, 2)):
+        change = vt.HeadChange(kind, layer, head, output=said[layer, head])
+        with vt.interventions(model, heads=[change]):
+            patched = logits(make, OTHER)[1]
+        expected = float(patched[TOKEN] - patched[AGAINST])
+        assert found.values[layer, head] == pytest.approx(expected, abs=1e-4)
+    assert (found.kind, found.what) == (kind, "heads")
+
+
+@pytest.mark.parametrize("make", [t5, bart, ours, bert])
+def test_the_word_that_differs_carries_all_before_the_encoder_s_first_layer(make) -> None:
+    found = patching(make(), SOURCE, OTHER, TOKEN, "positions", target=target_of(make))
+    np.testing.assert_allclose(found.restored[0], [0, 0, 1, 0, 0], atol=1e-3)
+    assert found.columns == ("5", "9", "7|11", "12", "8")
+    assert found.kind == "encoder"
+
+
+def test_a_decoder_s_stream_is_patched_after_it_has_read_the_source() -> None:
+    found = patching(t5(), SOURCE, OTHER, TOKEN, "positions", kind="decoder", target=TARGET)
+    assert found.values.shape == (2, 4)
+    np.testing.assert_allclose(found.restored[0], 0, atol=1e-5)  # both runs begin with the same words
+    assert np.abs(found.restored[1, -1]) > 0.01
+    assert vt.plots.plot_patching(found).get_xlabel().startswith("position, in the decoder's stream")
+
+
+def test_what_has_no_stream_is_refused() -> None:
+    with pytest.raises(UserError, match=r"has positions of \['encoder', 'decoder'\]; choose one"):
+        patching(t5(), SOURCE, OTHER, TOKEN, "positions", kind="cross", target=TARGET)
+
+
+def test_the_values_of_t5_count_by_the_length_of_what_they_carry() -> None:
+    model: Any = t5()
+    memory = whole(t5, SOURCE).encoder_last_hidden_state[0]  # [key, d_model]
+    both = {"input_ids": SOURCE, "decoder_input_ids": TARGET}
+    labels = {"source_tokens": list("abcde"), "target_tokens": list("abcd")}
+    plain = vt.capture(model, **both, **labels).cross_attention
+    trace = value_weighted(model, SOURCE, target=TARGET)
+    for layer in range(2):
+        attention = model.decoder.block[layer].layer[1].EncDecAttention
+        with torch.no_grad():
+            values = attention.v(memory).unflatten(-1, (N_HEADS, 6))  # [key, head, d_head]
+            matrices = attention.o.weight.T.unflatten(0, (N_HEADS, 6))  # [head, d_head, d_model]
+            sizes = (values.transpose(0, 1) @ matrices).norm(dim=-1)  # [head, key]
+        weighted = torch.tensor(plain[layer]) * sizes[:, None]
+        expected = weighted / weighted.sum(-1, keepdim=True)
+        np.testing.assert_allclose(trace.cross_attention[layer], expected.numpy(), atol=1e-5)
+    assert trace.kinds == ("encoder", "decoder", "cross")
+    assert trace.source_tokens == tuple(map(str, SOURCE))
+
+
+@pytest.mark.parametrize("make", [t5, marian, bart, ours, bert])
+def test_gradients_reach_every_kind_of_attention(make) -> None:
+    model: Any = make()
+    options = {"token": TOKEN, "against": AGAINST, "position": 1, "scale": "trace"}
+    trace = gradient_weighted(model, SOURCE, target=target_of(make), **options)
+    assert trace.kinds == (("encoder",) if make is bert else ("encoder", "decoder", "cross"))
+    sums = np.concatenate([trace.attention(kind).sum(-1).ravel() for kind in trace.kinds])
+    assert sums.max() == pytest.approx(1, abs=1e-6)
+    if make is ours:
+        return
+    model.set_attn_implementation("eager")
+    ids = {"input_ids": torch.tensor([SOURCE])}
+    ids |= {} if make is bert else {"decoder_input_ids": torch.tensor([TARGET])}
+    output = model(**ids, output_attentions=True)
+    kinds = (
+        {"encoder": "attentions"}
+        if make is bert
+        else {
+            "encoder": "encoder_attentions",
+            "decoder": "decoder_attentions",
+            "cross": "cross_attentions",
+        }
+    )
+    weights = [each for name in kinds.values() for each in getattr(output, name)]
+    logit = output.logits[0, 1, TOKEN] - output.logits[0, 1, AGAINST]
+    slopes = torch.autograd.grad(logit, weights)
+    by_hand = [(each * slope).clamp(min=0)[0] for each, slope in zip(weights, slopes, strict=True)]
+    largest = max(float(each.sum(-1).max()) for each in by_hand)
+    found = [layer for kind in kinds for layer in trace.attention(kind)]
+    for one, expected in zip(found, by_hand, strict=True):
+        np.testing.assert_allclose(one, expected.detach().numpy() / largest, atol=1e-5)
+
+
+def test_a_text_is_read_with_its_own_answer_or_with_a_given_one() -> None:
+    tokenizer = word_tokenizer(ends=True)
+    model, text = marian(), "the cat sleeps"  # its 32 positions end what it writes
+    lens = logit_lens(model, text, tokenizer=tokenizer)
+    source = tokenizer(text, return_tensors="pt").input_ids
+    with torch.no_grad():
+        ids = model.generate(source, max_new_tokens=31, do_sample=False, num_beams=1)[0].tolist()
+    assert lens.tokens == tuple(tokenizer.convert_ids_to_tokens(ids))[: len(lens.tokens)]
+    given = logit_lens(model, text, tokenizer=tokenizer, target="la vache")
+    assert given.tokens == ("<pad>", "la", "vache")
+    first = patching(model, text, "the dog sleeps", "la", tokenizer=tokenizer)
+    assert first.values.shape == (2, N_HEADS)
+    assert vt.explore(value_weighted(model, text, tokenizer=tokenizer), kind="cross").kind == "cross"
+
+
+def test_the_gap_of_a_masked_model_is_where_its_logits_are_read() -> None:
+    tokenizer = word_tokenizer(ends=True)
+    tokenizer.mask_token = "[UNK]"
+    text, other = "the [UNK] sleeps", "a [UNK] sleeps"
+    found = patching(bert(), text, other, "cat", tokenizer=tokenizer)
+    ids = tokenizer(text, return_tensors="pt").input_ids
+    with torch.no_grad():
+        own = bert()(ids).logits[0, 1]
+    assert found.clean == pytest.approx(float(own[tokenizer.convert_tokens_to_ids("cat")]), abs=1e-5)
+    last = patching(bert(), text, other, "cat", tokenizer=tokenizer, position=-1)
+    assert last.clean != pytest.approx(found.clean, abs=1e-3)
