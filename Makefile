@@ -59,7 +59,7 @@ bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
 	$(BIN)/python -m benchmarks
 
 fuzz: $(VENV)/.ready-test ## give every door N inputs that nobody should give: make fuzz N=1000
-	$(BIN)/python -m tests.fuzz $(N) $(FUZZ_FLAGS)
+	$(BIN)/python -m tests.support.fuzz $(N) $(FUZZ_FLAGS)
 
 picture: $(VENV)/.ready-test ## take the README's picture again
 	$(BIN)/python -m tools.ensure chromium

@@ -1,4 +1,4 @@
-"""Run a campaign of bad input: `python -m tests.fuzz 1000`, or `make fuzz N=1000`.
+"""Run a campaign of bad input: `python -m tests.support.fuzz 1000`, or `make fuzz N=1000`.
 
 Each input is drawn from a seed, so that a failure can be made again: `--door text --one 0/17`. With
 `--write`, the table goes to docs/reliability.md. It ends with 1 if anything failed.
@@ -14,8 +14,8 @@ import warnings
 import torch
 
 from benchmarks.__main__ import DOCS, machine
-from tests.fuzz.campaign import Count, Door, run, try_one
-from tests.fuzz.doors import DOORS
+from tests.support.fuzz.campaign import Count, Door, run, try_one
+from tests.support.fuzz.doors import DOORS
 
 PAGE = DOCS / "reliability.md"
 START, END = "<!-- make fuzz -->", "<!-- end -->"

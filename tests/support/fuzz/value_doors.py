@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import viz_transformer as vt
-from tests.fuzz.values import TEXTS, any_value, array_value, json_value
+from tests.support.fuzz.values import TEXTS, any_value, array_value, json_value
 from tests.support.hand_made_traces import make_trace
 from tests.support.hand_made_trainings import make_training
 from viz_transformer import trace as traces

@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from tests.fuzz.values import json_value, mutated
+from tests.support.fuzz.values import json_value, mutated
 from tests.support.ui_views import EVERY_VIEW
 from viz_transformer.widgets.base.view import View
 

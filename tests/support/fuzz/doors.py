@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.fuzz import answer_doors, file_doors, page_doors, value_doors
-from tests.fuzz.campaign import Door
+from tests.support.fuzz import answer_doors, file_doors, page_doors, value_doors
+from tests.support.fuzz.campaign import Door
 
 DOORS: tuple[Door, ...] = (
     Door("text", value_doors.text, 4),

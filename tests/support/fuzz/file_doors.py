@@ -16,9 +16,9 @@ import torch
 from safetensors.torch import load, save
 
 import viz_transformer as vt
-from tests.fuzz.campaign import HalfWrittenError
-from tests.fuzz.value_doors import look_at
-from tests.fuzz.values import TEXTS, any_value, array_value, damaged, json_text, json_value, mutated
+from tests.support.fuzz.campaign import HalfWrittenError
+from tests.support.fuzz.value_doors import look_at
+from tests.support.fuzz.values import TEXTS, any_value, array_value, damaged, json_text, json_value, mutated
 from tests.support.hand_made_traces import make_trace
 from tests.support.hand_made_trainings import make_training
 from tests.support.small_models import small_config

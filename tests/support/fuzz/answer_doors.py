@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from tests.fuzz.values import TEXTS, any_value
+from tests.support.fuzz.values import TEXTS, any_value
 from viz_transformer.cli import main
 from viz_transformer.exercises import check, exercises_of
 from viz_transformer.exercises.course import LESSONS
