@@ -122,7 +122,7 @@ def test_heads_are_filtered_by_label_layer_and_own_score(page: Page, tmp_path: P
     root.locator(".vt-heads canvas").focus()
     page.keyboard.press("ArrowRight")  # the chosen head is filtered out: the first of those left is next
     expect(root.locator(".vt-label")).to_contain_text("Head 7·5 of encoder self-attention")
-    expect(root.locator(".vt-label")).to_contain_text("mine 47")
+    expect(root.locator(".vt-label")).to_contain_text("mine\u2069 47")
 
 
 def test_a_small_model_opens_on_a_head(page: Page, tmp_path: Path) -> None:

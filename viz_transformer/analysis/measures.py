@@ -159,12 +159,19 @@ def head_entropy_share(trace: ForwardTrace, kind: str) -> Float64:
         UserError: if the trace lacks the kind, or holds no attention weights there.
     """
     reachable = reachable_keys(attention_of(trace, kind), kind)  # [query]
+    return _by_head(trace, kind, lambda head: entropy_share(entropy_bits(head), attending(head), reachable))
 
-    def share(head: Float64) -> Float64:
-        most = np.log2(np.maximum(reachable, 2))  # [query], in bits
-        return mean_over(entropy_bits(head) / most, attending(head) & (reachable > 1))
 
-    return _by_head(trace, kind, share)
+def entropy_share(bits: Float64, attends: NDArray[np.bool_], reachable: NDArray[np.int64]) -> Float64:
+    """Return the mean entropy of a head's rows as a share of its maximum; NaN where no row has a choice.
+
+    Args:
+        bits: the entropy of each row, ``[query]``.
+        attends: which of them attend to anything, ``[query]``.
+        reachable: how many keys each may attend to, ``[query]``.
+    """
+    most = np.log2(np.maximum(reachable, 2))  # [query], in bits
+    return mean_over(bits / most, attends & (reachable > 1))
 
 
 def head_mean_distance(trace: ForwardTrace, kind: str) -> Float64:

@@ -48,7 +48,7 @@ export function headInWords({ labels, entropies, heads, signed, kind, scores, nu
   if (label) parts.push(`${label.name}: ${label.sentence}`);
   else if (labels) parts.push("no clear pattern");
   const own = scoresInWords({ scores, heads }, layer, head);
-  if (own) parts.push(own);
+  if (own.length) parts.push(own.join(", "));
   return parts.join(" · ");
 }
 

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.combine import combine_heads, difference_limit, strongest
-from viz_transformer.analysis.head_labels import label_heads
+from viz_transformer.analysis.head_labels import labels_and_entropies
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
-from viz_transformer.analysis.measures import head_entropy_share
 from viz_transformer.analysis.rollout import output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import key_words, query_words
@@ -238,6 +237,7 @@ class TraceView:
         Raises:
             UserError: if the rows sum to more than 1.
         """
+        named, entropies = labels_and_entropies(self.trace, kind)
         labels: Labels = [
             [
                 None
@@ -245,9 +245,9 @@ class TraceView:
                 else {"name": label.name, "evidence": label.evidence, "sentence": label.sentence}
                 for label in layer
             ]
-            for layer in label_heads(self.trace, kind)
+            for layer in named
         ]
-        return labels, head_entropy_share(self.trace, kind)
+        return labels, entropies
 
     def no_rollout(self, kind: str) -> str:
         """Return why there is no rollout of a kind, or an empty text."""

@@ -8,7 +8,7 @@ import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { paintThumbnail } from "../base/js/pixels.js";
 import { formatWeight } from "../base/js/text.js";
 import { headNote, labelMark, scoreInDigits } from "./wall_heads.js";
-import { cellBox } from "./wall_layout.js";
+import { cellBox, hasText } from "./wall_layout.js";
 
 const FADED = 0.82; // how much of a head that a filter leaves out is covered
 const NOTE_PICTURE = 96;
@@ -78,9 +78,10 @@ function paintPictures(section, overview, entry, order, pixels, sheet, ratio, th
 }
 
 /** Whether something may be written beside a head's picture; until its labels are here, perhaps. */
-function isLabelled({ byLayer }, entry, order, [layer, head]) {
+function isLabelled(section, entry, order, [layer, head]) {
   const mayHave = entry.labels ? Boolean(entry.labels[layer][head]) : !entry.signed;
-  return mayHave || !byLayer || scoreInDigits(entry, order, layer, head) !== "";
+  const isWritten = !section.byLayer || scoreInDigits(entry, order, layer, head) !== "";
+  return mayHave || (isWritten && hasText(section));
 }
 
 /** The title of a kind, what its rows and columns are, and their numbers. */
@@ -130,17 +131,18 @@ function writeTitle(context, section, entry, theme) {
 function writeLabel(context, section, box, entry, order, [layer, head], theme) {
   const { size, byLayer, gap, labelHeight } = section;
   const name = entry.labels?.[layer][head]?.name;
-  const digits = scoreInDigits(entry, order, layer, head);
   const label = labelHeight
     ? { x: box.x, y: box.y + size, width: size, height: labelHeight }
     : { x: box.x + size + 1, y: box.y, width: box.width - size - 1, height: box.height };
+  const digits = [3, 2].map((most) => scoreInDigits(entry, order, layer, head, most));
+  const fitting = digits.find((text) => theme.measure(text, 10.5, false) <= label.width - 4) ?? "";
   const fill = name ? labelColour(name, theme) : null;
   if (fill) {
     context.fillStyle = fill;
     context.fillRect(label.x, label.y, label.width, label.height);
   }
   const colour = fill ? inkOn(fill) : theme.muted;
-  const lines = linesIn(label, name, digits, byLayer ? "" : ownNumbers(entry, layer, head).join("·"), theme);
+  const lines = linesIn(label, name, fitting, byLayer ? "" : ownNumbers(entry, layer, head).join("·"), theme);
   const font = `${label.height < 12 ? 9.5 : 10.5}px ${theme.family}`;
   lines.forEach((text, i) => {
     const middle = label.y + label.height / 2 + (i - (lines.length - 1) / 2) * 12;
@@ -156,7 +158,7 @@ function linesIn({ width: outer, height }, name, digits, place, theme) {
   const room = Math.floor((height + 2) / 12);
   if (room < 1 || width < 8) return [];
   const lines = place && measure(place) <= width ? [place] : [];
-  if (digits && lines.length < room && measure(digits) <= width) lines.push(digits);
+  if (digits && lines.length < room) lines.push(digits);
   if (!name || lines.length >= room) return lines.slice(0, room);
   const words = wrapped(name, width, measure);
   if (words && words.length + lines.length <= room) return [...words, ...lines];
