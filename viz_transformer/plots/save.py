@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viz_transformer._files import atomic_write
+from viz_transformer._files import atomic_write, given_path
 from viz_transformer.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
         UserError: if the ending is none of the three.
         FileError: if the file cannot be written.
     """
-    path = Path(path)
+    path = given_path(path)
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"{str(path)!r} must end in one of {', '.join(FORMATS)}")
     text = getattr(figure, "alt_text", None)

@@ -12,6 +12,7 @@ import traitlets
 from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import Schema, listed, whole
 from viz_transformer.widgets.base.static_fallback import figure_to_png
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.view import View
@@ -85,6 +86,11 @@ class FigureLab(View):
             SelectionError: if there is no such control, or it has no such value.
         """
         self.places = self._places_of({**self.values, **values})
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        n_places = max(map(len, self._options.values()), default=1)
+        return ({"places": listed(whole(0, n_places - 1), len(self._options))},)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests of all combinations if they are few, else of each control moved alone."""

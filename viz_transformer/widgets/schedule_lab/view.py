@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import Schema, one_of
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize
 from viz_transformer.widgets.base.view import View, sendable
 
@@ -93,6 +94,10 @@ class ScheduleLab(View):
     def losses(self) -> NDArray[np.float32]:
         """The loss of every step of the training shown, [step]."""
         return self._losses(self.peak, self.warmup, self.seed)
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        return ({name: one_of(self._choices[name]) for name in _CHOICES},)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return a request for each training."""
