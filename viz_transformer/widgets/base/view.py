@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: A request and its reply: plain JSON values, and bytes anywhere among the reply's values.
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
-#: What every view tells its page, beside the traits tagged ``content=True``.
+#: What every view tells its page, beside the traits tagged ``content=True`` without ``from_page=True``.
 _TOLD = {"about", "live"}
 
 
@@ -79,7 +79,8 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
             self._from_page = False
 
     def _is_chosen(self, name: str) -> bool:
-        return name not in _TOLD and not self.trait_metadata(name, "content", False)
+        told = name in _TOLD or self.trait_metadata(name, "content", False)
+        return bool(self.trait_metadata(name, "from_page", not told))
 
     def _handle_msg(self, msg: dict[str, Any]) -> None:
         self._in_message = True
