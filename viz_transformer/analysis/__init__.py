@@ -88,3 +88,7 @@ __all__ = [
     "weights_between",
     "word_index",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion lists what is public, and no files
