@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
@@ -96,9 +97,12 @@ MAKERS: dict[str, Callable[[np.ndarray, list[str], Path], None]] = {
 
 
 def main(view: str, n_layers: int, n_heads: int, n_tokens: int, path: Path) -> None:
-    """Write the page of `view`."""
+    """Write the page of `view`; print how many seconds that took."""
     tokens = [f"w{i}" for i in range(n_tokens)]
-    MAKERS[view](attention(n_layers, n_heads, n_tokens), tokens, path)
+    weights = attention(n_layers, n_heads, n_tokens)
+    start = time.perf_counter()
+    MAKERS[view](weights, tokens, path)
+    print(time.perf_counter() - start)
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ def test_a_difference_is_of_equal_shapes_and_can_be_taken_back() -> None:
     longer = make_trace(target=(*TARGET, "bien"), output=None)
     for wrong in (longer, "text"):
         data = view.data
-        with pytest.raises(UserError, match=r"compare traces of equal shapes|shows a ForwardTrace"):
+        with pytest.raises(UserError, match=r"compare texts of equally many tokens|shows a ForwardTrace"):
             view.compare = wrong
         assert view.data is data
     with messages(view) as sent:

@@ -29,15 +29,14 @@ from tests.support.planted_heads import cross_heads, decoder_heads, encoder_head
 from tests.support.texts import TEXTS
 from tools.ensure import find_node
 from viz_transformer.analysis import head_entropy_share, label_heads, output_rollout, rollout
-from viz_transformer.analysis.combine import strongest
+from viz_transformer.analysis.combine import difference_limit, strongest
 from viz_transformer.errors import UserError
 from viz_transformer.export.page_parts import encode
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.translator import Translator
 from viz_transformer.widgets.base.view import sendable
 from viz_transformer.widgets.explorer import EXACT_BYTES, explore, pack
-from viz_transformer.widgets.explorer.payload import OVERVIEW_BYTES
-from viz_transformer.widgets.explorer.trace_view import Labels, TraceView
+from viz_transformer.widgets.explorer.trace_view import OVERVIEW_BYTES, Labels, TraceView
 
 
 def large_trace(n: int = 80, **sizes: int) -> ForwardTrace:
@@ -255,8 +254,16 @@ def test_the_overview_of_a_difference_has_zero_in_its_middle() -> None:
     only = ForwardTrace(source_tokens=trace.source_tokens, encoder_attention=trace.encoder_attention)
     same = pack(only, only)["kinds"][0]["overview"]
     assert set(same["values"]) == {128}
-    values = np.frombuffer(pack(only, swapped)["kinds"][0]["overview"]["values"], np.uint8)
-    assert values.min() < 100 < 156 < values.max()
+    difference = only.encoder_attention - swapped.encoder_attention
+    for size in (1, 1e-5):  # of a scale of its own, so that a small change is seen too
+        near = ForwardTrace(
+            source_tokens=trace.source_tokens, encoder_attention=only.encoder_attention - size * difference
+        )
+        sent = pack(only, near)["kinds"][0]
+        values = np.frombuffer(sent["overview"]["values"], np.uint8)
+        assert values.min() < 20 < 235 < values.max()
+        first = np.frombuffer(sent["first"]["weights"], "<f2").reshape(100, 100) * np.float32(sent["limit"])
+        np.testing.assert_allclose(first, size * difference[0, 0], atol=6e-8 + size * 2e-3)
 
 
 def test_hostile_tokens_can_be_sent() -> None:
@@ -347,7 +354,7 @@ def test_both_halves_draw_the_same_small_pictures(signed: bool) -> None:
     )
     drawn = np.frombuffer(run_node(code, {"data": data}), np.uint8).astype(int)
     weights = trace.encoder_attention - (other.encoder_attention if signed else 0)
-    expected = 128 + 127 * weights if signed else 255 * weights
+    expected = 128 + 127 * weights / difference_limit([weights]) if signed else 255 * weights
     assert np.abs(drawn - np.rint(expected).ravel()).max() <= 1  # a half is rounded up or to even
 
 

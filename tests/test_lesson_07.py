@@ -71,7 +71,7 @@ def test_a_loss_below_the_lowest_possible_gives_peeking_away() -> None:
         ("el", "maestro"),
         ("la", "profesora"),
     }
-    made = LESSON.run("two-sentences", "peeking-trained", "too-good-to-be-true-measured")
+    made = LESSON.run("two-sentences", "masked-trained", "peeking-trained", "too-good-to-be-true-measured")
     assert len(made["hundred"]) == 100
     lowest = lowest_loss([shares])
     with_the_mask, without = (made["train"](kind, made["hundred"])[1] for kind in (Transformer, Peeking))

@@ -49,7 +49,7 @@ def effects(translator: vt.Translator) -> tuple[HeadEffect, ...]:
 @pytest.fixture(scope="module")
 def models() -> list[CoreferenceModel]:
     as_in_the_lesson = replace(COREFERENCE_TRAINING, n_steps=150, warmup_steps=15)
-    assert "n_steps=150, warmup_steps=15" in LESSON["two-seeds"]
+    assert "n_steps=150, warmup_steps=15" in LESSON["one-seed"]
     return [
         coreference_model(seed, read_at=read_at, training=as_in_the_lesson)
         for seed, read_at in ((0, "start"), (1, "start"), (0, "it"))

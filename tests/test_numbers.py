@@ -9,9 +9,10 @@ from random import Random
 import pytest
 
 from tests.support.javascript import answers_in_node
-from viz_transformer._numbers import fixed_number, short_number
+from viz_transformer._numbers import difference_digits, difference_number, fixed_number, short_number
 
 _RANDOM = Random(0)
+LIMITS = [0.5, 0.04, 0.001, 3.2e-6]
 VALUES = [
     *(0.0, -0.0, -0.001, 0.005, 0.125, -2.5, 0.1 + 0.2, 1010.0, 16640.0, 990.4, -7.3e-5, 1e-6, 1e-7),
     *(999_999_999.4, 999_999_999.6, 1e9, -3.2e12, 1.7e300, 9.996, 0.09996),
@@ -52,18 +53,25 @@ def test_no_number_has_an_exponent_or_a_minus_zero() -> None:
 
 def test_the_views_write_every_number_the_same() -> None:
     found = answers_in_node(
-        dict.fromkeys(("shortNumber", "formatNumber", "formatSigned"), "widgets/base/js/text.js"),
+        dict.fromkeys(
+            ("shortNumber", "formatNumber", "formatSigned", "formatWeight", "weightDigits"),
+            "widgets/base/js/text.js",
+        ),
         """(values) => values.map((value) => [
             ...[1, 2, 4, 10].map((digits) => shortNumber(value, digits)),
             ...(Math.abs(value) < 1e20 ? [formatNumber(value, 2), formatSigned(value, 3)] : []),
+            ...[formatWeight, weightDigits].flatMap((write) =>
+                Math.abs(value) < 1 ? [0.5, 0.04, 0.001, 3.2e-6].map((limit) => write(value, limit)) : []),
         ])""",
         VALUES,
     )
+    writers = (difference_number, difference_digits)
     expected = [
         [
             *(short_number(value, digits) for digits in (1, 2, 4, 10)),
             # toFixed itself turns to an exponent at 10²¹, where no view shows decimals.
             *([fixed_number(value, 2), fixed_number(value, 3, signed=True)] if abs(value) < 1e20 else []),
+            *(write(value, limit) for write in writers if abs(value) < 1 for limit in LIMITS),
         ]
         for value in VALUES
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -93,6 +95,13 @@ def test_a_difference_has_its_own_scale_and_both_words() -> None:
     assert np.abs(difference).max() <= high < np.abs(difference).max() + 0.01
     assert texts(ax.get_xticklabels())[:2] == ["the", "black|red"]
     assert "difference" in ax.figure.alt_text
+    near = replace(other, encoder_attention=trace.encoder_attention - np.float32(3e-6) * difference)
+    small = plot_difference(trace, near, "encoder", 1, 0)
+    (bar,) = [each for each in small.figure.axes if each is not small]
+    assert all("× 10⁻⁷" in each or each == "0" for each in texts(bar.get_yticklabels()))
+    assert "cells: × 10⁻⁷" in bar.get_ylabel()
+    assert any(re.fullmatch("[+−][1-9]\\.\\d", text.get_text()) for text in small.texts)
+    assert "× 10⁻⁷" in small.figure.alt_text
     hidden = plot_difference(trace, other, "encoder", 1, 0, hide_special=True)
     assert texts(hidden.get_xticklabels()) == ["the", "black|red", "cat", "sleeps"]
 

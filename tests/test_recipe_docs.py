@@ -61,6 +61,11 @@ def t5() -> Any:
     return hf.T5ForConditionalGeneration(hf.T5Config(decoder_start_token_id=0, **sizes, **_LONG))
 
 
+def distilbert() -> Any:
+    sizes = {"dim": 16, "hidden_dim": 24, "n_layers": 1, "n_heads": 4, "max_position_embeddings": 32}
+    return hf.DistilBertModel(hf.DistilBertConfig(**sizes, **_LONG))
+
+
 def marian() -> Any:
     layers = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 16, "max_position_embeddings": 32}
     heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
@@ -76,6 +81,7 @@ SMALL: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         lambda: hf.BertModel(hf.BertConfig(max_position_embeddings=32, **BERT_SIZES, **_LONG)),
         lambda: word_piece(special=True),
     ),
+    "distilbert-base-uncased": (distilbert, lambda: word_piece(special=True)),
     "Helsinki-NLP/opus-mt-en-es": (marian, lambda: word_piece(special=True)),
     "google-t5/t5-small": (t5, lambda: word_piece(special=True)),
     "openai/whisper-tiny": (whisper, listener),
@@ -123,17 +129,16 @@ def test_the_recipe_runs_and_shows_every_kind(heading: str) -> None:
     trace = made["traces"][-1] if "traces" in made else made["trace"]
     assert trace.kinds == KINDS[heading]
     lines = RECIPES[heading].splitlines()
-    (shown,) = (line for line in lines if line.startswith("vt.explore("))
-    view = eval(shown, made)
-    assert isinstance(view, vt.AttentionExplorer)
-    assert view.trace is trace
+    views = [eval(line, made) for line in lines if line.startswith("vt.explore(")]
+    assert all(isinstance(view, vt.AttentionExplorer) for view in views)
+    assert views[0].trace is trace
 
 
 def test_every_recipe_is_run() -> None:
     assert list(RECIPES) == list(KINDS)
     assert (
         PAGE.count("```python")
-        == sum(code.count("import viz_transformer as vt") for code in RECIPES.values()) + 2
+        == sum(code.count("import viz_transformer as vt") for code in RECIPES.values()) + 4
     )
 
 

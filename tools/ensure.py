@@ -16,11 +16,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Program:
-    """A program: the names it goes by, the variable that names it, and how to come by it."""
+    """A program: the names it goes by, the variable that names it, and how to come by it.
+
+    Its first name that is found is used, and its first Debian package that there is.
+    """
 
     names: tuple[str, ...]
     variable: str
-    apt_package: str
+    apt_packages: tuple[str, ...]
     elsewhere: tuple[str, ...] = ()
 
     def find(self) -> str | None:
@@ -36,15 +39,24 @@ class Program:
         named = os.environ.get(self.variable)
         found = f"{self.variable}={named} is no program that can be run" if named else "not found"
         return (
-            f"{self.names[0]} {found}; install it (on Debian or Ubuntu: sudo apt-get install "
-            f"{self.apt_package}) or set {self.variable} to its path"
+            f"{self.apt_packages[-1]} {found}; install it (on Debian or Ubuntu: sudo apt-get install "
+            f"{self.apt_packages[-1]}) or set {self.variable} to its path"
         )
 
 
+#: The headless shell comes first: without a window's toolbar to draw, it opens a page with a
+#: quarter of the work (0.2 s of the processor, not 0.85 s).
 CHROMIUM = Program(
-    names=("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    names=(
+        "chromium-headless-shell",
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+        "chrome",
+    ),
     variable="VIZ_CHROMIUM",
-    apt_package="chromium",
+    apt_packages=("chromium-headless-shell", "chromium"),
     elsewhere=(
         "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
         "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -53,7 +65,7 @@ CHROMIUM = Program(
 FIREFOX = Program(
     names=("firefox-esr", "firefox"),
     variable="VIZ_FIREFOX",
-    apt_package="firefox-esr",
+    apt_packages=("firefox-esr",),
     elsewhere=("/Applications/Firefox.app/Contents/MacOS/firefox",),
 )
 PROGRAMS = {"chromium": CHROMIUM, "firefox": FIREFOX}
@@ -118,8 +130,9 @@ def install(program: Program) -> None:
     if apt_get and not os.environ.get(program.variable) and (not root or shutil.which("sudo")):
         # sudo drops the environment, so the variable goes through env(1).
         command = [*root, "env", "DEBIAN_FRONTEND=noninteractive", apt_get]
-        for arguments in (["update"], ["install", "-y", program.apt_package]):
-            if subprocess.run([*command, *arguments]).returncode:
+        subprocess.run([*command, "update"])
+        for package in program.apt_packages:
+            if subprocess.run([*command, "install", "-y", package]).returncode == 0:
                 break
     if program.find() is None:
         raise FileNotFoundError(program.missing())

@@ -8,6 +8,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Between these a number is written out; outside them it is a multiple of a power of ten.
 _LEAST, _MOST = 1e-6, 1e9
+#: Of a difference: below this power of ten, not all of its zeros are written.
+_SMALLEST_POWER = -4
 
 
 def fixed_number(value: float, digits: int, *, signed: bool = False) -> str:
@@ -48,7 +50,41 @@ def short_number(value: float, digits: int = 4) -> str:
         return f"{sign}{_without_zeros(size)}"
     power = size.adjusted()
     times = _without_zeros(size.scaleb(-power))
-    return f"{sign}{'' if times == '1' else f'{times} × '}10{str(power).translate(_SUPERSCRIPTS)}"
+    return f"{sign}{'' if times == '1' else f'{times} × '}{power_of_ten(power)}"
+
+
+def power_of_ten(power: int) -> str:
+    """Return a power of ten: ``10⁻⁶``."""
+    return f"10{str(power).translate(_SUPERSCRIPTS)}"
+
+
+def difference_power(limit: float) -> int:
+    """Return the power of ten whose multiples a picture of differences up to `limit` writes.
+
+    0 where two decimals tell them apart.
+    """
+    return 0 if limit >= 0.1 else math.floor(math.log10(limit) + 1e-9)
+
+
+def difference_digits(value: float, limit: float) -> str:
+    """Return a difference as a multiple of its scale's power of ten, for a cell: ``+3.2``."""
+    power = difference_power(limit)
+    return fixed_number(value * 10.0**-power, 1 if power else 2, signed=True)
+
+
+def difference_number(value: float, limit: float) -> str:
+    """Return a difference with the digits that its scale, up to `limit`, can tell apart.
+
+    The views do the same in widgets/base/js/text.js.
+
+    >>> difference_number(0.25, 0.4), difference_number(0.0123, 0.04), difference_number(-3.2e-6, 1e-5)
+    ('+0.25', '+0.012', '−3.2 × 10⁻⁶')
+    """
+    power = difference_power(limit)
+    if power >= _SMALLEST_POWER:
+        return fixed_number(value, 1 - power if power else 2, signed=True)
+    digits = fixed_number(value * 10.0**-power, 1, signed=True)
+    return "0" if float(digits.replace("−", "-")) == 0 else f"{digits} × {power_of_ten(power)}"
 
 
 def _without_zeros(size: Decimal) -> str:

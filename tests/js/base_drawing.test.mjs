@@ -12,6 +12,7 @@ import {
   formatNumber,
   formatSigned,
   formatWeight,
+  weightDigits,
   visible,
 } from "../../viz_transformer/widgets/base/js/text.js";
 import { differences } from "../../viz_transformer/widgets/base/js/text_difference.js";
@@ -163,9 +164,9 @@ test("a thumbnail keeps the strongest byte beneath each pixel, of a change the f
   const ramp = Uint32Array.from({ length: 256 }, (_, i) => i);
   const overview = { values: Uint8Array.from([9, 128, 20, 200, 130]), rows: 2, cols: 2 };
   const pixels = new Uint32Array(1);
-  paintThumbnail(overview, 1, true, pixels, 1, 0, 0, 1, ramp);
+  paintThumbnail(overview, 1, true, pixels, 1, { left: 0, top: 0, width: 1, height: 1 }, ramp);
   assert.equal(pixels[0], 20);
-  paintThumbnail(overview, 1, false, pixels, 1, 0, 0, 1, ramp);
+  paintThumbnail(overview, 1, false, pixels, 1, { left: 0, top: 0, width: 1, height: 1 }, ramp);
   assert.equal(pixels[0], 200);
 });
 
@@ -175,6 +176,16 @@ test("a signed number carries its sign, and nothing less than half a hundredth d
     ["+0.50", "−0.50", "0.00", "0.00"],
   );
   assert.equal(formatWeight(0.5, null), "0.50");
+  const small = [3.21e-6, -1.2e-7, 1e-9];
+  assert.deepEqual(
+    small.map((value) => formatWeight(value, 3.3e-6)),
+    ["+3.2 × 10⁻⁶", "−0.1 × 10⁻⁶", "0"],
+  );
+  assert.deepEqual(
+    small.map((value) => weightDigits(value, 3.3e-6)),
+    ["+3.2", "−0.1", "0.0"],
+  );
+  assert.equal(formatWeight(0.0123, 0.04), "+0.012");
 });
 
 test("pieces become a word without their tokenizer's marks", () => {

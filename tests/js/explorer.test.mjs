@@ -6,11 +6,11 @@ import { test } from "node:test";
 import { partWidths } from "../../viz_transformer/widgets/explorer/layout.js";
 import {
   axisOf,
-  changeLimit,
   gather,
   gatherMask,
   rowNames,
 } from "../../viz_transformer/widgets/explorer/displayed_head.js";
+import { differenceLimit } from "../../viz_transformer/widgets/explorer/measured_trace.js";
 import {
   headAt,
   headGridLayout,
@@ -234,10 +234,11 @@ test("the pieces of two words with the same number apart are not one word", () =
   assert.deepEqual(axis.groups, [[0], [1], [2]]);
 });
 
-test("the scale of a difference is the farthest change, rounded up", () => {
-  assert.equal(changeLimit({ values: Uint8Array.from([128, 128 + 64, 128 - 32]) }), 0.51);
-  assert.equal(changeLimit({ values: Uint8Array.from([128]) }), 0.01);
-  assert.equal(changeLimit({ values: Uint8Array.from([0]) }), 1);
+test("the scale of a difference is the farthest change, rounded up to two digits", () => {
+  assert.equal(differenceLimit(Float32Array.from([0, 0.503, -0.25])), 0.51);
+  assert.equal(differenceLimit(Float32Array.from([0, -3.14e-6])), 3.2e-6);
+  assert.equal(differenceLimit(Float32Array.from([1])), 1);
+  assert.equal(differenceLimit(new Float32Array(2)), 0.01);
 });
 
 test("what is shown of several heads is said in words", () => {
@@ -722,7 +723,7 @@ test("a decoder's row names what was read and what is written", () => {
 });
 
 test("what the picture leaves out is said, and nothing else", () => {
-  const quiet = { threshold: 0, mergeWords: false, lines: [{ count: 3, all: 3 }] };
+  const quiet = { threshold: 0, mergeWords: false, hideSpecial: false, lines: [{ count: 3, all: 3 }] };
   const explained = "<sos>: start of sentence.";
   assert.deepEqual(notes(cross, quiet), [explained]);
   const told = notes(cross, { ...quiet, threshold: 0.1, lines: [{ count: 600, all: 900 }, null] });
@@ -733,7 +734,7 @@ test("what the picture leaves out is said, and nothing else", () => {
   ]);
   assert.match(notes({ ...cross, masked: Uint8Array.from([0, 1]) }, quiet)[1], /Hatched/);
   const keyAxis = axisOf(["<s>", "a", "b"], [true], [null, 0, 0], { hideSpecial: true, mergeWords: true });
-  assert.equal(notes({ ...cross, keyAxis }, { ...quiet, mergeWords: true }).length, 3);
+  assert.equal(notes({ ...cross, keyAxis }, { ...quiet, mergeWords: true, hideSpecial: true }).length, 3);
 });
 
 test("the table holds all of a small head, and of a large one what is pinned or strongest", () => {

@@ -77,7 +77,7 @@ test("scores are written in digits that fit their size", () => {
   assert.equal(scoreInDigits(someHeads(), "mine", 0, 1), "");
   assert.equal(scoreInDigits(someHeads(), "layer", 1, 0), "");
   assert.equal(scoreInDigits(someHeads(), "entropy", 1, 2), "0.99");
-  assert.equal(scoresInWords(someHeads(), 1, 1), "mine −2");
+  assert.deepEqual(scoresInWords(someHeads(), 1, 1), ["\u2068mine\u2069 −2"]);
 });
 
 test("a head is called by the model's own numbers, where a part of the model was kept", () => {
@@ -108,6 +108,16 @@ function layoutOf(layers, heads, width, height, more = {}) {
   const entry = { kind: "decoder", layers, heads, labels: null, entropies: null, ...more };
   return wallLayout([{ ...entry, ...wallHeads(entry, EVERYTHING) }], width, height);
 }
+
+test("a thousand heads in order fill the room and no more, and 5,120 in layers are as low as they can be", () => {
+  for (const order of ["label", "entropy"]) {
+    const entry = { kind: "decoder", layers: 32, heads: 32, labels: null, entropies: null };
+    const layout = wallLayout([{ ...entry, ...wallHeads(entry, { ...EVERYTHING, order }) }], 980, 420);
+    assert.ok(layout.height <= 420, `${layout.height} pixels`);
+  }
+  const [section] = layoutOf(80, 64, 1220, 420).sections;
+  assert.ok(section.turned && section.rows * section.cellHeight < 460);
+});
 
 for (const [layers, heads] of [
   [2, 4],

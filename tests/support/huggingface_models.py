@@ -42,7 +42,7 @@ LLAMA_SIZES = {
 
 
 def word_piece(special: bool) -> Any:
-    """A tokenizer of `PIECES`; with `special`, it puts a text between [CLS] and [SEP]."""
+    """A tokenizer of `PIECES`; with `special`, it puts a text, or two, between [CLS] and [SEP]."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     vocabulary = {piece: i for i, piece in enumerate(PIECES)}
@@ -50,7 +50,9 @@ def word_piece(special: bool) -> Any:
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     if special:
         tokenizer.post_processor = processors.TemplateProcessing(
-            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+            single="[CLS] $A [SEP]",
+            pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+            special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
         )
     return hf.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,

@@ -41,7 +41,8 @@ def point_at(root: Locator, layer: int, head: int) -> None:
 
 
 def test_a_large_model_opens_on_the_wall_and_a_head_leads_back_to_it(page: Page, tmp_path: Path) -> None:
-    root = open_view(page, tmp_path, explore(large_trace()))
+    trace = large_trace()
+    root = open_view(page, tmp_path, explore(trace, segments=[0] * 6 + [1] * 10))
     heads, label = root.locator(".vt-heads canvas"), root.locator(".vt-label")
     everything = root.get_by_role("button", name="All heads")
     expect(everything).to_have_attribute("aria-pressed", "true")
@@ -76,6 +77,18 @@ def test_a_large_model_opens_on_the_wall_and_a_head_leads_back_to_it(page: Page,
     page.mouse.up()
     expect(root.locator(".vt-title")).to_have_text("Encoder self-attention · layer 6 · head 2")
 
+    # What sentence B gives to A, in the picture, its table and its lines.
+    root.get_by_label("Sentences").select_option("BA")
+    press(root, "Table")
+    expect(root.locator(".vt-words")).to_be_hidden()  # the table has its place, and nothing moves
+    shown = [row.locator("td").all_inner_texts() for row in root.locator(".vt-data-table tbody tr").all()]
+    np.testing.assert_allclose(
+        np.array(shown, dtype=float), trace.encoder_attention[6, 2, 6:, :6], atol=0.0051
+    )
+    expect(root.locator(".vt-notes")).to_contain_text("Sentence B → sentence A alone")
+    press(root, "Table")
+    expect(root.locator(".vt-words canvas")).to_be_visible()
+
 
 def test_heads_are_filtered_by_label_layer_and_own_score(page: Page, tmp_path: Path) -> None:
     scores = np.arange(48, dtype=float).reshape(8, 6)
@@ -109,7 +122,7 @@ def test_heads_are_filtered_by_label_layer_and_own_score(page: Page, tmp_path: P
     root.locator(".vt-heads canvas").focus()
     page.keyboard.press("ArrowRight")  # the chosen head is filtered out: the first of those left is next
     expect(root.locator(".vt-label")).to_contain_text("Head 7·5 of encoder self-attention")
-    expect(root.locator(".vt-label")).to_contain_text("mine 47")
+    expect(root.locator(".vt-label")).to_contain_text("mine\u2069 47")
 
 
 def test_a_small_model_opens_on_a_head(page: Page, tmp_path: Path) -> None:

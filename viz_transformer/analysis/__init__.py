@@ -5,8 +5,9 @@
 for every head and name, `confidence` says how
 confident a head is and `effects` whether the model needs it, `rollout` follows attention through
 the layers, `alignment` compares a head with the gold links between words, and `comparison` compares
-two traces. All read ``[layer, head, query, key]`` and need nothing of the model. `next_words` and
-`calibration` are about probabilities: what a language leaves open, and whether predictions come true.
+two traces, which `matching` brings to one shape. All read ``[layer, head, query, key]`` and need
+nothing of the model. `next_words` and `calibration` are about probabilities: what a language leaves
+open, and whether predictions come true.
 
 A number describes attention, and attention is not an explanation: a model may look at a word
 without using it, and use what it has gathered elsewhere (Jain & Wallace 2019).
@@ -31,6 +32,7 @@ from viz_transformer.analysis.head_labels import HeadLabel, label_heads, label_h
 from viz_transformer.analysis.indexing import weights_between, word_index
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.learning import entropy_share_over_training, most_sharpened
+from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
 from viz_transformer.analysis.measures import (
     entropy_bits,
     head_entropy_bits,
@@ -47,7 +49,7 @@ from viz_transformer.analysis.next_words import (
     next_words,
 )
 from viz_transformer.analysis.rollout import OutputRollout, output_rollout, rollout
-from viz_transformer.analysis.tokens import special_tokens
+from viz_transformer.analysis.tokens import sentence_segments, special_tokens
 
 __all__ = [
     "Agreement",
@@ -72,8 +74,10 @@ __all__ = [
     "head_mean_distance",
     "label_heads",
     "label_heads_together",
+    "layers_at_same_depth",
     "lowest_loss",
     "masked_cells",
+    "match_traces",
     "mean_distance",
     "modes",
     "most_sharpened",
@@ -84,6 +88,7 @@ __all__ = [
     "rank_correlation",
     "reliability",
     "rollout",
+    "sentence_segments",
     "special_tokens",
     "weights_between",
     "word_index",

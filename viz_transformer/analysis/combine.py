@@ -1,8 +1,9 @@
-"""Several heads as one matrix, and large matrices as small ones."""
+"""Several heads as one matrix, large ones as small ones, and the scale of differences."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -60,6 +61,18 @@ def strongest(weights: FloatArray, side: int) -> FloatArray:
         ]
         weights = np.stack([_farthest(part, axis) for part in parts], axis=axis)
     return weights
+
+
+def difference_limit(differences: Iterable[FloatArray]) -> float:
+    """Return the end of a scale for some differences: their largest size, rounded up to two digits.
+
+    Where nothing differs it is 0.01.
+    """
+    farthest = max(max(float(each.max()), -float(each.min())) for each in differences)
+    if not farthest:
+        return 0.01
+    step = 10.0 ** (math.floor(math.log10(farthest)) - 1)
+    return float(f"{math.ceil(farthest / step - 1e-6) * step:.2g}")  # as JavaScript rounds it
 
 
 def _farthest(weights: FloatArray, axis: int) -> FloatArray:

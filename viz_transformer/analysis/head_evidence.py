@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from viz_transformer.analysis.head_patterns import head_patterns
-from viz_transformer.analysis.measures import Float64, as_weights, reachable_keys
+from viz_transformer.analysis.measures import Float64, as_weights, attending, reachable_keys
 from viz_transformer.trace import ForwardTrace, attention_of
 
 
@@ -43,6 +43,6 @@ def pattern_scores(trace: ForwardTrace, kind: str) -> dict[str, Float64]:
     for place in np.ndindex(weights.shape[:2]):
         head = as_weights(weights[place])  # [query, key]
         for pattern in patterns:
-            on_keys = pattern.on_keys(head)[pattern.counted(head)]  # [row]
+            on_keys = pattern.on_keys(head)[pattern.rows & attending(head)]  # [row]
             scores[pattern.name][place] = on_keys.mean() if on_keys.size else 0.0
     return scores

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,11 @@ from viz_transformer.analysis.measures import (
     as_weights,
     attending,
     entropy_bits,
+    entropy_share,
     reachable_keys,
 )
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace, attention_of
+from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
 
 #: The share of its weight that a head must put where its name says, mean over the rows. Above one
 #: half, a mixture of two patterns is neither.
@@ -136,22 +138,56 @@ def label_heads_together(
     # Head by head: float64 of all at once could fill the memory.
     return tuple(
         tuple(
-            _label([as_weights(weights[layer, head]) for weights in every], reachable, patterns)
+            _label([_rows_of(weights[layer, head]) for weights in every], reachable, patterns)
             for head in range(n_heads)
         )
         for layer in range(n_layers)
     )
 
 
+def labels_and_entropies(
+    trace: ForwardTrace, kind: str
+) -> tuple[list[list[HeadLabel | None]], NDArray[np.float64]]:
+    """Return `label_heads` and `head_entropy_share` of a trace, each head read once.
+
+    Raises:
+        UserError: as they do.
+    """
+    weights = attention_of(trace, kind)  # [layer, head, query, key]
+    reachable, patterns = reachable_keys(weights, kind), head_patterns(trace, kind)
+    shares = np.empty(weights.shape[:2])  # [layer, head]
+    labels: list[list[HeadLabel | None]] = []
+    for layer, heads in enumerate(weights):
+        labels.append([])
+        for head, matrix in enumerate(heads):
+            rows = _rows_of(matrix)
+            labels[-1].append(_label([rows], [reachable], [patterns]))
+            shares[layer, head] = entropy_share(rows.entropies, rows.attends, reachable)
+    return labels, shares
+
+
+class _Rows(NamedTuple):
+    """A head's weights ``[query, key]``, which queries attend, and their entropies in bits ``[query]``."""
+
+    weights: Float64
+    attends: NDArray[np.bool_]
+    entropies: Float64
+
+
+def _rows_of(head: FloatArray) -> _Rows:
+    weights = as_weights(head)
+    return _Rows(weights, attending(weights), entropy_bits(weights))
+
+
 def _label(
-    heads: Sequence[Float64],
+    heads: Sequence[_Rows],
     reachable: Sequence[NDArray[np.int64]],
     patterns: Sequence[Sequence[Pattern]],
 ) -> HeadLabel | None:
     """Return the strongest name for a head, or None.
 
     Args:
-        heads: its weights in each sentence, ``[query, key]``.
+        heads: its rows in each sentence.
         reachable: how many keys each query may attend to, in each sentence.
         patterns: the patterns of each sentence, the same ones in the same order.
     """
@@ -159,8 +195,8 @@ def _label(
     for same in zip(*patterns, strict=True):
         on_keys, even = [], []  # of each sentence, [row]
         for head, n_keys, pattern in zip(heads, reachable, same, strict=True):
-            rows = pattern.counted(head)  # [query]
-            on_keys.append(pattern.on_keys(head)[rows])
+            rows = pattern.rows & head.attends  # [query]: they can tell, and attend
+            on_keys.append(pattern.on_keys(head.weights)[rows])
             even.append((pattern.n_keys() / n_keys)[rows])
         n_rows = sum(map(len, on_keys))
         if not n_rows:
@@ -179,11 +215,11 @@ def _label(
     return max(named, key=lambda label: label.evidence, default=None)
 
 
-def _broad(heads: Sequence[Float64], reachable: Sequence[NDArray[np.int64]]) -> HeadLabel | None:
+def _broad(heads: Sequence[_Rows], reachable: Sequence[NDArray[np.int64]]) -> HeadLabel | None:
     shares = []  # of each sentence, [row]
     for head, n_keys in zip(heads, reachable, strict=True):
-        rows = attending(head) & (n_keys > 1)  # [query]: those that have a choice
-        shares.append(entropy_bits(head)[rows] / np.log2(n_keys[rows]))
+        rows = head.attends & (n_keys > 1)  # [query]: those that have a choice
+        shares.append(head.entropies[rows] / np.log2(n_keys[rows]))
     n_rows = sum(map(len, shares))
     if n_rows < MIN_ROWS:
         return None

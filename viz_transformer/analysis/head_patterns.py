@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.measures import Float64, attending
+from viz_transformer.analysis.measures import Float64
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.trace import KINDS, ForwardTrace
 
@@ -53,10 +53,6 @@ class Pattern(NamedTuple):
     def n_keys(self) -> NDArray[np.int64]:
         """Return how many keys each query means, ``[query]``."""
         return np.bincount(self.queries, minlength=len(self.rows))  # [query]
-
-    def counted(self, head: Float64) -> Bools:
-        """Return the rows that count in a head ``[query, key]``: they can tell, and attend."""
-        return self.rows & attending(head)  # [query]
 
 
 def head_patterns(trace: ForwardTrace, kind: str) -> list[Pattern]:

@@ -1,4 +1,4 @@
-"""Special tokens, recognised by their spelling."""
+"""Special tokens and pairs of sentences, recognised by their spelling."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ _MARKS = frozenset(
     for left, right in ("<>", "[]")
     for name in ("bos", "cls", "eos", "pad", "sep", "sos")
 ) | {"<s>", "</s>"}
+#: What encoders put between two sentences.
+_BETWEEN = frozenset({"[sep]", "<sep>", "</s>"})
 #: GPT-2's ``<|endoftext|>`` and its like. Full-width bars are DeepSeek's.
 _BARRED = re.compile(r"<[|\uff5c][\w\u2581 ]+[|\uff5c]>")
 
@@ -23,3 +25,22 @@ def special_tokens(tokens: Sequence[str]) -> list[bool]:
     <|endoftext|>`` and their like. ``<unk>``, ``[MASK]`` and all other words in brackets are text.
     """
     return [token.lower() in _MARKS or _BARRED.fullmatch(token) is not None for token in tokens]
+
+
+def sentence_segments(tokens: Sequence[str]) -> list[int]:
+    """Return which sentence of a pair each token belongs to, 0 or 1; an empty list for one sentence.
+
+    Sentence B begins after the first ``[SEP]``, ``<sep>`` or ``</s>``, or after two in a row as RoBERTa
+    writes them, as BERT's ``token_type_ids`` have it.
+
+    >>> import viz_transformer as vt
+    >>> vt.analysis.sentence_segments(["[CLS]", "yes", "[SEP]", "no", "[SEP]"])
+    [0, 0, 0, 1, 1]
+    """
+    ends = [token.lower() in _BETWEEN for token in tokens]
+    start = ends.index(True) + 1 if any(ends) else len(tokens)
+    while start < len(tokens) and ends[start]:
+        start += 1
+    if all(special_tokens(tokens[:start])) or all(special_tokens(tokens[start:])):
+        return []
+    return [int(place >= start) for place in range(len(tokens))]

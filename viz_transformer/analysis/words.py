@@ -40,6 +40,7 @@ def word_axis(
     special: Sequence[bool] | None = None,
     hide_special: bool = False,
     merge_words: bool = True,
+    keep: Sequence[bool] | None = None,
 ) -> WordAxis:
     """Return the words that tokens are the pieces of.
 
@@ -50,6 +51,7 @@ def word_axis(
         special: which tokens are no words; those of `special_tokens` if None.
         hide_special: whether to leave these out; where all are special, none is.
         merge_words: whether to merge; else every token is a word of its own.
+        keep: which tokens are shown, besides; all if None.
 
     Raises:
         UserError: if there is not one number, or None, for each token.
@@ -61,10 +63,11 @@ def word_axis(
             f"words holds {len(words)} numbers for {len(tokens)} tokens; give one, or None, for each token"
         )
     special = special_tokens(tokens) if special is None else special
-    hide_special = hide_special and not all(special)
+    keep = [True] * len(tokens) if keep is None else keep
+    hide_special = hide_special and not all(special[place] for place in range(len(tokens)) if keep[place])
     groups: list[list[int]] = []
     for place in range(len(tokens)):
-        if hide_special and special[place]:
+        if not keep[place] or (hide_special and special[place]):
             continue
         word = words[place] if words is not None and merge_words else None
         joins = groups and groups[-1][-1] == place - 1 and word is not None

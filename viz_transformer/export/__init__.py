@@ -10,7 +10,7 @@ import ipywidgets
 
 from viz_transformer.errors import UserError
 from viz_transformer.export.carried import carried_part, smaller_part
-from viz_transformer.export.page import check_size, page_text, write_page
+from viz_transformer.export.page import check_size, page_pieces, write_page
 from viz_transformer.export.page_parts import expected_bytes, parts_of_live, ready_for_export
 
 __all__ = ["export_html"]
@@ -73,4 +73,4 @@ def export_html(
         raise UserError(
             f"export_html found no view in {type(listed[0]).__name__}; make one with vt.explore(trace)"
         )
-    return write_page(path, page_text(title, places, parts), max_megabytes=max_megabytes)
+    return write_page(path, page_pieces(title, places, parts), max_megabytes=max_megabytes)

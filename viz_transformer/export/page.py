@@ -51,15 +51,21 @@ def document(
     )
 
 
-def page_text(title: str, places: Sequence[str], parts: PageParts) -> str:
-    """Return a page whose policy allows its own scripts and styles by hash, and nothing else."""
+def page_pieces(title: str, places: Sequence[str], parts: PageParts) -> list[str]:
+    """Return a page whose policy allows its own scripts and styles by hash, and nothing else.
+
+    In pieces, each large block one of them: joined, a trace of 200 megabytes would be copied again
+    and again.
+    """
     main = "\n".join(["<main>", f"<h1>{html.escape(title)}</h1>", *places, "</main>"])
-    return document(
+    text = document(
         title,
-        f"{main}\n{script_elements(parts)}",
+        f"{main}\n{_data_and_scripts(parts)}",
         styles=[inline_style(text_beside(__file__, "page.css")), *parts.styles],
         policy={"script-src": [source_hash(text) for text in script_texts(parts)], "img-src": ["data:"]},
     )
+    above, end = text.rsplit("</body>", 1)
+    return [above, *_block_elements(parts), f"</body>{end}"]
 
 
 def script_texts(parts: PageParts) -> list[str]:
@@ -74,31 +80,39 @@ def page_script(name: str) -> str:
 
 def script_elements(parts: PageParts) -> str:
     """Return the data of a page and its scripts, for the end of the body."""
+    return "".join([_data_and_scripts(parts), "\n", *_block_elements(parts)])
+
+
+def _data_and_scripts(parts: PageParts) -> str:
     data = script_json({"views": parts.views})
     return "\n".join(
         [
             f'<script type="application/json" id="vt-page">{data}</script>',
             # They do not wait for the blocks: the view is drawn while these still load.
             *(f'<script type="module" async>{text}</script>' for text in script_texts(parts)),
-            *(
-                f'<script type="text/plain" id="vt-block-{number}">{block}</script>'
-                for number, block in enumerate(parts.blocks)
-            ),
         ]
     )
 
 
-def write_page(path: str | os.PathLike[str], text: str, *, max_megabytes: float) -> Path:
-    """Write a page, whole or not at all; returns its path.
+def _block_elements(parts: PageParts) -> list[str]:
+    return [
+        f'<script type="text/plain" id="vt-block-{number}">{block}</script>\n'
+        for number, block in enumerate(parts.blocks)
+    ]
+
+
+def write_page(path: str | os.PathLike[str], text: str | Sequence[str], *, max_megabytes: float) -> Path:
+    """Write a page, or its pieces, whole or not at all; returns its path.
 
     Raises:
         UserError: if it is larger than `max_megabytes`.
         FileError: if it cannot be written.
     """
-    content = text.encode("utf-8", errors="xmlcharrefreplace")
-    check_size(path, len(content), max_megabytes)
-    with atomic_write(path) as part:
-        part.write_bytes(content)
+    pieces = [text] if isinstance(text, str) else text
+    content = [piece.encode("utf-8", errors="xmlcharrefreplace") for piece in pieces]
+    check_size(path, sum(map(len, content)), max_megabytes)
+    with atomic_write(path) as part, part.open("wb") as file:
+        file.writelines(content)
     return Path(path)
 
 

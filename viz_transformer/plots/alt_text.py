@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz_transformer._numbers import fixed_number
+from viz_transformer._numbers import difference_number, fixed_number
 from viz_transformer.plots.labels import label
 from viz_transformer.trace import attention_of
 
@@ -48,7 +48,7 @@ def describe_matrix(
     keys: Sequence[str],
     what: str,
     *,
-    signed: bool = False,
+    limit: float | None = None,
 ) -> str:
     """Return a matrix in words: what it is, and its strongest weights or largest changes.
 
@@ -57,11 +57,16 @@ def describe_matrix(
         queries: the words that look.
         keys: the words that are attended to.
         what: what it is: ``"cross attention, layer 1, head 2"``.
-        signed: whether it is a difference.
+        limit: of a difference, the end of its scale; None for weights.
     """
     strongest = np.argsort(-np.abs(matrix), axis=None, kind="stable")[:_MOST_PAIRS]
+    signed = limit is not None
+
+    def number(weight: float) -> str:
+        return fixed_number(weight, 2) if limit is None else difference_number(weight, limit)
+
     pairs = [
-        f"{label(queries[query])} to {label(keys[key])} {fixed_number(matrix[query, key], 2, signed=signed)}"
+        f"{label(queries[query])} to {label(keys[key])} {number(matrix[query, key])}"
         for query, key in zip(*np.unravel_index(strongest, matrix.shape), strict=True)
     ]
     return (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz_transformer.analysis.combine import combine_heads
+from viz_transformer.analysis.combine import combine_heads, difference_limit
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.rollout import output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
@@ -38,6 +37,8 @@ class Reading:
     threshold: float = 0.0
     hide_special: bool = False
     merge_words: bool = False
+    #: Which queries and which keys are shown; all if None.
+    kept: tuple[Sequence[bool] | None, Sequence[bool] | None] = (None, None)
 
 
 def plot_head(
@@ -197,10 +198,11 @@ def picture_of(
             special=special_tokens(names(trace, kind)),
             hide_special=reading.hide_special,
             merge_words=reading.merge_words,
+            keep=keep,
         )
-        for names, words in (
-            (ForwardTrace.query_tokens, query_words),
-            (ForwardTrace.key_tokens, key_words),
+        for names, words, keep in (
+            (ForwardTrace.query_tokens, query_words, reading.kept[0]),
+            (ForwardTrace.key_tokens, key_words, reading.kept[1]),
         )
     )
     if how == "rollout":
@@ -278,10 +280,9 @@ def _merge_names(
 
 
 def _largest_difference(traces: Sequence[ForwardTrace], kind: str) -> float:
-    """The size of the largest difference in any head, in hundredths rounded up."""
+    """The end of the scale that all heads share."""
     layers = zip(*(weights_of(trace, kind) for trace in traces), strict=True)
-    farthest = max(float(np.abs(one - other).max()) for one, other in layers)
-    return max(0.01, min(1.0, math.ceil(farthest * 100) / 100))
+    return difference_limit(one.astype(np.float32, copy=False) - other for one, other in layers)
 
 
 def _describe_heads(heads: Sequence[tuple[int, int]], how: str, n_heads: int) -> str:

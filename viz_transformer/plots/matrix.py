@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer._numbers import fixed_number, short_number
+from viz_transformer._numbers import (
+    difference_digits,
+    difference_number,
+    difference_power,
+    fixed_number,
+    power_of_ten,
+    short_number,
+)
 from viz_transformer.plots.alt_text import describe_matrix, set_alt_text
 from viz_transformer.plots.colour import ink_in, signed_colormap, weight_colormap
 from viz_transformer.plots.figures import new_axes
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERS = 12  # a wider matrix has no room for the weights in its cells
 _MOST_LABELS = 40  # more tokens than this on an axis, and every second, third … is named
+_MOST_STRETCH = 12  # times as many keys as queries, as of sound: then cells are no squares
 _MOST_TITLE = 44  # characters in a line
 _BARRED = "#f4f4f4"
 #: How long labels along the top are turned.
@@ -42,7 +50,7 @@ class Picture:
         what: what it is, in a sentence: ``"cross attention, layer 1, head 2"``.
         limit: None for weights, coloured from 0 to 1; for a difference, the size that has the
             darkest colour on either side of 0.
-        threshold: weights of less than this size are left blank.
+        threshold: weights of less than this size are left blank; of a difference, a share of `limit`.
         reads: what a decoder had read when it wrote each query, where that is known.
     """
 
@@ -59,11 +67,11 @@ class Picture:
 
 def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
     """Draw a matrix into `ax`, or into a new figure with its describe_picture text; return the axes."""
-    weights = picture.weights
+    weights, limit = picture.weights, picture.limit
     if ax is None:
         figure, ax = new_axes(*_size(*weights.shape))
         set_alt_text(figure, describe_picture(picture))
-    left_out = np.abs(weights) < picture.threshold
+    left_out = np.abs(weights) < _least(picture)
     image = _draw_image(ax, np.ma.masked_where(left_out, weights) if left_out.any() else weights, picture)
     _hatch(ax, picture.masked)
     title = picture.title
@@ -75,7 +83,7 @@ def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
         for row, col in np.argwhere(~picture.masked & ~left_out):
             weight = weights[row, col]
             colour = ink_in(image, weight)
-            text = fixed_number(weight, 2, signed=picture.limit is not None)
+            text = fixed_number(weight, 2) if limit is None else difference_digits(weight, limit)
             ax.text(col, row, text, ha="center", va="center", color=colour, size=9)
     _add_scale(ax, image, picture)
     return ax
@@ -88,19 +96,25 @@ def describe_picture(picture: Picture) -> str:
         picture.queries,
         picture.keys,
         picture.what,
-        signed=picture.limit is not None,
+        limit=picture.limit,
     )
     if picture.masked.any():
         text += f" {int(picture.masked.sum())} cells are hatched: no head gives them any weight."
     if picture.threshold:
-        text += f" Weights below {short_number(picture.threshold)} are left out."
+        text += f" Weights below {short_number(_least(picture))} are left out."
     return text
+
+
+def _least(picture: Picture) -> float:
+    """The size below which a weight is left blank."""
+    return picture.threshold * (1 if picture.limit is None else picture.limit)
 
 
 def _size(n_queries: int, n_keys: int) -> tuple[float, float]:
     """Return the width and height of a new figure, in inches."""
     side = max(0.16, min(0.62, 6.0 / max(n_queries, n_keys)))  # inches a cell
-    return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(1.2, side * n_queries))
+    least = max(1.2, min(2.4, 0.24 * n_queries))  # so that the words of a few rows do not touch
+    return 2.6 + min(9.0, max(3.0, side * n_keys)), 1.4 + min(9.0, max(least, side * n_queries))
 
 
 def _draw_image(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
@@ -110,7 +124,7 @@ def _draw_image(ax: Axes, weights: FloatArray, picture: Picture) -> AxesImage:
         cmap=weight_colormap() if limit is None else signed_colormap(),
         vmin=0 if limit is None else -limit,
         vmax=1 if limit is None else limit,
-        aspect="equal",
+        aspect="equal" if weights.shape[1] <= _MOST_STRETCH * weights.shape[0] else "auto",
     )
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
@@ -148,7 +162,12 @@ def _add_scale(ax: Axes, image: AxesImage, picture: Picture) -> None:
     ticks = [0, 0.5, 1] if limit is None else [-limit, 0, limit]
     bar = ax.figure.colorbar(image, ax=[ax], shrink=0.5, aspect=22, pad=0.03, ticks=ticks, format="%g")
     bar.outline.set_visible(False)
-    bar.set_label("weight" if limit is None else "change of weight")
+    if limit is None:
+        bar.set_label("weight")
+        return
+    bar.set_ticks(ticks, labels=[difference_number(tick, limit) for tick in ticks])
+    power = difference_power(limit)
+    bar.set_label("change of weight" + (f"\n(cells: × {power_of_ten(power)})" if power else ""))
 
 
 def _label_axes(ax: Axes, picture: Picture, size: float) -> None:

@@ -2,7 +2,7 @@
 
 import { element } from "../base/js/controls.js";
 import { digitsOf, rankOf } from "./readout.js";
-import { formatWeight, visible } from "../base/js/text.js";
+import { formatWeight, shortNumber, visible } from "../base/js/text.js";
 
 const MOST_CELLS = 400;
 const MOST_ROWS = 50;
@@ -16,7 +16,7 @@ export function tableOf(shown, title, { query, key }) {
   const weight = (row, col) =>
     masked?.[row * cols + col] ? "masked" : formatWeight(weights[row * cols + col], limit);
   const exact = (row, col) =>
-    masked?.[row * cols + col] ? "masked" : String(digitsOf(weights[row * cols + col], shown));
+    masked?.[row * cols + col] ? "masked" : shortNumber(digitsOf(weights[row * cols + col], shown), 6);
   const rank = (row, col) => (masked?.[row * cols + col] ? "–" : String(rankOf(shown, row, col).rank));
   const count = (size) => Array.from({ length: size }, (_, index) => index);
   if (rows * cols <= MOST_CELLS) {

@@ -2,7 +2,9 @@
 // its weights on these axes.
 
 import { shownHeads } from "./selection.js";
-import { joinPieces, visible } from "../base/js/text.js";
+import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { formatNumber, joinPieces, visible } from "../base/js/text.js";
+import { keptOf } from "./sentence_pair.js";
 
 const MOST_CACHED = 12; // axes, and weights gathered on them; the store keeps the others
 
@@ -21,6 +23,9 @@ const MOST_CACHED = 12; // axes, and weights gathered on them; the store keeps t
  * @property {number} layer
  * @property {Uint8Array | null} masked
  * @property {number | null} limit of the differences; null for weights
+ * @property {string} pair which sentences are shown; "all"
+ * @property {number | null} rowSeconds how much time a query stands for; null where it is a word
+ * @property {number | null} colSeconds
  * @property {Axis} queryAxis
  * @property {Axis} keyAxis
  * @property {boolean} plain whether it is one head with every token
@@ -41,18 +46,20 @@ const MOST_CACHED = 12; // axes, and weights gathered on them; the store keeps t
  * @param {boolean[]} special
  * @param {(number | null)[] | null | undefined} words the number of each token's word
  * @param {{hideSpecial: boolean, mergeWords: boolean}} options
+ * @param {(index: number) => boolean} [isKept] which tokens are shown, besides
  * @returns {Axis}
  */
-export function axisOf(tokens, special, words, { hideSpecial, mergeWords }) {
+export function axisOf(tokens, special, words, { hideSpecial, mergeWords }, isKept = (_) => true) {
   const groups = [];
   for (let index = 0; index < tokens.length; index++) {
-    if (hideSpecial && special[index]) continue;
+    if (!isKept(index) || (hideSpecial && special[index])) continue;
     const [last, word] = [groups.at(-1), words?.[index] ?? null];
     const joins = mergeWords && word !== null && last?.at(-1) === index - 1 && words[index - 1] === word;
     if (joins) last.push(index);
     else groups.push([index]);
   }
-  if (!groups.length) return axisOf(tokens, special, words, { hideSpecial: false, mergeWords });
+  if (!groups.length && hideSpecial)
+    return axisOf(tokens, special, words, { hideSpecial: false, mergeWords }, isKept);
   const at = new Int32Array(tokens.length).fill(-1);
   groups.forEach((group, place) => {
     for (const index of group) at[index] = place;
@@ -98,6 +105,17 @@ export function gatherMask(masked, cols, queries, keys) {
   return Uint8Array.from(open, (one) => Number(one === 0));
 }
 
+/** Whether the queries or keys of a kind are what the encoder read. */
+function isSource(kind, side) {
+  const { query, key } = ATTENTION_KINDS[kind];
+  return (side === "queries" ? query : key) === "source";
+}
+
+/** A time of a sound: "1.28 s". */
+export function timeInWords(seconds) {
+  return `${formatNumber(seconds, 2)} s`;
+}
+
 /** The names of the rows: a decoder reads one token and writes the next. */
 export function rowNames(reads, { groups, names }) {
   if (!reads) return names;
@@ -105,13 +123,6 @@ export function rowNames(reads, { groups, names }) {
     const pieces = groups[row].map((index) => reads[index]);
     return `${visible(joinPieces(pieces))} → ${visible(name)}`;
   });
-}
-
-/** The largest difference in a kind's overview, rounded up: all its heads share one scale. */
-export function changeLimit({ values }) {
-  let farthest = 0;
-  for (const value of values) farthest = Math.max(farthest, Math.abs(value - 128));
-  return Math.max(0.01, Math.min(1, Math.ceil((farthest / 127) * 100) / 100));
 }
 
 /**
@@ -130,16 +141,21 @@ export function createHeadPictures(store) {
     return value;
   }
 
-  function axesOf(kind, options) {
+  function axesOf(kind, options, kept) {
     const entry = store.entries.get(kind);
-    const axis = (side) => axisOf(entry[side], entry.special?.[side] ?? [], entry.words?.[side], options);
+    const axis = (side) => {
+      const { seconds } = options;
+      const isTimed = seconds !== null && isSource(kind, side);
+      const tokens = isTimed ? entry[side].map((_, i) => timeInWords(i * seconds)) : entry[side];
+      const words = isTimed ? null : entry.words?.[side];
+      return axisOf(tokens, entry.special?.[side] ?? [], words, options, kept[side]);
+    };
     return cached(JSON.stringify([kind, options]), () => {
       const [queries, keys] = [axis("queries"), axis("keys")];
       return {
         queries,
         keys,
         masked: gatherMask(entry.masked, entry.cols, queries, keys),
-        limit: entry.signed ? changeLimit(store.overview(kind)) : null,
       };
     });
   }
@@ -148,14 +164,15 @@ export function createHeadPictures(store) {
    * What is chosen, as it is displayed.
    *
    * @param {import("./selection.js").Selection} chosen
-   * @param {{hideSpecial: boolean, mergeWords: boolean}} options
+   * @param {import("./snapshot.js").Options} options
    * @returns {DisplayedHead}
    */
-  function show(chosen, { hideSpecial, mergeWords }) {
+  function show(chosen, { hideSpecial, mergeWords, secondsPerFrame: seconds, segments, pairs }) {
     const { kind, layer, head, aggregate } = chosen;
-    const options = { hideSpecial, mergeWords };
+    const pair = pairs[kind] ?? "all";
+    const options = { hideSpecial, mergeWords, pair, seconds };
     const entry = store.entries.get(kind);
-    const { queries, keys, masked, limit } = axesOf(kind, options);
+    const { queries, keys, masked } = axesOf(kind, options, keptOf(pair, segments));
     const heads = shownHeads(entry, chosen);
     const name = JSON.stringify([kind, aggregate === "rollout" ? layer : heads, aggregate, options]);
     const shown = {
@@ -165,7 +182,10 @@ export function createHeadPictures(store) {
       aggregate,
       layer,
       masked,
-      limit,
+      limit: entry.limit,
+      pair,
+      rowSeconds: isSource(kind, "queries") ? seconds : null,
+      colSeconds: isSource(kind, "keys") ? seconds : null,
       queryAxis: queries,
       keyAxis: keys,
       plain: aggregate === "head" && queries.same && keys.same,

@@ -3,9 +3,12 @@
 import { element, setText } from "../base/js/controls.js";
 import { drawHeadGrid, paintPlaceholder, paintThumbnails } from "../base/js/head_grid.js";
 import { drawMatrix, paintCells } from "../base/js/heatmap.js";
+import { formatWeight } from "../base/js/text.js";
 import { drawPicture, imageCanvas, pictureCaption, weightsOnPatches } from "./patch_picture.js";
 import { drawColumns } from "./token_columns.js";
 import { drawWall, paintWall } from "./wall_drawing.js";
+
+const TABLE_HEADING = 30; // above the columns of tokens, which the table takes the place of
 
 /**
  * @typedef {object} Frame what is drawn with
@@ -77,6 +80,12 @@ function placeParts(parts, { linked }, { room, tallest, matrix, columns, picture
   root.toggleAttribute("data-linked", Boolean(linked));
   root.toggleAttribute("data-strip", room.strip);
   root.toggleAttribute("data-aside", room.aside);
+  const hasTable = !parts.table.node.hidden;
+  root.toggleAttribute("data-table", hasTable);
+  // It takes the place of the columns of tokens, so that nothing moves out of sight.
+  const beside = hasTable && room.name === "wide" && !linked;
+  parts.table.node.style.width = beside ? `${room.words * theme.scale}px` : "";
+  parts.table.node.style.maxHeight = beside ? `${(tallest + TABLE_HEADING) * theme.scale}px` : "";
   heatmap.node.style.width = matrix && room.aside ? `${matrix.width * theme.scale}px` : "";
   heatmap.canvas.hidden = !matrix;
   heatmap.zooms.hidden = !matrix || matrix.whole >= 32;
@@ -108,13 +117,13 @@ function drawOverview({ canvas }, snapshot, { heads }, { theme, memo }) {
 
 function drawHeatmap({ canvas, cells: offscreen }, snapshot, { matrix }, { theme, memo }) {
   const { shown, active, pinned, entry, options, found, overviewOf, problem } = snapshot;
-  const { threshold: least } = options;
-  const { cell, x, y, boxWidth, boxHeight } = matrix;
-  const cells = memo("cells", [shown.name, cell, x, y, boxWidth, boxHeight, least], () => {
+  const least = options.threshold * (shown.limit ?? 1);
+  const { cell, rowCell, x, y, boxWidth, boxHeight } = matrix;
+  const cells = memo("cells", [shown.name, cell, rowCell, x, y, boxWidth, boxHeight, least], () => {
     if (shown.weights) return paintCells(shown, matrix, least, theme, offscreen);
     const [layer, head] = shown.heads[0];
     const index = layer * entry.heads + head;
-    return paintPlaceholder(overviewOf(entry.kind), index, entry.signed, shown.limit, theme);
+    return paintPlaceholder(overviewOf(entry.kind), index, entry.signed, theme);
   });
   const marks = {
     active,
@@ -170,8 +179,8 @@ function drawPatches({ canvas, announce }, snapshot, { picture }, { theme, memo 
 /** The scale of colours under the heatmap. */
 function drawScale({ low, bar, high }, { shown: { limit } }, { theme, memo }) {
   memo("scale", [limit], () => {
-    setText(low, limit === null ? "weight 0" : `less −${limit.toFixed(2)}`);
-    setText(high, limit === null ? "1" : `+${limit.toFixed(2)} more`);
+    setText(low, limit === null ? "weight 0" : `less ${formatWeight(-limit, limit)}`);
+    setText(high, limit === null ? "1" : `${formatWeight(limit, limit)} more`);
     const stops = limit === null ? theme.stops : theme.signedStops;
     bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   });

@@ -21,6 +21,7 @@ const READOUT = 210;
 const READOUT_HEIGHT = 140;
 const AROUND = 178; // what stands over and under the matrix, besides the strip and the readout
 
+const BAR = 130; // over and under the heads, where they stand beside the matrix
 const UNDER_WALL = 72; // for two lines about a head
 
 /** @typedef {ReturnType<typeof layOut>} Layout */
@@ -32,15 +33,17 @@ const UNDER_WALL = 72; // for two lines about a head
  * @param {object} frame
  * @param {number} frame.width of the view, in units of the text size
  * @param {number} frame.height that the view may take so that it is seen whole, in the same units
+ * @param {boolean} frame.hasTable whether the table is open
  * @param {number} frame.scrollTop of the columns of tokens, in the same units
  * @param {import("../base/js/colour.js").Theme} frame.theme
  * @param {import("./caches.js").Memo} frame.memo
  */
-export function layOut(snapshot, { width, height, scrollTop, theme, memo }) {
+export function layOut(snapshot, { width, height, scrollTop, hasTable, theme, memo }) {
   const { shown, linked, sections } = snapshot;
   const layers = Math.max(...sections.map((one) => one.layers));
-  const room = partWidths(width, { cols: shown.cols, layers, linked: Boolean(linked) });
-  const heads = headGridLayout(sections, room.heads, room.strip ? STRIP : TALLEST + 140);
+  const room = partWidths(width, { cols: shown.cols, layers, linked: Boolean(linked), table: hasTable });
+  const beside = Math.max(LEAST, Math.min(TALLEST + 140, height - BAR));
+  const heads = headGridLayout(sections, room.heads, room.strip ? STRIP : beside);
   const spare = room.strip ? 0 : room.heads - heads.width;
   const around = (room.aside ? AROUND : AROUND + READOUT_HEIGHT) + (room.strip ? heads.height : 0);
   const tallest = room.name === "narrow" ? TALLEST : Math.max(LEAST, Math.min(TALLEST, height - around));
@@ -82,11 +85,11 @@ export function layOutWall(heads, { width, height, memo }) {
  * The lines are beside the matrix, and the readout beside these, as long as the cells of `cols` keys
  * stay large. What is `linked` takes the place of matrix and lines.
  */
-export function partWidths(width, { cols, layers, linked }) {
+export function partWidths(width, { cols, layers, linked, table = false }) {
   const strip = layers <= STRIP_LAYERS;
   const heads = strip ? width : Math.round(Math.max(175, Math.min(300, width * 0.2)));
   const beside = strip ? width : width - heads - GAP;
-  const words = Math.round(Math.max(200, Math.min(340, beside * 0.24)));
+  const words = Math.round(Math.max(table ? 320 : 200, Math.min(340, beside * 0.24)));
   const cell = (room) => (room - words - GAP - 200) / cols;
   if (strip && width >= 800 && (linked || width >= 980 || cell(beside - READOUT - GAP) >= 18)) {
     const both = beside - READOUT - GAP;
@@ -123,6 +126,8 @@ function layOutMatrix({ shown, state }, width, maxHeight, theme, memo) {
     cols: shown.cols,
     width,
     maxHeight,
+    rowSeconds: shown.rowSeconds,
+    colSeconds: shown.colSeconds,
     rowLabel: widest("rowLabel", shown.rowNames),
     colLabel: widest("colLabel", shown.keys),
     ratio: pixelRatio() * theme.scale * (theme.zoom ?? 1),

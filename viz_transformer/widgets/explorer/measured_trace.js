@@ -31,13 +31,18 @@ import { queryWords, specialTokens } from "./token_marks.js";
  *
  * @param {RawTrace[]} traces
  * @param {Record<string, {layers: number[], heads: number[]}>} [numbers] the model's own, by kind
+ * @param {Record<string, Entry["matched"]>} [matched] how the layers of two models meet, by kind
  * @returns {Entry[]}
  */
-export function measureTraces(traces, numbers = {}) {
+export function measureTraces(traces, numbers = {}, matched = {}) {
   const measured = traces.map(withWeights);
   return Object.keys(ATTENTION_KINDS)
     .filter((kind) => kind in measured[0].kinds)
-    .map((kind) => ({ ...entryOfWhole(measured, kind), numbers: numbers[kind] ?? null }));
+    .map((kind) => ({
+      ...entryOfWhole(measured, kind),
+      numbers: numbers[kind] ?? null,
+      matched: matched[kind] ?? null,
+    }));
 }
 
 /**
@@ -67,7 +72,7 @@ function rowsOff(attention) {
 /**
  * @param {Measured[]} measured
  * @param {string} kind
- * @returns {Omit<Entry, "numbers">}
+ * @returns {Omit<Entry, "numbers" | "matched">}
  */
 function entryOfWhole(measured, kind) {
   const [{ trace, kinds, sums }] = measured;
@@ -75,6 +80,7 @@ function entryOfWhole(measured, kind) {
   const { query, key } = ATTENTION_KINDS[kind];
   const signed = measured.length > 1;
   const noRollout = reasonAgainstRollout(measured[0], kind);
+  const whole = subtracted(measured.map((each) => each.kinds[kind].weights));
   const isShares = !signed && sums[kind].most <= 1 + ROW_TOLERANCE;
   return {
     kind,
@@ -97,7 +103,8 @@ function entryOfWhole(measured, kind) {
       queries: specialTokens(queryTokens(trace, query)),
       keys: specialTokens(tokensOf(trace, key)),
     },
-    whole: subtracted(measured.map((each) => each.kinds[kind].weights)),
+    whole,
+    limit: signed ? differenceLimit(whole) : null,
     masked: maskedCells(measured.map((each) => each.kinds[kind])),
     rollouts: noRollout ? null : () => subtracted(measured.map((each) => rolloutsOf(each.kinds, kind))),
     overview: null,
@@ -139,6 +146,19 @@ function bothNamed(measured, tokensIn) {
 function subtracted(all) {
   const [values, others] = all;
   return others ? values.map((value, i) => value - others[i]) : values;
+}
+
+/**
+ * The end of a scale for some differences: their largest size, rounded up to two digits; 0.01 where nothing
+ * differs. analysis/combine.py does the same.
+ *
+ * @param {Float32Array} differences
+ */
+export function differenceLimit(differences) {
+  const farthest = differences.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  if (!farthest) return 0.01;
+  const step = 10 ** (Math.floor(Math.log10(farthest)) - 1);
+  return Number((Math.ceil(farthest / step - 1e-6) * step).toPrecision(2));
 }
 
 /** 1 for each cell that no head of any layer gives any weight, 0 for the others; null if there is none. */

@@ -6,11 +6,12 @@ import { ownNumbers } from "../base/js/head_grid.js";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { isMany } from "./attention_paths.js";
 import { tableOf } from "./data_table.js";
+import { pairInWords } from "./sentence_pair.js";
 import { linkedHeading, linkedSentence } from "./linked_columns.js";
 import { digitsOf, placeOf, readout } from "./readout.js";
 import { shownInWords } from "./selection.js";
 import { scoresInWords } from "./wall_heads.js";
-import { formatWeight, marksExplained, visible } from "../base/js/text.js";
+import { differencePower, formatWeight, marksExplained, powerOfTen, visible } from "../base/js/text.js";
 
 const LOADING = "Loading this head. Until it arrives you see its small picture, enlarged.";
 
@@ -23,7 +24,9 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
         return aggregate === "head" ? own : shownInWords(entries.get(kind), chosenOf(kind));
       })
     : `${ATTENTION_KINDS[chosen.kind].label} · ${shownInWords(entry, chosen)}`;
-  return entry.signed ? `Difference · ${words}` : words;
+  if (!entry.signed) return words;
+  const other = entry.matched && !linked && chosen.aggregate === "head";
+  return `Difference · ${words}${other ? ` − layer ${entry.matched.layers[chosen.layer]} of the other` : ""}`;
 }
 
 /**
@@ -45,7 +48,7 @@ export function headInWords({ labels, entropies, heads, signed, kind, scores, nu
   if (label) parts.push(`${label.name}: ${label.sentence}`);
   else if (labels) parts.push("no clear pattern");
   const own = scoresInWords({ scores, heads }, layer, head);
-  if (own) parts.push(own);
+  if (own.length) parts.push(own.join(", "));
   return parts.join(" · ");
 }
 
@@ -60,8 +63,18 @@ export function marksInWords(entries) {
     .join(" · ");
 }
 
+/** How the layers of two models meet, in sentences. */
+function matchInWords({ layers, matched }, layer) {
+  const { layers: met, of, heads } = matched;
+  const depth = `Layer ${layer} of ${layers} meets layer ${met[layer]} of ${of}, at the same share of its depth.`;
+  const mean = heads
+    ? ` The models have ${heads.join(" and ")} heads, so each layer is the mean of its heads.`
+    : "";
+  return `${depth}${mean} In Python: one, two = vt.analysis.match_traces(trace, other).`;
+}
+
 /** What the picture leaves out or changes, in sentences; `lines` are those between the columns. */
-export function notes(shown, { threshold, mergeWords, lines }) {
+export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
   const { queryAxis, keyAxis, masked, limit, weights } = shown;
   const merged = (axis) => axis.groups.some((group) => group.length > 1);
   const hidden = (axis) => axis.at.includes(-1);
@@ -73,11 +86,19 @@ export function notes(shown, { threshold, mergeWords, lines }) {
     sentences.push(
       "Rounded to 8 bits in this page: a weight is off by up to 0.4% of the largest in its row.",
     );
+  if (shown.pair && shown.pair !== "all") sentences.push(pairInWords(shown.pair));
+  if (shown.entry?.matched) sentences.push(matchInWords(shown.entry, shown.layer));
   if (limit !== null) sentences.push("Blue: more than before. Orange: less than before.");
+  if (limit !== null && differencePower(limit))
+    sentences.push(`Numbers in the picture: × ${powerOfTen(Number(`1e${differencePower(limit)}`))}.`);
   if (masked?.includes(1)) sentences.push("Hatched: masked, so the weight is 0.");
   if (threshold > 0)
-    sentences.push(`${limit === null ? "Weights" : "Changes"} below ${threshold.toFixed(2)} are not drawn.`);
-  if (hidden(queryAxis) || hidden(keyAxis))
+    sentences.push(
+      limit === null
+        ? `Weights below ${threshold.toFixed(2)} are not drawn.`
+        : `Changes below ${threshold.toFixed(2)} of the scale are not drawn.`,
+    );
+  if (hideSpecial && (hidden(queryAxis) || hidden(keyAxis)))
     sentences.push("Special tokens are hidden, so a row may sum to less than 1.");
   if (mergeWords && (merged(queryAxis) || merged(keyAxis))) {
     sentences.push(
@@ -128,7 +149,8 @@ export function narrate(parts, snapshot, layout, memo) {
 export function narrateWall({ overview }, { sections, chosen, state, problem }) {
   const entries = new Map(sections.map((section) => [section.kind, section]));
   narrateOverview(overview, entries, chosen, entries.get(chosen.kind), state.hoveredHead);
-  setText(overview.legend, problem);
+  const { signed } = entries.get(chosen.kind);
+  setText(overview.legend, problem || (signed ? "Blue: more than before. Orange: less than before." : ""));
 }
 
 function narrateOverview({ label, legend, announce }, entries, chosen, entry, hovered) {

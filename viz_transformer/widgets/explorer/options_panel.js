@@ -3,6 +3,7 @@
 import { button, choice, element, slider, toggle, uniqueId } from "../base/js/controls.js";
 import { addTextSizeButtons } from "../base/js/text_size.js";
 import { addHeadOrder } from "./head_order.js";
+import { PAIRS } from "./sentence_pair.js";
 import { foundInWords } from "./selection.js";
 
 const AGGREGATES = [
@@ -35,6 +36,7 @@ export function addOptionsPanel(bar, parent, handlers) {
   wall.node.title = "Every head of the model, coloured by what it does (key W)";
   const linked = toggle(bar, "Linked", (value) => handlers.set({ linked: value }));
   linked.node.title = "Encoder, cross and decoder attention on one screen";
+  const pairs = choice(bar, "Sentences", PAIRS, (pair) => handlers.set({ pair }));
   const shownBesideWall = [toggle(bar, "Table", handlers.onTable).node];
   const options = toggle(bar, "Options", (isOpen) => {
     panel.hidden = !isOpen;
@@ -53,6 +55,7 @@ export function addOptionsPanel(bar, parent, handlers) {
   function update({ options, chosen, state, entry, plan, found }) {
     const wanted = {
       ...options,
+      pairs: options.linked ? {} : options.pairs,
       scores: Object.fromEntries(Object.keys(options.scores).map((name) => [name, true])),
       chosen,
       selectsSeveral: state.selectsSeveral,
@@ -70,6 +73,8 @@ export function addOptionsPanel(bar, parent, handlers) {
     for (const node of shownBesideWall) node.hidden = wanted.wall;
     linked.node.hidden = wanted.wall || !wanted.canLink;
     linked.set(wanted.linked);
+    pairs.node.hidden = !wanted.pairs[wanted.chosen.kind];
+    pairs.set(wanted.pairs[wanted.chosen.kind] ?? "all");
     updateHeads(wanted);
     updateTokens(wanted);
   }

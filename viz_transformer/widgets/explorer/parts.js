@@ -58,10 +58,11 @@ function addHeatmap(parent) {
     "Weights of the chosen head: the arrow keys choose query and key, plus and minus zoom",
   );
   const line = element(parent, "div", "vt-scale");
+  const range = element(line, "span", "vt-range");
   const scale = {
-    low: element(line, "span"),
-    bar: element(line, "span", "vt-bar"),
-    high: element(line, "span"),
+    low: element(range, "span"),
+    bar: element(range, "span", "vt-bar"),
+    high: element(range, "span"),
   };
   return {
     node: parent,

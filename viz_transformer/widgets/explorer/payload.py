@@ -10,18 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from viz_transformer.analysis.combine import strongest
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.base.view import sendable
-from viz_transformer.widgets.explorer.requests import SENT_AS, to_bytes
+from viz_transformer.widgets.explorer.requests import SENT_AS, sent_weights
 from viz_transformer.widgets.explorer.trace_view import TraceView
 
 #: Traces that take no more bytes than this as float32 are sent exactly, all heads at once.
 EXACT_BYTES = 256 * 1024
-
-#: All thumbnails of a large trace take no more than this together; each is from 8 × 8 to 32 × 32
-#: pixels.
-OVERVIEW_BYTES = 192 * 1024
 
 Head = tuple[str, int, int]
 
@@ -37,9 +32,9 @@ def pack(
 
     Weights are little-endian bytes in C order. Where all of them fit in 256 KiB as float32, the
     traces are sent so (see `raw_trace`), under ``traces``. Else there is an entry for each of their
-    ``kinds``: an overview of uint8, 255 for a weight of 1 (128 for a difference of 0, 255 for 1),
-    each pixel the strongest weight beneath it; and of one head the weights, float16, off by 0.00025
-    at most.
+    ``kinds``: an overview of uint8, 255 for a weight of 1, each pixel the strongest weight beneath
+    it; and of one head the weights, float16, off by 0.00025 at most. Differences are sent as shares
+    of ``limit``, the largest of their kind: 128 is 0 in the overview, and 255 is `limit`.
 
     Args:
         trace: the trace.
@@ -56,13 +51,16 @@ def pack(
 
 def pack_view(view: TraceView, version: int, first: Head | None = None) -> dict[str, Any]:
     """Return what the page reads of what has been checked already."""
-    if is_small(view.trace):
-        numbers = {kind: own for kind in view.kinds if (own := view.numbers(kind))}
-        named = {"numbers": numbers} if numbers else {}
-        return {"version": version, "traces": [raw_trace(trace) for trace in view.traces], **named}
-    kinds = [{**_tokens(view, kind), **_overview(view, kind)} for kind in view.kinds]
+    if is_small(view.traces[0]):
+        told = {
+            name: by_kind
+            for name, of in (("numbers", view.numbers), ("matched", view.matched))
+            if (by_kind := {kind: own for kind in view.kinds if (own := of(kind))})
+        }
+        return {"version": version, "traces": [raw_trace(trace) for trace in view.traces], **told}
+    kinds = [_tokens(view, kind) for kind in view.kinds]
     kind, layer, head = first or (view.kinds[-1], 0, 0)
-    weights = to_bytes(view.head(kind, layer, head))
+    weights = sent_weights(view, kind, view.head(kind, layer, head))
     kinds[view.kinds.index(kind)]["first"] = {"layer": layer, "head": head, "weights": weights}
     return {"version": version, "kinds": kinds}
 
@@ -93,30 +91,18 @@ def is_small(trace: ForwardTrace) -> bool:
     return sum(weights.nbytes for weights in attention if weights is not None) <= EXACT_BYTES
 
 
-def _overview(view: TraceView, kind: str) -> dict[str, Any]:
-    n_heads = sum(np.prod(view.shape(each)[:2]) for each in view.kinds)
-    side = int(min(32, max(8, (OVERVIEW_BYTES / n_heads) ** 0.5)))
-    n_layers, _, rows, cols = view.shape(kind)
-    small = np.stack([strongest(view.layer(kind, layer), side) for layer in range(n_layers)])
-    scaled = 128 + 127 * small if view.signed else 255 * small
-    return {
-        "dtype": SENT_AS.name,
-        "overview": {
-            "rows": min(side, rows),
-            "cols": min(side, cols),
-            "values": np.rint(scaled).clip(0, 255).astype(np.uint8).tobytes(),
-        },
-    }
-
-
 def _tokens(view: TraceView, kind: str) -> dict[str, Any]:
     queries, keys = view.words(kind)
     reads = view.reads(kind)
     return {
         "kind": kind,
+        "dtype": SENT_AS.name,
+        "overview": view.overview(kind),
         "shape": list(view.shape(kind)),
         "signed": view.signed,
+        "limit": view.limit(kind),
         "numbers": view.numbers(kind),
+        "matched": view.matched(kind),
         "note": view.note(kind),
         "noRollout": view.no_rollout(kind),
         "masked": _bits(view.masked(kind)),

@@ -1,7 +1,7 @@
 // The readout: one weight, row or column in words, with its rank, its row's sum and its place in the trace.
 
 import { element } from "../base/js/controls.js";
-import { quoted, formatWeight, markMeaning, visible } from "../base/js/text.js";
+import { quoted, formatWeight, isUnchanged, markMeaning, visible } from "../base/js/text.js";
 
 export const HINT =
   "Point at a cell or a token to see its weight; click to pin it. The arrow keys move the pin, Escape removes it.";
@@ -53,10 +53,13 @@ export function describe(shown, query, key) {
   let attends = weight < 0.05 ? "hardly attends to" : "attends to";
   let how = "";
   if (limit !== null) {
-    const small = Math.abs(weight) < 0.005;
     [attends, how] = [
       "attends to",
-      small ? " as much as before" : weight > 0 ? " more than before" : " less than before",
+      isUnchanged(weight, limit)
+        ? " as much as before"
+        : weight > 0
+          ? " more than before"
+          : " less than before",
     ];
   }
   const reads = entry.reads && queryAxis.groups[query].map((index) => entry.reads[index]).join(" ");
@@ -67,7 +70,8 @@ export function describe(shown, query, key) {
 /** The line of Python that gives a weight, a row (`key` null) or a column; "" if it were too long. */
 export function placeOf({ entry, heads, aggregate, layer, queryAxis, keyAxis }, query, key) {
   const name = `${entry.kind}_attention`;
-  const base = entry.signed ? `(trace.${name} - other.${name})` : `trace.${name}`;
+  const [first, second] = entry.matched ? ["one", "two"] : ["trace", "other"];
+  const base = entry.signed ? `(${first}.${name} - ${second}.${name})` : `trace.${name}`;
   const group = (axis, index) => (index === null ? null : axis.groups[index]);
   const [rows, cols] = [group(queryAxis, query), group(keyAxis, key)];
   const one = (indices) => (indices === null ? ":" : indices.length === 1 ? String(indices[0]) : null);

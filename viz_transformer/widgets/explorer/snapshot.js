@@ -5,9 +5,9 @@
 
 import { sortedHeads } from "../base/js/head_grid.js";
 import { decodeWeights } from "../base/js/weights.js";
-import { changeLimit } from "./displayed_head.js";
 import { linkedColumns, placesOf } from "./linked_columns.js";
 import { patchesOf } from "./patch_picture.js";
+import { pairsOf } from "./sentence_pair.js";
 import { activeCell, fitSelection, foundIn, within } from "./selection.js";
 
 const [NO_SCORES, NO_IMAGE] = [{}, {}];
@@ -34,6 +34,7 @@ const MANY_WEIGHTS = 4e6; // of a kind: its heads are measured only where their 
  * @property {import("./caches.js").Memo} memo
  *
  * @typedef {ReturnType<typeof takeSnapshot>} Snapshot
+ * @typedef {ReturnType<typeof readOptions>} Options
  */
 
 /** @type {ViewState} */
@@ -54,7 +55,7 @@ export const INITIAL_STATE = {
  */
 export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads) {
   const { entries } = store;
-  const options = readOptions(model);
+  const options = readOptions(model, entries);
   const chosen = readSelection(model, entries);
   const heads = new Map(lastHeads).set(chosen.kind, { layer: chosen.layer, head: chosen.head });
   const plan = linkedColumns(Array.from(entries.keys()));
@@ -95,7 +96,7 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
     sections,
     /** which keys are the patches of a picture; null where they are words, or all kinds are linked */
     patches: linked ? null : patchesOf(entry, options.grid),
-    overviewOf: (/** @type {string} */ kind) => store.overview(kind),
+    overviewOf: (/** @type {string} */ kind) => overviewOf(store, kind, options),
     /** for each column, 1 for a token that is searched for */
     found: memo("found", [linkNames, options.search], () =>
       names.map((each) => foundIn(each, options.search)),
@@ -108,8 +109,13 @@ export function takeSnapshot({ model, store, pictures, memo }, state, lastHeads)
 }
 
 /** The traits that say how it is shown. */
-function readOptions(model) {
+function readOptions(model, entries) {
+  const pair = model.get("linked") ? "all" : (model.get("pair") ?? "all");
+  const segments = model.get("segments") ?? [];
   return {
+    segments,
+    pairs: pairsOf(entries, segments, pair),
+    secondsPerFrame: model.get("seconds_per_frame") ?? null,
     threshold: model.get("threshold") ?? 0,
     hideSpecial: Boolean(model.get("hide_special")),
     mergeWords: Boolean(model.get("merge_words")),
@@ -173,7 +179,7 @@ function activeOf(hover, pinned, shown, linked, pictureOf) {
  *
  * @returns {(Entry & import("../base/js/head_grid.js").KindHeads)[]}
  */
-function sectionsOf(store, chosenKind, { order, scores, wall }, memo) {
+function sectionsOf(store, chosenKind, { order, scores, wall, pairs, segments }, memo) {
   const entries = Array.from(store.entries.values());
   for (const { kind, layers, heads, rows, cols } of entries) {
     // Not without need, where it would keep Python busy while the viewer waits for the next head.
@@ -181,16 +187,21 @@ function sectionsOf(store, chosenKind, { order, scores, wall }, memo) {
       store.measure(kind);
   }
   const measured = entries.map((entry) => Boolean(entry.entropies)).join();
-  return memo("sections", [order, scores, measured], () =>
+  const pictures = entries.map(({ kind }) => overviewOf(store, kind, { pairs, segments }));
+  return memo("sections", [order, scores, measured, ...pictures], () =>
     entries.map((entry) => {
       const own = { ...entry, scores: scoresOf(scores, entry.kind) };
       return {
         ...own,
         slots: order === "layer" ? null : sortedHeads(own, order),
-        limit: entry.signed ? changeLimit(store.overview(entry.kind)) : null,
       };
     }),
   );
+}
+
+/** The thumbnails of a kind, of the sentences that are shown. */
+function overviewOf(store, kind, { pairs, segments }) {
+  return store.overview(kind, pairs[kind] ?? "all", segments);
 }
 
 /** The viewer's own scores of a kind, by name. */

@@ -2,7 +2,7 @@
 
 import { fitCanvas, strokeBox, drawText } from "../base/js/canvas.js";
 import { colourOf, textColourOn, weightColour } from "../base/js/colour.js";
-import { elide, formatWeight, visible } from "../base/js/text.js";
+import { elide, isUnchanged, visible, weightDigits } from "../base/js/text.js";
 
 const GAPS = { 2: 0.22, 3: 0.32, 4: 0.38 }; // share of the width that is between the columns
 
@@ -125,7 +125,7 @@ function drawColumn(context, layout, top, at, { names, links, paths, active, pin
     }
     const bold = isActive || isPinned;
     if (bold) strokeBox(context, x, y, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
-    const hasNumber = reach && Math.abs(weight) >= 0.005;
+    const hasNumber = reach && (scale === null ? Math.abs(weight) >= 0.005 : !isUnchanged(weight, scale));
     const text = elide(visible(names[at][index]), column - (hasNumber ? 44 : 14), (part) =>
       theme.measure(part, font, bold),
     );
@@ -138,7 +138,7 @@ function drawColumn(context, layout, top, at, { names, links, paths, active, pin
       marked: found[at]?.[index] && (rgb ? colour : theme.accent),
     });
     if (!hasNumber) continue;
-    drawText(context, formatWeight(weight, scale), numberLeft ? x + 7 : x + column - 7, middle, {
+    drawText(context, weightDigits(weight, scale), numberLeft ? x + 7 : x + column - 7, middle, {
       font: `12px ${theme.family}`,
       colour,
       align: numberLeft ? "left" : "right",

@@ -15,18 +15,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.combine import combine_heads
-from viz_transformer.analysis.head_labels import label_heads
+from viz_transformer.analysis.combine import combine_heads, difference_limit, strongest
+from viz_transformer.analysis.head_labels import labels_and_entropies
 from viz_transformer.analysis.inferred_mask import masked_cells
-from viz_transformer.analysis.measures import head_entropy_share
+from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
 from viz_transformer.analysis.rollout import output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import key_words, query_words
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.widgets.explorer.sentence_pair import checked_segments, pair_kind
 
 #: How far above 1 a weight may lie, or from 1 a row's sum: half precision stays within it.
 TOLERANCE = 0.01
+
+#: All thumbnails of a large trace take no more than this together; each is from 8 × 8 to 32 × 32
+#: pixels.
+OVERVIEW_BYTES = 192 * 1024
 
 #: The axes of attention weights, outermost first; an array may lack the first ones.
 _AXES = ("layer", "head", "query", "key")
@@ -45,59 +50,116 @@ class RowSums(NamedTuple):
 
 
 class TraceView:
-    """A trace, or a trace minus another of the same shape.
+    """A trace, or a trace minus another.
 
     Attributes:
         trace: the trace.
         compare: the trace that is subtracted, or None.
+        traces: the trace, and the one that is subtracted if there is one, brought to one shape.
+        segments: which sentence of a pair each token of `pair_kind` belongs to, 0 or 1; or empty.
     """
 
-    def __init__(self, trace: Any, compare: Any = None) -> None:
+    def __init__(self, trace: Any, compare: Any = None, segments: Any = None) -> None:
         """Check that they can be shown.
 
+        Args:
+            trace: the trace.
+            compare: the trace that is subtracted, or None.
+            segments: as above; None finds a pair by its separators.
+
         Raises:
-            UserError: if one is no trace or holds no attention, if a weight is no share, or if
-                their shapes differ.
+            UserError: if one is no trace or holds no attention, if a weight is no share, if two have
+                nothing to compare (see `match_traces`), or if the segments do not fit.
         """
         self.trace = _check_trace(trace)
         self.compare = None if compare is None else _check_trace(compare)
+        self.traces = [self.trace]
         if self.compare is not None:
-            _check_same_shape(self.trace, self.compare)
+            self.traces = [*match_traces(self.trace, self.compare)]
+        self.segments = checked_segments(self.traces[0], segments)
         for each in self.traces:
             for kind in each.kinds:
                 _check_weights(each, kind)
         self._rolled: dict[str, NDArray[np.float32]] = {}
+        self._limits: dict[str, float] = {}
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The attention kinds present."""
-        return self.trace.kinds
+        return self.traces[0].kinds
 
     @property
     def signed(self) -> bool:
         """Whether this is a difference, from -1 to 1."""
         return self.compare is not None
 
-    @property
-    def traces(self) -> list[ForwardTrace]:
-        """The trace, and the one that is subtracted if there is one."""
-        return [self.trace] if self.compare is None else [self.trace, self.compare]
-
     def shape(self, kind: str) -> tuple[int, int, int, int]:
         """Return the numbers of layers, heads, queries and keys."""
-        return weights_of(self.trace, kind).shape
+        return weights_of(self.traces[0], kind).shape
+
+    def matched(self, kind: str) -> dict[str, Any] | None:
+        """Return which layer of the other model each layer meets; None where the shapes are the same.
+
+        ``layers`` are counted from 0, ``of`` is how many there are; ``heads`` is how many the two
+        models have, where each layer is the mean of its heads, and else None.
+        """
+        if self.compare is None:
+            return None
+        own, others = (weights_of(each, kind).shape[:2] for each in (self.trace, self.compare))
+        if own == others:
+            return None
+        heads = None if own[1] == others[1] else [own[1], others[1]]
+        return {"layers": layers_at_same_depth(own[0], others[0]), "of": others[0], "heads": heads}
+
+    def kept(self, kind: str, pair: str) -> tuple[list[bool] | None, list[bool] | None]:
+        """Return which queries and keys a filter of sentences leaves, such as ``"AB"``; None is all."""
+        if pair == "all" or kind != pair_kind(self.traces[0]) or not self.segments:
+            return None, None
+        query, key = map("AB".index, pair)
+        return [each == query for each in self.segments], [each == key for each in self.segments]
+
+    def overview(self, kind: str, pair: str = "all") -> dict[str, Any]:
+        """Return thumbnails of all heads of a kind, uint8: ``rows``, ``cols`` and ``values``.
+
+        255 is a weight of 1 (128 a difference of 0, and 255 the end of its scale), and each pixel
+        the strongest weight beneath it.
+
+        Args:
+            kind: of the heads.
+            pair: which sentences are shown, one of `PAIRS`.
+        """
+        n_heads = sum(np.prod(self.shape(each)[:2]) for each in self.kinds)
+        side = int(min(32, max(8, (OVERVIEW_BYTES / n_heads) ** 0.5)))
+        queries, keys = self.kept(kind, pair)
+        small = []
+        for layer in range(self.shape(kind)[0]):
+            weights = self.layer(kind, layer)  # [head, query, key]
+            if queries is not None and keys is not None:
+                weights = weights[:, np.flatnonzero(queries)][:, :, np.flatnonzero(keys)]
+            small.append(strongest(weights, side))  # [head, row, column]
+        shares, limit = np.stack(small), self.limit(kind)
+        scaled = 255 * shares if limit is None else 128 + 127 * (shares / limit)
+        values = np.rint(scaled).clip(0, 255).astype(np.uint8).tobytes()
+        return {"rows": shares.shape[2], "cols": shares.shape[3], "values": values}
 
     def layer(self, kind: str, layer: int) -> FloatArray:
         """Return the weights of a layer, float32 ``[head, query, key]``."""
-        weights = _single(weights_of(self.trace, kind)[layer])
-        return weights if self.compare is None else weights - weights_of(self.compare, kind)[layer]
+        first, *others = (weights_of(each, kind)[layer] for each in self.traces)
+        return _single(first) - others[0] if others else _single(first)
+
+    def limit(self, kind: str) -> float | None:
+        """Return the end of the scale that all heads of a kind share; None where it is no difference."""
+        if not self.signed:
+            return None
+        if kind not in self._limits:
+            layers = (self.layer(kind, layer) for layer in range(self.shape(kind)[0]))
+            self._limits[kind] = difference_limit(layers)
+        return self._limits[kind]
 
     def head(self, kind: str, layer: int, head: int) -> FloatArray:
         """Return the weights of a head, float32 ``[query, key]``."""
-        weights = _single(weights_of(self.trace, kind)[layer, head])
-        if self.compare is None:
-            return weights
-        return weights - weights_of(self.compare, kind)[layer, head]
+        first, *others = (weights_of(each, kind)[layer, head] for each in self.traces)
+        return _single(first) - others[0] if others else _single(first)
 
     def aggregate(self, kind: str, how: str, heads: Sequence[Sequence[int]]) -> FloatArray:
         """Return several heads as one, ``[query, key]``.
@@ -127,7 +189,7 @@ class TraceView:
 
     @cached_property
     def _row_sums(self) -> dict[str, RowSums]:
-        return {kind: _row_sums(weights_of(self.trace, kind)) for kind in self.kinds}
+        return {kind: _row_sums(weights_of(self.traces[0], kind)) for kind in self.kinds}
 
     def queries(self, kind: str) -> tuple[str, ...]:
         """Return the query tokens; of two traces both, where they differ."""
@@ -148,24 +210,24 @@ class TraceView:
     def numbers(self, kind: str) -> dict[str, list[int]] | None:
         """Return the model's own numbers of the layers and heads; None where they are 0, 1, 2 …."""
         n_layers, n_heads = self.shape(kind)[:2]
-        layers, heads = self.trace.layer_numbers(kind), self.trace.head_numbers[:n_heads]
+        first = self.traces[0]
+        layers, heads = first.layer_numbers(kind), first.head_numbers[:n_heads]
         if layers == tuple(range(n_layers)) and heads == tuple(range(n_heads)):
             return None
         return {"layers": list(layers), "heads": list(heads)}
 
     def words(self, kind: str) -> tuple[Words, Words]:
         """Return the word numbers of the queries and the keys as they are named, where known."""
-        return _listed(query_words(self.trace, kind)), _listed(key_words(self.trace, kind))
+        return _listed(query_words(self.traces[0], kind)), _listed(key_words(self.traces[0], kind))
 
     def special(self, kind: str) -> tuple[list[bool], list[bool]]:
         """Return which queries and keys are special tokens."""
-        queries, keys = self.trace.query_tokens(kind), self.trace.key_tokens(kind)
+        queries, keys = self.traces[0].query_tokens(kind), self.traces[0].key_tokens(kind)
         return special_tokens(queries), special_tokens(keys)
 
     def masked(self, kind: str) -> NDArray[np.bool_]:
         """Return the cells that no head gives any weight, ``[query, key]``."""
-        cells = masked_cells(self.trace, kind)
-        return cells if self.compare is None else cells & masked_cells(self.compare, kind)
+        return np.logical_and.reduce([masked_cells(each, kind) for each in self.traces])
 
     def measures(self, kind: str) -> tuple[Labels, NDArray[np.float64]]:
         """Return each head's label with its evidence, and its entropy as a share of the most.
@@ -175,6 +237,7 @@ class TraceView:
         Raises:
             UserError: if the rows sum to more than 1.
         """
+        named, entropies = labels_and_entropies(self.trace, kind)
         labels: Labels = [
             [
                 None
@@ -182,9 +245,9 @@ class TraceView:
                 else {"name": label.name, "evidence": label.evidence, "sentence": label.sentence}
                 for label in layer
             ]
-            for layer in label_heads(self.trace, kind)
+            for layer in named
         ]
-        return labels, head_entropy_share(self.trace, kind)
+        return labels, entropies
 
     def no_rollout(self, kind: str) -> str:
         """Return why there is no rollout of a kind, or an empty text."""
@@ -215,18 +278,14 @@ class TraceView:
         if reason := self.no_rollout(kind):
             raise UserError(reason)
         if kind not in self._rolled:
-            rolled = _rollouts(self.trace, kind)
-            if self.compare is not None:
-                rolled = rolled - _rollouts(self.compare, kind)
+            rolled, *others = (_rollouts(each, kind) for each in self.traces)
+            rolled = rolled - others[0] if others else rolled
             self._rolled[kind] = rolled.astype(np.float32)
         return self._rolled[kind]
 
     def _both(self, tokens_of: Callable[[ForwardTrace], tuple[str, ...]]) -> tuple[str, ...]:
-        tokens = tokens_of(self.trace)
-        if self.compare is None:
-            return tokens
-        pairs = zip(tokens, tokens_of(self.compare), strict=True)
-        return tuple(one if one == other else f"{one}|{other}" for one, other in pairs)
+        pairs = zip(*map(tokens_of, self.traces), strict=True)
+        return tuple("|".join(dict.fromkeys(pair)) for pair in pairs)
 
 
 def _rollouts(trace: ForwardTrace, kind: str) -> NDArray[np.float64]:
@@ -304,19 +363,3 @@ def _row_sums(weights: FloatArray) -> RowSums:
     off = sums[np.abs(sums - 1) > TOLERANCE]
     least, most = (float(off.min()), float(off.max())) if off.size else (1.0, 1.0)
     return RowSums(least, most, off.size, n_rows)
-
-
-def _check_same_shape(trace: ForwardTrace, compare: ForwardTrace) -> None:
-    """Refuse a comparison of traces that differ in shape.
-
-    Raises:
-        UserError: if they do.
-    """
-    one, other = (
-        {kind: list(weights_of(each, kind).shape) for kind in each.kinds} for each in (trace, compare)
-    )
-    if one != other:
-        raise UserError(
-            f"compare= holds {other} as [layer, head, query, key], but the trace holds {one}; "
-            "compare traces of equal shapes, such as two sentences of equally many tokens"
-        )

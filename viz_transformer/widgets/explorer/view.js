@@ -35,6 +35,9 @@ const TRAITS = [
   "linked_heads",
   "wall",
   "scores",
+  "pair",
+  "segments",
+  "seconds_per_frame",
   "grid",
   "image",
   "label_filter",
@@ -95,8 +98,10 @@ export function render({ model, el }) {
     wall = null;
     const scrollTop = parts.tokens.scroller.scrollTop / scale;
     // A viewer who enlarges the text enlarges the picture with it, whatever the window's height.
-    const height = heightInSight(view.root);
-    layout = layOut(snapshot, { width: width / scale, height, scrollTop, theme, memo });
+    const hasTable = !parts.table.node.hidden;
+    const above = hasTable && snapshot.linked ? parts.table.node.offsetHeight / theme.zoom : 0;
+    const height = heightInSight(view.root) - above;
+    layout = layOut(snapshot, { width: width / scale, height, scrollTop, hasTable, theme, memo });
     drawFrame(parts, snapshot, layout, { theme, memo });
     narrate(parts, snapshot, layout, memo);
   }

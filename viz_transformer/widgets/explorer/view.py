@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +19,8 @@ from viz_transformer.widgets.explorer.payload import Head, pack_view
 from viz_transformer.widgets.explorer.picture import checked_grid, packed_image
 from viz_transformer.widgets.explorer.requests import exported_requests, reply, reply_in_eight_bits
 from viz_transformer.widgets.explorer.scores import ORDERS, fitting_scores, pack_scores
+from viz_transformer.widgets.explorer.sentence_pair import PAIRS
+from viz_transformer.widgets.explorer.time_axis import with_times
 from viz_transformer.widgets.explorer.trace_view import TraceView
 
 if TYPE_CHECKING:
@@ -74,7 +77,11 @@ class AttentionExplorer(View):
         search: part of a token; tokens that hold it are marked.
         linked: whether all kinds stand on one screen and are pinned together.
         linked_heads: ``{kind: [layer, head]}``, the heads of the kinds beside `kind` there.
+        pair: of two sentences, which attends to which: ``"all"``, ``"AA"``, ``"AB"`` (from the words
+            of A to those of B), ``"BA"`` or ``"BB"``. Only these queries and keys are shown.
+        segments: which sentence of a pair each token belongs to, 0 or 1; empty for one sentence.
         grid: rows and columns of the picture's patches that the keys are, or empty.
+        seconds_per_frame: of a sound model, how much time each source position stands for, or None.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
 
     Setting one of them to what the trace does not have raises SelectionError, a UserError, and
@@ -112,6 +119,11 @@ class AttentionExplorer(View):
     search = traitlets.Unicode("", help="part of a token, to find and mark").tag(sync=True)
     linked = traitlets.Bool(False, help="all kinds on one screen, pinned together").tag(sync=True)
     linked_heads = traitlets.Dict(help="{kind: [layer, head]} of the linked picture").tag(sync=True)
+    pair = traitlets.Unicode("all", help="all, AA, AB, BA or BB").tag(sync=True)
+    segments: traitlets.List[int] = traitlets.List(help="0 or 1 for each token of a pair").tag(sync=True)
+    seconds_per_frame = traitlets.Float(None, allow_none=True, help="time of a source position").tag(
+        sync=True
+    )
     grid: traitlets.List[int] = traitlets.List(help="rows and columns of patches").tag(sync=True)
     image = traitlets.Dict(help="width, height and RGB bytes of the picture").tag(sync=True)
     text_size = TextSize()
@@ -136,6 +148,9 @@ class AttentionExplorer(View):
         linked: bool = False,
         wall: bool | None = None,
         scores: Mapping[str, Any] | None = None,
+        pair: str = "all",
+        segments: Any = None,
+        seconds_per_frame: float | None = None,
         grid: Sequence[int] | None = None,
         image: Any = None,
     ) -> None:
@@ -143,15 +158,21 @@ class AttentionExplorer(View):
 
         Args:
             trace: the trace.
-            compare: another of the same shape: the view shows the weights of `trace` minus those
-                of `compare`, in colours for less and for more. Two sentences of equally many
-                tokens, two checkpoints, or a model before and after one of its heads is taken out.
+            compare: another: the view shows the weights of `trace` minus those of `compare`, in
+                colours for less and for more. Two sentences of equally many tokens, two
+                checkpoints, or a model before and after one of its heads is taken out. The layers of
+                a deeper or shallower model are compared at the same share of its depth (see
+                `viz_transformer.analysis.match_traces`).
             kind: and the others: the traits of these names.
             wall: None opens the wall where the model has more than 6 layers or 16 heads a layer
                 and nothing in it is selected.
             scores: your own numbers, by name: ``{"mine": array}``, an array ``[layer, head]`` of
                 `kind`, or ``{"mine": {"encoder": array, …}}``. NaN is a head without a score. The
                 heads can be sorted and filtered by each.
+            segments: which sentence of a pair each token belongs to, 0 or 1, such as BERT's
+                ``token_type_ids``; None finds an encoder's pair by its ``[SEP]`` or ``</s>``.
+            seconds_per_frame: of a sound model, how much time each source position stands for, 0.02
+                for Whisper: then its axes tell the time.
             grid: of a vision model, the rows and columns of patches, such as ``(14, 14)``: the words
                 beside the large picture become these patches, as the query attends to them. The
                 patches are the last keys; a class token before them stands apart.
@@ -159,11 +180,11 @@ class AttentionExplorer(View):
                 from 0 to 255 or from 0 to 1, before it is normalised for the model.
 
         Raises:
-            UserError: if a trace holds no attention, or not what is selected; if the traces
-                differ in shape; if a score does not have one number per head; or if the keys do not
-                fill the grid.
+            UserError: if a trace holds no attention, or not what is selected; if the two traces
+                have nothing to compare; if a score does not have one number per head; or if the
+                segments, or the grid, do not fit the tokens.
         """
-        self._trace_view = trace_view = TraceView(trace, compare)
+        self._trace_view = trace_view = TraceView(trace, compare, segments)
         self._version = 0
         self._part = Part()
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
@@ -187,6 +208,9 @@ class AttentionExplorer(View):
                 "hide_special": hide_special,
                 "merge_words": merge_words,
                 "scores": pack_scores(trace_view, scores, kind),
+                "segments": trace_view.segments,
+                "pair": pair,
+                "seconds_per_frame": seconds_per_frame,
                 "grid": patches,
                 "image": packed_image(image, patches),
                 "order": order,
@@ -240,14 +264,14 @@ class AttentionExplorer(View):
 
     def alt_text(self) -> str:
         """Return the large picture as it is now in words."""
-        from viz_transformer.plots.matrix import describe_picture
-
         if self._shows_wall():
             n_layers, n_heads = self._trace_view.shape(self.kind)[:2]
             return (
                 f"All heads of the {self.kind} attention, {n_layers} layers of {n_heads}, each a small "
                 "heatmap with its label."
             )
+
+        from viz_transformer.plots.matrix import describe_picture
 
         return describe_picture(self._picture())
 
@@ -264,8 +288,10 @@ class AttentionExplorer(View):
             n_heads = self._trace_view.shape(self.kind)[1]
             chosen = [(layer, head) for layer, head in self.selected]
             heads = chosen or [(self.layer, head) for head in range(n_heads)]
-        reading = Reading(self.threshold, self.hide_special, self.merge_words)
-        return picture_of(self._trace_view.traces, self.kind, heads, self.aggregate, reading)
+        kept = self._trace_view.kept(self.kind, "all" if self.linked else self.pair)
+        reading = Reading(self.threshold, self.hide_special, self.merge_words, kept)
+        traces = [with_times(each, self.seconds_per_frame) for each in self._trace_view.traces]
+        return picture_of(traces, self.kind, heads, self.aggregate, reading)
 
     @contextmanager
     def carrying(
@@ -337,6 +363,9 @@ class AttentionExplorer(View):
         }
         if self.aggregate == "rollout" and self._trace_view.no_rollout(self.kind):
             self.aggregate = "head"
+        self.segments = self._trace_view.segments
+        if not self.segments:
+            self.pair = "all"
         self.scores = fitting_scores(self._trace_view, self.scores)
         if self.order not in (*ORDERS, *self.scores):
             self.order = "layer"
@@ -413,6 +442,25 @@ class AttentionExplorer(View):
     def _check_order(self, proposal: dict[str, Any]) -> str:
         return _one_of("order", (*ORDERS, *self.scores), proposal["value"])
 
+    @traitlets.validate("pair")
+    def _check_pair(self, proposal: dict[str, Any]) -> str:
+        pair = _one_of("pair", PAIRS, proposal["value"])
+        if pair != "all" and not self._trace_view.segments:
+            raise SelectionError(
+                f"pair={pair!r}, but this trace holds no pair of sentences; give segments=, 0 for each "
+                "token of sentence A and 1 for each of sentence B"
+            )
+        return pair
+
+    @traitlets.validate("seconds_per_frame")
+    def _check_seconds(self, proposal: dict[str, Any]) -> float | None:
+        seconds = proposal["value"]
+        if seconds is not None and not 0 < seconds < math.inf:
+            raise SelectionError(
+                f"seconds_per_frame={seconds:g}; give the seconds of a source position, 0.02 for Whisper"
+            )
+        return seconds
+
     @traitlets.validate("layer_filter")
     def _check_layer_filter(self, proposal: dict[str, Any]) -> list[int]:
         layers, most = list(proposal["value"]), self.most_layers()
@@ -480,6 +528,9 @@ def explore(
     linked: bool = False,
     wall: bool | None = None,
     scores: Mapping[str, Any] | None = None,
+    pair: str = "all",
+    segments: Any = None,
+    seconds_per_frame: float | None = None,
     grid: Sequence[int] | None = None,
     image: Any = None,
 ) -> AttentionExplorer:
@@ -493,7 +544,7 @@ def explore(
 
     Args:
         trace: what to look at; `capture` makes one of any model or weights.
-        compare: another trace of the same shape, whose weights are subtracted.
+        compare: another trace, whose weights are subtracted.
         kind: and all others: what is selected first, as the attributes of `AttentionExplorer`
             explain. Each can be read and set later: ``view.head = 3``.
 
@@ -519,6 +570,9 @@ def explore(
         linked=linked,
         wall=wall,
         scores=scores,
+        pair=pair,
+        segments=segments,
+        seconds_per_frame=seconds_per_frame,
         grid=grid,
         image=image,
     )

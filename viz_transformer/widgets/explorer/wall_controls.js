@@ -84,9 +84,9 @@ function addLeastScore(line, set) {
         [name, low, high] = [order, Math.min(...values), Math.max(...values)];
         place.replaceChildren();
         const step = (high - low) / STEPS || 1;
-        input = slider(place, { label: `${name} at least`, min: low, max: high, step }, (least) =>
-          set({ least_score: least <= low ? null : least }),
-        );
+        const digits = Math.min(12, Math.max(2, Math.ceil(-Math.log10(step))));
+        const scale = { label: `${name} at least`, min: low, max: high, step, digits };
+        input = slider(place, scale, (least) => set({ least_score: least <= low ? null : least }));
       }
       input.set(filter.least ?? low);
     },

@@ -6,8 +6,9 @@ import { inkOn, labelColour } from "../base/js/colour.js";
 import { ownNumbers, paintPlaceholder, thumbnailRamp } from "../base/js/head_grid.js";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
 import { paintThumbnail } from "../base/js/pixels.js";
+import { formatWeight } from "../base/js/text.js";
 import { headNote, labelMark, scoreInDigits } from "./wall_heads.js";
-import { cellBox } from "./wall_layout.js";
+import { cellBox, hasText } from "./wall_layout.js";
 
 const FADED = 0.82; // how much of a head that a filter leaves out is covered
 const NOTE_PICTURE = 96;
@@ -34,7 +35,8 @@ export function paintWall(layout, overviewOf, entries, order, theme) {
   const image = context.createImageData(sheet.width, sheet.height);
   const pixels = new Uint32Array(image.data.buffer);
   for (const section of layout.sections) {
-    paintPictures(section, overviewOf(section.kind), entries.get(section.kind), pixels, sheet, ratio, theme);
+    const entry = entries.get(section.kind);
+    paintPictures(section, overviewOf(section.kind), entry, order, pixels, sheet, ratio, theme);
   }
   context.putImageData(image, 0, 0);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -55,16 +57,31 @@ export function paintWall(layout, overviewOf, entries, order, theme) {
   return sheet;
 }
 
-function paintPictures(section, overview, entry, pixels, sheet, ratio, theme) {
+function paintPictures(section, overview, entry, order, pixels, sheet, ratio, theme) {
   const ramp = thumbnailRamp(entry, theme);
-  const size = Math.max(1, Math.round(section.size * ratio));
   section.cells.forEach(([layer, head], i) => {
-    const { x, y } = cellBox(section, i);
-    const [left, top] = [Math.round(x * ratio), Math.round(y * ratio)];
-    if (left + size > sheet.width || top + size > sheet.height) return;
+    const cell = cellBox(section, i);
+    // Nothing is written beside it: then all of the cell is its picture.
+    const { width, height } = isLabelled(section, entry, order, [layer, head])
+      ? { width: section.size, height: section.size }
+      : cell;
+    const [left, top] = [Math.round(cell.x * ratio), Math.round(cell.y * ratio)];
+    const box = {
+      left,
+      top,
+      width: Math.min(sheet.width - left, Math.max(1, Math.round(width * ratio))),
+      height: Math.min(sheet.height - top, Math.max(1, Math.round(height * ratio))),
+    };
     const offset = (layer * section.heads + head) * overview.rows * overview.cols;
-    paintThumbnail(overview, offset, entry.signed, pixels, sheet.width, left, top, size, ramp);
+    paintThumbnail(overview, offset, entry.signed, pixels, sheet.width, box, ramp);
   });
+}
+
+/** Whether something may be written beside a head's picture; until its labels are here, perhaps. */
+function isLabelled(section, entry, order, [layer, head]) {
+  const mayHave = entry.labels ? Boolean(entry.labels[layer][head]) : !entry.signed;
+  const isWritten = !section.byLayer || scoreInDigits(entry, order, layer, head) !== "";
+  return mayHave || (isWritten && hasText(section));
 }
 
 /** The title of a kind, what its rows and columns are, and their numbers. */
@@ -82,9 +99,14 @@ function writeTitle(context, section, entry, theme) {
     : cells.length
       ? "in order, layer·head"
       : "no head passes the filters";
+  const range = entry.signed
+    ? ` · ${formatWeight(-entry.limit, entry.limit)} to ${formatWeight(entry.limit, entry.limit)}`
+    : "";
   const after = theme.measure(title, 13, true) + 12;
-  if (theme.measure(told, 11, false) + after < columns * cellWidth + left - x)
-    drawText(context, told, x + after, y, quiet);
+  const beside = [`${told}${range}`, range.slice(3)].find(
+    (text) => theme.measure(text, 11, false) + after < columns * cellWidth + left - x,
+  );
+  if (beside) drawText(context, beside, x + after, y, quiet);
   if (!byLayer) return;
   const every = (step, count, draw) => {
     for (let i = 0; i < count; i += step) draw(i);
@@ -109,17 +131,18 @@ function writeTitle(context, section, entry, theme) {
 function writeLabel(context, section, box, entry, order, [layer, head], theme) {
   const { size, byLayer, gap, labelHeight } = section;
   const name = entry.labels?.[layer][head]?.name;
-  const digits = scoreInDigits(entry, order, layer, head);
   const label = labelHeight
     ? { x: box.x, y: box.y + size, width: size, height: labelHeight }
     : { x: box.x + size + 1, y: box.y, width: box.width - size - 1, height: box.height };
+  const digits = [3, 2].map((most) => scoreInDigits(entry, order, layer, head, most));
+  const fitting = digits.find((text) => theme.measure(text, 10.5, false) <= label.width - 4) ?? "";
   const fill = name ? labelColour(name, theme) : null;
   if (fill) {
     context.fillStyle = fill;
     context.fillRect(label.x, label.y, label.width, label.height);
   }
   const colour = fill ? inkOn(fill) : theme.muted;
-  const lines = linesIn(label, name, digits, byLayer ? "" : ownNumbers(entry, layer, head).join("·"), theme);
+  const lines = linesIn(label, name, fitting, byLayer ? "" : ownNumbers(entry, layer, head).join("·"), theme);
   const font = `${label.height < 12 ? 9.5 : 10.5}px ${theme.family}`;
   lines.forEach((text, i) => {
     const middle = label.y + label.height / 2 + (i - (lines.length - 1) / 2) * 12;
@@ -135,7 +158,7 @@ function linesIn({ width: outer, height }, name, digits, place, theme) {
   const room = Math.floor((height + 2) / 12);
   if (room < 1 || width < 8) return [];
   const lines = place && measure(place) <= width ? [place] : [];
-  if (digits && lines.length < room && measure(digits) <= width) lines.push(digits);
+  if (digits && lines.length < room) lines.push(digits);
   if (!name || lines.length >= room) return lines.slice(0, room);
   const words = wrapped(name, width, measure);
   if (words && words.length + lines.length <= room) return [...words, ...lines];
@@ -207,7 +230,7 @@ function drawNote(context, box, layout, overview, entry, at, theme) {
   strokeBox(context, x, y, width, height, theme.muted, 1);
   context.imageSmoothingEnabled = false;
   const index = at.layer * entry.heads + at.head;
-  const picture = paintPlaceholder(overview, index, entry.signed, entry.limit, theme);
+  const picture = paintPlaceholder(overview, index, entry.signed, theme);
   context.drawImage(picture, x + 8, y + 8, side, side);
   context.imageSmoothingEnabled = true;
   const name = entry.labels?.[at.layer][at.head]?.name;

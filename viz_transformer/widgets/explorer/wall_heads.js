@@ -79,19 +79,18 @@ export function labelMark(name) {
 }
 
 /** What a head is sorted by, in digits: its own score or its entropy; "" by layer or label. */
-export function scoreInDigits({ entropies, scores, heads }, order, layer, head) {
+export function scoreInDigits({ entropies, scores, heads }, order, layer, head, digits = DIGITS) {
   const of = scores?.[order] ?? (order === "entropy" ? entropies : null);
   const value = of ? of[layer * heads + head] : NaN;
-  return Number.isNaN(value) ? "" : shortNumber(value, DIGITS);
+  return Number.isNaN(value) ? "" : shortNumber(value, digits);
 }
 
-/** All scores of a head in words: "mine 0.42, other 3". */
+/** Each score of a head in words: "mine 0.42"; its name is isolated, since it may run from right to left. */
 export function scoresInWords({ scores, heads }, layer, head) {
   return Object.entries(scores ?? {})
     .map(([name, values]) => [name, values[layer * heads + head]])
     .filter(([, value]) => !Number.isNaN(value))
-    .map(([name, value]) => `${name} ${shortNumber(Number(value), DIGITS)}`)
-    .join(", ");
+    .map(([name, value]) => `\u2068${name}\u2069 ${shortNumber(Number(value), DIGITS)}`);
 }
 
 /** A head in the short lines of a note beside the pointer. */
@@ -103,6 +102,5 @@ export function headNote(entry, { layer, head }) {
   if (label) lines.push(`${label.name} ${formatWeight(label.evidence)}`);
   else if (entry.labels) lines.push("no clear pattern");
   if (!Number.isNaN(entropy)) lines.push(`entropy ${formatWeight(entropy)}`);
-  for (const text of scoresInWords(entry, layer, head).split(", ")) if (text) lines.push(text);
-  return lines;
+  return [...lines, ...scoresInWords(entry, layer, head)];
 }

@@ -4,8 +4,10 @@
 const [ROW_NUMBERS, TITLE] = [26, 42]; // of a kind: for the numbers of rows; for its title and those of columns
 const [BETWEEN_KINDS, BETWEEN_LINES] = [26, 8]; // from one kind to the next, beside it or below
 const [WIDEST_CELL, TALLEST_CELL] = [190, 96]; // a cell
-const LOWEST = 9; // a cell that can still be pointed at
+const LOWEST = 7; // a cell that can still be pointed at
+const READABLE = 14; // a picture that can be told from others
 const EASY = 24; // a picture of this size can be read, whichever way the wall is turned
+const [TEXT_WIDTH, TEXT_HEIGHT] = [38, 10]; // of a label with a number in it
 const LEAST_LABEL = 4; // pixels of colour beside a picture
 const [LABEL_WIDTH, LABEL_HEIGHT] = [44, 16]; // with less beside a picture, a name goes below it
 
@@ -71,15 +73,24 @@ function shapeOf({ byLayer, cells, layers, heads }, room) {
   if (byLayer) {
     const upright = { ...cellsIn(room, heads, layers), turned: false };
     const turned = { ...cellsIn(room, layers, heads), turned: true };
-    return upright.size >= EASY || upright.size >= turned.size ? upright : turned;
+    const isSmall = upright.size < EASY && turned.size >= upright.size;
+    return isSmall && (turned.size > upright.size || tallOf(turned) < tallOf(upright)) ? turned : upright;
   }
   const count = Math.max(1, cells.length);
-  const worth = ({ size, cellWidth }) => Math.min(size, 64) + Math.min(cellWidth - size, 80) / 4;
-  const shapes = Array.from({ length: Math.min(count, 64) }, (_, i) =>
-    cellsIn(room, i + 1, Math.ceil(count / (i + 1))),
-  );
+  // Pictures as large as possible, but small enough for what they are sorted by beside them, as long as
+  // they can be read. What does not fit the height is worth less than anything that does.
+  const labelWorth = (shape) =>
+    shape.size >= READABLE && hasText(shape) ? 12 + Math.min(shape.cellWidth - shape.size, 80) / 4 : 0;
+  const worth = (shape) =>
+    Math.min(shape.size, 64) + labelWorth(shape) - 1000 * Math.max(0, tallOf(shape) / room.height - 1);
+  const most = Math.min(count, Math.max(1, Math.floor(room.width / LOWEST)));
+  const shapes = Array.from({ length: most }, (_, i) => cellsIn(room, i + 1, Math.ceil(count / (i + 1))));
   const best = shapes.reduce((one, other) => (worth(other) > worth(one) ? other : one));
   return { ...best, turned: false };
+}
+
+function tallOf({ rows, cellHeight }) {
+  return rows * cellHeight;
 }
 
 /** Cells with their label beside the picture, or below it where the picture is large and leaves no room. */
@@ -94,6 +105,11 @@ function cellsIn(room, columns, rows) {
   if (smaller >= 44 && cellWidth - gap - size < LABEL_WIDTH)
     return { ...shape, size: smaller, labelHeight: LABEL_HEIGHT, cellHeight: smaller + LABEL_HEIGHT + gap };
   return { ...shape, size, labelHeight: 0, cellHeight: Math.min(fits, size + gap) };
+}
+
+/** Whether a line of text fits into the labels. */
+export function hasText({ cellWidth, cellHeight, gap, size, labelHeight }) {
+  return labelHeight > 0 || (cellHeight - gap >= TEXT_HEIGHT && cellWidth - gap - size >= TEXT_WIDTH);
 }
 
 /** The column and row of the i-th cell. */

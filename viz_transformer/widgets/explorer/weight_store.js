@@ -9,6 +9,7 @@ import { createLruCache } from "./caches.js";
 import { connectKernel } from "../base/js/kernel.js";
 import { decodeEightBits, decodeWeights, spans } from "../base/js/weights.js";
 import { measureTraces } from "./measured_trace.js";
+import { keptOf } from "./sentence_pair.js";
 
 export const CACHE_BYTES = 64e6;
 export const SLOW =
@@ -28,7 +29,10 @@ const MOST_PIXELS = 64; // a side of the overview's pictures
  * @property {number} cols keys
  * @property {string} dtype "float32", "float16", or "uint8" for what an exported page rounds to 8 bits
  * @property {boolean} signed whether the weights are differences
+ * @property {number | null} limit the end of their scale, for differences
  * @property {{layers: number[], heads: number[]} | null} numbers the model's own; null: 0, 1, 2 …
+ * @property {{layers: number[], of: number, heads: number[] | null} | null} matched of a difference of two
+ *   models: the layer of the other that each layer meets, how many it has, and how many heads both have
  * @property {string[]} queries
  * @property {string[]} keys
  * @property {string[] | null} reads what each query read before it wrote its token
@@ -97,7 +101,9 @@ export class WeightStore {
     // Of the same version it is the same trace: what the page sent comes back from Python's echo.
     if (data === old || data.version === old?.version) return false;
     this.#stopTimer();
-    const entries = data.traces ? measureTraces(data.traces, data.numbers) : data.kinds.map(entryOf);
+    const entries = data.traces
+      ? measureTraces(data.traces, data.numbers, data.matched)
+      : data.kinds.map(entryOf);
     this.entries = new Map(entries.map((entry) => [entry.kind, entry]));
     for (const each of [this.#pending, this.#failed, this.#overviews, this.#rollouts, this.#cache])
       each.clear();
@@ -142,16 +148,25 @@ export class WeightStore {
   }
 
   /**
-   * Thumbnails of all heads, 0 to 255 for 0 to 1; of a difference 128 is 0.
+   * Thumbnails of all heads, 0 to 255 for 0 to 1; of a difference 128 is 0, and 255 the end of its scale.
    *
+   * With `pair` those of the sentences that are shown; of a large trace the whole ones until they are here.
+   *
+   * @param {string} kind
+   * @param {string} [pair]
+   * @param {number[]} [segments]
    * @returns {Overview}
    */
-  overview(kind) {
-    if (!this.#overviews.has(kind)) {
-      const entry = this.entries.get(kind);
-      this.#overviews.set(kind, entry.overview ?? pooled(entry));
+  overview(kind, pair = "all", segments = []) {
+    const entry = this.entries.get(kind);
+    const name = nameOf("overview", [kind, pair]);
+    if (!this.#overviews.has(name) && entry.whole) this.#overviews.set(name, pooled(entry, pair, segments));
+    if (!this.#overviews.has(name) && pair !== "all") {
+      this.#want("overview", [kind, pair], ({ rows, cols, values }) => {
+        this.#overviews.set(name, { rows, cols, values: bytesOf(values) });
+      });
     }
-    return this.#overviews.get(kind);
+    return this.#overviews.get(name) ?? entry.overview;
   }
 
   /** Ask for the labels and entropies of all heads of a kind, where its entry lacks them. */
@@ -234,10 +249,7 @@ export class WeightStore {
   #keep(name, kind, bytes, dtype = "") {
     const entry = this.entries.get(kind);
     if (dtype === "uint8") entry.dtype = dtype; // a page in 8 bits: fewer digits of it are true
-    this.#cache.set(
-      name,
-      dtype === "uint8" ? decodeEightBits(bytes, entry.rows) : decodeWeights(bytes, entry.dtype),
-    );
+    this.#cache.set(name, weightsOf(bytes, entry, dtype));
   }
 
   #sendWanted() {
@@ -310,6 +322,13 @@ function nameOf(what, of) {
   return JSON.stringify([what, of]);
 }
 
+/** A head's weights from its bytes; differences come as shares of their scale. */
+function weightsOf(bytes, { rows, dtype, limit }, sentAs) {
+  if (sentAs === "uint8") return decodeEightBits(bytes, rows);
+  const weights = decodeWeights(bytes, dtype);
+  return limit ? weights.map((share) => share * limit) : weights;
+}
+
 function whenIdle(callback) {
   (globalThis.requestIdleCallback ?? ((act) => setTimeout(act, 50)))(callback);
 }
@@ -322,7 +341,6 @@ function whenIdle(callback) {
  */
 function entryOf({ first: _, ...kind }) {
   const [layers, heads, rows, cols] = kind.shape;
-  const pixels = kind.overview.values;
   return {
     ...kind,
     layers,
@@ -331,14 +349,15 @@ function entryOf({ first: _, ...kind }) {
     cols,
     whole: null,
     rollouts: null,
-    overview: {
-      ...kind.overview,
-      values: new Uint8Array(pixels.buffer, pixels.byteOffset, pixels.byteLength),
-    },
+    overview: { ...kind.overview, values: bytesOf(kind.overview.values) },
     masked: kind.masked && unpackBits(kind.masked, rows * cols),
     labels: null,
     entropies: null,
   };
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }) {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /** Bits, the highest of each byte first, as a Uint8Array of 0 and 1. */
@@ -366,10 +385,13 @@ export function combine(matrices, how) {
   return result;
 }
 
-/** Thumbnails of all heads; each pixel is the strongest weight beneath it. */
-function pooled({ whole, layers, heads, rows, cols, signed }) {
-  const [down, across] = [Math.min(rows, MOST_PIXELS), Math.min(cols, MOST_PIXELS)];
-  const [lines, columns] = [spans(rows, down), spans(cols, across)];
+/** Thumbnails of all heads, of the tokens that a pair leaves; each pixel is the strongest weight beneath it. */
+function pooled({ whole, layers, heads, rows, cols, limit }, pair, segments) {
+  const kept = keptOf(pair, segments);
+  const queries = Array.from({ length: rows }, (_, i) => i).filter(kept.queries);
+  const keys = Array.from({ length: cols }, (_, i) => i).filter(kept.keys);
+  const [down, across] = [queries, keys].map((each) => Math.min(each.length, MOST_PIXELS));
+  const [lines, columns] = [spans(queries.length, down), spans(keys.length, across)];
   const values = new Uint8Array(layers * heads * down * across);
   let out = 0;
   for (let matrix = 0; matrix < layers * heads; matrix++) {
@@ -377,12 +399,13 @@ function pooled({ whole, layers, heads, rows, cols, signed }) {
       for (let x = 0; x < across; x++) {
         let strongest = 0;
         for (let row = lines[2 * y]; row < lines[2 * y + 1]; row++) {
-          const start = (matrix * rows + row) * cols;
+          const start = (matrix * rows + queries[row]) * cols;
           for (let col = columns[2 * x]; col < columns[2 * x + 1]; col++) {
-            if (Math.abs(whole[start + col]) > Math.abs(strongest)) strongest = whole[start + col];
+            const weight = whole[start + keys[col]];
+            if (Math.abs(weight) > Math.abs(strongest)) strongest = weight;
           }
         }
-        values[out++] = Math.round(signed ? 128 + 127 * strongest : 255 * strongest);
+        values[out++] = Math.round(limit ? 128 + (127 * strongest) / limit : 255 * strongest);
       }
     }
   }

@@ -54,7 +54,7 @@ export function headGridLayout(kinds, width, maxHeight) {
   const deepest = lines.map((line) => Math.max(...line.map((entry) => entry.layers)));
   const room = maxHeight - lines.length * (title + numbers + space);
   const widest = Math.floor(width / across);
-  const fits = Math.max(15, room / deepest.reduce((sum, layers) => sum + layers));
+  const fits = Math.max(9, room / deepest.reduce((sum, layers) => sum + layers));
   const pitch = Math.floor(Math.min((widest - margin - 4) / most, fits, across > 1 ? 40 : 58));
   const slot = Math.min(widest, Math.max(SECTION_WIDTH, margin + most * pitch + BETWEEN));
   const gap = pitch > 26 ? 5 : 2;
@@ -173,10 +173,14 @@ export function paintThumbnails(overviewOf, layout, theme) {
     const ramp = thumbnailRamp(section, theme);
     for (let index = 0; index < layers * heads; index++) {
       const slot = slotOf(section, Math.floor(index / heads), index % heads);
-      const x = Math.round((left + (slot % heads) * layout.pitch) * ratio);
-      const y = Math.round((top + Math.floor(slot / heads) * layout.pitch) * ratio);
+      const box = {
+        left: Math.round((left + (slot % heads) * layout.pitch) * ratio),
+        top: Math.round((top + Math.floor(slot / heads) * layout.pitch) * ratio),
+        width: size,
+        height: size,
+      };
       const offset = index * overview.rows * overview.cols;
-      paintThumbnail(overview, offset, signed, pixels, sheet.width, x, y, size, ramp);
+      paintThumbnail(overview, offset, signed, pixels, sheet.width, box, ramp);
     }
   }
   context.putImageData(image, 0, 0);
@@ -237,31 +241,26 @@ function numbersOf({ left, top, layers, heads, slots, numbers }, pitch, size) {
 }
 
 /** One head's thumbnail, as large as it is sent, in place of weights that are not here yet. */
-export function paintPlaceholder({ values, rows, cols }, index, signed, limit, theme) {
+export function paintPlaceholder({ values, rows, cols }, index, signed, theme) {
   const sheet = document.createElement("canvas");
   [sheet.width, sheet.height] = [cols, rows];
   const context = sheet.getContext("2d");
   const image = context.createImageData(cols, rows);
   const pixels = new Uint32Array(image.data.buffer);
-  const ramp = thumbnailRamp({ signed, limit }, theme);
+  const ramp = thumbnailRamp({ signed }, theme);
   for (let i = 0; i < pixels.length; i++) pixels[i] = ramp[values[index * rows * cols + i]];
   context.putImageData(image, 0, 0);
   return sheet;
 }
 
 /**
- * The ramp of a kind's thumbnails.
+ * The ramp of a kind's thumbnails, whose bytes are shares of 1 or of the scale of differences.
  *
- * @param {{signed?: boolean, limit?: number | null}} kind
+ * @param {{signed?: boolean}} kind
  * @param {import("./colour.js").Theme} theme
  */
-export function thumbnailRamp({ signed, limit }, theme) {
-  return signed ? stretched(theme.signedRamp, limit) : theme.ramp;
-}
-
-/** A ramp from -1 to 1 whose ends are reached at -limit and limit. */
-function stretched(ramp, limit) {
-  return ramp.map((_, i) => ramp[Math.max(0, Math.min(255, Math.round(127.5 + (i - 128) / limit)))]);
+export function thumbnailRamp({ signed }, theme) {
+  return signed ? theme.signedRamp : theme.ramp;
 }
 
 /**

@@ -3,10 +3,13 @@
 import { fitCanvas, strokeBox, pixelRatio, drawText } from "./canvas.js";
 import { textColourOn, packPixel, parseRgb, weightColour } from "./colour.js";
 import { paintWeights } from "./pixels.js";
-import { elide, formatWeight, visible } from "./text.js";
+import { roundTicks, tickText } from "./scales.js";
+import { elide, visible, weightDigits } from "./text.js";
 
 const SLANT = Math.SQRT1_2; // sine and cosine of 45°
 const LARGEST = 64; // pixels of a cell
+const WORD = 26; // pixels of a row that stands beside times
+const TIME = 56; // from one time on an axis to the next
 const NARROWEST = 240; // pixels of a window onto many cells
 
 /**
@@ -26,50 +29,75 @@ export const WHOLE = { zoom: 1, row: 0, col: 0 };
  *
  * `rowLabel` and `colLabel` are the widest labels in pixels. Labels of columns lie flat where they
  * fit over their cells and are slanted elsewhere; `rowStep` and `colStep` say which are written.
+ * `rowSeconds` and `colSeconds`, if not null, are the time of a row and a column: then round times are written.
  * `view` is the window: how many times larger than what fits, and the cell in its corner. `x` and
  * `y` are the pixels that it leaves out, `boxWidth` and `boxHeight` its size.
  */
-export function matrixLayout({ rows, cols, width, maxHeight, rowLabel, colLabel, ratio = 1, view = WHOLE }) {
+export function matrixLayout({
+  rows,
+  cols,
+  width,
+  maxHeight,
+  rowLabel,
+  colLabel,
+  rowSeconds = null,
+  colSeconds = null,
+  ratio = 1,
+  view = WHOLE,
+}) {
   const axis = 22;
   const rowRoom = Math.min(rowLabel, 150, width * 0.38);
   const colRoom = Math.min(colLabel, 110);
   const left = axis + rowRoom + 8;
   const fit = (top, right) => Math.min(LARGEST, (width - left - right) / cols, (maxHeight - top) / rows);
   const slantTop = axis + colRoom * SLANT + 14;
-  const flat = fit(axis + 22, 3) >= colLabel + 8;
+  const flat = colSeconds !== null || fit(axis + 22, 3) >= colLabel + 8;
   const top = flat ? axis + 22 : slantTop;
-  const right = flat ? 3 : colRoom * SLANT + 4;
-  const whole = fit(top, right);
+  const right = colSeconds !== null ? TIME / 2 : flat ? 3 : colRoom * SLANT + 4;
+  // Few words over many times: rows as high as a word, or they would be hairs.
+  const isTall = colSeconds !== null && rowSeconds === null;
+  const whole = isTall ? Math.min(LARGEST, (width - left - right) / cols) : fit(top, right);
+  const wholeRow = isTall ? Math.max(whole, Math.min(WORD, (maxHeight - top) / rows)) : whole;
   const zoom = Math.max(1, Math.min(view.zoom, LARGEST / whole));
-  const cell = sharp(whole * zoom, ratio);
+  const [cell, rowCell] = cellSizes({ whole, wholeRow, ratio }, zoom);
   const snap = (pixels) => Math.floor(pixels * ratio) / ratio;
   // No wider by zooming than it was, unless that was too narrow: what is beside it stays in place.
   const boxWidth = snap(Math.min(cols * cell, width - left - right, Math.max(cols * whole, NARROWEST)));
-  const boxHeight = snap(Math.min(rows * cell, maxHeight - top));
+  const boxHeight = snap(Math.min(rows * rowCell, maxHeight - top));
   const nearest = (pixels) => Math.round(pixels * ratio) / ratio; // rounded down, it would drift with each zoom
-  const inside = (place, size, box) => Math.max(0, Math.min(nearest(place * cell), snap(size * cell - box)));
+  const inside = (start, end, box) => Math.max(0, Math.min(nearest(start), snap(end - box)));
   return {
     rows,
     cols,
     cell,
+    rowCell,
     left,
     top,
     flat,
     rowRoom,
     colRoom,
     whole,
+    wholeRow,
     zoom,
     ratio,
     boxWidth,
     boxHeight,
-    x: inside(view.col, cols, boxWidth),
-    y: inside(view.row, rows, boxHeight),
-    font: cell >= 40 ? 15 : cell >= 24 ? 14 : 12,
-    rowStep: Math.ceil(15 / cell),
+    x: inside(view.col * cell, cols * cell, boxWidth),
+    y: inside(view.row * rowCell, rows * rowCell, boxHeight),
+    rowSeconds,
+    colSeconds,
+    font: rowCell >= 40 ? 15 : rowCell >= 24 ? 14 : 12,
+    rowStep: Math.ceil(15 / rowCell),
     colStep: flat ? 1 : Math.ceil(16 / cell),
     width: Math.max(left + boxWidth + right, left + 120),
     height: Math.max(top + boxHeight + 3, top + 96),
   };
+}
+
+/** The width and height of a cell at a zoom; rows that are high already stay as they are. */
+function cellSizes({ whole, wholeRow, ratio }, zoom) {
+  const cell = sharp(whole * zoom, ratio);
+  return [cell, wholeRow > whole ? Math.max(cell, sharp(wholeRow, ratio)) : cell];
 }
 
 /** A cell's size, if it is large in whole pixels of the screen: cells of one size, seams sharp. */
@@ -78,10 +106,10 @@ function sharp(cell, ratio) {
 }
 
 /** The cell under a point, as {query, key}, or null. */
-export function cellAt({ left, top, cell, rows, cols, x, y, boxWidth, boxHeight }, atX, atY) {
+export function cellAt({ left, top, cell, rowCell, rows, cols, x, y, boxWidth, boxHeight }, atX, atY) {
   const [across, down] = [atX - left, atY - top];
   if (across < 0 || down < 0 || across >= boxWidth || down >= boxHeight) return null;
-  const [key, query] = [Math.floor((across + x) / cell), Math.floor((down + y) / cell)];
+  const [key, query] = [Math.floor((across + x) / cell), Math.floor((down + y) / rowCell)];
   return query < rows && key < cols ? { query, key } : null;
 }
 
@@ -92,25 +120,25 @@ export function zoomAround(
   atX = layout.left + layout.boxWidth / 2,
   atY = layout.top + layout.boxHeight / 2,
 ) {
-  const { left, top, cell, whole, ratio, x, y } = layout;
+  const { left, top, cell, rowCell, whole, x, y } = layout;
   const zoom = Math.max(1, Math.min(layout.zoom * times, LARGEST / whole));
-  const [across, down, next] = [atX - left, atY - top, sharp(whole * zoom, ratio)];
-  return { zoom, col: (x + across) / cell - across / next, row: (y + down) / cell - down / next };
+  const [across, down, [next, nextRow]] = [atX - left, atY - top, cellSizes(layout, zoom)];
+  return { zoom, col: (x + across) / cell - across / next, row: (y + down) / rowCell - down / nextRow };
 }
 
 /** The window moved by pixels. */
-export function panBy({ zoom, cell, x, y }, across, down) {
-  return { zoom, col: (x - across) / cell, row: (y - down) / cell };
+export function panBy({ zoom, cell, rowCell, x, y }, across, down) {
+  return { zoom, col: (x - across) / cell, row: (y - down) / rowCell };
 }
 
 /** The window moved, if need be, so that a cell is in it. */
-export function reveal({ zoom, cell, x, y, boxWidth, boxHeight }, { query, key }) {
-  const start = (index, from, box) => {
-    if (index === null || (index * cell >= from - 0.5 && (index + 1) * cell <= from + box + 0.5))
-      return from / cell;
-    return index + 0.5 - box / cell / 2;
+export function reveal({ zoom, cell, rowCell, x, y, boxWidth, boxHeight }, { query, key }) {
+  const start = (index, size, from, box) => {
+    if (index === null || (index * size >= from - 0.5 && (index + 1) * size <= from + box + 0.5))
+      return from / size;
+    return index + 0.5 - box / size / 2;
   };
-  return { zoom, col: start(key, x, boxWidth), row: start(query, y, boxHeight) };
+  return { zoom, col: start(key, cell, x, boxWidth), row: start(query, rowCell, y, boxHeight) };
 }
 
 /** The cell that an arrow key moves to, from a pinned cell or from nothing. */
@@ -151,7 +179,7 @@ export function paintCells(shown, layout, least, theme, sheet = offscreenCanvas(
       width,
       height,
       across: pixelsOf(layout.cols * layout.cell),
-      down: pixelsOf(layout.rows * layout.cell),
+      down: pixelsOf(layout.rows * layout.rowCell),
       x: Math.round(layout.x * ratio),
       y: Math.round(layout.y * ratio),
     },
@@ -169,12 +197,12 @@ export function paintCells(shown, layout, least, theme, sheet = offscreenCanvas(
 
 /** Draw the head: cells, labels, and the marks of the pinned and the active cell. */
 export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found, least, waiting }, theme) {
-  const { left, top, cell, rows, cols, x, y, boxWidth, boxHeight } = layout;
+  const { left, top, cell, rowCell, rows, cols, x, y, boxWidth, boxHeight } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
   context.imageSmoothingEnabled = !shown.weights; // a thumbnail stands in: its blur says so
   if (shown.weights) context.drawImage(cells, left, top, boxWidth, boxHeight);
   else {
-    const [across, down] = [cells.width / (cols * cell), cells.height / (rows * cell)];
+    const [across, down] = [cells.width / (cols * cell), cells.height / (rows * rowCell)];
     context.drawImage(
       cells,
       x * across,
@@ -194,7 +222,7 @@ export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found
     });
   }
   const part = {
-    rows: [Math.floor(y / cell), Math.min(layout.rows, Math.ceil((y + boxHeight) / cell))],
+    rows: [Math.floor(y / rowCell), Math.min(layout.rows, Math.ceil((y + boxHeight) / rowCell))],
     cols: [Math.floor(x / cell), Math.min(layout.cols, Math.ceil((x + boxWidth) / cell))],
   };
   drawLabels(context, layout, part, shown, active, found, theme);
@@ -204,11 +232,11 @@ export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found
   context.clip();
   context.translate(left - x, top - y);
   if (cell >= 12) drawSeams(context, layout, part, theme);
-  if (cell >= 32 && shown.weights) drawNumbers(context, cell, part, shown, least, theme);
+  if (cell >= 32 && shown.weights) drawNumbers(context, layout, part, shown, least, theme);
 
   const thin = cell > 8 ? 2 : 1;
   if (active.query !== null)
-    strokeBox(context, x - 2, active.query * cell - 1, boxWidth + 4, cell + 2, theme.accent, thin);
+    strokeBox(context, x - 2, active.query * rowCell - 1, boxWidth + 4, rowCell + 2, theme.accent, thin);
   if (active.key !== null)
     strokeBox(context, active.key * cell - 1, y - 2, cell + 2, boxHeight + 4, theme.accent, thin);
   if (pinned.query !== null && pinned.key !== null) {
@@ -217,9 +245,9 @@ export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found
     strokeBox(
       context,
       pinned.key * cell - reach,
-      pinned.query * cell - reach,
+      pinned.query * rowCell - reach,
       cell + 2 * reach,
-      cell + 2 * reach,
+      rowCell + 2 * reach,
       theme.accent,
       thickness,
     );
@@ -227,21 +255,21 @@ export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found
   context.restore();
 }
 
-function drawSeams(context, { cell, x, y, boxWidth, boxHeight }, { rows, cols }, theme) {
+function drawSeams(context, { cell, rowCell, x, y, boxWidth, boxHeight }, { rows, cols }, theme) {
   context.fillStyle = theme.background;
   for (let row = Math.max(1, rows[0]); row < rows[1]; row++)
-    context.fillRect(x, row * cell - 0.5, boxWidth, 1);
+    context.fillRect(x, row * rowCell - 0.5, boxWidth, 1);
   for (let col = Math.max(1, cols[0]); col < cols[1]; col++)
     context.fillRect(col * cell - 0.5, y, 1, boxHeight);
 }
 
-function drawNumbers(context, cell, part, { weights, cols, limit, masked }, least, theme) {
+function drawNumbers(context, { cell, rowCell }, part, { weights, cols, limit, masked }, least, theme) {
   const font = `${cell >= 48 ? 14 : cell >= 38 ? 12 : 11}px ${theme.family}`;
   for (let row = part.rows[0]; row < part.rows[1]; row++) {
     for (let col = part.cols[0]; col < part.cols[1]; col++) {
       const weight = weights[row * cols + col];
       if (masked?.[row * cols + col] || Math.abs(weight) < least) continue;
-      drawText(context, formatWeight(weight, limit), (col + 0.5) * cell, (row + 0.5) * cell, {
+      drawText(context, weightDigits(weight, limit), (col + 0.5) * cell, (row + 0.5) * rowCell, {
         font,
         colour: textColourOn(weightColour(weight, limit, theme)),
         align: "center",
@@ -250,8 +278,25 @@ function drawNumbers(context, cell, part, { weights, cols, limit, masked }, leas
   }
 }
 
+/**
+ * The round times in a part of an axis, at most so many: the position of each with its text; null without time.
+ *
+ * @param {number | null} seconds of a position
+ * @param {number[]} part first position and the one after the last
+ * @param {number} most
+ * @returns {Map<number, string> | null}
+ */
+export function timesAt(seconds, [first, end], most) {
+  if (seconds === null) return null;
+  const ticks = roundTicks(
+    [first * seconds, Math.max(first + 1, end - 1) * seconds],
+    Math.max(1, Math.floor(most)),
+  );
+  return new Map(ticks.map((time) => [Math.round(time / seconds), `${tickText(time)} s`]));
+}
+
 function drawLabels(context, layout, part, shown, active, found, theme) {
-  const { left, top, cell, x, y, boxWidth, boxHeight, flat, font } = layout;
+  const { left, top, cell, rowCell, x, y, boxWidth, boxHeight, flat, font } = layout;
   const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
   const rowNames = shown.rowNames ?? shown.queries;
   const query = rowNames === shown.queries ? "query" : "query: read → written";
@@ -263,8 +308,12 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
   context.restore();
 
   // The active row and column are always named; a neighbour whose label would touch it is not.
-  const isNamed = (index, chosen, step) =>
-    index === chosen || (index % step === 0 && (chosen === null || Math.abs(index - chosen) >= step));
+  const isNamed = (index, chosen, step, times) =>
+    index === chosen ||
+    ((times ? times.has(index) : index % step === 0) &&
+      (chosen === null || Math.abs(index - chosen) >= step));
+  const rowTimes = timesAt(layout.rowSeconds, part.rows, boxHeight / 24);
+  const colTimes = timesAt(layout.colSeconds, part.cols, boxWidth / TIME);
   const style = (chosen, marked) => ({
     font: `${chosen ? 700 : 400} ${font}px ${theme.family}`,
     colour: chosen ? theme.accent : theme.text,
@@ -273,10 +322,11 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
   const label = (token, room, chosen) =>
     elide(visible(token), room, (text) => theme.measure(text, font, chosen));
   for (let row = part.rows[0]; row < part.rows[1]; row++) {
-    const middle = (row + 0.5) * cell - y;
+    const middle = (row + 0.5) * rowCell - y;
     const [chosen, marked] = [row === active.query, Boolean(found?.queries?.[row])];
-    if (middle < 0 || middle > boxHeight || !isNamed(row, active.query, layout.rowStep)) continue;
-    drawText(context, label(rowNames[row], layout.rowRoom, chosen), left - 8, top + middle, {
+    if (middle < 0 || middle > boxHeight || !isNamed(row, active.query, layout.rowStep, rowTimes)) continue;
+    const name = (!chosen && rowTimes?.get(row)) || rowNames[row];
+    drawText(context, label(name, layout.rowRoom, chosen), left - 8, top + middle, {
       ...style(chosen, marked),
       align: "right",
     });
@@ -284,9 +334,15 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
   for (let col = part.cols[0]; col < part.cols[1]; col++) {
     const middle = (col + 0.5) * cell - x;
     const [chosen, marked] = [col === active.key, Boolean(found?.keys?.[col])];
-    if (middle < 0 || middle > boxWidth || !isNamed(col, active.key, layout.colStep)) continue;
+    if (
+      middle < 0 ||
+      middle > boxWidth ||
+      !isNamed(col, active.key, colTimes ? TIME / cell : layout.colStep, colTimes)
+    )
+      continue;
     if (flat) {
-      drawText(context, label(shown.keys[col], cell - 4, chosen), left + middle, top - 11, {
+      const name = (!chosen && colTimes?.get(col)) || shown.keys[col];
+      drawText(context, label(name, colTimes ? TIME : cell - 4, chosen), left + middle, top - 11, {
         ...style(chosen, marked),
         align: "center",
       });

@@ -84,16 +84,14 @@ export function paintThumbnail(
   signed,
   pixels,
   stride,
-  left,
-  top,
-  size,
+  { left, top, width, height },
   ramp,
 ) {
-  const columns = spans(cols, size);
-  const lines = spans(rows, size);
+  const columns = spans(cols, width);
+  const lines = spans(rows, height);
   const middle = signed ? 128 : 0;
-  for (let y = 0; y < size; y++) {
-    for (let x = 0; x < size; x++) {
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
       let strongest = middle;
       for (let row = lines[2 * y]; row < lines[2 * y + 1]; row++) {
         for (let col = columns[2 * x]; col < columns[2 * x + 1]; col++) {

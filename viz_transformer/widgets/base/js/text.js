@@ -88,9 +88,35 @@ export function powerOfTen(value) {
   return `${value < 0 ? "−" : ""}${times === "1" ? "" : `${times} × `}10${raised}`;
 }
 
-/** A weight to two decimals, or with its sign a difference of weights (`limit` is then not null). */
+const SMALLEST_POWER = -4; // of a difference: below it, not all of its zeros are written
+
+/**
+ * The power of ten whose multiples a picture of differences up to `limit` writes; 0 where two decimals
+ * tell them apart. _numbers.py does the same.
+ */
+export function differencePower(limit) {
+  return limit >= 0.1 ? 0 : Math.floor(Math.log10(limit) + 1e-9);
+}
+
+/** A weight to two decimals; a difference of weights with its sign, and the digits that its scale can tell apart. */
 export function formatWeight(value, limit = null) {
-  return limit === null ? formatNumber(value, 2) : formatSigned(value, 2);
+  if (limit === null) return formatNumber(value, 2);
+  const power = differencePower(limit);
+  if (power >= SMALLEST_POWER) return formatSigned(value, power ? 1 - power : 2);
+  const digits = weightDigits(value, limit);
+  return /[1-9]/.test(digits) ? `${digits} × ${powerOfTen(Number(`1e${power}`))}` : "0";
+}
+
+/** A weight in a cell: a difference is a multiple of its scale's power of ten, which stands beside the scale. */
+export function weightDigits(value, limit = null) {
+  if (limit === null) return formatNumber(value, 2);
+  const power = differencePower(limit);
+  return power ? formatSigned(value * Number(`1e${-power}`), 1) : formatSigned(value, 2);
+}
+
+/** Whether a difference is too small for the digits of its scale. */
+export function isUnchanged(value, limit) {
+  return !/[1-9]/.test(weightDigits(value, limit));
 }
 
 /** A token in a sentence, isolated (U+2068 … U+2069): a right-to-left word leaves the rest in order. */
