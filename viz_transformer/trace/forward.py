@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._text import given_texts
 from viz_transformer.errors import UserError
+from viz_transformer.trace.arrays import given_array, given_sequence
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.summary import trace_as_html, trace_as_text
@@ -81,7 +83,7 @@ class ForwardTrace:
         for name in ("source_tokens", "target_tokens", "output_tokens"):
             tokens = getattr(self, name)
             if tokens is not None:
-                object.__setattr__(self, name, _as_tokens(name, tokens))
+                object.__setattr__(self, name, given_texts(tokens, name))
         if self.output_tokens is not None and len(self.output_tokens) != len(self.target_tokens):
             raise UserError(
                 f"output_tokens has {len(self.output_tokens)} tokens for "
@@ -99,7 +101,9 @@ class ForwardTrace:
             if kind.query == kind.key:
                 self._set_bias(kind, lengths[kind.query])
         self._set_numbers("heads", "head", self.kinds, axis=1)
-        object.__setattr__(self, "sinks", tuple(find_kind(kind).name for kind in self.sinks))
+        object.__setattr__(
+            self, "sinks", tuple(find_kind(kind).name for kind in given_texts(self.sinks, "sinks"))
+        )
         for side, length in lengths.items():
             self._set_words(f"{side}_words", length)
             self._set_array(f"{side}_positions", (length, None), f"[{side}={length}, d_model]")
@@ -108,7 +112,7 @@ class ForwardTrace:
         value = getattr(self, name)
         if value is None:
             return
-        array = _as_read_only(value)
+        array = _as_read_only(value, name)
         fits = array.ndim == len(shape) and all(
             want in (None, have) for want, have in zip(shape, array.shape, strict=True)
         )
@@ -144,7 +148,7 @@ class ForwardTrace:
         given = getattr(self, name)
         if given is None:
             return
-        numbers = tuple(given) if np.iterable(given) else ()
+        numbers = given_sequence(given)
         sizes = {kind: weights.shape[axis] for kind in kinds if (weights := self.attention(kind)) is not None}
         whole = all(isinstance(each, int | np.integer) and each >= 0 for each in numbers)
         if not whole or len(set(numbers)) != len(numbers) or set(sizes.values()) != {len(numbers)}:
@@ -158,7 +162,7 @@ class ForwardTrace:
         words = getattr(self, name)
         if words is None:
             return
-        words = tuple(words)
+        words = given_sequence(words)
         numbers = [word for word in words if word is not None]
         if len(words) != length or not all(type(word) is int and word >= 0 for word in numbers):
             raise UserError(
@@ -267,21 +271,13 @@ def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
     return weights
 
 
-def _as_read_only(value: Any) -> FloatArray:
+def _as_read_only(value: Any, name: str) -> FloatArray:
     """Return an array that does not change later: a copy, unless nobody can write to it."""
-    dtype = "float16" if getattr(value, "dtype", None) == np.float16 else "float32"
-    whole = isinstance(value, np.ndarray) and value.dtype == dtype and value.base is None
-    if whole and not value.flags.writeable:
-        return value
-    array: NDArray[Any] = np.array(value, dtype=dtype)
+    given = given_array(value, name)
+    dtype = "float16" if given.dtype == np.float16 else "float32"
+    if given.dtype == dtype and given.base is None and not given.flags.writeable:
+        return given
+    with np.errstate(over="ignore"):  # what becomes infinite is refused
+        array: NDArray[Any] = np.array(given, dtype=dtype)
     array.setflags(write=False)
     return array
-
-
-def _as_tokens(name: str, tokens: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
-        raise UserError(
-            f"{name} must be a sequence of strings, one per position, not {tokens!r:.60}; "
-            "for a sentence, give its tokens: sentence.split()"
-        )
-    return tuple(tokens)
