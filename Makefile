@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 LAB_FLAGS ?=
 # Flags for pytest: make test TEST_FLAGS="tests/test_trace.py -k save"
 TEST_FLAGS ?=
+# How many bad inputs to draw, and flags: make fuzz N=300 FUZZ_FLAGS="--seed 7 --door text --write"
+N ?= 1000
+FUZZ_FLAGS ?=
 # How many files of tests run at a time, each worker with a browser and a JupyterLab of its own.
 TEST_WORKERS ?= 2
 # What `make lock` holds fixed while everything else moves to its newest version.
@@ -16,7 +19,7 @@ pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help lab dev site test test-slow lint format bench picture lock clean
+.PHONY: help lab dev site test test-slow lint format bench fuzz picture lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -54,6 +57,9 @@ format: $(VENV)/.ready-test node_modules/.ready ## put Python, JavaScript and CS
 bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
 	$(BIN)/python -m tools.ensure chromium
 	$(BIN)/python -m benchmarks
+
+fuzz: $(VENV)/.ready-test ## give every door N inputs that nobody should give: make fuzz N=1000
+	$(BIN)/python -m tests.support.fuzz $(N) $(FUZZ_FLAGS)
 
 picture: $(VENV)/.ready-test ## take the README's picture again
 	$(BIN)/python -m tools.ensure chromium

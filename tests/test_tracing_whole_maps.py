@@ -1,4 +1,4 @@
-"""Maps put together from bands and windows, against the same attention worked out position by position."""
+"""Maps put together from bands, blocks and windows, against the same attention worked out by position."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 import viz_transformer as vt
@@ -119,6 +120,79 @@ def test_tokens_that_the_model_made_global_have_to_be_named() -> None:
     assert (weights[:, :, :, 0] > 0).all()
 
 
+def test_the_blocks_of_longt5_are_one_band() -> None:
+    model = make("longt5")
+    labels = {"source_tokens": NAMES, "target_tokens": NAMES[:5]}
+    trace = vt.capture(model, input_ids=IDS, decoder_input_ids=IDS[:, :5], **labels)
+    # The same parameters in T5, whose scores are masked by hand outside the band: one layer is enough.
+    attention, seen = model.encoder.block[0].layer[0].LocalSelfAttention, []
+    handle = attention.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    with torch.no_grad():
+        model.encoder(IDS)
+        handle.remove()
+        query, key = (
+            part(seen[0])[0].unflatten(-1, (4, 8)).transpose(0, 1) for part in (attention.q, attention.k)
+        )
+        distance = torch.arange(N) - torch.arange(N)[:, None]  # key - query
+        bucket = attention._relative_position_bucket(
+            distance, True, attention.relative_attention_num_buckets, 128
+        )
+        scores = query @ key.mT + attention.relative_attention_bias(bucket).permute(2, 0, 1)
+        expected = scores.masked_fill(distance.abs() > 3, -math.inf).softmax(-1)
+    np.testing.assert_allclose(trace.encoder_attention[0], expected.numpy(), atol=1e-6)
+    part = vt.capture(model, input_ids=IDS, decoder_input_ids=IDS[:, :5], **labels, layers=[1], heads=[2])
+    np.testing.assert_array_equal(part.encoder_attention, trace.encoder_attention[[1]][:, [2]])
+
+
+def test_the_global_tokens_of_longt5_are_no_positions_but_its_decoder_is_traced() -> None:
+    config = make("longt5").config
+    config.encoder_attention_type, config.global_block_size = "transient-global", 4
+    model = hf.LongT5Model(config).eval()
+    labels = {"source_tokens": NAMES, "target_tokens": NAMES[:5]}
+    with pytest.raises(UserError, match=r"global tokens too.*vt\.capture\(model\.decoder, "):
+        vt.capture(model, input_ids=IDS, decoder_input_ids=IDS[:, :5], **labels)
+    with torch.no_grad():
+        read = model.encoder(IDS).last_hidden_state
+    alone = vt.capture(model.decoder, input_ids=IDS[:, :5], encoder_hidden_states=read, **labels)
+    assert alone.kinds == ("decoder", "cross")
+
+
+@pytest.mark.parametrize("n_random", [1, 2])
+def test_the_random_blocks_of_bigbird_are_its_first_block_again(n_random) -> None:
+    config = make("big_bird, block sparse").config
+    config.block_size, config.num_random_blocks = 2, n_random
+    model, n = hf.BigBirdModel(config).eval(), 21  # no multiple of the block: the model pads
+    ids = torch.randint(3, 64, (1, n), generator=torch.Generator().manual_seed(1))
+    trace = vt.capture(model, input_ids=ids, tokens=[f"t{i}" for i in range(n)])
+    query, key = (
+        outputs_of(model, name, input_ids=ids)[0][0].unflatten(-1, (4, 8)) for name in ("query", "key")
+    )
+    scores = query.transpose(0, 1) @ key.transpose(0, 1).mT / math.sqrt(8)  # [head, query, key], padded
+    block = torch.arange(scores.shape[-1]) // 2
+    last = block.max()
+    ends = (block == 0) | (block == last)
+    near = (block[:, None] - block).abs() <= 1
+    # A key that stands k times in the softmax weighs as one with log(k) added to its score.
+    again = (~ends[:, None] & (block == 0)) * math.log(1 + n_random)
+    seen = (ends[:, None] | ends | near) & (torch.arange(len(block)) < n)
+    expected = (scores + again).masked_fill(~seen, -math.inf).softmax(-1)[:, :n, :n]
+    np.testing.assert_allclose(trace.encoder_attention[0], expected.numpy(), atol=1e-6)
+
+
+def test_pooled_queries_of_funnel_say_which_layers_can_be_traced() -> None:
+    model = make("funnel")
+    given = {"input_ids": IDS[:, :8], "tokens": NAMES[:8]}
+    with pytest.raises(UserError, match=r"capture those of one shape at a time: layers=\[0, 2\]"):
+        vt.capture(model, **given)
+    assert vt.capture(model, **given, layers=[0, 2]).encoder_attention.shape == (2, 4, 8, 8)
+    with pytest.raises(UserError, match=r"layer 1 of the encoder has 4 queries and 8 keys.*target_tokens="):
+        vt.capture(model, **given, layers=[1])
+    with torch.no_grad():
+        output = model(IDS[:, :8], output_attentions=True)
+    labels = {"source_tokens": NAMES[:8], "target_tokens": NAMES[:4]}
+    assert vt.capture([output.attentions[1]], **labels).cross_attention.shape == (1, 4, 4, 8)
+
+
 def windows_by_hand(weights: Tensor, rows: int, columns: int, shift: int) -> np.ndarray:
     """Set each weight of windows of 4 by 4 at its place, one by one."""
     n_heads = weights.shape[1]
@@ -153,6 +227,39 @@ def test_the_windows_of_swin_have_their_place_in_the_picture(name) -> None:
         expected = windows_by_hand(seen[layer][1], 8, 8, shift)
         np.testing.assert_allclose(trace.encoder_attention[layer], expected, atol=1e-6)
     np.testing.assert_allclose(trace.encoder_attention.sum(-1), 1, atol=1e-5)
+
+
+class Windows(nn.Module):
+    """A layer of windows with the names that timm's and torchvision's Swin have in common."""
+
+    def __init__(self, shift: int, fused: bool) -> None:
+        super().__init__()
+        self.window_size, self.shift_size, self.fused = (4, 4), [shift, shift], fused
+        self.project = nn.Linear(8, 24)
+
+    def forward(self, x: Tensor) -> Tensor:  # [picture, row, column, feature]
+        shape, down = x.shape, self.shift_size[0]
+        x = x.roll((-down, -down), (1, 2)).unflatten(2, (-1, 4)).unflatten(1, (-1, 4)).transpose(2, 3)
+        q, k, v = self.project(x.reshape(-1, 16, 8)).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+        self.weights = (q @ k.mT / 2).softmax(-1)  # [window, head, query, key]
+        x = F.scaled_dot_product_attention(q, k, v) if self.fused else self.weights @ v
+        x = x.transpose(1, 2).reshape(-1, shape[1] // 4, shape[2] // 4, 4, 4, 8)
+        return x.transpose(2, 3).reshape(shape).roll((down, down), (1, 2))
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_windows_of_other_libraries_have_their_place_too(fused) -> None:
+    model = nn.Sequential(Windows(0, fused), Windows(2, fused)).eval()
+    before, pictures = frozen(model), torch.randn(2, 8, 12, 8)
+    trace = vt.capture(model, pictures, tokens=[f"p{i}" for i in range(96)], batch_index=1)
+    assert same(before, state(model))
+    with torch.no_grad():
+        model(pictures)
+    for layer, shift in zip(model, (0, 2), strict=True):
+        expected = windows_by_hand(layer.weights[6:].detach(), 8, 12, shift)  # six windows a picture
+        np.testing.assert_allclose(trace.encoder_attention[shift // 2], expected, atol=1e-6)
+    with pytest.raises(UserError, match="batch_index=0 to 1"):
+        vt.capture(model, pictures, tokens=[f"p{i}" for i in range(96)])
 
 
 def test_a_deeper_stage_of_swin_is_chosen_by_its_layers() -> None:

@@ -73,7 +73,7 @@ def test_marks_are_tokens_where_the_side_knows_them(vocabulary: Vocabulary) -> N
     ids = vocabulary.encode("¿dónde está el gato?", "target")
     assert vocabulary.tokens_of(ids) == ("¿", "dónde", "está", "el", "gato", "?")
     assert vocabulary.tokens_of(vocabulary.encode("where is, the cat?")) == ("where", "is", "the", "cat")
-    assert vocabulary.encode("¿", "target") == vocabulary.ids_of("¿")  # a beginning to decode from
+    assert vocabulary.encode("¿", "target") == vocabulary.ids_of(["¿"])  # a beginning to decode from
 
 
 def test_english_is_forgiven_too(vocabulary: Vocabulary) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from viz_transformer._text import described
 from viz_transformer.errors import FileError
+
+#: A file may unpack to the first, or to so many times its own size, but never to more than the last.
+_ALWAYS_BYTES, _MOST_COMPRESSED, _MOST_BYTES = 2**28, 100, 2**32
 
 
 def bundled(name: str) -> Path:
@@ -33,6 +39,32 @@ def text_beside(module: str, name: str) -> str:
     return Path(module).with_name(name).read_text(encoding="utf-8")
 
 
+def given_path(path: Any) -> Path:
+    """Return what was given as the path of a file or folder, which need not exist.
+
+    Raises:
+        FileError: if no file can be there: it is no path, too long, or holds half a character or a NUL.
+    """
+    try:
+        where = Path(path)
+        if not where.name:
+            where = where.resolve()  # "." and "/" get a name beside which a file can be written
+        where.lstat()
+    except (TypeError, ValueError) as error:
+        raise FileError(
+            f"{described(path)} is not a path ({error}); give the path of a file or folder"
+        ) from error
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise FileError(f"{str(where)!r:.60}… is too long for a path; give a shorter one") from error
+    return where
+
+
+def unpacked_limit(n_bytes: int) -> int:
+    """Return how many bytes a compressed file of so many may unpack to: a small file fills no memory."""
+    return min(_MOST_BYTES, max(_ALWAYS_BYTES, _MOST_COMPRESSED * n_bytes))
+
+
 def make_folder(path: str | os.PathLike[str], advice: str = "choose another") -> Path:
     """Make a folder and its parents, if they are not there yet; returns its path.
 
@@ -43,7 +75,7 @@ def make_folder(path: str | os.PathLike[str], advice: str = "choose another") ->
     Raises:
         FileError: if it cannot be made.
     """
-    folder = Path(path)
+    folder = given_path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -60,7 +92,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises:
         FileError: if the file cannot be written.
     """
-    path = Path(path)
+    path = given_path(path)
     part = path.with_name(path.name + ".part")
     try:
         yield part
@@ -71,6 +103,5 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
             "choose a folder that exists and that you may write to"
         ) from error
     finally:
-        # If the folder is missing or not writable, there is nothing to remove.
-        if part.parent.is_dir() and part.is_file():
+        with suppress(OSError):  # if nothing was written, there is nothing to remove
             part.unlink()

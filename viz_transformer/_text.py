@@ -1,13 +1,64 @@
-"""Words and punctuation marks joined as people write them, and text without its markup."""
+"""What is given as text, words and punctuation marks joined as people write them, and text without markup."""
 
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Iterable
+from typing import Any
+
+from viz_transformer.errors import UserError
 
 #: Marks with no space after them, and marks with none before them.
 OPENING_MARKS = "¿¡“«("
 CLOSING_MARKS = ".,;:!?…”»)"
+
+
+def given_text(text: Any, what: str = "the text") -> str:
+    """Return what was given as text, with ``�`` for half a character, which no file or page can hold.
+
+    Raises:
+        UserError: if it is no text.
+    """
+    if not isinstance(text, str):
+        raise UserError(
+            f"{what} is {described(text)}, and text is expected; give it in quotation marks, such as "
+            "'the cat is black'"
+        )
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def given_texts(texts: Any, what: str = "the tokens") -> tuple[str, ...]:
+    """Return what was given as several texts, such as the tokens of a sentence, as they are.
+
+    Raises:
+        UserError: if it is no sequence of texts.
+    """
+    several = hasattr(texts, "__len__") and not isinstance(texts, str | bytes)
+    try:
+        found = tuple(texts) if several else None
+    except TypeError:  # an array of no axis, which has no length either
+        found = None
+    if found is None or not all(isinstance(text, str) for text in found):
+        raise UserError(
+            f"{what} must be a sequence of strings, one per position, not {described(texts)}; for a "
+            "sentence, give its tokens: sentence.split()"
+        )
+    return found
+
+
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = _repr.maxlong = 60
+
+
+def described(value: Any) -> str:
+    """Return a value and its type in one short line, whatever the value is."""
+    return f"{' '.join(_repr.repr(value).split())} ({type(value).__name__})"
+
+
+def quoted(text: str, most: int = 60) -> str:
+    """Return text in quotation marks, cut where it is longer than `most` letters."""
+    return repr(text if len(text) <= most else f"{text[:most]}…")
 
 
 def join_tokens(tokens: Iterable[str]) -> str:

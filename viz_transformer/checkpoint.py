@@ -12,13 +12,17 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from viz_transformer._files import atomic_write
-from viz_transformer.config import ModelConfig
+from viz_transformer._files import atomic_write, given_path
+from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.vocabulary import Tokeniser, from_json
 
 WEIGHTS, CONFIG, VOCABULARY = "model.safetensors", "config.json", "vocabulary.json"
+#: Of a model whose positions are computed, so that its weights don't say how many there are.
+_MOST_POSITIONS = 1_000_000
+#: No training leads here, and products of larger ones would be infinite.
+_LARGEST_WEIGHT = 1e6
 
 Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
 #: By family: the model, what it is called, what loads it, and what `viz-transformer train` calls it.
@@ -46,7 +50,7 @@ class Checkpoint(Generic[Model]):
         Raises:
             FileError: if the folder cannot be written.
         """
-        folder = Path(folder)
+        folder = given_path(folder)
         part = folder.with_name(folder.name + ".part")
         old = _backup(folder)
         texts = {
@@ -77,7 +81,7 @@ class Checkpoint(Generic[Model]):
         Raises:
             FileError: if they cannot be written; those that were there stay.
         """
-        path = Path(folder) / WEIGHTS
+        path = given_path(folder) / WEIGHTS
         with atomic_write(path) as part:
             part.write_bytes(save(self.model.state_dict()))
         return path
@@ -102,7 +106,7 @@ class Checkpoint(Generic[Model]):
             FileError: if the folder or a file of it is missing or damaged.
             UserError: if its parts do not fit each other, or its model is of another kind.
         """
-        folder = Path(folder)
+        folder = given_path(folder)
         backup = _backup(folder)
         if backup.is_dir() and not folder.exists():
             folder = backup  # a save was cut short between its two last steps
@@ -124,8 +128,9 @@ class Checkpoint(Generic[Model]):
                 f"{str(folder)!r} holds {name}, and {_family_of(kind)[1]} is expected; load it with "
                 f"vt.{loader}, or give another folder"
             )
-        model = of_config(config)
         weights = _read_weights(folder / WEIGHTS)
+        _check_sizes(folder, config, weights)
+        model = of_config(config)
         _check_shapes(folder, weights, model.state_dict())
         model.load_state_dict(weights)
         return cls(model.eval(), vocabulary)
@@ -149,7 +154,7 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
     Raises:
         FileError: if it cannot.
     """
-    folder = Path(folder)
+    folder = given_path(folder)
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / WEIGHTS).exists()):
         raise FileError(f"{str(folder)!r} exists and is not a checkpoint; choose a new or an empty folder")
     try:
@@ -179,12 +184,31 @@ def _read_text(path: Path) -> str:
 
 def _read_weights(path: Path) -> dict[str, torch.Tensor]:
     try:
-        return load_file(path)
+        weights = load_file(path)
     except (OSError, SafetensorError) as error:
         raise FileError(
             f"{str(path)!r} is missing, truncated or damaged ({error}); copy the whole folder "
             "again, or train it again"
         ) from error
+    for name, weight in weights.items():
+        if not (weight.float().abs() <= _LARGEST_WEIGHT).all():  # so is no NaN
+            raise FileError(
+                f"{name} in {str(path)!r} holds NaN, infinity or a number beyond {_LARGEST_WEIGHT:g}, with "
+                "which nothing can be computed; copy the folder again, or train with a smaller learning rate"
+            )
+    return weights
+
+
+def _check_sizes(folder: Path, config: ModelConfig, weights: dict[str, torch.Tensor]) -> None:
+    """Refuse a configuration of a model that the weights cannot fill, before that model is built."""
+    n_there = sum(weight.numel() for weight in weights.values())
+    n_needed = count_parameters(config)
+    if n_needed > n_there or config.max_length > _MOST_POSITIONS:
+        raise UserError(
+            f"{CONFIG} of {str(folder)!r} describes a model of {n_needed:,} parameters and "
+            f"{config.max_length:,} positions, and {WEIGHTS} holds {n_there:,} numbers; both must come from "
+            "one training"
+        )
 
 
 def _check_shapes(folder: Path, weights: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> None:

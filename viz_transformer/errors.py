@@ -7,9 +7,21 @@ a bug of ours and keeps its traceback.
 
 from __future__ import annotations
 
+import re
+
+#: Of a longer message, the middle is left out: its end says how to fix it.
+_MOST_LETTERS = 1_000
+
 
 class UserError(ValueError):
     """An input that can't be used; the message says how to fix it."""
+
+    def __init__(self, message: str) -> None:
+        """Keep the message as one line, whatever it repeats of the input."""
+        line = re.sub(r"\s*\n\s*", " ", message)
+        if len(line) > _MOST_LETTERS:
+            line = f"{line[: 2 * _MOST_LETTERS // 3]} … {line[-_MOST_LETTERS // 4 :]}"
+        super().__init__(line)
 
 
 class FileError(UserError, OSError):

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from viz_transformer._files import bundled
+from viz_transformer._text import given_text, given_texts
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.errors import UserError
 from viz_transformer.model import DecoderOnly, ModelOutput, TracedDecoderOnly
@@ -129,7 +130,7 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
 
     def answers(self, texts: Sequence[str]) -> list[str]:
         """Return each text continued by greedy search."""
-        return [self.complete(text, beam_width=1).text for text in texts]
+        return [self.complete(text, beam_width=1).text for text in given_texts(texts, "the texts")]
 
     @torch.no_grad()
     def judge(
@@ -173,7 +174,7 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
 
     def _given(self, text: str) -> list[int]:
         """Return what the model reads of a text that goes on."""
-        return self._read_and_written(text)[0] if text.strip() else [self.vocabulary.sos_id]
+        return self._read_and_written(text)[0] if given_text(text).strip() else [self.vocabulary.sos_id]
 
     def _most_words(self, given: Sequence[Sequence[int]]) -> int:
         longest = max(map(len, given))
@@ -191,6 +192,10 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
 
 def load_language_model(folder: str | os.PathLike[str] | None = None) -> LanguageModel:
     """Load a language model.
+
+    >>> import viz_transformer as vt
+    >>> vt.load_language_model().trace("el gato").kinds
+    ('decoder',)
 
     Args:
         folder: a checkpoint folder; by default the bundled one, which writes Spanish.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from viz_transformer._files import bundled
+from viz_transformer._text import given_text, given_texts
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.errors import UserError
 from viz_transformer.model import EncoderOnly, TracedEncoderOnly
@@ -118,7 +119,7 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
 
     def answers(self, texts: Sequence[str]) -> list[str]:
         """Return each text with the likeliest word in its gap."""
-        return [self.vocabulary.decode(self._filled(text, None)) for text in texts]
+        return [self.vocabulary.decode(self._filled(text, None)) for text in given_texts(texts, "the texts")]
 
     @torch.no_grad()
     def judge(
@@ -172,9 +173,11 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
         Raises:
             UserError: as `trace`.
         """
-        if not "".join(text).strip():
+        tokens = isinstance(text, list | tuple)
+        given = "".join(given_texts(text)) if tokens else given_text(text)
+        if not given.strip():
             raise UserError("the text is empty; type a sentence with a gap, such as 'el [?] negro'")
-        ids = self._ids_of(_GAP.sub(f" {MASK} ", text) if isinstance(text, str) else text)
+        ids = self._ids_of(text if tokens else _GAP.sub(f" {MASK} ", given))
         ids.append(self.vocabulary.eos_id)
         self._check_length(ids, "text")
         return ids
@@ -203,6 +206,10 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
 
 def load_masked_model(folder: str | os.PathLike[str] | None = None) -> MaskedModel:
     """Load a masked-word model.
+
+    >>> import viz_transformer as vt
+    >>> vt.load_masked_model().trace("el gato [?]").kinds
+    ('encoder',)
 
     Args:
         folder: a checkpoint folder; by default the bundled one, which reads Spanish.

@@ -58,7 +58,7 @@ def _read() -> dict[str, dict[str, Any]]:
         return {"exercises": tries, "predictions": dict(found["predictions"])}
     except FileNotFoundError:
         pass
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         # Another program's file, or damaged: moved aside rather than overwritten.
         backup = path.with_name(f"progress.unreadable-{math.floor(path.stat().st_mtime)}.json")
         if not backup.exists():

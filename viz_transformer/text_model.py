@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from viz_transformer._text import given_text
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
@@ -116,7 +117,9 @@ class TextModel(ABC, Generic[Model, Traced, Words]):
     def _ids_of(self, text: str | Sequence[str]) -> list[int]:
         """Return the ids of a text of the target language, given as text or as tokens."""
         words = self.vocabulary
-        return words.encode(text, "target") if isinstance(text, str) else words.ids_of(text)
+        if isinstance(text, list | tuple):
+            return words.ids_of(text)
+        return words.encode(given_text(text), "target")
 
     def _check_length(self, ids: Sequence[int], what: str) -> None:
         if len(ids) > self.config.max_length:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from viz_transformer._files import bundled
+from viz_transformer._text import given_text, given_texts
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model import ModelOutput, TracedTransformer, Transformer
 from viz_transformer.model.interventions import Interventions
@@ -63,7 +64,7 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
             UserError: if the text is empty or too long, a number is out of range, or the
                 interventions do not fit the model.
         """
-        return self.translate_all([text], beam_width, length_penalty, interventions)[0]
+        return self.translate_all([given_text(text)], beam_width, length_penalty, interventions)[0]
 
     def translate_all(
         self,
@@ -78,6 +79,7 @@ class Translator(WritingModel[Transformer, TracedTransformer]):
             UserError: as `translate`.
         """
         translations = []
+        texts = given_texts(texts, "the texts")
         for decoded in self._search(texts, beam_width, length_penalty, interventions, steps=False):
             best = decoded.hypotheses[0]
             translations.append(Translation(self.vocabulary.decode(best.ids), best.tokens, best.score))

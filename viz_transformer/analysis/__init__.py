@@ -48,6 +48,7 @@ from viz_transformer.analysis.next_words import (
     modes,
     next_words,
 )
+from viz_transformer.analysis.position_bias import bias_by_distance, without_position_bias
 from viz_transformer.analysis.rollout import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.tokens import sentence_segments, special_tokens
 
@@ -61,6 +62,7 @@ __all__ = [
     "agreement",
     "alignment_error_rate",
     "alignment_links",
+    "bias_by_distance",
     "effect_correlation",
     "effects_in_words",
     "entropy_bits",
@@ -91,5 +93,10 @@ __all__ = [
     "sentence_segments",
     "special_tokens",
     "weights_between",
+    "without_position_bias",
     "word_index",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion lists what is public, and no files

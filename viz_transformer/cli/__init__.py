@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from viz_transformer import __version__
+from viz_transformer._files import given_path
 from viz_transformer.cli.coreference import add_coreference
 from viz_transformer.cli.course import FIRST_LESSON
 from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons
@@ -24,6 +26,9 @@ _ACCESS = re.compile(r"--(\w+\.)?(ip|sock|token|password|hashed_password|allow[-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0, or 2 with one line on standard error if input cannot be used."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a path may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
     parser = _make_parser()
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command != "lab":
@@ -116,7 +121,7 @@ def _html(options: argparse.Namespace) -> int:
 
 
 def _lab(options: argparse.Namespace) -> int:
-    folder = copy_lessons(Path(options.folder))
+    folder = copy_lessons(given_path(options.folder))
     command = [
         *(sys.executable, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={folder.resolve()}",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import atomic_write, make_folder
+from viz_transformer._files import atomic_write, given_path, make_folder
 from viz_transformer.cli.course import Lesson, course, exercise_cell, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
 
@@ -55,7 +55,7 @@ def add_assignment(commands: Any) -> None:
 def _assignment(options: argparse.Namespace) -> int:
     lessons = course() if options.lesson is None else [find_lesson(options.lesson)]
     made = {lesson: with_solutions(lesson, SOLUTIONS) for lesson in lessons}
-    for path in write_course(Path(options.folder), made):
+    for path in write_course(given_path(options.folder), made):
         print(f"wrote {path}")
     return 0
 

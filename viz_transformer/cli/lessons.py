@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import atomic_write, make_folder
+from viz_transformer._files import atomic_write, given_path, make_folder
 from viz_transformer.cli.assignment import add_assignment
 from viz_transformer.cli.course import Lesson, course, find_lesson, read_notebook
 from viz_transformer.errors import FileError, UserError
@@ -50,7 +50,7 @@ def _add_folder(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    folder = _existing(Path(options.folder))
+    folder = _existing(given_path(options.folder))
     for lesson in course():
         print(f"{lesson.key:>6}  {lesson.title:<36}  {state_of(lesson, folder)}")
     return 0
@@ -58,10 +58,10 @@ def _list(options: argparse.Namespace) -> int:
 
 def _reset(options: argparse.Namespace) -> int:
     lesson = find_lesson(options.lesson)
-    kept = reset_lesson(lesson, _existing(Path(options.folder)))
+    kept = reset_lesson(lesson, _existing(given_path(options.folder)))
     if kept is not None:
         print(f"kept yours as {kept}")
-    print(f"{Path(options.folder) / lesson.path.name} is a fresh copy")
+    print(f"{given_path(options.folder) / lesson.path.name} is a fresh copy")
     return 0
 
 

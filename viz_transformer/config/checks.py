@@ -25,7 +25,7 @@ class JsonConfig:
         """
         try:
             values = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"the configuration is not JSON ({error}); write it again") from error
         known = {field.name for field in fields(cls)}  # type: ignore[arg-type]
         if not isinstance(values, dict) or set(values) - known:

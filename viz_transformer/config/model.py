@@ -150,10 +150,9 @@ class ModelConfig(JsonConfig):
 
     def _check_width(self) -> None:
         if self.d_model % self.n_heads:
-            divisors = [n for n in range(1, self.d_model + 1) if self.d_model % n == 0]
+            divisors = [n for n in range(1, min(self.d_model, 4096) + 1) if self.d_model % n == 0][:16]
             raise UserError(
-                f"n_heads={self.n_heads} does not divide d_model={self.d_model}; "
-                f"choose one of {divisors if len(divisors) <= 16 else [*divisors[:16], '…']}"
+                f"n_heads={self.n_heads} does not divide d_model={self.d_model}; choose one of {divisors}"
             )
         if self.positional.startswith("sinusoidal") and self.d_model % 2:
             raise UserError(

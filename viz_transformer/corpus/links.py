@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
+from viz_transformer._files import given_path
 from viz_transformer.corpus.files import text_lines
 from viz_transformer.errors import UserError
 
-_LINK = re.compile(r"(\d+)([-p])(\d+)")
+_LINK = re.compile(r"(\d{1,9})([-p])(\d{1,9})")
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,9 @@ class GoldLinks:
     possible: frozenset[tuple[int, int]] = frozenset()
 
 
+_NONE = GoldLinks(frozenset())
+
+
 def read_links(path: str | os.PathLike[str]) -> list[GoldLinks]:
     """Read the links of one sentence per line: ``0-0 1p2 2-1``, source word first; plain or ``.gz``.
 
@@ -37,7 +40,10 @@ def read_links(path: str | os.PathLike[str]) -> list[GoldLinks]:
         UserError: if something in a line is no link.
     """
     found = []
-    for number, line in enumerate(text_lines(Path(path)), 1):
+    for number, line in enumerate(text_lines(given_path(path)), 1):
+        if not line:
+            found.append(_NONE)
+            continue
         links: dict[str, set[tuple[int, int]]] = {"-": set(), "p": set()}
         for part in line.split():
             link = _LINK.fullmatch(part)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
+from viz_transformer._text import given_texts
 from viz_transformer.corpus.derivation import GAP, Heard, derivations
 from viz_transformer.corpus.sentences import sentence
 from viz_transformer.errors import UserError
@@ -54,7 +55,7 @@ def translation_tokens(text: str) -> dict[Tokens, float]:
 
 def is_spanish(tokens: Sequence[str]) -> bool:
     """Whether the grammar writes a Spanish sentence, given as tokens."""
-    written = tuple(tokens)
+    written = given_texts(tokens)
     heard = Heard(spanish=written)
     return any(phrase.write()[1] == written for phrase, _ in derivations(sentence, heard))
 
@@ -68,6 +69,7 @@ def gap_words(tokens: Sequence[str]) -> dict[str, float]:
     Raises:
         UserError: if there is not one gap, or the grammar makes no such sentence.
     """
+    tokens = given_texts(tokens)
     gaps = [index for index, token in enumerate(tokens) if token == GAP]
     if len(gaps) != 1:
         raise UserError(f"{len(gaps)} gaps in {' '.join(tokens)!r:.80}; write {GAP} in place of one word")

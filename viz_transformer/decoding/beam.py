@@ -249,7 +249,7 @@ class _Search:
                     path=tuple(reversed(path)),
                 )
             )
-        steps = self.recorder.steps(place, self.numbers[place]) if self.recorder else ()
+        steps = self.recorder.steps(place, self.numbers[place], len(source_tokens)) if self.recorder else ()
         of_prompt = self.steps.prompt_attention
         return DecodeTrace(
             source_tokens=source_tokens,

@@ -136,7 +136,7 @@ class _Replay:
         return DecodeTrace(
             source_tokens=tuple(tokens[i] for i in source),
             hypotheses=tuple(hypotheses),
-            steps=recorder.steps(self._place, self._place),
+            steps=recorder.steps(self._place, self._place, len(source)),
             prompt_tokens=tuple(tokens[i] for i in prompt),
             end_token=tokens[words.eos_id],
             prompt_attention=self._prompt_attention(),

@@ -100,8 +100,14 @@ class Recorder:
         """Keep the candidates of the step."""
         self._ranked.append(ranked)
 
-    def steps(self, place: int, number: int) -> tuple[DecodeStep, ...]:
-        """Return the steps of the sentence at a place of the batch; `number` names its prefix."""
+    def steps(self, place: int, number: int, n_source: int) -> tuple[DecodeStep, ...]:
+        """Return the steps of the sentence at a place of the batch.
+
+        Args:
+            place: of the sentence.
+            number: names its prefix.
+            n_source: how many tokens it has; what pads it to the longest of the batch is left out.
+        """
         texts: list[tuple[int, ...]] = [()]
         steps = []
         for step, (seen, ranked) in enumerate(zip(self._distributions, self._ranked, strict=True)):
@@ -116,6 +122,7 @@ class Recorder:
                 )
                 if each[0] > -float("inf")
             ]
+            cross = _attention_of(seen, row, len(texts), 1)
             alive = ranked.kept_sums[row].isfinite()
             kept = ranked.kept[row][alive].tolist()
             candidates = self._candidates(found, kept, seen, row, step, texts)
@@ -125,7 +132,7 @@ class Recorder:
                     candidates=tuple(candidates),
                     probable=self._probable(seen, row, len(texts)),
                     decoder_attention=_attention_of(seen, row, len(texts), 0),
-                    cross_attention=_attention_of(seen, row, len(texts), 1),
+                    cross_attention=None if cross is None else cross[..., :n_source],
                 )
             )
             texts = [(*texts[found[rank].parent], found[rank].token) for rank in kept]

@@ -20,12 +20,14 @@ export class UnknownWordError extends UserError {
   /**
    * @param {Map<string, string[]>} suggestions for each unknown word the nearest known ones, nearest first
    * @param {string} language
+   * @param {number} nOthers how many more unknown words there are
    */
-  constructor(suggestions, language) {
+  constructor(suggestions, language, nOthers = 0) {
     const hints = [...suggestions].map(
       ([word, near]) =>
-        `unknown ${language} word ${repr(word)}${near.length ? ` (did you mean ${listed(near, "or")}?)` : ""}`,
+        `unknown ${language} word ${quoted(word)}${near.length ? ` (did you mean ${listed(near, "or")}?)` : ""}`,
     );
+    if (nOthers) hints.push(`and ${nOthers} more unknown words`);
     super(hints.join("; "));
     this.words = [...suggestions.keys()];
     this.suggestions = Object.fromEntries(suggestions);
@@ -53,9 +55,14 @@ export class SeveralSentencesError extends UserError {
 
 /** Words as a message lists them: 'a', 'b' or 'c'. */
 export function listed(words, conjunction) {
-  const shown = words.map(repr);
+  const shown = words.map((word) => quoted(word));
   const last = shown.pop();
   return shown.length ? `${shown.join(", ")} ${conjunction} ${last}` : last;
+}
+
+/** Text in quotation marks, cut where it is longer than `most` letters. */
+export function quoted(text, most = 60) {
+  return repr(Array.from(text).length <= most ? text : `${shortened(text, most)}…`);
 }
 
 /** The first characters of a text; an emoji counts as one. */

@@ -39,7 +39,8 @@ export function isBlank(text) {
 
 /** Text split into words and punctuation marks as they are typed, contractions spelled out. */
 export function splitText(text) {
-  text = text.replaceAll("’", "'");
+  // Half of a surrogate pair is not a character, and Python reads it so too.
+  text = text.replace(/\p{Cs}/gu, "\ufffd").replaceAll("’", "'");
   for (const { pattern, spelledOut } of CONTRACTIONS) text = text.replace(pattern, spelledOut);
   return text.match(TOKENS) ?? [];
 }

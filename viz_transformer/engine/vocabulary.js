@@ -7,6 +7,7 @@ import {
   UnknownWordError,
   UserError,
   listed,
+  quoted,
   shortened,
 } from "./errors.js";
 import { MARKS, joinTokens } from "./marks.js";
@@ -21,6 +22,9 @@ const SPECIAL_TOKENS = ["<pad>", "<sos>", "<eos>"];
 export const MASK = "<mask>";
 /** What an error suggests to type, by side, where the vocabulary knows its words. */
 const EXAMPLES = { source: "the cat is black", target: "el gato es negro" };
+
+/** How many unknown words are named, and how many letters of one are compared with known words. */
+const [MOST_UNKNOWN, MOST_LETTERS] = [5, 40];
 
 /** Text to ids and back: `<pad> <sos> <eos>` are ids 0 1 2, then all words, sorted. */
 export class Vocabulary {
@@ -81,7 +85,9 @@ export class Vocabulary {
     const unknown = [...new Set(words)].filter((word) => !this.known[side].has(word) && !this.isMask(word));
     if (unknown.length) {
       this.refuseOtherLanguage(text, words, unknown, side);
-      throw new UnknownWordError(new Map(unknown.map((word) => [word, this.nearest(word, side)])), language);
+      const first = unknown.slice(0, MOST_UNKNOWN);
+      const suggestions = new Map(first.map((word) => [word, this.nearest(word, side)]));
+      throw new UnknownWordError(suggestions, language, unknown.length - first.length);
     }
     return words.map((word) => this.ids.get(word));
   }
@@ -110,18 +116,19 @@ export class Vocabulary {
   idsOf(tokens) {
     return Array.from(tokens, (token) => {
       if (this.ids.has(token)) return this.ids.get(token);
-      throw new UserError(`${repr(token)} is not a token of this vocabulary; give its tokens`);
+      throw new UserError(`${quoted(token)} is not a token of this vocabulary; give its tokens`);
     });
   }
 
   /**
-   * The known words that are spelled most like a word, nearest first. Case and accents do not count.
+   * The known words that are spelled most like a word, nearest first. Case and accents do not
+   * count, and only the first letters of a very long word.
    *
    * @param {string} word
    * @param {Side} side
    */
   nearest(word, side = "source", n = 3) {
-    const typed = fold(word);
+    const typed = shortened(fold(word), MOST_LETTERS);
     const ranked = [...this.known[side]]
       .filter((known) => !MARKS.has(known))
       .map((known) => ({ known, similarity: similarity(typed, fold(known)) }))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import text_beside
+from viz_transformer._files import given_path, text_beside
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.page import document, script_elements, write_page
@@ -90,8 +90,8 @@ def notebook_html(
         UserError: if nbconvert is not installed, a cell raises, or the page would be too large.
         FileError: if a file cannot be read or written.
     """
-    source = Path(notebook)
-    target = source.with_suffix(".html") if path is None else Path(path)
+    source = given_path(notebook)
+    target = source.with_suffix(".html") if path is None else given_path(path)
     text = page_html(convert(source, execute=execute))
     return write_page(target, text, max_megabytes=max_megabytes)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import make_folder, text_beside
+from viz_transformer._files import given_path, make_folder, text_beside
 from viz_transformer._html import script_json, source_hash
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
@@ -78,7 +78,7 @@ def write_site(
             too large.
         FileError: if a file cannot be read or written.
     """
-    pages = [read_page(Path(each)) for each in notebooks]
+    pages = [read_page(given_path(each)) for each in notebooks]
     if not pages:
         raise UserError("a site needs a notebook, and none was given; give their paths")
     names = [page.name for page in pages]

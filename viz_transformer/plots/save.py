@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viz_transformer._files import atomic_write
+from viz_transformer._files import atomic_write, given_path
 from viz_transformer.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,6 +22,11 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
 
     The figure's alternative text, if it has one, is written into the file.
 
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_probabilities({"el gato": 0.7, "la gata": 0.3})
+    >>> vt.plots.save_figure(axes.figure, "words.png").name
+    'words.png'
+
     Args:
         figure: a matplotlib figure.
         path: where to; its ending names the format.
@@ -31,7 +36,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
         UserError: if the ending is none of the three.
         FileError: if the file cannot be written.
     """
-    path = Path(path)
+    path = given_path(path)
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"{str(path)!r} must end in one of {', '.join(FORMATS)}")
     text = getattr(figure, "alt_text", None)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 
+from viz_transformer._files import given_path
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import batches, with_piece_dropout
@@ -160,7 +161,7 @@ def train_files(
     files = FileTraining(
         train,
         validation,
-        Path(folder),
+        given_path(folder),
         test=test or (),
         vocabulary=vocabulary,
         model=model,

@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from viz_transformer._files import atomic_write, bundled, make_folder
+from viz_transformer._files import atomic_write, bundled, given_path, make_folder
 from viz_transformer.config import TrainConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model.attention import Attention, MultiHeadAttention, attend, attend_fused
@@ -123,7 +123,7 @@ def load_induction_model(folder: str | os.PathLike[str] | None = None) -> Attent
     Raises:
         FileError: if its file is missing or damaged, or holds another model.
     """
-    path = (bundled("data/induction") if folder is None else Path(folder)) / INDUCTION
+    path = (bundled("data/induction") if folder is None else given_path(folder)) / INDUCTION
     model = AttentionOnly()
     try:
         model.load_state_dict(load_file(path))

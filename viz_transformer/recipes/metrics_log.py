@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from viz_transformer._files import atomic_write
+from viz_transformer._files import atomic_write, given_path
 from viz_transformer.errors import FileError
 
 METRICS_LOG = "curve.jsonl"
@@ -38,7 +38,7 @@ def read_metrics(folder: str | os.PathLike[str]) -> list[Metrics]:
     Raises:
         FileError: if its file is damaged.
     """
-    path = Path(folder) / METRICS_LOG
+    path = given_path(folder) / METRICS_LOG
     if not path.exists():
         return []
     try:

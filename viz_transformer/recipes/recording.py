@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from viz_transformer._files import bundled
+from viz_transformer._files import bundled, given_path
 from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.files import TextPair
@@ -187,6 +186,10 @@ def record_training(records: Iterable[StepRecord], recorder: Recorder, done: int
 def load_training(name: str | os.PathLike[str]) -> TrainingTrace:
     """Load a recorded training.
 
+    >>> import viz_transformer as vt
+    >>> vt.load_training("language-model").moments[0].step
+    0
+
     Args:
         name: ``"en-es"``, ``"language-model"`` or ``"masked-model"``, those of the bundled models;
             ``"six-pairs-0"`` and ``"six-pairs-1"``, the
@@ -197,9 +200,9 @@ def load_training(name: str | os.PathLike[str]) -> TrainingTrace:
         UserError: if there is no such training.
         FileError: if its file is damaged.
     """
-    if name in BUNDLED_TRAININGS:
+    if isinstance(name, str) and name in BUNDLED_TRAININGS:
         return TrainingTrace.load(bundled(BUNDLED_TRAININGS[name]))
-    path = Path(name)
+    path = given_path(name)
     path = path / TRAINING_TRACE if path.is_dir() else path
     if not path.is_file():
         raise UserError(

@@ -12,7 +12,10 @@ import numpy as np
 from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace
+from viz_transformer.trace.typed import check_types
 
+#: What may become of a candidate.
+STATUSES = ("kept", "finished", "pruned", "forbidden")
 _ATTENTION = ("decoder_attention", "cross_attention")
 
 
@@ -111,6 +114,31 @@ class DecodeTrace:
     end_token: str = "<eos>"
     prompt_attention: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse parts that are not what they should be, or do not fit each other.
+
+        Raises:
+            UserError: if there are any.
+        """
+        check_types(self)
+        n_kept = 1
+        places: dict[str, tuple[FloatArray | None, tuple[int | None, ...]]] = {}
+        for number, step in enumerate(self.steps):
+            _check_step(step, number, n_kept)
+            n_kept = sum(one.status == "kept" for one in step.candidates)
+            lengths = (len(self.prompt_tokens) + number, len(self.source_tokens))
+            for name, keys in zip(_ATTENTION, lengths, strict=True):
+                places[f"{name} of step {number}"] = getattr(step, name), (None, None, None, keys)
+        n_prompt = len(self.prompt_tokens)
+        places["prompt_attention"] = self.prompt_attention, (None, None, n_prompt - 1, n_prompt)
+        for where, (attention, shape) in places.items():
+            if attention is not None and not _has_shape(attention, shape):
+                raise UserError(
+                    f"{where} has shape {list(attention.shape)}, which does not fit its tokens; decode again"
+                )
+        for rank, hypothesis in enumerate(self.hypotheses):
+            _check_path(hypothesis, rank, self.steps)
+
     def forward_trace(self, rank: int = 0) -> ForwardTrace:
         """Stitch the attention of one finished hypothesis from the steps that wrote it.
 
@@ -166,6 +194,47 @@ class DecodeTrace:
             FileError: if the file is missing, damaged or not a saved DecodeTrace.
         """
         return load_trace(path, "DecodeTrace", _unpack)
+
+
+def _check_step(step: DecodeStep, number: int, n_kept: int) -> None:
+    """Refuse a step whose candidates continue, or lost to, what is not there.
+
+    Args:
+        step: the step.
+        number: from 0.
+        n_kept: how many candidates the step before kept.
+    """
+    n = len(step.candidates)
+    if not n:
+        raise UserError(f"step {number} has no candidate; decode again")
+    for one in step.candidates:
+        if one.status not in STATUSES:
+            some = ", ".join(STATUSES)
+            raise UserError(f"step {number} has the status {one.status!r:.40}; it is one of {some}")
+        if not 0 <= one.parent < n_kept or not 0 <= (one.beaten_by or 0) < n:
+            raise UserError(
+                f"step {number} has a candidate of parent {one.parent} beaten by {one.beaten_by}, where "
+                f"{n_kept} were kept and {n} considered; decode again"
+            )
+
+
+def _check_path(hypothesis: Hypothesis, rank: int, steps: tuple[DecodeStep, ...]) -> None:
+    """Refuse a hypothesis whose path leads through candidates that are not there."""
+    fits = len(hypothesis.ids) == len(hypothesis.tokens)
+    fits = fits and (not steps or len(hypothesis.path) <= len(steps))
+    chosen = zip(hypothesis.path, steps, strict=False)
+    if not fits or not all(0 <= index < len(step.candidates) for index, step in chosen):
+        raise UserError(
+            f"hypothesis {rank} has {len(hypothesis.ids)} ids, {len(hypothesis.tokens)} tokens and the path "
+            f"{list(hypothesis.path)!r:.60}, which do not fit each other and the steps; decode again"
+        )
+
+
+def _has_shape(array: FloatArray, shape: tuple[int | None, ...]) -> bool:
+    """Whether an array has the shape, where None stands for any size from 1."""
+    return array.ndim == len(shape) and all(
+        have == want if want is not None else have for have, want in zip(array.shape, shape, strict=True)
+    )
 
 
 def _recorded(attention: FloatArray | None) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,10 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer._files import atomic_write
+from viz_transformer._files import atomic_write, given_path, unpacked_limit
+from viz_transformer._text import quoted
 from viz_transformer.errors import FileError
 
 Trace = TypeVar("Trace")
+
+#: The most bytes of tokens and other plain values.
+_MOST_JSON_BYTES = 2**25
 
 
 def save_trace(
@@ -48,20 +53,35 @@ def load_trace(
     Raises:
         FileError: if the file is missing, damaged or no saved trace of that kind.
     """
+    path = given_path(path)
+    if not path.is_file():
+        raise FileError(f"no trace at {str(path)!r}; check the path")
     try:
+        _refuse_oversized(path, name)
         with np.load(path, allow_pickle=False) as file:
             arrays = {each: file[each] for each in file.files}
         plain = json.loads(arrays.pop(name).tobytes())
         if plain.pop("format") != _format(kind):
             raise ValueError("another format")
         return make(plain, arrays)
-    except FileNotFoundError as error:
-        raise FileError(f"no trace at {str(path)!r}; check the path") from error
     except Exception as error:  # a damaged zip raises any of a dozen types
         raise FileError(
             f"{str(path)!r} is not a trace that {kind}.save wrote, or it is damaged "
-            f"({error}); save the trace again"
+            f"({quoted(str(error), 200)}); save the trace again"
         ) from error
+
+
+def _refuse_oversized(path: Path, name: str) -> None:
+    """Refuse a file that would take far more memory than its own size, before any of it is read.
+
+    Raises:
+        ValueError: if it would.
+    """
+    with zipfile.ZipFile(path) as archive:
+        sizes = {each.filename: each.file_size for each in archive.infolist()}
+    most = unpacked_limit(path.stat().st_size)
+    if sum(sizes.values()) > most or sizes.get(f"{name}.npy", 0) > _MOST_JSON_BYTES:
+        raise ValueError(f"it unpacks to {sum(sizes.values()) / 1e6:,.0f} MB, more than {most / 1e6:,.0f}")
 
 
 def _format(kind: str) -> str:

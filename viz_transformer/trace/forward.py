@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._text import given_texts
 from viz_transformer.errors import UserError
+from viz_transformer.trace.arrays import given_array, given_sequence
 from viz_transformer.trace.files import load_trace, save_trace
-from viz_transformer.trace.kinds import KINDS, find_kind
+from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.summary import trace_as_html, trace_as_text
 
 FloatArray = NDArray[np.float32]
@@ -38,6 +40,10 @@ class ForwardTrace:
         cross_attention: float32 ``[layer, head, target, source]``, or None.
         source_positions: float32 ``[source, d_model]``, the positional encodings added, or None.
         target_positions: float32 ``[target, d_model]``, or None.
+        encoder_position_bias: float32 ``[layer, head, source, source]``, what the model adds to the
+            scores of its self-attention for relative positions, as T5 does, or None. The layer
+            axis is 1 where all layers share one table; see `position_bias`.
+        decoder_position_bias: the same of the decoder, ``[layer, head, target, target]``.
         encoder_layers: the model's own number of each layer of `encoder_attention`, where these are
             not 0, 1, 2 …; see `layer_numbers`.
         decoder_layers: the same for `decoder_attention`.
@@ -62,6 +68,8 @@ class ForwardTrace:
     cross_attention: FloatArray | None = None
     source_positions: FloatArray | None = None
     target_positions: FloatArray | None = None
+    encoder_position_bias: FloatArray | None = None
+    decoder_position_bias: FloatArray | None = None
     encoder_layers: tuple[int, ...] | None = None
     decoder_layers: tuple[int, ...] | None = None
     cross_layers: tuple[int, ...] | None = None
@@ -75,7 +83,7 @@ class ForwardTrace:
         for name in ("source_tokens", "target_tokens", "output_tokens"):
             tokens = getattr(self, name)
             if tokens is not None:
-                object.__setattr__(self, name, _as_tokens(name, tokens))
+                object.__setattr__(self, name, given_texts(tokens, name))
         if self.output_tokens is not None and len(self.output_tokens) != len(self.target_tokens):
             raise UserError(
                 f"output_tokens has {len(self.output_tokens)} tokens for "
@@ -90,8 +98,12 @@ class ForwardTrace:
                 f"[layer, head, {kind.query}={n_queries}, {kind.key}={n_keys}]",
             )
             self._set_numbers(f"{kind.name}_layers", "layer", [kind.name], axis=0)
+            if kind.query == kind.key:
+                self._set_bias(kind, lengths[kind.query])
         self._set_numbers("heads", "head", self.kinds, axis=1)
-        object.__setattr__(self, "sinks", tuple(find_kind(kind).name for kind in self.sinks))
+        object.__setattr__(
+            self, "sinks", tuple(find_kind(kind).name for kind in given_texts(self.sinks, "sinks"))
+        )
         for side, length in lengths.items():
             self._set_words(f"{side}_words", length)
             self._set_array(f"{side}_positions", (length, None), f"[{side}={length}, d_model]")
@@ -100,7 +112,7 @@ class ForwardTrace:
         value = getattr(self, name)
         if value is None:
             return
-        array = _as_read_only(value)
+        array = _as_read_only(value, name)
         fits = array.ndim == len(shape) and all(
             want in (None, have) for want, have in zip(shape, array.shape, strict=True)
         )
@@ -116,11 +128,27 @@ class ForwardTrace:
             )
         object.__setattr__(self, name, array)
 
+    def _set_bias(self, kind: Kind, length: int) -> None:
+        name, weights = f"{kind.name}_position_bias", self.attention(kind.name)
+        if getattr(self, name) is None:
+            return
+        n_layers, n_heads = (None, None) if weights is None else weights.shape[:2]
+        self._set_array(
+            name,
+            (None, n_heads, length, length),
+            f"[layer or 1, head={n_heads or 'any'}, {kind.query}={length}, {kind.query}={length}]",
+        )
+        if len(getattr(self, name)) not in (1, n_layers):
+            raise UserError(
+                f"{name} has {len(getattr(self, name))} layers, and the attention {n_layers or 'none'}; "
+                "give it one for each layer of the attention, or one that all share"
+            )
+
     def _set_numbers(self, name: str, what: str, kinds: Sequence[str], axis: int) -> None:
         given = getattr(self, name)
         if given is None:
             return
-        numbers = tuple(given) if np.iterable(given) else ()
+        numbers = given_sequence(given)
         sizes = {kind: weights.shape[axis] for kind in kinds if (weights := self.attention(kind)) is not None}
         whole = all(isinstance(each, int | np.integer) and each >= 0 for each in numbers)
         if not whole or len(set(numbers)) != len(numbers) or set(sizes.values()) != {len(numbers)}:
@@ -134,7 +162,7 @@ class ForwardTrace:
         words = getattr(self, name)
         if words is None:
             return
-        words = tuple(words)
+        words = given_sequence(words)
         numbers = [word for word in words if word is not None]
         if len(words) != length or not all(type(word) is int and word >= 0 for word in numbers):
             raise UserError(
@@ -155,6 +183,20 @@ class ForwardTrace:
             UserError: if `kind` is not one of encoder, decoder, cross.
         """
         return getattr(self, find_kind(kind).field)
+
+    def position_bias(self, kind: str) -> FloatArray | None:
+        """Return what the model adds to the scores of a kind for relative positions, or None.
+
+        Returns:
+            float32 ``[layer, head, query, key]``, in the scores' unit, before the softmax; the layer
+            axis is 1 where all layers share it. None for a model without, and of cross-attention.
+
+        Raises:
+            UserError: if `kind` is not one of encoder, decoder, cross.
+
+        Source: Raffel et al. 2020, *Exploring the Limits of Transfer Learning*, section 2.1.
+        """
+        return getattr(self, f"{find_kind(kind).name}_position_bias", None)
 
     def layer_numbers(self, kind: str) -> tuple[int, ...]:
         """Return the model's own number of each layer of a kind.
@@ -229,21 +271,13 @@ def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
     return weights
 
 
-def _as_read_only(value: Any) -> FloatArray:
+def _as_read_only(value: Any, name: str) -> FloatArray:
     """Return an array that does not change later: a copy, unless nobody can write to it."""
-    dtype = "float16" if getattr(value, "dtype", None) == np.float16 else "float32"
-    whole = isinstance(value, np.ndarray) and value.dtype == dtype and value.base is None
-    if whole and not value.flags.writeable:
-        return value
-    array: NDArray[Any] = np.array(value, dtype=dtype)
+    given = given_array(value, name)
+    dtype = "float16" if given.dtype == np.float16 else "float32"
+    if given.dtype == dtype and given.base is None and not given.flags.writeable:
+        return given
+    with np.errstate(over="ignore"):  # what becomes infinite is refused
+        array: NDArray[Any] = np.array(given, dtype=dtype)
     array.setflags(write=False)
     return array
-
-
-def _as_tokens(name: str, tokens: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
-        raise UserError(
-            f"{name} must be a sequence of strings, one per position, not {tokens!r:.60}; "
-            "for a sentence, give its tokens: sentence.split()"
-        )
-    return tuple(tokens)

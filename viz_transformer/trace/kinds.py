@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viz_transformer._text import described
 from viz_transformer.errors import UserError
 
 
@@ -48,6 +49,6 @@ def find_kind(name: str) -> Kind:
     Raises:
         UserError: if there is none.
     """
-    if name not in list(KINDS):  # a list, so that any object may be asked for
-        raise UserError(f"unknown attention kind {name!r}; choose one of {list(KINDS)}")
+    if not isinstance(name, str) or name not in KINDS:
+        raise UserError(f"unknown attention kind {described(name)}; choose one of {list(KINDS)}")
     return KINDS[name]

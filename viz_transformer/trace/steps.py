@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._text import given_texts
 from viz_transformer.errors import UserError
-from viz_transformer.trace.forward import FloatArray, _as_tokens
+from viz_transformer.trace.arrays import given_array
+from viz_transformer.trace.forward import FloatArray
 from viz_transformer.trace.kinds import find_kind
 
 #: The steps in order; a layer without a mask has no "masked", one without W_O ends earlier.
@@ -75,7 +77,7 @@ class AttentionSteps:
         find_kind(self.kind)
         for name in ("query_tokens", "key_tokens", "query_reads"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, _as_tokens(name, getattr(self, name)))
+                object.__setattr__(self, name, given_texts(getattr(self, name), name))
         n_queries, n_keys = len(self.query_tokens), len(self.key_tokens)
         if self.query_reads is not None and len(self.query_reads) != n_queries:
             raise UserError(
@@ -87,18 +89,18 @@ class AttentionSteps:
                 f"{n_queries} query_tokens and {n_keys} key_tokens share the vectors x; give "
                 "`memory`, the vectors of the keys, or as many of one as of the other"
             )
-        w_q = np.asarray(self.w_q)
+        w_q = given_array(self.w_q, "w_q")
         if w_q.ndim != 3 or 0 in w_q.shape:
             raise UserError(
                 f"w_q has shape {list(w_q.shape)}, but it must be [head, d_model, d_head], no axis empty"
             )
         n_heads, d_model, d_head = w_q.shape
-        d_out = 0 if self.w_o is None else np.shape(self.w_o)[-1]
+        d_out = () if self.w_o is None else given_array(self.w_o, "w_o").shape[-1:]
         shapes = {
             "x": (n_queries, d_model), "memory": (n_keys, d_model),
-            "w_q": w_q.shape, "w_k": w_q.shape, "w_v": w_q.shape, "w_o": (n_heads * d_head, d_out),
+            "w_q": w_q.shape, "w_k": w_q.shape, "w_v": w_q.shape, "w_o": (n_heads * d_head, *d_out),
             "b_q": (n_heads, d_head), "b_k": (n_heads, d_head), "b_v": (n_heads, d_head),
-            "b_o": (d_out,), "mask": (n_queries, n_keys),
+            "b_o": (*d_out,), "mask": (n_queries, n_keys),
         }  # fmt: skip
         for name, shape in shapes.items():
             self._set_array(name, shape)
@@ -107,7 +109,8 @@ class AttentionSteps:
         value = getattr(self, name)
         if value is None:
             return
-        array = np.array(value, dtype=None if name == "mask" else np.float32)  # a copy of our own
+        with np.errstate(over="ignore"):  # what becomes infinite is refused
+            array = np.array(given_array(value, name), dtype=None if name == "mask" else np.float32)  # a copy
         if array.shape != shape or 0 in shape:
             raise UserError(
                 f"{name} has shape {list(array.shape)}, but the tokens and w_q need "

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.errors import UserError
+from viz_transformer.trace.arrays import given_array
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace, attention_of
 from viz_transformer.trace.kinds import KINDS
+from viz_transformer.trace.typed import check_types
 
 _TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "target_words")
 
@@ -70,9 +72,12 @@ class TrainingTrace:
             ("losses", np.float32),
             ("accuracies", np.float32),
         ):
-            array = np.array(getattr(self, name), dtype=dtype)
+            array = np.array(given_array(getattr(self, name), name), dtype=dtype)  # [record]
+            if array.ndim != 1:
+                raise UserError(f"{name} has shape {list(array.shape)}; give one number for each step")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+        check_types(self)
         n_sentences = len(self.sources)
         if not self.moments or not n_sentences:
             raise UserError("a training trace needs at least one moment and one sentence")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace.kinds import Kind
 from viz_transformer.tracing.inputs import sentence_index
 from viz_transformer.tracing.labels import Labels, TokenLabels
 from viz_transformer.tracing.selection import Selection, as_array
@@ -29,6 +30,8 @@ class RawAttention:
             that memory never holds all of them twice.
         numbers: for each kind the model's own number of each layer; else they are 0, 1, 2 …
         is_selected: whether only the kept heads are left.
+        biases: for each kind what the model adds to its scores for relative positions, [head, query,
+            key], by the number of the layer; if there is only one, all layers share it.
         has_sink: whether rows may sum to less than 1, the rest going to a sink that is no token.
         labels: the labels, those of one sequence where there is only one kind of self-attention.
         batch_index: which sentence.
@@ -44,6 +47,7 @@ class RawAttention:
     positions: Mapping[str, Any] = field(default_factory=dict)
     numbers: Mapping[str, Sequence[int]] = field(default_factory=dict)
     is_selected: bool = False
+    biases: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)
     has_sink: bool = False
 
 
@@ -72,16 +76,13 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
     read: dict[str, TokenLabels] = {}
     for kind in map(KINDS.__getitem__, layers):
         stack = layers[kind.name]
-        n_queries, n_keys = _one_shape(kind.name, stack)
-        if kind.query == kind.key and n_queries != n_keys:
-            raise UserError(
-                f"the {kind.name} attention has {n_queries} queries and {n_keys} keys, so it is no map of "
-                "a sequence onto itself; a model that attends in windows or blocks computes none: "
-                "capture one with full attention"
-            )
+        n_queries, n_keys = _one_shape(kind, stack)
         query = read[kind.query] = _labelled(sides, kind.query, kind.name, n_queries)
         key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys)
         kept = _fit(n_queries, kind.name, kind.query, query), _fit(n_keys, kind.name, kind.key, key)
+        given = raw.biases.get(kind.name, raw.biases.get("self") if kind.query == kind.key else None)
+        if given and all(each.shape[-2:] == (n_queries, n_keys) for each in given.values()):
+            fields[f"{kind.name}_position_bias"] = _biases(given, stack.numbers, kept, selection)
         fields[kind.field] = _stacked(kind.name, stack, kept, key, selection, raw.has_sink)
         fields[f"{kind.name}_layers"] = _unless_counted(stack.numbers)
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
@@ -231,11 +232,11 @@ def _without_padding(weights: FloatArray, labels: TokenLabels) -> FloatArray:
     return weights[:, kept][..., kept]  # [head, kept query, kept key]
 
 
-def _one_shape(kind: str, stack: _Stack) -> tuple[int, int]:
+def _one_shape(kind: Kind, stack: _Stack) -> tuple[int, int]:
     """Return the numbers of queries and keys, the same in every layer.
 
     Raises:
-        UserError: if layers differ in their heads, queries or keys.
+        UserError: if layers differ in their heads, queries or keys, or self-attention is not square.
     """
     shapes = {layer.shape for layer in stack.layers}
     if len(shapes) > 1:
@@ -247,8 +248,15 @@ def _one_shape(kind: str, stack: _Stack) -> tuple[int, int]:
         )
         first = stack.layers[0].shape
         same = [n for n, layer in zip(stack.numbers, stack.layers, strict=True) if layer.shape == first]
-        raise UserError(f"the {kind} layers {have}; capture those of one shape at a time: layers={same}")
-    return next(iter(shapes))[1:]
+        raise UserError(f"the {kind.name} layers {have}; capture those of one shape at a time: layers={same}")
+    _, n_queries, n_keys = next(iter(shapes))
+    if kind.query == kind.key and n_queries != n_keys:
+        raise UserError(
+            f"layer {stack.numbers[0]} of the {kind.name} has {n_queries} queries and {n_keys} keys, so it "
+            "is no map of a sequence onto itself (Funnel pools its queries); choose other layers=, or give "
+            "its weights and both labels: vt.capture([output.attentions[i]], source_tokens=, target_tokens=)"
+        )
+    return n_queries, n_keys
 
 
 def _stacked(
@@ -279,6 +287,18 @@ def _stacked(
         weights[i] = layer
     weights.setflags(write=False)
     return weights
+
+
+def _biases(
+    given: Mapping[int, Any],
+    numbers: Sequence[int],
+    kept: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    selection: Selection,
+) -> FloatArray:
+    """Return what is added for positions, [layer or 1, head, query, key], of what a trace keeps."""
+    layers = [given[number] for number in numbers] if len(given) > 1 else list(given.values())
+    taken = [as_array(selection.take(layer, number)) for number, layer in enumerate(layers)]
+    return np.stack(taken)[:, :, kept[0]][..., kept[1]]
 
 
 def _unless_counted(numbers: Sequence[int]) -> tuple[int, ...] | None:

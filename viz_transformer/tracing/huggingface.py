@@ -11,10 +11,13 @@ from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.assemble import RawAttention
+from viz_transformer.tracing.block_maps import whole_blocks
 from viz_transformer.tracing.inputs import CaptureInputs, forward_parameters, sentence_index
 from viz_transformer.tracing.joined_steps import join_steps
 from viz_transformer.tracing.labels import Labels, TokenLabels, labels_of_ids
 from viz_transformer.tracing.modules import attention_of_module
+from viz_transformer.tracing.position_biases import biases_of, watching_biases
+from viz_transformer.tracing.refusals import check_traceable
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.watched_layers import OF_A_MODEL, has_sink, watching
 from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps_of_softmaxes
@@ -87,14 +90,16 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         with evaluating(model), attention_implementation(model, "eager"):
             return model(**{**named, "output_attentions": True, "return_dict": True})
 
+    check_traceable(model)
     parts = maps_of_parts(model, named, forward)
     if parts is not None:
         return RawAttention(
             layers=parts, labels=labels, batch_index=None, causal=says_causal(model, named, inputs.causal)
         )
-    with watching(model, inputs.selection) as watched:
+    with watching(model, inputs.selection) as watched, watching_biases(model) as biases:
         output = forward()
     layers = layers_of_output(output) if isinstance(output, Mapping) else {}
+    layers = whole_blocks(model, layers, _n_read(named))
     if not any(layer is not None for of_kind in layers.values() for layer in of_kind):
         watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
         return attention_of_module(model, replace(watch, generate=False, batch_index=None))
@@ -111,6 +116,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         causal=causal,
         numbers={kind: watched.numbers(of_kind) for kind, of_kind in layers.items()},
         is_selected=True,
+        biases=biases_of(biases, layers),
         has_sink=any(map(has_sink, model.modules())),
     )
 
@@ -233,10 +239,16 @@ def _check_windows(model: Any, layers: Mapping[str, Sequence[Any]]) -> None:
             shape = getattr(weights, "shape", (1, 1, 1, 1))
             if len(shape) != 4 or shape[0] > 1:
                 raise UserError(
-                    f"{type(model).__name__} attends within windows: a layer has weights {list(shape)}, "
-                    "[window, head, query, key], and a trace shows one; run it with output_attentions=True, "
-                    "and give one window's: vt.capture([output.attentions[0][0]], source_tokens=[...])"
+                    f"{type(model).__name__} returns {list(shape)} as a layer's attentions, and a trace "
+                    "needs [1, head, query, key] over all positions; if a part of that is a map, give it: "
+                    "vt.capture([output.attentions[0][0]], source_tokens=[...])"
                 )
+
+
+def _n_read(named: Mapping[str, Any]) -> int:
+    """Return how many positions a text model reads."""
+    read = named.get("input_ids", named.get("inputs_embeds"))
+    return 0 if read is None else read.shape[1]
 
 
 def one_sentence(named: Mapping[str, Any], batch_index: int | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from viz_transformer.tracing.call_kinds import layers_by_kind
 from viz_transformer.tracing.inputs import CaptureInputs, as_ids
 from viz_transformer.tracing.labels import Labels, labels_of_ids
 from viz_transformer.tracing.restore import attention_implementation, evaluating
+from viz_transformer.tracing.window_maps import layers_of_windows, watching_windows
 
 
 def attention_of_own_model(model: nn.Module, inputs: CaptureInputs) -> RawAttention:
@@ -49,7 +50,12 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
         UserError: if it calls none, or as `layers_by_kind`.
     """
     positional, named, labels = _forward_inputs(model, inputs)
-    with evaluating(model), attention_implementation(model, "sdpa"), AttentionRecorder() as recorder:
+    with (
+        evaluating(model),
+        attention_implementation(model, "sdpa"),
+        watching_windows(model) as windows,
+        AttentionRecorder() as recorder,
+    ):
         model(*positional, **named)
     if not recorder.calls:
         raise UserError(
@@ -60,10 +66,11 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
         )
     n_sentences = _n_sentences([*positional, *named.values()])
     labels = labels.padded_by(named.get("attention_mask"), inputs.batch_index or 0)
+    whole = layers_of_windows(recorder.calls, windows, inputs.batch_index)
     return RawAttention(
-        layers=layers_by_kind(recorder.calls, labels, n_sentences, inputs.batch_index),
+        layers=whole or layers_by_kind(recorder.calls, labels, n_sentences, inputs.batch_index),
         labels=labels,
-        batch_index=inputs.batch_index,
+        batch_index=None if whole else inputs.batch_index,
         causal=inputs.causal,
     )
 

@@ -104,7 +104,7 @@ def watching(model: nn.Module, selection: Selection) -> Iterator[WatchedLayers]:
         for name, module in model.named_modules()
         if "attention" in type(module).__name__.lower() or "attn" in type(module).__name__.lower()
     }
-    places = {name: _place(name) for name in attention}
+    places = {name: place_of(name) for name in attention}
     shared = Counter(places.values())
     handles = [
         module.register_forward_pre_hook(lambda *_, name=name: watched.begin(name))
@@ -135,10 +135,10 @@ def has_sink(module: nn.Module) -> bool:
     return any("sink" in name for name, _ in module.named_parameters(recurse=False))
 
 
-def _place(name: str) -> tuple[str, str, int | None]:
+def place_of(name: str) -> tuple[str, str, int | None]:
     """Split a module's name into its stack, its role in a layer, and the layer's number.
 
-    >>> _place("model.layers.3.self_attn")
+    >>> place_of("model.layers.3.self_attn")
     ('model.layers', 'self_attn', 3)
     """
     parts = name.split(".")

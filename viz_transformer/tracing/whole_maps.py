@@ -7,20 +7,20 @@ whole sequence or picture, with zeros where a query does not look.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
+from viz_transformer.tracing.block_maps import DECODER_ALONE
 from viz_transformer.tracing.call_kinds import layers_by_kind
 from viz_transformer.tracing.labels import Labels
 from viz_transformer.tracing.watched_layers import TOLERANCE
+from viz_transformer.tracing.window_maps import maps_of_windows
 
 Forward = Callable[[], Mapping[str, Any]]
 Layers = dict[str, list[Any]]
@@ -44,7 +44,7 @@ def maps_of_parts(model: Any, named: Mapping[str, Any], forward: Forward) -> Lay
         return _maps_of_bands(forward(), named.get("global_attention_mask"))
     blocks = [module for module in model.modules() if hasattr(module, "shift_size")]
     if blocks and "pixel_values" in named and hasattr(model.config, "depths"):
-        return _maps_of_windows(model.config, blocks, named["pixel_values"], forward)
+        return maps_of_windows(model.config, blocks, named["pixel_values"], forward)
     return None
 
 
@@ -81,8 +81,8 @@ def maps_of_softmaxes(
     lost = [kind for kind, of_kind in returned.items() if of_kind and not layers.get(kind)]
     if lost:
         raise UserError(
-            f"{type(model).__name__} computes its {lost[0]} attention in blocks, and a trace needs "
-            "[query, key] over the whole sequence; capture a model that attends to all positions"
+            f"{type(model).__name__} computes its {lost[0]} attention in blocks, and a part of it goes to "
+            f"tokens of its own, which are no positions of the text; capture {DECODER_ALONE}"
         )
     return layers
 
@@ -166,51 +166,3 @@ def _global_positions(n_global: int, global_mask: Tensor | None) -> Tensor:
         f"the model gave {n_global} tokens global attention and does not say which; say so yourself: "
         "global_attention_mask= with 1 at those tokens, else 0"
     )
-
-
-def _maps_of_windows(config: Any, blocks: Sequence[nn.Module], pixels: Tensor, forward: Forward) -> Layers:
-    """Put together the maps of Swin: each window's weights at its place in the picture.
-
-    Source: Liu et al. 2021, *Swin Transformer*, section 3.2.
-    """
-    with AttentionRecorder() as recorder:
-        forward()
-    calls = iter(recorder.calls)
-    patch = config.patch_size
-    rows, columns = (math.ceil(size / patch) for size in pixels.shape[-2:])
-    layers, block = [], iter(blocks)
-    for depth in config.depths:
-        for _ in range(depth):
-            layers.append(_map_of_windows(next(calls).weights, next(block), rows, columns))
-        rows, columns = (rows + 1) // 2, (columns + 1) // 2  # patches are merged two by two
-    return {"self": layers}
-
-
-def _map_of_windows(weights: Tensor, block: Any, rows: int, columns: int) -> Tensor:
-    """Put one layer's map together.
-
-    Args:
-        weights: [window, head, query, key], each inside one window.
-        block: it tells how far the windows are shifted.
-        rows: how many patches the picture is high.
-        columns: how many it is wide.
-
-    Returns:
-        weights [1, head, query, key], over the patches of the picture, row by row.
-    """
-    size = math.isqrt(weights.shape[-1])
-    shift = int(block.shift_size) if min(rows, columns) > size else 0
-    n = rows * columns
-    places = torch.arange(n).view(rows, columns)
-    # What is added to fill the last windows has the number n.
-    places = F.pad(places, (0, -columns % size, 0, -rows % size), value=n).roll((-shift, -shift), (0, 1))
-    windows = places.unflatten(0, (-1, size)).unflatten(2, (-1, size))  # [row, size, column, size]
-    windows = windows.transpose(1, 2).reshape(-1, size * size).to(weights.device)  # [window, patch]
-    whole = weights.new_zeros(weights.shape[1], n + 1, n + 1)
-    whole[:, windows[:, :, None], windows[:, None, :]] = weights.transpose(0, 1)
-    if whole[:, :n, n].any():
-        raise UserError(
-            f"{rows} by {columns} patches do not fill windows of {size} by {size}, and the model attends "
-            f"to what it adds; give a picture whose sides are multiples of {size} patches in every layer"
-        )
-    return whole[None, :, :n, :n]

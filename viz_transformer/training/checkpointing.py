@@ -11,7 +11,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from viz_transformer._files import atomic_write
+from viz_transformer._files import atomic_write, given_path
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.training.averaging import WeightAverage
@@ -38,7 +38,7 @@ def save_state(
     Raises:
         FileError: if it cannot be written; the file that was there stays.
     """
-    path = Path(path)
+    path = given_path(path)
     tensors = {f"model.{name}": value for name, value in run.model.state_dict().items()}
     for name, parameter in run.model.named_parameters():
         for optimiser in run.optimisers:
@@ -64,7 +64,7 @@ def load_state(
         FileError: if the file is missing or damaged; the run is as it was.
         UserError: if the settings, the model's sizes or one of the facts were others.
     """
-    path = Path(path)
+    path = given_path(path)
     try:
         with safe_open(path, "pt") as file:
             notes = file.metadata()

@@ -41,7 +41,7 @@ def from_json(text: str) -> Vocabulary | Subwords:
     """
     try:
         read = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(
             f"the vocabulary is not JSON ({error}); copy its file again, or write it again"
         ) from error

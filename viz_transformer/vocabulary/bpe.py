@@ -12,6 +12,7 @@ from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from viz_transformer._text import given_text
 from viz_transformer.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,10 +36,12 @@ _LEAST = 2
 def normalised(text: str) -> str:
     """Return text as it is encoded: composed characters (NFC), one space between words.
 
-    Case is kept. The mark of a word's beginning becomes ``_``, and half a character ``�``.
+    Case is kept. The mark of a word's beginning becomes ``_``.
+
+    Raises:
+        UserError: if it is no text.
     """
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return " ".join(unicodedata.normalize("NFC", text).replace(MARK, "_").split())
+    return " ".join(unicodedata.normalize("NFC", given_text(text)).replace(MARK, "_").split())
 
 
 def learn_merges(texts: Iterable[str], n_pieces: int) -> tuple[list[str], list[tuple[str, str]]]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 
-from viz_transformer._text import CLOSING_MARKS, OPENING_MARKS
+from viz_transformer._text import CLOSING_MARKS, OPENING_MARKS, given_text
 
 #: Each is a token of its own, wherever it stands.
 MARKS = frozenset(OPENING_MARKS + CLOSING_MARKS + '"')
@@ -35,8 +35,11 @@ def split_text(text: str) -> list[str]:
 
     >>> split_text("¿Dónde está María?")
     ['¿', 'Dónde', 'está', 'María', '?']
+
+    Raises:
+        UserError: if it is no text.
     """
-    text = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    text = given_text(text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if "'" in text:
         for pattern, spelled_out in _CONTRACTIONS:
             text = pattern.sub(spelled_out, text)
@@ -48,13 +51,20 @@ def tokenize(text: str) -> list[str]:
 
     >>> tokenize("The cat didn't cross.")
     ['the', 'cat', 'did', 'not', 'cross']
+
+    Raises:
+        UserError: if it is no text.
     """
     return [_composed(word.lower()) for word in split_text(text) if word not in MARKS]
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split text after each ``.``, ``!`` or ``?`` that ends a sentence."""
-    parts = (part.strip() for part in _SENTENCE_ENDS.split(text))
+    """Split text after each ``.``, ``!`` or ``?`` that ends a sentence.
+
+    Raises:
+        UserError: if it is no text.
+    """
+    parts = (part.strip() for part in _SENTENCE_ENDS.split(given_text(text)))
     return [part for part in parts if any(token not in MARKS for token in _TOKENS.findall(part))]
 
 

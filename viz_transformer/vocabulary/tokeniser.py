@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from viz_transformer._text import given_texts, quoted
 from viz_transformer.errors import UserError
 
 PAD, SOS, EOS = "<pad>", "<sos>", "<eos>"
@@ -74,10 +75,10 @@ class Tokeniser(ABC):
         Raises:
             UserError: if one is not in the vocabulary.
         """
-        tokens = list(tokens)
+        tokens = given_texts(tokens)
         for token in tokens:
             if token not in self._ids:
-                raise UserError(f"{token!r} is not a token of this vocabulary; give its tokens")
+                raise UserError(f"{quoted(token)} is not a token of this vocabulary; give its tokens")
         return [self._ids[token] for token in tokens]
 
     def tokens_of(self, ids: Iterable[int]) -> tuple[str, ...]:

@@ -6,32 +6,36 @@ import difflib
 import json
 from collections.abc import Iterable, Sequence
 
-from viz_transformer._text import join_tokens
+from viz_transformer._text import join_tokens, quoted
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary.spelling import MARKS, Spellings, fold, split_sentences, split_text
 from viz_transformer.vocabulary.tokeniser import MASK, SPECIAL_TOKENS, Side, Tokeniser
 
 #: What an error suggests to type, by side, where the vocabulary knows its words.
 _EXAMPLES: dict[Side, str] = {"source": "the cat is black", "target": "el gato es negro"}
+#: How many unknown words are named, and how many letters of one are compared with known words.
+_MOST_UNKNOWN, _MOST_LETTERS = 5, 40
 
 
 class UnknownWordError(UserError):
     """A text holds words that the vocabulary does not know.
 
     Attributes:
-        words: the unknown words, in the order of the text.
+        words: the first unknown words, in the order of the text.
         suggestions: for each of them the nearest known words, nearest first.
     """
 
-    def __init__(self, suggestions: dict[str, list[str]], language: str) -> None:
-        """Name each unknown word with its nearest known ones."""
+    def __init__(self, suggestions: dict[str, list[str]], language: str, n_others: int = 0) -> None:
+        """Name each unknown word with its nearest known ones, and say how many others there are."""
         self.words = tuple(suggestions)
         self.suggestions = suggestions
         hints = [
-            f"unknown {language} word {word!r}" + (f" (did you mean {_listed(near, 'or')}?)" if near else "")
+            f"unknown {language} word {quoted(word)}"
+            + (f" (did you mean {_listed(near, 'or')}?)" if near else "")
             for word, near in suggestions.items()
         ]
-        super().__init__("; ".join(hints))
+        others = [f"and {n_others} more unknown words"] if n_others else []
+        super().__init__("; ".join([*hints, *others]))
 
 
 class SeveralSentencesError(UserError):
@@ -131,8 +135,9 @@ class Vocabulary(Tokeniser):
         unknown = [word for word in dict.fromkeys(words) if word not in known]
         if unknown:
             self._refuse_other_language(text, words, unknown, side)
-            suggestions = {word: self.nearest(word, side) for word in unknown}
-            raise UnknownWordError(suggestions, self._language(side))
+            first = unknown[:_MOST_UNKNOWN]
+            suggestions = {word: self.nearest(word, side) for word in first}
+            raise UnknownWordError(suggestions, self._language(side), len(unknown) - len(first))
         return [self._ids[word] for word in words]
 
     def _refuse_several_sentences(self, text: str) -> None:
@@ -175,9 +180,9 @@ class Vocabulary(Tokeniser):
     def nearest(self, word: str, side: Side = "source", n: int = 3) -> list[str]:
         """Return the `n` known words that are spelled most like `word`, nearest first.
 
-        Case and accents do not count.
+        Case and accents do not count, and only the first letters of a very long word.
         """
-        typed = fold(word)
+        typed = fold(word)[:_MOST_LETTERS]
         similarity = {known: _similarity(typed, fold(known)) for known in self._words[side] - MARKS}
         nearest = sorted(similarity, key=lambda known: (-similarity[known], known))[:n]
         return [known for known in nearest if similarity[known] >= 0.6] or nearest[:1]
@@ -213,7 +218,7 @@ class Vocabulary(Tokeniser):
                 several_sentences=read.get("several_sentences", False) is True,
                 mask=read.get("mask", False) is True,
             )
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(
                 f"the vocabulary is not what Vocabulary.to_json wrote ({error}); write it again"
             ) from error
@@ -226,5 +231,5 @@ def _similarity(word: str, known: str) -> float:
 
 
 def _listed(words: Sequence[str], conjunction: str) -> str:
-    *firsts, last = (repr(word) for word in words)
+    *firsts, last = map(quoted, words)
     return f"{', '.join(firsts)} {conjunction} {last}" if firsts else last

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.architecture.steps import Step, n_rows, steps_of
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import TEXT, Schema
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -114,6 +115,10 @@ class Architecture(View):
             [[*sendable([token]), share] for token, share in each] for each in reply["likeliest"]
         ]
         return {**reply, **tokens, "likeliest": likeliest}
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        return ({"sentence": TEXT},)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the one request that this state needs."""

@@ -11,6 +11,7 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import AttentionSteps, ComputedHead, compute_head
 from viz_transformer.widgets.attention_stepper.payload import check_steps, layer_payload
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import TEXT, Schema, one_of, optional, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, check_index
 from viz_transformer.widgets.base.view import View
 
@@ -124,6 +125,13 @@ class AttentionStepper(View):
         return (
             f"AttentionStepper(kind={self.kind!r}, layer={self.layer}, head={self.head}, "
             f"query={self.query}, step={self.step})"
+        )
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        kinds = {kind for kind, _ in self.places}
+        return (
+            {"text": optional(TEXT), "kind": optional(one_of(kinds)), "layer": optional(whole(0, 1_000))},
         )
 
     def questions(self) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ import traitlets
 from ipywidgets import widget_serialization
 
 from viz_transformer.errors import UserError
+from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
             raise UserError("this view has no live model behind it; make it with a lab of vt.labs")
         return self._answer(request)
 
+    def requests(self) -> tuple[Schema, ...]:
+        """Return the schemas of what the page may ask; see `requests`."""
+        return ()
+
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests whose replies a page without an engine carries with it."""
         return []
@@ -111,7 +116,11 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
             return
         name = {"id": content.get("id")}
         try:
+            if self._answer is None:
+                raise UserError("this view has no live model behind it; make it with a lab of vt.labs")
+            check_request(content["ask"], self.requests())
             reply, buffers = split_bytes(self.answer(content["ask"]))
+            check_reply(buffers)
         except UserError as error:
             self.send({**name, "error": str(error)})
         except Exception as error:  # the page must not wait forever; the log has the rest

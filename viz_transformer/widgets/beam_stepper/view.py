@@ -12,6 +12,7 @@ import traitlets
 from viz_transformer.errors import UserError
 from viz_transformer.trace import DecodeTrace, Hypothesis, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import TEXT, Schema, number, one_of, optional, or_none, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, Unfolded
 from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.beam_stepper.payload import (
@@ -188,6 +189,21 @@ class BeamStepper(View):
             UserError: if it cannot be answered: an unknown word, a width out of range.
         """
         return search_payload(self._search_for(request))
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        shared = {"text": TEXT, "checkpoint": optional(one_of(self.checkpoints))}
+        sampled = {
+            "temperature": number(0, 1e6),
+            "top_k": or_none(whole(1)),
+            "top_p": or_none(number(0, 1)),
+            "seed": whole(-(2**63), 2**63),
+        }
+        searched = {"beam_width": whole(1, 100), "length_penalty": number(0, 100)}
+        return (
+            {**shared, "method": one_of(["beam"]), **searched},
+            {**shared, "method": one_of(["sample"]), **sampled},
+        )
 
     def questions(self) -> list[dict[str, Any]]:
         """Return requests for a few widths, penalties and ways to sample, beside what is given."""

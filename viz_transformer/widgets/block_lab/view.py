@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import TEXT, Schema, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -80,6 +81,10 @@ class BlockLab(View):
         """
         reply = super().answer(request)
         return {**reply, "tokens": sendable(reply["tokens"])}
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        return ({"sentence": TEXT, "layer": whole(0, self.n_layers - 1)},)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return one request for each layer: a reply holds the spread of every word."""

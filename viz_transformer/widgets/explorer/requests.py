@@ -100,6 +100,9 @@ _ANSWERS: dict[str, Callable[..., dict[str, Any]]] = {
     "exact": _exact,
 }
 
+#: What can be asked.
+QUESTIONS = tuple(_ANSWERS)
+
 
 def to_bytes(weights: np.ndarray) -> bytes:
     """Return weights as they are sent: rounded to float16 as numpy does it, in a fifth of its time.

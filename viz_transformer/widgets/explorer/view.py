@@ -12,12 +12,13 @@ import traitlets
 
 from viz_transformer.trace import KINDS, ForwardTrace
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import Field, Schema, listed, optional, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, Share, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer.part import Part, chosen_part
 from viz_transformer.widgets.explorer.payload import Head, pack_view
 from viz_transformer.widgets.explorer.picture import checked_grid, packed_image
-from viz_transformer.widgets.explorer.requests import exported_requests, reply, reply_in_eight_bits
+from viz_transformer.widgets.explorer.requests import QUESTIONS, exported_requests, reply, reply_in_eight_bits
 from viz_transformer.widgets.explorer.scores import ORDERS, fitting_scores, pack_scores
 from viz_transformer.widgets.explorer.sentence_pair import PAIRS
 from viz_transformer.widgets.explorer.time_axis import with_times
@@ -317,6 +318,11 @@ class AttentionExplorer(View):
         """Return about how many bytes the heads of a large trace take in an exported page."""
         return 0 if "traces" in self.data else self._part.n_bytes(self._trace_view)  # else it is there whole
 
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        place = listed(Field("a kind, a way, numbers or a list of heads", _names_heads), 5)
+        return tuple({"version": optional(whole()), what: place} for what in QUESTIONS)
+
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for the heads of a large trace that an exported page carries."""
         if "traces" in self.data:
@@ -576,3 +582,8 @@ def explore(
         grid=grid,
         image=image,
     )
+
+
+def _names_heads(value: Any) -> bool:
+    """Whether a value may name a kind, a layer, a head, a position or several heads."""
+    return isinstance(value, str) or whole().fits(value) or listed(listed(whole(), 2), 4_096).fits(value)

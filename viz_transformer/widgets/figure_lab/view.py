@@ -12,6 +12,7 @@ import traitlets
 from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import Schema, listed, whole
 from viz_transformer.widgets.base.static_fallback import figure_to_png
 from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.view import View
@@ -85,6 +86,11 @@ class FigureLab(View):
             SelectionError: if there is no such control, or it has no such value.
         """
         self.places = self._places_of({**self.values, **values})
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        n_places = max(map(len, self._options.values()), default=1)
+        return ({"places": listed(whole(0, n_places - 1), len(self._options))},)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests of all combinations if they are few, else of each control moved alone."""
@@ -176,6 +182,11 @@ def figure_lab(
     about: str = _ABOUT,
 ) -> FigureLab:
     """Return a figure with controls, which also work in an exported page.
+
+    >>> import viz_transformer as vt
+    >>> def draw(d_model):
+    ...     return vt.plots.plot_split(["the", "cat"], d_model=d_model, n_heads=2)
+    >>> view = vt.figure_lab(draw, {"d_model": [4, 8]})
 
     Args:
         draw: called with a value for each control, by name; returns a matplotlib figure or axes.

@@ -13,6 +13,7 @@ from viz_transformer.analysis import HeadEffect, effects_in_words, head_effects
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, TASKS, FloatArray, ForwardTrace, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import TEXT, Schema, listed, number, one_of, record, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -125,6 +126,19 @@ class HeadLab(View):
 
     def _is_apart(self, question: dict[str, Any]) -> bool:
         return len(question.get("changes", ())) == 1 and question["sentence"] == self.sentence
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        changed = {
+            "kind": one_of(self._trace().kinds),
+            "layer": whole(),
+            "head": whole(),
+            "factor": number(-2, 2),
+        }
+        return (
+            {"sentence": TEXT, "changes": listed(record(changed))},
+            {"sentence": TEXT, "each": number(-2, 2)},
+        )
 
     def questions(self) -> list[dict[str, Any]]:
         """Return one request for each head alone switched off, and for what is shown now."""

@@ -12,6 +12,7 @@ import traitlets
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import TEXT, Schema, listed, one_of, or_none, record, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, Unfolded, check_index
 from viz_transformer.widgets.base.view import Answer, View, sendable
 from viz_transformer.widgets.mask_lab.composition import (
@@ -22,7 +23,7 @@ from viz_transformer.widgets.mask_lab.composition import (
     MaskState,
     compose,
 )
-from viz_transformer.widgets.mask_lab.requests import mask_request
+from viz_transformer.widgets.mask_lab.requests import ASKS, mask_request
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -211,6 +212,18 @@ class MaskLab(View):
             "allowed": self.batch.allowed,
             "replacements": reply["replacements"],
         }
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        rows = listed(listed(TEXT, 200), 50)
+        cell = listed(listed(listed(one_of([0, 1]), 200), 200), 50)
+        batch = {"sources": rows, "targets": rows, "mask": cell}
+        asked = {"kind": one_of(self.kinds), "batch": record(batch)}
+        longer = or_none(record({**batch, "first": whole(0, 200)}))
+        return (
+            {"ask": one_of(["leaks"]), **asked, "vocabulary": one_of(["source", "target"]), "longer": longer},
+            {"ask": one_of(ASKS[1:]), **asked},
+        )
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests of every preset, and of each part on or off.

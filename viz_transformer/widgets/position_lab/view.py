@@ -21,6 +21,7 @@ from viz_transformer.analysis.positions import (
 )
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import FLAG, Schema, order_of
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, Unfolded
 from viz_transformer.widgets.base.view import Answer, View, sendable
 
@@ -175,6 +176,10 @@ class PositionLab(View):
             return self._head.rotary(0), self._head.rotary(self.shift)
         here, moved = (self._head.added(self.table, start).whole for start in (0, self.shift))
         return here, moved
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        return ({"order": order_of(len(self.words)), "positions_on": FLAG},)
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the requests for the orders offered, with and without positions."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import Schema, one_of
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize
 from viz_transformer.widgets.base.view import View, sendable
 
@@ -94,6 +95,10 @@ class ScheduleLab(View):
         """The loss of every step of the training shown, [step]."""
         return self._losses(self.peak, self.warmup, self.seed)
 
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        return ({name: one_of(self._choices[name]) for name in _CHOICES},)
+
     def questions(self) -> list[dict[str, Any]]:
         """Return a request for each training."""
         return [dict(zip(_CHOICES, each, strict=True)) for each in product(*self._choices.values())]
@@ -156,6 +161,11 @@ def schedule_lab(
     **start: float,
 ) -> ScheduleLab:
     """Return a view of a learning rate's warm-up, and of the trainings that it makes.
+
+    >>> import viz_transformer as vt
+    >>> def train(peak, warmup, seed):
+    ...     return [peak * step + warmup + seed for step in range(20)]
+    >>> view = vt.schedule_lab(train, peaks=[0.01, 0.02], warmups=[0, 5])
 
     Args:
         train: called with a peak, a warm-up and a seed; returns the loss of every step. The same

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import atomic_write
+from viz_transformer._files import atomic_write, given_path
 from viz_transformer.errors import FileError, UserError
 
 #: One step: ``{"caption": str, "state": {trait: value}}``.
@@ -71,7 +71,7 @@ def read_steps(path: str | os.PathLike[str], view: str) -> list[Step]:
     """
     name = repr(os.fspath(path))
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = given_path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise FileError(f"cannot read the tour {name}: {reason}; tour.save(path) writes one") from error

@@ -10,6 +10,7 @@ import traitlets
 from viz_transformer.analysis.learning import most_sharpened
 from viz_transformer.trace import TrainingTrace
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import Schema, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, TextSize, check_index
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.training_scrubber.payload import (
@@ -113,6 +114,10 @@ class TrainingScrubber(View):
         """The training beside it, or None."""
         return self._runs[1] if len(self._runs) > 1 else None
 
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        return ({"sentence": whole(0, len(self.trace.sources) - 1)},)
+
     def questions(self) -> list[dict[str, Any]]:
         """Return requests for the heads of every sentence that is not sent with the view."""
         sent = sentences_sent(self._runs, self._first)
@@ -207,6 +212,9 @@ def watch_training(
     head: int | None = None,
 ) -> TrainingScrubber:
     """Return a view to drag through a training, or through two beside each other.
+
+    >>> import viz_transformer as vt
+    >>> view = vt.watch_training(vt.load_training("language-model"))
 
     Args:
         trace: the training.

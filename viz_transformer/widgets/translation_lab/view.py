@@ -9,6 +9,7 @@ from ipywidgets import widget_serialization
 
 from viz_transformer.trace import TASKS
 from viz_transformer.widgets.base.bundle import bundle, styles
+from viz_transformer.widgets.base.requests import TEXT, Schema
 from viz_transformer.widgets.base.view import Answer, View
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ class TranslationView(View):
                 "languages": languages,
             },
         )
+
+    def requests(self) -> tuple[Schema, ...]:
+        """Return what the page may ask."""
+        return ({"text": TEXT},)
 
     def figure(self) -> Figure | None:
         """Return what the explorer shows now as a matplotlib figure."""

@@ -1,0 +1,1 @@
+"""Bad input drawn at random for every door of the package: `make fuzz N=1000`."""

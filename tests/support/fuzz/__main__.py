@@ -1,0 +1,82 @@
+"""Run a campaign of bad input: `python -m tests.support.fuzz 1000`, or `make fuzz N=1000`.
+
+Each input is drawn from a seed, so that a failure can be made again: `--door text --one 0/17`. With
+`--write`, the table goes to docs/reliability.md. It ends with 1 if anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+
+import torch
+
+from benchmarks.__main__ import DOCS, machine
+from tests.support.fuzz.campaign import Count, Door, run, try_one
+from tests.support.fuzz.doors import DOORS
+
+PAGE = DOCS / "reliability.md"
+START, END = "<!-- make fuzz -->", "<!-- end -->"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make fuzz")
+    parser.add_argument("n", type=int, nargs="?", default=1_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--door", choices=[door.name for door in DOORS], action="append")
+    parser.add_argument("--one", metavar="SEED/NUMBER", help="give one input to the door again")
+    parser.add_argument("--write", action="store_true", help=f"write the table to {PAGE.name}")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    doors = [door for door in DOORS if options.door is None or door.name in options.door]
+    if options.one:
+        count = Count()
+        for door in doors:
+            try_one(door, options.one, count)
+        print("\n".join(count.failures) or f"no failure; {count.refused} refused")
+        return bool(count.failures)
+    start, rows = time.monotonic(), []
+    for door, count in run(doors, options.n, options.seed):
+        rows.append((door, count))
+        print(f"{_row(door.name, count)}  {time.monotonic() - start:.0f} s", flush=True)
+        for failure in count.failures[:20]:
+            print(f"    {failure}")
+    page = table(rows, options.seed)
+    print(page)
+    if options.write:
+        before, rest = PAGE.read_text(encoding="utf-8").split(START)
+        PAGE.write_text(f"{before}{START}\n\n{page}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    return any(count.failures for _, count in rows)
+
+
+def table(rows: list[tuple[Door, Count]], seed: int) -> str:
+    """Return the table of a campaign, and when and where it ran."""
+    total = Count()
+    for _, count in rows:
+        total.inputs += count.inputs
+        total.refused += count.refused
+        for name in ("raw", "hangs", "half_written"):
+            getattr(total, name).extend(getattr(count, name))
+    return "\n".join(
+        [
+            f"Seed {seed}. {machine()}",
+            "| door | inputs | refused in one line | raw exceptions | over 5 s | half-written files |",
+            "|---|--:|--:|--:|--:|--:|",
+            *(_row(door.name, count) for door, count in rows),
+            _row("**all**", total),
+            "",
+        ]
+    )
+
+
+def _row(name: str, count: Count) -> str:
+    lists = (count.raw, count.hangs, count.half_written)
+    numbers = (count.inputs, count.refused, *map(len, lists))
+    return f"| {name} | " + " | ".join(f"{number:,}" for number in numbers) + " |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""A campaign: many seeded inputs, what each did, and a table of the counts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import Any
+
+from viz_transformer.errors import UserError
+
+#: An input that takes longer counts as a hang; after the second number it is ended.
+HANG_S, GIVEN_UP_S = 5.0, 30.0
+#: The most letters of an error: one line that can be read.
+_MOST_LETTERS = 1_200
+
+
+@dataclass(frozen=True)
+class Door:
+    """A public function, a file, a message or a command.
+
+    Attributes:
+        name: in the table.
+        draw: draws one input, and returns it in a few words and a call that gives it to the door.
+        share: how many of a campaign's inputs it gets, against the others.
+    """
+
+    name: str
+    draw: Callable[[Random], tuple[str, Callable[[], Any]]]
+    share: float = 1.0
+
+
+@dataclass
+class Count:
+    """What became of a door's inputs; each failure with the seed that makes it again."""
+
+    inputs: int = 0
+    refused: int = 0
+    raw: list[str] = field(default_factory=list)
+    hangs: list[str] = field(default_factory=list)
+    half_written: list[str] = field(default_factory=list)
+
+    @property
+    def failures(self) -> list[str]:
+        """All failures."""
+        return [*self.raw, *self.hangs, *self.half_written]
+
+
+class HalfWrittenError(AssertionError):
+    """A file that was there is no longer what it was, after writing failed."""
+
+
+class _GivenUpError(BaseException):
+    """Ends an input that takes too long."""
+
+
+def run(doors: Iterable[Door], n: int, seed: int) -> Iterator[tuple[Door, Count]]:
+    """Give every door its share of `n` inputs; yields each door with its count when it is done."""
+    doors = list(doors)
+    shares = sum(door.share for door in doors)
+    for door in doors:
+        count = Count()
+        for number in range(max(1, round(n * door.share / shares))):
+            try_one(door, f"{seed}/{number}", count)
+        yield door, count
+
+
+def try_one(door: Door, seed: str, count: Count) -> None:
+    """Give a door one input, and count what it did."""
+    with _scratch() as folder:
+        what, call = door.draw(Random(f"{door.name}/{seed}"))
+        start = time.monotonic()
+        failure = ""
+        try:
+            with _time_limit():
+                call()
+        except UserError as error:
+            count.refused += 1
+            if "\n" in str(error) or len(str(error)) > _MOST_LETTERS:
+                failure = f"a message of {len(str(error))} letters: {str(error)[:200]!r}"
+        except HalfWrittenError as error:
+            count.half_written.append(f"{seed} {what}: {error}")
+        except _GivenUpError:
+            pass
+        except BaseException as error:  # what the campaign is for
+            failure = f"{type(error).__name__}: {str(error)[:200]!r}"
+        taken = time.monotonic() - start
+        count.inputs += 1
+        if failure:
+            count.raw.append(f"{seed} {what}: {failure}")
+        if taken > HANG_S:
+            count.hangs.append(f"{seed} {what}: {taken:.0f} s")
+        if left := [each.name for each in folder.rglob("*") if each.name.endswith((".part", ".old"))]:
+            count.half_written.append(f"{seed} {what}: left {left}")
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """Work in an empty folder."""
+    before, folder = Path.cwd(), tempfile.mkdtemp(prefix="vt-fuzz-")
+    os.chdir(folder)
+    try:
+        yield Path(folder)
+    finally:
+        os.chdir(before)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _time_limit() -> Iterator[None]:
+    def give_up(_: int, __: FrameType | None) -> None:
+        raise _GivenUpError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, GIVEN_UP_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,156 @@
+"""The public functions that take text, arrays or tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import viz_transformer as vt
+from tests.support.fuzz.values import TEXTS, any_value, array_value, json_value
+from tests.support.hand_made_traces import make_trace
+from tests.support.hand_made_trainings import make_training
+from viz_transformer import trace as traces
+from viz_transformer.corpus import gap_words, is_spanish, translations
+from viz_transformer.vocabulary import split_sentences, tokenize
+
+_SENTENCE = "the black cat sleeps"
+
+
+@cache
+def _text_functions() -> dict[str, Callable[[Any], Any]]:
+    translator, writer, masked = vt.load_translator(), vt.load_language_model(), vt.load_masked_model()
+    named = {
+        "translator": (
+            translator,
+            "translate trace decode sample encode log_probs answer answers",
+        ),
+        "language model": (writer, "trace log_probs next_words complete decode sample sample_texts answer"),
+        "masked model": (masked, "trace log_probs fill answer answers"),
+        "vocabulary": (translator.vocabulary, "encode words_of source_ids target_ids ids_of nearest"),
+    }
+    found: dict[str, Callable[[Any], Any]] = {
+        f"{name}.{each}": getattr(owner, each)
+        for name, (owner, methods) in named.items()
+        for each in methods.split()
+    }
+    return found | {
+        "translator.trace(target)": lambda text: translator.trace(_SENTENCE, text),
+        "translator.judge": lambda text: translator.judge(_SENTENCE, text),
+        "beam_width": lambda value: translator.translate(_SENTENCE, beam_width=_small(value)),
+        "length_penalty": lambda value: translator.translate(_SENTENCE, length_penalty=value),
+        "temperature": lambda value: translator.sample(_SENTENCE, temperature=value),
+        "top_p": lambda value: translator.sample(_SENTENCE, top_p=value),
+        "top_k": lambda value: translator.sample(_SENTENCE, top_k=value),
+        "seed": lambda value: translator.sample(_SENTENCE, seed=value),
+        "interventions": lambda value: translator.trace(_SENTENCE, interventions=value),
+        "translations": translations,
+        "gap_words": gap_words,
+        "is_spanish": is_spanish,
+        "tokenize": tokenize,
+        "split_sentences": split_sentences,
+        "load_translator": vt.load_translator,
+        "load_training": vt.load_training,
+        "head_lab": lambda text: vt.head_lab(translator, text),
+        "attention_stepper": lambda text: vt.attention_stepper(translator, text),
+        "beam_stepper": lambda text: vt.beam_stepper(translator, text),
+        "translation_lab": lambda text: vt.translation_lab(translator, text),
+        "mask_lab": lambda text: vt.mask_lab(translator, [text, _SENTENCE]),
+    }
+
+
+def _small(value: Any) -> Any:
+    """A beam of a million places is slow by right."""
+    return value if not isinstance(value, int) or value < 100 else 9
+
+
+def text(rng: Random) -> tuple[str, Callable[[], Any]]:
+    """Draw a function that takes text, and something that is no text, or a strange one."""
+    name = rng.choice(list(_text_functions()))
+    value = (
+        rng.choice(TEXTS) if rng.random() < 0.4 else json_value(rng) if rng.random() < 0.5 else any_value(rng)
+    )
+    return f"{name}({_shown(value)})", lambda: _text_functions()[name](value)
+
+
+@cache
+def _records() -> tuple[Any, ...]:
+    decoded = vt.load_translator().decode(_SENTENCE, attention=True)
+    return (
+        make_trace(),
+        decoded,
+        decoded.steps[0],
+        decoded.hypotheses[0],
+        make_training(),
+        vt.thinking_machines().steps,
+    )
+
+
+def constructor(rng: Random) -> tuple[str, Callable[[], Any]]:
+    """Draw a trace made by hand, with a field or two of something else, and look at it."""
+    record = rng.choice(_records())
+    fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
+    changed = rng.sample(sorted(fields), k=min(len(fields), rng.choice([1, 1, 2])))
+    for name in changed:
+        fields[name] = _value_for(rng, fields[name])
+    shown = ", ".join(f"{name}={_shown(fields[name])}" for name in changed)
+    return f"{type(record).__name__}({shown})", lambda: look_at(_whole(type(record)(**fields)))
+
+
+def _value_for(rng: Random, value: Any) -> Any:
+    if isinstance(value, np.ndarray) and rng.random() < 0.4:
+        import torch
+
+        makers = (
+            lambda: torch.tensor(value, requires_grad=True),
+            lambda: torch.tensor(value, dtype=torch.bfloat16),
+            lambda: value.tolist(),
+            lambda: value.astype(object),
+            lambda: value[..., ::-1],
+            lambda: value.astype("f8") * rng.choice([1, 1e300, np.nan]),
+            lambda: value[None],
+        )
+        return rng.choice(makers)()
+    return array_value(rng) if rng.random() < 0.4 else any_value(rng)
+
+
+def _whole(record: Any) -> Any:
+    """Put a part of a search into one, where it is checked."""
+    decoded = _records()[1]
+    source, hypotheses, steps = decoded.source_tokens, decoded.hypotheses, decoded.steps
+    if isinstance(record, traces.DecodeStep):
+        steps = (record, *steps[1:])
+    elif isinstance(record, traces.Hypothesis):
+        hypotheses = (record,)
+    else:
+        return record
+    return vt.DecodeTrace(source_tokens=source, hypotheses=hypotheses, steps=steps)
+
+
+def look_at(record: Any) -> None:
+    """Show a trace in its view, and describe it."""
+    if isinstance(record, vt.ForwardTrace):
+        repr(record)
+        record._repr_html_()
+        if not record.kinds or max(record.attention(kind).size for kind in record.kinds) > 10**6:
+            return
+        view = vt.explore(record)
+    elif isinstance(record, vt.DecodeTrace):
+        view = vt.BeamStepper(record)
+        if record.steps[0].decoder_attention is not None:
+            record.forward_trace()
+    elif isinstance(record, traces.TrainingTrace):
+        view = vt.watch_training(record)
+    else:
+        return
+    view.alt_text()
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{type(value).__name__} {str(value)[:50]!r}"
+    except BaseException:  # a hostile one
+        return type(value).__name__

@@ -1,0 +1,196 @@
+"""Values that nobody should give, drawn from a seed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+import torch
+
+TEXTS = (
+    *("", " ", "\0", "\ud800", "a\udcff", "x" * 5_000, "the " * 3_000, "\n", "\u202eabc", "e\u0301" * 50),
+    *(
+        "<script>alert(1)</script>",
+        "the cat. the dog. a cow!",
+        "[?]",
+        "[?] [?]",
+        "el [?] negro",
+        "<eos>",
+        "nan",
+    ),
+    *(
+        "the black cat sleeps",
+        "el gato negro",
+        "../../etc/passwd",
+        "%s%n{0}",
+        "∞",
+        "🐈‍⬛",
+        "1e999",
+        "-1",
+        "NULL",
+    ),
+)
+NUMBERS = (0, 1, -1, 2, 7, 10**6, 2**31, 2**63, 10**30, -(10**12), 0.5, -0.5, 1e-300, 1e308)
+SPECIAL = (None, True, False, math.nan, math.inf, -math.inf)
+
+
+class Hostile:
+    """An object whose every method raises what it was given."""
+
+    def __init__(self, error: BaseException, method: str) -> None:
+        self._error, self._method = error, method
+
+    def _may_fail(self, method: str, otherwise: Any) -> Any:
+        if self._method in (method, "every"):
+            raise self._error
+        return otherwise
+
+    def __eq__(self, other: object) -> bool:
+        return self._may_fail("__eq__", False)
+
+    def __hash__(self) -> int:
+        return self._may_fail("__hash__", 1)
+
+    def __str__(self) -> str:
+        return self._may_fail("__str__", "hostile")
+
+    def __repr__(self) -> str:
+        return self._may_fail("__repr__", "hostile")
+
+    def __len__(self) -> int:
+        return self._may_fail("__len__", 3)
+
+    def __iter__(self) -> Any:
+        return self._may_fail("__iter__", iter("abc"))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._may_fail("__getitem__", 1)
+
+    def __float__(self) -> float:
+        return self._may_fail("__float__", 1.0)
+
+    def __bool__(self) -> bool:
+        return self._may_fail("__bool__", True)
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        return self._may_fail("__array__", np.zeros(3))
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        return self._may_fail("__call__", 0)
+
+
+_METHODS = (
+    *("__eq__", "__hash__", "__str__", "__repr__", "__len__", "__iter__", "__getitem__", "__float__"),
+    *("__bool__", "__array__", "__call__", "every"),
+)
+_ERRORS = (
+    ValueError("no"),
+    StopIteration(),
+    RecursionError(),
+    KeyError("k"),
+    ZeroDivisionError(),
+    MemoryError(),
+)
+
+
+def json_value(rng: Random, depth: int = 0) -> Any:
+    """Draw what a message or a JSON file may hold."""
+    kind = rng.randrange(9 if depth < 3 else 6)
+    if kind < 2:
+        return rng.choice(TEXTS)
+    if kind < 4:
+        return rng.choice(NUMBERS)
+    if kind < 6:
+        return rng.choice(SPECIAL)
+    if kind == 6:
+        return [json_value(rng, depth + 1) for _ in range(rng.choice([0, 1, 2, 5]))]
+    if kind == 7:
+        return {
+            rng.choice(["", "id", "ask", "text", "x"]): json_value(rng, depth + 1)
+            for _ in range(rng.randrange(3))
+        }
+    return nested(rng.choice([3, 500])) if rng.random() < 0.2 else list(range(rng.choice([3, 1_000])))
+
+
+def nested(depth: int) -> list[Any]:
+    """Return lists inside lists."""
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+def array_value(rng: Random) -> Any:
+    """Draw an array, a tensor or something like them."""
+    shape = rng.choice([(), (0,), (3,), (2, 2), (1, 1, 5, 5), (2, 3, 0, 4), (1,) * 6])
+    makers: list[Callable[[], Any]] = [
+        lambda: np.zeros(shape, rng.choice(["f4", "f8", "f2", "i8", "u1", "?", "c8", "O", "U3", "M8[s]"])),
+        lambda: np.full(shape, rng.choice([math.nan, math.inf, -1e38, 1e300])),
+        lambda: np.broadcast_to(np.float32(0.1), rng.choice([(60_000, 60_000), (2, 8, 15_000, 15_000)])),
+        lambda: np.zeros(3, dtype=[("a", "f4"), ("b", "i4")]),
+        lambda: np.ma.masked_array(np.ones(3), mask=[0, 1, 0]),
+        lambda: torch.zeros(shape, requires_grad=True),
+        lambda: torch.zeros(
+            shape, dtype=rng.choice([torch.bfloat16, torch.float16, torch.int8, torch.complex64])
+        ),
+        lambda: torch.zeros(shape, device="meta"),
+        lambda: torch.eye(3).to_sparse(),
+        lambda: torch.ones(1).expand(60_000, 60_000),
+        lambda: torch.nn.Parameter(torch.ones(shape)),
+    ]
+    return rng.choice(makers)()
+
+
+def any_value(rng: Random) -> Any:
+    """Draw any value of Python."""
+    makers: list[Callable[[], Any]] = [
+        lambda: json_value(rng),
+        lambda: array_value(rng),
+        lambda: Hostile(rng.choice(_ERRORS), rng.choice(_METHODS)),
+        lambda: rng.choice(
+            [b"bytes", bytearray(3), {1, 2}, frozenset(), range(10), 1j, slice(3), object, print, math]
+        ),
+        lambda: rng.choice([itertools.count(), iter("abc"), (x for x in "ab"), map(str, [1])]),
+        lambda: nested(rng.choice([50, 900])),
+        lambda: [array_value(rng), any_value(rng)],
+        lambda: lambda *_: any_value(rng),
+    ]
+    return rng.choice(makers)()
+
+
+def mutated(rng: Random, value: Any, draw: Callable[[Random], Any] = json_value) -> Any:
+    """Return plain data in which one value, somewhere, is another, missing or twice there."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = rng.choice(list(value))
+        change = rng.random()
+        if change < 0.1:
+            return {name: each for name, each in value.items() if name != key}
+        if change < 0.2:
+            return {**value, str(rng.choice(TEXTS[:8])): draw(rng)}
+        return {**value, key: mutated(rng, value[key], draw)}
+    if isinstance(value, list | tuple) and value and rng.random() < 0.8:
+        at = rng.randrange(len(value))
+        change = rng.random()
+        middle = [] if change < 0.1 else [value[at]] * 2 if change < 0.2 else [mutated(rng, value[at], draw)]
+        return [*value[:at], *middle, *value[at + 1 :]]
+    if isinstance(value, int) and not isinstance(value, bool) and rng.random() < 0.3:
+        return value + rng.choice([-1, 1, 100])
+    return draw(rng)
+
+
+def damaged(rng: Random, data: bytes) -> bytes:
+    """Return bytes of which some are others, missing, or there twice."""
+    at = rng.randrange(len(data) + 1)
+    length = rng.choice([1, 4, 100, len(data)])
+    other = rng.choice([b"", rng.randbytes(min(length, 200)), b"\0" * 8, b"\xff" * 8, data[at : at + 50] * 2])
+    return data[:at] + other + data[at + (length if rng.random() < 0.5 else len(other)) :]
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON, lone surrogates, NaN and all."""
+    return json.dumps(value)

@@ -1,0 +1,97 @@
+"""What a model adds to its scores for relative positions, and the attention without it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viz_transformer.errors import UserError
+from viz_transformer.trace import KINDS, ForwardTrace
+
+
+def bias_by_distance(
+    trace: ForwardTrace, kind: str, layer: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return what each head adds to its scores at each distance from query to key.
+
+    Args:
+        trace: of a model with relative biases, such as T5.
+        kind: ``"encoder"`` or ``"decoder"``.
+        layer: the index of the layer; of biases that all layers share, any.
+
+    Returns:
+        the distances, key − query, in positions [distance]: a decoder's end at 0, because no query
+        attends to a later key; and the biases [head, distance], in the scores' unit.
+
+    Raises:
+        UserError: if the trace holds no such bias or layer, or it is no matter of distance alone.
+
+    Source: Raffel et al. 2020, *Exploring the Limits of Transfer Learning*, section 2.1.
+    """
+    given = _bias_of(trace, kind)
+    if not 0 <= layer < max(len(given), len(trace.layer_numbers(kind)) if kind in trace.kinds else 1):
+        raise UserError(f"layer={layer}, but the trace has {len(trace.layer_numbers(kind))}; count from 0")
+    bias = given[min(layer, len(given) - 1)]  # [head, query, key]
+    n = bias.shape[-1]
+    distances = np.arange(1 - n, n if kind == "encoder" else 1)
+    diagonals = [np.diagonal(bias, distance, axis1=1, axis2=2) for distance in distances]
+    if any(np.ptp(diagonal, axis=1).max() > 1e-6 for diagonal in diagonals):
+        raise UserError(
+            f"the {kind}'s bias differs between pairs of one distance, so it is no bias of relative "
+            "positions; look at it as it is: trace.position_bias(kind)"
+        )
+    return distances, np.stack([diagonal[:, 0] for diagonal in diagonals], axis=1)
+
+
+def without_position_bias(trace: ForwardTrace) -> ForwardTrace:
+    """Return the trace of the same scores without what was added for relative positions.
+
+    With s the scores of content and b the bias, a row of attention is softmax(s + b). So its weights
+    divided by exp(b), and scaled to a sum of 1, are softmax(s): where the head would look by content
+    alone, in this layer, everything else the same. Masked keys stay at 0.
+
+    Args:
+        trace: of a model with relative biases, such as T5. Kinds without stay as they are.
+
+    Returns:
+        A trace with the same labels and no bias. A weight too small for its number type (below
+        1e-38 in float32) is 0 and stays so.
+
+    Raises:
+        UserError: if the trace holds no bias.
+
+    Source: Raffel et al. 2020, *Exploring the Limits of Transfer Learning*, section 2.1.
+    """
+    changes: dict[str, Any] = {}
+    for kind in trace.kinds:
+        weights, bias = trace.attention(kind), trace.position_bias(kind)
+        if weights is None or bias is None:
+            continue
+        with np.errstate(divide="ignore"):
+            scores = np.log(weights, dtype=np.float64) - bias  # [layer, head, query, key], -inf where masked
+        highest = scores.max(axis=-1, keepdims=True)
+        shares = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
+        sums = shares.sum(axis=-1, keepdims=True)
+        changes[KINDS[kind].field] = (shares / np.where(sums > 0, sums, 1)).astype(weights.dtype)
+        changes[f"{kind}_position_bias"] = None
+    if not changes:
+        _bias_of(trace, "encoder")
+    return replace(trace, **changes)
+
+
+def _bias_of(trace: ForwardTrace, kind: str) -> NDArray[np.float32]:
+    bias = trace.position_bias(kind)
+    if bias is None:
+        held = [each for each in KINDS if trace.position_bias(each) is not None]
+        raise UserError(
+            f"the trace holds no {kind} position bias; "
+            + (
+                f"it has {held}, so choose one of these"
+                if held
+                else "capture a model that adds one, such as T5"
+            )
+        )
+    return bias
