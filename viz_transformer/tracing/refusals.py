@@ -19,8 +19,8 @@ _REASONS = {
     ),
     "fnet": ("mixes positions by a Fourier transform, in the same way for every text", _ELSE),
     "yoso": (
-        "weighs keys by the chance that their hashes meet the query's; these weights do not sum to 1 and are not "
-        "returned",
+        "weighs keys by the chance that their hashes meet the query's; these weights do not sum to 1 and are "
+        "not returned",
         "capture the same text in a model with softmax attention, such as BERT",
     ),
 }
