@@ -214,11 +214,11 @@ def test_gradients_reach_every_kind_of_attention(make) -> None:
     weights = [each for name in kinds.values() for each in getattr(output, name)]
     logit = output.logits[0, 1, TOKEN] - output.logits[0, 1, AGAINST]
     slopes = torch.autograd.grad(logit, weights)
-    by_hand = [(each * slope).clamp(min=0)[0] for each, slope in zip(weights, slopes, strict=True)]
+    by_hand = [(each * slope).clamp(min=0)[0].detach() for each, slope in zip(weights, slopes, strict=True)]
     largest = max(float(each.sum(-1).max()) for each in by_hand)
     found = [layer for kind in kinds for layer in trace.attention(kind)]
     for one, expected in zip(found, by_hand, strict=True):
-        np.testing.assert_allclose(one, expected.detach().numpy() / largest, atol=1e-5)
+        np.testing.assert_allclose(one, expected.numpy() / largest, atol=1e-5)
 
 
 def test_a_text_is_read_with_its_own_answer_or_with_a_given_one() -> None:

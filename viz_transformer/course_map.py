@@ -197,6 +197,9 @@ def you_are_here(lesson: int) -> YouAreHere:
     Each part leads to its lesson. In a notebook the map is plain HTML, which stays as it is where
     nothing runs.
 
+    >>> import viz_transformer as vt
+    >>> part = vt.you_are_here(4)
+
     Args:
         lesson: the lesson's number, from 1.
 

@@ -193,6 +193,10 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
 def load_language_model(folder: str | os.PathLike[str] | None = None) -> LanguageModel:
     """Load a language model.
 
+    >>> import viz_transformer as vt
+    >>> vt.load_language_model().trace("el gato").kinds
+    ('decoder',)
+
     Args:
         folder: a checkpoint folder; by default the bundled one, which writes Spanish.
 

@@ -207,6 +207,10 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
 def load_masked_model(folder: str | os.PathLike[str] | None = None) -> MaskedModel:
     """Load a masked-word model.
 
+    >>> import viz_transformer as vt
+    >>> vt.load_masked_model().trace("el gato [?]").kinds
+    ('encoder',)
+
     Args:
         folder: a checkpoint folder; by default the bundled one, which reads Spanish.
 

@@ -43,7 +43,11 @@ class Source:
 def show_source(definition: Callable[..., Any], *, docstring: bool = False) -> Source:
     """Return the source of a function, method or class, for a notebook to show.
 
-    >>> vt.show_source(attend)
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.model.attention import attend
+    >>> source = vt.show_source(attend)
+    >>> source.text.splitlines()[0]
+    'def attend('
 
     Args:
         definition: the function, method or class.

@@ -96,3 +96,7 @@ __all__ = [
     "without_position_bias",
     "word_index",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion lists what is public, and no files

@@ -27,3 +27,7 @@ __all__ = [
     "patching",
     "value_weighted",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion lists what is public, and no files

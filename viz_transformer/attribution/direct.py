@@ -59,6 +59,14 @@ def direct_logit_attribution(
     With the final norm's scale kept as it is, each summand has a share of the logit, and the shares
     add up to it. Only direct shares are counted: a head that helps a later head gets nothing for that.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import DecoderOnly
+    >>> config = ModelConfig(family="decoder", vocab_size=10, d_model=8, n_heads=2, d_ff=16, norm="pre")
+    >>> parts = vt.attribution.direct_logit_attribution(DecoderOnly(config), [1, 5, 7])
+    >>> abs(parts.total - parts.logit) < 1e-3
+    True
+
     Args:
         model: a causal language model or an encoder–decoder, of Hugging Face's or ours; its blocks must
             add to the residual stream (pre-norm), as those of GPT-2, Llama, OPT, GPT-NeoX, Gemma and T5 do.

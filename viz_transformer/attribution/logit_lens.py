@@ -45,6 +45,12 @@ def logit_lens(
     says. Early rows are a reading in the language of the last layer,
     which the early layers need not speak.
 
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> lens = vt.attribution.logit_lens(model.model, "el gato", tokenizer=model.vocabulary)
+    >>> lens.rows
+    ('embedding', 'layer 0', 'layer 1')
+
     Args:
         model: of Hugging Face's a causal language model, a masked one such as BERT, which fills each
             position, or an encoder–decoder, whose decoder is read; or one of ours.

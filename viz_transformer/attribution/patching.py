@@ -57,6 +57,13 @@ def patching(
         )
         vt.plots.plot_patching(found)
 
+    >>> import viz_transformer as vt
+    >>> model, prompts = vt.load_language_model(), ("el gato", "la vaca")
+    >>> options = {"metric": "duerme", "tokenizer": model.vocabulary}
+    >>> found = vt.attribution.patching(model.model, *prompts, **options)
+    >>> found.values.shape  # [layer, head]
+    (2, 4)
+
     Args:
         model: of Hugging Face's a causal language model, a masked one such as BERT, or an
             encoder–decoder; or one of ours.

@@ -48,6 +48,11 @@ def value_weighted(
     ``[SEP]`` or the first token. Here α is multiplied by the length of f(x) = (x W_V + b_V) W_O, which
     is what the head would write if it looked at that token alone.
 
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> vt.attribution.value_weighted(model.model, "el gato", tokenizer=model.vocabulary).kinds
+    ('decoder',)
+
     Args:
         model: an encoder, a decoder or both in one, of Hugging Face's or of ours.
         prompt: a text, or token ids [position].
@@ -91,6 +96,11 @@ def gradient_weighted(
 
     What is left of a weight is, to first order, how much the logit would lose without it. Weights that
     lower the logit become 0.
+
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> vt.attribution.gradient_weighted(model.model, "el gato", tokenizer=model.vocabulary).kinds
+    ('decoder',)
 
     Args:
         model: of Hugging Face's a causal language model, a masked one such as BERT, or an

@@ -27,6 +27,14 @@ def interventions(model: nn.Module, heads: Sequence[HeadChange]) -> Iterator[Non
     bit of the output as it was. Of our own text models, `model` is ``translator.model``; calls such
     as ``translator.translate`` take ``interventions=`` instead, and do not look at this block.
 
+    >>> import torch
+    >>> import viz_transformer as vt
+    >>> model, ids = vt.load_language_model().model, torch.tensor([[1, 5, 7]])
+    >>> with vt.interventions(model, heads=[vt.HeadChange("decoder", layer=0, head=3, factor=0.0)]):
+    ...     without = model(ids)
+    >>> bool((without == model(ids)).all())
+    False
+
     Args:
         model: a torch module whose attention `find_sites` finds: Hugging Face's, ours, those with
             `nn.MultiheadAttention`, or your own.

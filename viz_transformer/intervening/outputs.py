@@ -20,6 +20,12 @@ def head_outputs(model: nn.Module, *inputs: Any, **named: Any) -> dict[str, NDAr
         other = head_outputs(model, input_ids=other_ids)["decoder"]
         change = vt.HeadChange("decoder", layer=0, head=3, output=other[0, 3])
 
+    >>> import torch
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model().model
+    >>> vt.head_outputs(model, torch.tensor([[1, 5, 7]]))["decoder"].shape  # [layer, head, position, d_head]
+    (2, 4, 3, 16)
+
     Args:
         model: any torch module whose attention `find_sites` finds; it runs in evaluation mode and
             without gradients, and is then as it was.

@@ -75,6 +75,12 @@ def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **n
 
     The model runs once for each head, in evaluation mode and without gradients, and is then as it was.
 
+    >>> import torch
+    >>> import viz_transformer as vt
+    >>> model, ids = vt.load_language_model().model, torch.tensor([[1, 5, 7]])
+    >>> vt.rank_heads(model, lambda logits: logits[0, -1, 9], ids).changes["decoder"].shape  # [layer, head]
+    (2, 4)
+
     Args:
         model: any torch module whose attention `find_sites` finds.
         metric: a function of what the model's forward returns, giving one number.

@@ -29,6 +29,9 @@ def architecture(
 ) -> Architecture:
     """Return the whole model as one picture, through which a sentence flows step by step.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.architecture(vt.load_translator(), "the black cat sleeps", step=3)
+
     Args:
         model: a translator, language model or masked-word model.
         text: the first sentence; the view takes others. None takes one that suits the model.

@@ -123,6 +123,9 @@ def thinking_machines(*, step: int | str = 0) -> AttentionStepper:
     Every number is small and round, so that each step can be done by hand: no positions, no mask,
     no biases, and one head whose outputs are not joined with others.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.thinking_machines(step=2)
+
     Args:
         step: the step that the view opens at, such as ``"weights"``, or its index.
 

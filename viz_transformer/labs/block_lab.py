@@ -26,6 +26,9 @@ def block_lab(
 ) -> BlockLab:
     """Return a view that shows which outputs change in each part of a block when you change one word.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.block_lab(changed=2)
+
     Args:
         translator: the translator with the encoder; by default the bundled one.
         sentence: the words, one of which is changed.

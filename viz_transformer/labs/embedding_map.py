@@ -16,6 +16,9 @@ def embedding_map(model: TextModel | None = None, token: str = "tired") -> Embed
 
     The padding token is left out, since no vector is learned for it.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.embedding_map(token="cat")
+
     Args:
         model: one of this package's models of text; by default the bundled translator.
         token: the token that is chosen first.

@@ -21,6 +21,9 @@ def initial_loss_lab(
 ) -> InitialLossLab:
     """Return a view of an untrained model's scores and loss, measured once for each choice.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.initial_loss_lab(stds=(0.02, 1.0))
+
     Args:
         model: the untrained model; by default one of seed 0, which takes seconds to draw.
         stds: the standard deviations of the embeddings to choose from.

@@ -10,6 +10,9 @@ from viz_transformer.widgets.model_summary_lab.view import ModelSummaryLab
 def model_summary_lab(**sizes: int) -> ModelSummaryLab:
     """Return a view of an encoder–decoder without attention biases, with controls for its sizes.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.model_summary_lab(d_model=64, n_heads=4)
+
     Args:
         sizes: the first sizes, by the names of the view's traits; by default the paper's base model
             with 35 tokens, six of which are read and four written.

@@ -32,6 +32,9 @@ def position_lab(
 ) -> PositionLab:
     """Return a view of positional encodings, with a live encoder to shuffle a sentence in.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.position_lab(sentence="the dog sees the cat")
+
     Args:
         translator: the live model; by default the bundled one, whose positions are sinusoidal.
         sentence: the sentence to shuffle, in words that the translator knows.

@@ -199,6 +199,9 @@ def predict_number(
 ) -> NumberPrediction:
     """Ask for a number before it is shown. The score falls with the factor that the guess is off.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.predict_number("How many heads has the translator?", 24, unit="heads")
+
     Args:
         question: what is asked.
         answer: the number, or a function that computes it after the guess.
@@ -220,6 +223,9 @@ def predict_choice(
     name: str | None = None,
 ) -> ChoicePrediction:
     """Ask for one of a few answers before the right one is shown.
+
+    >>> import viz_transformer as vt
+    >>> view = vt.predict_choice("Which word does “it” mean?", ["cat", "street"], "cat")
 
     Args:
         question: what is asked.
@@ -250,6 +256,9 @@ def predict_row(
 
     What is drawn is scaled to sum to 1. The score is the weight that both rows share, 0 to 1.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.predict_row("Where does it look?", ["the", "cat"], [0.25, 0.75])
+
     Args:
         question: what is asked.
         labels: the keys.
@@ -273,6 +282,10 @@ def prediction(
     name: str | None = None,
 ) -> KeyPrediction:
     """Ask which key a query attends to most; the explorer appears with the answer.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> view = vt.prediction(trace, "Where to?", kind="encoder", layer=0, head=1, query="cat")
 
     Args:
         trace: the trace asked about.

@@ -45,6 +45,11 @@ class TraceSwitch(SwitchView):
 def trace_switch(traces: Mapping[str, ForwardTrace], *, kind: str | None = None) -> TraceSwitch:
     """Return one explorer with a button for each trace, to flip between them.
 
+    >>> import viz_transformer as vt
+    >>> translator = vt.load_translator()
+    >>> texts = ("the cat sleeps", "the dog sleeps")
+    >>> view = vt.trace_switch({text: translator.trace(text) for text in texts})
+
     Args:
         traces: the traces by their labels, at least one.
         kind: the attention shown first; cross-attention by default, where there is one.

@@ -142,6 +142,9 @@ def _capital(name: str) -> str:
 def translation_lab(translator: Translator, sentence: str, engine: str | None = None) -> TranslationLab:
     """Return a text field with its translation and an explorer of the attention weights.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.translation_lab(vt.load_translator(), "the black cat sleeps")
+
     Args:
         translator: the translator.
         sentence: the first sentence.

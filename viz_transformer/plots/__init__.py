@@ -93,3 +93,7 @@ __all__ = [
     "save_figure",
     "set_alt_text",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion lists what is public, and no files

@@ -20,7 +20,12 @@ _MOST_PAIRS = 3
 
 
 def set_alt_text(figure: Figure, text: str) -> None:
-    """Give a figure its alternative text; `save_figure` writes it into the file."""
+    """Give a figure its alternative text; `save_figure` writes it into the file.
+
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_probabilities({"el gato": 0.7, "la gata": 0.3})
+    >>> vt.plots.set_alt_text(axes.figure, "Two translations and their probabilities")
+    """
     figure.alt_text = text  # type: ignore[attr-defined]  # an attribute of our own
 
 

@@ -51,6 +51,10 @@ def plot_attention_steps(
     each picture; those of weights from 0 to 1. The arguments and errors are those of
     `compute_head`.
 
+    >>> import viz_transformer as vt
+    >>> steps = vt.thinking_machines().steps
+    >>> figure = vt.plots.plot_attention_steps(steps, head=0, query=0)
+
     Returns:
         A figure with one axes a step, each holding its numbers as an image, ``[rows, columns]``.
     """

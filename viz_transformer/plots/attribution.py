@@ -28,6 +28,11 @@ _NAMED = 3  # strongest cells named in the alternative text
 def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top") -> Axes:
     """Draw what a model would write after each layer: layers down the side, the prompt along the top.
 
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> lens = vt.attribution.logit_lens(model.model, "el gato", tokenizer=model.vocabulary)
+    >>> axes = vt.plots.plot_logit_lens(lens)
+
     Args:
         lens: what `vt.attribution.logit_lens` returned.
         ax: where to draw; a new figure if None.
@@ -83,6 +88,13 @@ def plot_attribution(parts: LogitAttribution, ax: Axes | None = None) -> Axes:
 
     The line below the title has the whole sum. Orange lowers the logit, blue raises it.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import DecoderOnly
+    >>> config = ModelConfig(family="decoder", vocab_size=10, d_model=8, n_heads=2, d_ff=16, norm="pre")
+    >>> parts = vt.attribution.direct_logit_attribution(DecoderOnly(config), [1, 5, 7])
+    >>> axes = vt.plots.plot_attribution(parts)
+
     Args:
         parts: what `vt.attribution.direct_logit_attribution` returned.
         ax: where to draw; a new figure if None.
@@ -128,6 +140,12 @@ def plot_patching(found: PatchingMap, ax: Axes | None = None) -> Axes:
 
     Rows are layers; columns are heads, or the positions of the prompt, "clean|corrupted" where the two
     differ. Orange leads away from the clean answer, blue towards it.
+
+    >>> import viz_transformer as vt
+    >>> model, prompts = vt.load_language_model(), ("el gato", "la vaca")
+    >>> options = {"metric": "duerme", "tokenizer": model.vocabulary}
+    >>> found = vt.attribution.patching(model.model, *prompts, **options)
+    >>> axes = vt.plots.plot_patching(found)
 
     Args:
         found: what `vt.attribution.patching` returned.

@@ -32,6 +32,10 @@ def plot_beam(search: DecodeTrace, step: int | None = None, ax: Axes | None = No
     pruned or forbidden hangs below on dashed lines. Numbers are log-probabilities of the whole
     beginning in nats; of finished texts, scores.
 
+    >>> import viz_transformer as vt
+    >>> search = vt.load_translator().decode("the cat sleeps", beam_width=2)
+    >>> axes = vt.plots.plot_beam(search)
+
     Args:
         search: a search with recorded steps.
         step: the last step drawn, from 0; by default the last there is.
@@ -92,6 +96,10 @@ def _draw_tree(ax: Axes, search: DecodeTrace, columns: list[dict[int, int]]) -> 
 
 def plot_distribution(search: DecodeTrace, step: int | None = None, ax: Axes | None = None) -> Axes:
     """Draw the most probable next words of a step, and of a drawn text what could be drawn.
+
+    >>> import viz_transformer as vt
+    >>> search = vt.load_translator().sample("the cat sleeps", 1.5, top_k=4)
+    >>> axes = vt.plots.plot_distribution(search, step=0)
 
     Args:
         search: a drawn text, or a beam search, of which the best hypothesis' words are drawn.

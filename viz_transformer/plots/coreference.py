@@ -61,6 +61,13 @@ _WIDTH = 0.2
 def plot_study(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     """Draw each seed's right answers beside its weights from *it* to the noun meant.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.recipes.coreference import ItAttention, StudyRow
+    >>> look = ItAttention(to_animal=((0.4, 0.1),), to_place=((0.1, 0.3),))
+    >>> numbers = {"n_held_out": 60, "accuracy": 0.9, "accuracy_without_head": 0.8, "accuracy_blind": 0.5}
+    >>> row = StudyRow(seed=0, read_at="it", tired=look, wide=look, head=(0, 0), weight=0.4, **numbers)
+    >>> axes = vt.plots.plot_study([row])
+
     Args:
         rows: what `recipes.coreference.coreference_study` returned, of any seeds. The weights are
             those of the head of the last layer that looks there most.

@@ -40,6 +40,9 @@ def plot_curves(
 ) -> Axes:
     """Draw up to four curves over one axis, each with its name and dashes of its own.
 
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_curves({"training": [3.2, 1.4, 0.9], "validation": [3.3, 1.6, 1.2]})
+
     Args:
         curves: a value for each x, by name; as many for each.
         x: where they stand, rising; by default 1, 2, 3 and so on.

@@ -29,6 +29,9 @@ _SPECIAL, _PLAIN = COLOURS["fill-network"], COLOURS["fill-words"]
 def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes | None = None) -> Axes:
     """Draw a batch of ids: a row for each sentence, in each cell the token and its id.
 
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_ids([[1, 2, 3], [2, 0, 0]], tokens=["<pad>", "the", "cat", "sleeps"])
+
     Args:
         ids: [sentence, position].
         tokens: all tokens, by id.
@@ -73,6 +76,9 @@ def plot_ids(ids: ArrayLike, tokens: Sequence[str], *, pad_id: int = 0, ax: Axes
 
 def plot_nearest(word: str, names: Sequence[str], cosines: ArrayLike, ax: Axes | None = None) -> Axes:
     """Draw the tokens nearest to a word as bars of their cosines, the nearest on top.
+
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_nearest("cat", ["dog", "horse"], [0.7, 0.4])
 
     Args:
         word: the word that they are near to, for the title.
@@ -134,6 +140,9 @@ def plot_embedding_map(
 def plot_likeness(matrix: ArrayLike, names: Sequence[str], title: str = "", ax: Axes | None = None) -> Axes:
     """Draw the cosine of every vector with every other.
 
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_likeness([[1.0, 0.8], [0.8, 1.0]], ["cat", "dog"], "cosine similarity")
+
     Args:
         matrix: [vector, vector], -1 to 1.
         names: of the vectors.
@@ -177,6 +186,9 @@ def plot_start(
     here: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw the logits at one place of an untrained model, and its loss by the embeddings' size.
+
+    >>> import viz_transformer as vt
+    >>> figure = vt.plots.plot_start([0.1, 0.4, -0.2], ["the", "cat", "sleeps"], read=0, wanted=1)
 
     Args:
         logits: [vocab], at the place.

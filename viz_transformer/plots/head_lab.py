@@ -35,6 +35,9 @@ def plot_log_probs(
 ) -> Axes:
     """Draw each token's log-probability before and after a change, as two bars.
 
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_log_probs(["el", "gato"], before=[-0.1, -0.2], after=[-1.0, -0.2])
+
     Args:
         tokens: the tokens of one translation.
         before: their log-probabilities in nats, ``[token]``.
@@ -88,6 +91,12 @@ def plot_head_effects(effects: Sequence[HeadEffect], ax: Axes | None = None) -> 
 
     If attention explained the model, the points would rise from left to right.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> changes = {kind: np.ones((2, 4)) for kind in trace.kinds}  # measured, such as by a head lab
+    >>> axes = vt.plots.plot_head_effects(vt.analysis.head_effects(trace, changes))
+
     Args:
         effects: what `analysis.head_effects` returned.
         ax: where to draw; a new figure if None.
@@ -133,6 +142,13 @@ def plot_head_lab(
     alt_text: str,
 ) -> Figure:
     """Draw `plot_log_probs` and `plot_head_effects` side by side.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> effects = vt.analysis.head_effects(trace, {kind: np.ones((2, 4)) for kind in trace.kinds})
+    >>> said = {"tokens": ["el", "gato"], "before": [-0.1, -0.2], "after": [-1.0, -0.2]}
+    >>> figure = vt.plots.plot_head_lab(**said, effects=effects, alt_text="without one head")
 
     Args:
         tokens: as in `plot_log_probs`.

@@ -27,6 +27,9 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
     Every number is named by its word and its place, ``cat 3``, and has its word's colour. So a row
     of a head that is of one colour belongs to one word.
 
+    >>> import viz_transformer as vt
+    >>> figure = vt.plots.plot_split(["the", "cat", "sleeps"], d_model=8, n_heads=2)
+
     Args:
         words: the sentence, one name a word.
         d_model: numbers in the vector of a word.

@@ -96,6 +96,12 @@ def plot_aggregate(
 ) -> Axes:
     """Draw several heads as one matrix, or the rollout of all layers up to one.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> axes = vt.plots.plot_aggregate(trace, "encoder", how="rollout")
+    >>> axes.images[0].get_array().shape  # [query, key]
+    (5, 5)
+
     Args:
         trace: the trace.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.

@@ -37,6 +37,10 @@ def plot_mask(
 ) -> Axes:
     """Draw a mask: queries down the side, keys along the top, closed cells hatched.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_mask(np.tril(np.ones((4, 4), dtype=bool)))
+
     Args:
         mask: bool [query, key], True = may attend, such as ``causal_mask(5)[0, 0]``.
         queries: the words that look; by default their positions.
@@ -126,6 +130,9 @@ def plot_leaks(
 ) -> Axes:
     """Draw by how much each output moved, and which of them should not have.
 
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_leaks([0.0, 0.3, 0.2], [False, True, True], ["the", "cat", "sleeps"])
+
     Args:
         changes: the largest change of each query's output, [query].
         allowed: bool [query], whether that output may depend on what was changed.
@@ -182,6 +189,11 @@ def plot_mask_lab(
     alt_text: str | None = None,
 ) -> Figure:
     """Draw a mask and, beside it, the leak meter; arguments are those of the two.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> words = ["the", "cat", "sleeps"]
+    >>> figure = vt.plots.plot_mask_lab(np.tril(np.ones((3, 3), dtype=bool)), words, words)
 
     Args:
         mask: bool [query, key].

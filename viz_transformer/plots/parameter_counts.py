@@ -27,6 +27,10 @@ _LEAST_SHARE = 0.09  # of the longest bar; a shorter piece has no room for its n
 def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -> Axes:
     """Draw how many numbers each model learns, and in which parts.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.config import ModelConfig, parameter_bill
+    >>> axes = vt.plots.plot_sizes({"GPT-2": parameter_bill(ModelConfig.preset("gpt2"))})
+
     Args:
         bills: for each model's name what `config.parameter_bill` returned.
         ax: where to draw; a new figure if None.

@@ -25,6 +25,15 @@ def plot_position_bias(trace: ForwardTrace, kind: str, layer: int = 0, ax: Axes 
     Blue raises the score of a key at that distance, orange lowers it. A row of one colour treats all
     positions alike; one that is blue left of 0 looks back.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> distances = np.subtract.outer(np.arange(3), np.arange(3))[None, None]  # [layer, head, query, key]
+    >>> even = np.full((1, 1, 3, 3), 1 / 3)
+    >>> trace = vt.ForwardTrace(
+    ...     source_tokens=("the", "cat", "sat"), encoder_attention=even, encoder_position_bias=-abs(distances)
+    ... )
+    >>> axes = vt.plots.plot_position_bias(trace, "encoder")
+
     Args:
         trace: of a model with relative biases, such as T5.
         kind: ``"encoder"`` or ``"decoder"``.

@@ -36,6 +36,10 @@ def plot_positions(
 ) -> Axes:
     """Draw a table of positions: a row for each position, a column for each dimension.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> axes = vt.plots.plot_positions(trace, position=2)
+
     Args:
         source: a table [position, d_model], or a trace that holds the encoder's
             (`source_positions`), else the decoder's.
@@ -81,6 +85,10 @@ def plot_wavelength(
     position: int | None = None,
 ) -> Axes:
     """Draw the two dimensions of one pair over the positions.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> axes = vt.plots.plot_wavelength(trace, pair=1)
 
     Args:
         source: as for `plot_positions`.
@@ -152,6 +160,10 @@ def plot_similarity(source: ForwardTrace | ArrayLike, position: int = 0, ax: Axe
     Behind it, pale, the same of every other position: one line where only the offset counts, a
     tangle where the place counts too.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> axes = vt.plots.plot_similarity(trace, position=2)
+
     Args:
         source: as for `plot_positions`.
         position: the position whose line is drawn strong.
@@ -167,6 +179,11 @@ def plot_by_offset(
     scores: ArrayLike, position: int = 0, ax: Axes | None = None, *, of: str = "score"
 ) -> Axes:
     """Draw scores [position, position] by offset: from each position to the others around it.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> distances = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+    >>> axes = vt.plots.plot_by_offset(-distances, position=2)
 
     Args:
         scores: [position, position].
@@ -205,6 +222,11 @@ def plot_by_offset(
 
 def plot_shift(here: ArrayLike, shifted: ArrayLike, shift: int, axes: Any = None) -> Figure:
     """Draw the scores of a sentence, those of the same sentence further on, and the difference.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> scores = np.eye(4)
+    >>> figure = vt.plots.plot_shift(scores, scores, shift=10)
 
     Args:
         here: scores [query, key] at the positions 0, 1, ….

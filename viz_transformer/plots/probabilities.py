@@ -20,6 +20,9 @@ _LONGEST_NAME = 44
 def plot_probabilities(probabilities: Mapping[str, float], title: str = "", ax: Axes | None = None) -> Axes:
     """Draw probabilities as bars with their numbers.
 
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_probabilities({"el gato duerme": 0.7, "la gata duerme": 0.3})
+
     Args:
         probabilities: each by its name, such as a translation.
         title: above them.

@@ -35,6 +35,9 @@ def plot_reliability(
     be, below it surer than it should be. What each bin is off by is drawn as a line to the
     diagonal. The figure's title tells the expected calibration error.
 
+    >>> import viz_transformer as vt
+    >>> figure = vt.plots.plot_reliability([0.2, 0.7, 0.9, 0.4], happened=[False, True, True, False])
+
     Args:
         predicted: probabilities, in any shape.
         happened: for each, whether it came true, as bool or as 0 and 1.

@@ -22,6 +22,11 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
 
     The figure's alternative text, if it has one, is written into the file.
 
+    >>> import viz_transformer as vt
+    >>> axes = vt.plots.plot_probabilities({"el gato": 0.7, "la gata": 0.3})
+    >>> vt.plots.save_figure(axes.figure, "words.png").name
+    'words.png'
+
     Args:
         figure: a matplotlib figure.
         path: where to; its ending names the format.

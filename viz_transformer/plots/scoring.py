@@ -21,6 +21,11 @@ _MOST_NUMBERS = 8  # a wider matrix has no room for the weights in its cells
 def plot_scorings(scores: Mapping[str, ArrayLike]) -> Figure:
     """Draw the weights that each way of scoring leads to, side by side.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> scores = np.random.default_rng(0).normal(size=(4, 4))
+    >>> figure = vt.plots.plot_scorings({"as they are": scores, "divided by √d": scores / 2})
+
     Args:
         scores: the scores by the name of the way, each ``[query, key]``.
 

@@ -57,6 +57,9 @@ def plot_softmax(
 ) -> Figure:
     """Draw a row of scores on its way to weights: scores, exponentials, weights.
 
+    >>> import viz_transformer as vt
+    >>> figure = vt.plots.plot_softmax([2.0, 1.0, -1.0], ["the", "cat", "sleeps"], slopes=True)
+
     Args:
         scores: [key].
         labels: the keys' names; else their places.
@@ -102,6 +105,11 @@ def plot_softmax(
 
 def plot_drawn_scores(scores: ArrayLike, d_k: int, *, power: float = 0.0) -> Figure:
     """Draw how scores spread, and the weights that a softmax makes of the first few rows.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> query, key = np.random.default_rng(0).normal(size=(2, 20, 64))
+    >>> figure = vt.plots.plot_drawn_scores(query @ key.T, d_k=64, power=0.5)
 
     Args:
         scores: q·k [query, key], not divided.
@@ -151,6 +159,10 @@ def _quotient(power: float) -> str:
 def plot_score_spread(spreads: Sequence[Spread]) -> Figure:
     """Draw variance and largest weight against d_k, with and without the division by √d_k.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.experiments import score_spread
+    >>> figure = vt.plots.plot_score_spread([score_spread(d_k, n_queries=20) for d_k in (4, 16)])
+
     Args:
         spreads: what `experiments.score_spread` measured, one for each width.
     """
@@ -177,6 +189,10 @@ def plot_score_spread(spreads: Sequence[Spread]) -> Figure:
 
 def plot_slope_spread(spreads: Sequence[Slopes], ax: Axes | None = None) -> Axes:
     """Draw the median slope of the steepest weight against d_k, divided by √d_k and not.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.experiments import slope_spread
+    >>> axes = vt.plots.plot_slope_spread([slope_spread(d_k, n_queries=20) for d_k in (4, 16)])
 
     Args:
         spreads: what `experiments.slope_spread` measured, one for each width.

@@ -49,6 +49,9 @@ def plot_training(
 ) -> Figure:
     """Draw a training, or two: curve with the moment marked, translations, one head at six moments.
 
+    >>> import viz_transformer as vt
+    >>> figure = vt.plots.plot_training(vt.load_training("language-model"), kind="decoder")
+
     Args:
         trace: the training.
         other: another on the same sentences, or None; of it, the moment of the nearest step counts.

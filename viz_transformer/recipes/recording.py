@@ -186,6 +186,10 @@ def record_training(records: Iterable[StepRecord], recorder: Recorder, done: int
 def load_training(name: str | os.PathLike[str]) -> TrainingTrace:
     """Load a recorded training.
 
+    >>> import viz_transformer as vt
+    >>> vt.load_training("language-model").moments[0].step
+    0
+
     Args:
         name: ``"en-es"``, ``"language-model"`` or ``"masked-model"``, those of the bundled models;
             ``"six-pairs-0"`` and ``"six-pairs-1"``, the

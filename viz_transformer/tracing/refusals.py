@@ -13,12 +13,14 @@ _REASONS = {
         "is recurrent: it carries a state from token to token, and weighs no token against another",
         _ELSE,
     ),
-    "mamba": ("is a state-space model: it carries a state from token to token, and attends to none", _ELSE),
-    "mamba2": ("is a state-space model: it carries a state from token to token, and attends to none", _ELSE),
+    **dict.fromkeys(
+        ("mamba", "mamba2", "falcon_mamba"),
+        ("is a state-space model: it carries a state from token to token, and attends to none", _ELSE),
+    ),
     "fnet": ("mixes positions by a Fourier transform, in the same way for every text", _ELSE),
     "yoso": (
-        "weighs keys by the chance that their hashes meet the query's; these weights sum to no 1 and are not "
-        "returned",
+        "weighs keys by the chance that their hashes meet the query's; these weights do not sum to 1 and are "
+        "not returned",
         "capture the same text in a model with softmax attention, such as BERT",
     ),
 }

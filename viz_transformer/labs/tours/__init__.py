@@ -23,6 +23,9 @@ def lesson_tour(number: int | str) -> Tour:
     Click the view's *Present* to fill the screen, and step with the arrow keys. The steps can be
     changed and saved as those of any tour.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.lesson_tour(6)
+
     Args:
         number: the lesson's number.
 

@@ -46,6 +46,13 @@ def from_huggingface(model: nn.Module) -> Transformer | EncoderOnly | DecoderOnl
     `load_state_dict(ours.state_dict())`. Weights are copied, never shared; dtype, device and mode
     (training or evaluation) are kept. Ours has one dropout rate, that of their hidden layers.
 
+    >>> import transformers
+    >>> import viz_transformer as vt
+    >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    >>> theirs = transformers.BertModel(transformers.BertConfig(vocab_size=20, **sizes))
+    >>> type(vt.from_huggingface(theirs)).__name__
+    'EncoderOnly'
+
     Args:
         model: a BertModel, BertForSequenceClassification, DistilBertModel,
             DistilBertForSequenceClassification, GPT2Model, GPT2LMHeadModel, MarianModel or

@@ -38,7 +38,7 @@ def pack(
 
     Args:
         trace: the trace.
-        compare: another of the same shape, whose weights are subtracted; or None.
+        compare: another, whose weights are subtracted (see `match_traces`); or None.
         version: which of a view's traces it is: what the page asks for names it.
         first: the kind, layer and head that is sent with the overview; the last kind's first head
             if None.

@@ -86,7 +86,7 @@ function isLabelled(section, entry, order, [layer, head]) {
 
 /** The title of a kind, what its rows and columns are, and their numbers. */
 function writeTitle(context, section, entry, theme) {
-  const { kind, x, left, top, cellWidth, cellHeight, size, byLayer, turned, cells, columns } = section;
+  const { kind, x, left, top, cellWidth, cellHeight, size, gap, byLayer, turned, cells, columns } = section;
   const title = ATTENTION_KINDS[kind].label;
   const y = top - 32;
   drawText(context, title, x, y, { font: `600 13px ${theme.family}`, colour: theme.text });
@@ -120,7 +120,7 @@ function writeTitle(context, section, entry, theme) {
     drawText(context, down(row), left - 8, top + row * cellHeight + size / 2, { ...quiet, align: "right" }),
   );
   every(Math.ceil(20 / cellWidth), columns, (column) =>
-    drawText(context, along(column), left + column * cellWidth + size / 2, top - 9, {
+    drawText(context, along(column), left + column * cellWidth + (cellWidth - gap) / 2, top - 9, {
       ...quiet,
       align: "center",
     }),

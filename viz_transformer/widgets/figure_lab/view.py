@@ -183,6 +183,11 @@ def figure_lab(
 ) -> FigureLab:
     """Return a figure with controls, which also work in an exported page.
 
+    >>> import viz_transformer as vt
+    >>> def draw(d_model):
+    ...     return vt.plots.plot_split(["the", "cat"], d_model=d_model, n_heads=2)
+    >>> view = vt.figure_lab(draw, {"d_model": [4, 8]})
+
     Args:
         draw: called with a value for each control, by name; returns a matplotlib figure or axes.
             The same values must give the same picture, since pictures are cached.

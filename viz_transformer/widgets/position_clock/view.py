@@ -98,6 +98,10 @@ class PositionClock(View):
 def position_clock(table: ArrayLike, pair: int = 0, *, position: int = 0) -> PositionClock:
     """Return a view of a table of positions as a row of clock hands.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the cat sleeps")
+    >>> view = vt.position_clock(trace.source_positions, pair=1)
+
     Args:
         table: [position, d_model], the paper's sines and cosines or any other.
         pair: i of the columns 2i and 2i + 1 that are shown first.

@@ -99,6 +99,11 @@ class ScalingLab(View):
 def scaling_lab(scores: Mapping[int, ArrayLike], *, d_k: int = 64, power: float = 0.0) -> ScalingLab:
     """Return a view of scores of several widths, divided by a power of the width.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> draw = np.random.default_rng(0)
+    >>> view = vt.scaling_lab({d: draw.normal(0, d**0.5, size=(12, 12)) for d in (4, 64)}, d_k=64)
+
     Args:
         scores: q·k [query, key] for each width, not divided: two widths or more, rising, all of
             one shape.

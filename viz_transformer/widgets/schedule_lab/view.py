@@ -162,6 +162,11 @@ def schedule_lab(
 ) -> ScheduleLab:
     """Return a view of a learning rate's warm-up, and of the trainings that it makes.
 
+    >>> import viz_transformer as vt
+    >>> def train(peak, warmup, seed):
+    ...     return [peak * step + warmup + seed for step in range(20)]
+    >>> view = vt.schedule_lab(train, peaks=[0.01, 0.02], warmups=[0, 5])
+
     Args:
         train: called with a peak, a warm-up and a seed; returns the loss of every step. The same
             three must give the same losses, since a training is made once.

@@ -129,6 +129,9 @@ def softmax_lab(
 ) -> SoftmaxLab:
     """Return a view with a bar to drag for each score, and a factor that multiplies them all.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.softmax_lab([2.0, 1.0, -1.0], ["the", "cat", "sleeps"])
+
     Args:
         scores: the first scores; each from -5 to 5.
         labels: the keys' names; else their indices.

@@ -180,6 +180,10 @@ def _checked(view: View, given: Any, known: set[str]) -> list[Step]:
 def tour(view: View, steps: Sequence[Mapping[str, Any]] | str | os.PathLike[str] | None = None) -> Tour:
     """Return a guided tour through a view: its states with captions, stepped with the arrow keys.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> view = vt.tour(vt.explore(trace), [{"caption": "One head.", "state": {"layer": 1, "head": 0}}])
+
     Args:
         view: the view, such as ``vt.explore(trace)``.
         steps: a file that `Tour.save` wrote, or ``[{"caption": "…", "state": {"layer": 0}}, …]``;

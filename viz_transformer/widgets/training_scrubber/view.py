@@ -215,6 +215,9 @@ def watch_training(
 ) -> TrainingScrubber:
     """Return a view to drag through a training, or through two beside each other.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.watch_training(vt.load_training("language-model"))
+
     Args:
         trace: the training.
         other: another on the same sentences, such as another seed or a larger model; or None.
