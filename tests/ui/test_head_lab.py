@@ -295,6 +295,8 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
     log_probs = np.full(len(HOSTILE), -0.5)
 
     def answer(request: dict) -> dict:
+        if "apart" in request:
+            return {"apart": (answer({"changes": [change]}) for change in request["apart"])}
         each = {kind: np.broadcast_to(log_probs, (1, 2, len(HOSTILE))) for kind in trace.kinds}
         translation = HOSTILE[:: -1 if request.get("changes") else 1]
         return {"translation": translation, "trace": trace, "log_probs": log_probs, "each": each}

@@ -127,7 +127,7 @@ def test_presenting_fills_the_screen_and_escape_ends_it(page: Page, tmp_path: Pa
     small = root.locator("p.vt-tour-caption").evaluate("(node) => getComputedStyle(node).fontSize")
     root.get_by_role("button", name="Present").click()
     expect(root).to_have_class(re.compile("vt-presenting"))
-    page.wait_for_function("document.fullscreenElement?.classList.contains('vt-tour')")
+    expect(page.locator(".vt-tour:fullscreen")).to_have_count(1)
     large = root.locator("p.vt-tour-caption").evaluate("(node) => getComputedStyle(node).fontSize")
     assert float(large[:-2]) > float(small[:-2])
     page.keyboard.press("ArrowRight")
@@ -137,7 +137,7 @@ def test_presenting_fills_the_screen_and_escape_ends_it(page: Page, tmp_path: Pa
     is_at(root, 2)
     page.keyboard.press("Escape")
     expect(root).not_to_have_class(re.compile("vt-presenting"))
-    page.wait_for_function("document.fullscreenElement === null")
+    expect(page.locator(":fullscreen")).to_have_count(0)
     is_at(root, 2)
 
 
@@ -166,7 +166,7 @@ def test_it_fits_a_projector(
     name = f"tour_{window['width']}_{scheme}"
     page.screenshot(path=ARTIFACTS / f"{name}.png")
     root.get_by_role("button", name="Present").click()
-    page.wait_for_function("document.fullscreenElement !== null")
+    expect(page.locator(":fullscreen")).to_have_count(1)
     expect(root.locator(".vt-head canvas")).to_be_in_viewport(ratio=1)
     assert root.evaluate("(node) => node.scrollWidth <= node.clientWidth")
     page.screenshot(path=ARTIFACTS / f"{name}_presented.png")
@@ -180,7 +180,7 @@ def test_a_presented_picture_grows_and_answers_the_pointer(
     matrix = root.locator(".vt-head canvas")
     before = matrix.bounding_box()
     root.get_by_role("button", name="Present").click()
-    page.wait_for_function("document.fullscreenElement !== null")
+    expect(page.locator(":fullscreen")).to_have_count(1)
     wait_until_whole(page)
     after = matrix.bounding_box()
     assert after["height"] > 1.3 * before["height"]
