@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -18,8 +20,10 @@ from tests.support.fuzz.doors import DOORS
 from tests.support.hand_made_traces import make_trace
 from tests.support.small_models import small_config
 from viz_transformer.checkpoint import CONFIG, Checkpoint
+from viz_transformer.cli import main
 from viz_transformer.corpus.files import read_table
 from viz_transformer.errors import FileError, UserError
+from viz_transformer.exercises import exercise
 from viz_transformer.model import Transformer
 from viz_transformer.vocabulary import UnknownWordError, Vocabulary
 from viz_transformer.widgets.base.requests import MOST_BYTES, check_reply, check_request
@@ -168,3 +172,84 @@ def test_a_reply_has_a_largest_size() -> None:
 def test_a_campaign_draws_the_same_input_again() -> None:
     door = DOORS[0]
     assert door.draw(Random("text/0/3"))[0] == door.draw(Random("text/0/3"))[0]
+
+
+class _Hostile:
+    """An answer whose every method raises."""
+
+    def _raise(self, *_: object) -> None:
+        raise StopIteration
+
+    __eq__ = __str__ = __repr__ = __len__ = __iter__ = __array__ = __call__ = _raise  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _exits(*_: object) -> None:
+    raise SystemExit
+
+
+@pytest.mark.parametrize("name", ["1.1", "4.1", "7.2", "clinic.1", "8.3", "6.1"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _Hostile(),
+        _exits,
+        iter(int, 1),
+        torch.zeros(3, device="meta"),
+        torch.eye(3).to_sparse(),
+        [[]] * 99_999,
+    ],
+    ids=["raises", "exits", "endless iterator", "meta", "sparse", "long"],
+)
+def test_any_answer_gets_a_sentence(name: str, answer: object) -> None:
+    found = exercise(name).check(answer)
+    assert not found.passed
+    assert found.message
+    assert "\n" not in found.message
+
+
+def test_an_endless_answer_ends_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_transformer.exercises.sandbox.LIMIT_S", 0.1)
+
+    def stubborn(*_: object) -> None:
+        while True:
+            with suppress(BaseException):
+                while True:
+                    pass
+
+    before = threading.active_count()
+    assert "did not come to an end" in exercise("7.2").check(stubborn).message
+    assert threading.active_count() == before
+    assert exercise("7.2").check(lambda *_: 1).answered  # the next check works
+
+
+def test_a_choice_outside_a_views_domain_is_refused_and_the_former_stays() -> None:
+    view = vt.explore(make_trace(), layer=1)
+    about = view.about
+    for state in ({"layer": 99}, {"layer": 0, "head": "x"}, {"kind": []}, {"about": "other"}, {"live": None}):
+        data = {"method": "update", "state": state, "buffer_paths": []}
+        view._handle_msg({"content": {"data": data}, "buffers": []})
+        assert (view.layer, view.about) == (1, about)
+    with pytest.raises(UserError):
+        view.layer = 99
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["translate", "\ud800"],
+        ["translate", "the cat", "--html", "\ud800.html"],
+        ["html", "a\0b"],
+        ["nonsense"],
+    ],
+    ids=["text", "page", "notebook", "command"],
+)
+def test_a_command_ends_with_2_and_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(arguments)
+    except SystemExit as ended:
+        code = ended.code
+    said = capsys.readouterr().err
+    assert code == 2
+    assert "Traceback" not in said
+    assert said.startswith("usage:") or said.count("\n") == 1

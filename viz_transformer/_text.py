@@ -37,7 +37,7 @@ def given_texts(texts: Any, what: str = "the tokens") -> tuple[str, ...]:
     several = hasattr(texts, "__len__") and not isinstance(texts, str | bytes)
     try:
         found = tuple(texts) if several else None
-    except TypeError:  # an array of no axis, which has no length either
+    except Exception:  # an array of no axis, or a type that does anything
         found = None
     if found is None or not all(isinstance(text, str) for text in found):
         raise UserError(

@@ -27,7 +27,7 @@ from viz_transformer.exercises.comparison import (
 )
 from viz_transformer.exercises.feedback import Check, unanswered
 from viz_transformer.exercises.forbidden import forbidden_name
-from viz_transformer.exercises.sandbox import call_each
+from viz_transformer.exercises.sandbox import WHOLE_LIMIT_S, call_each, time_limit
 
 _N_DRAWS = 20
 #: Values this many tolerances away are the right ones, rounded before the last step.
@@ -85,9 +85,16 @@ class Exercise:
         if answer is ...:
             return unanswered("Put your answer in place of the three dots, and run both cells.")
         try:
-            return self.wanted.check(answer)
+            with time_limit(WHOLE_LIMIT_S):
+                return self.wanted.check(answer)
         except UnusableError as error:
             return Check(False, str(error))
+        except TimeoutError:
+            return Check(False, "It did not come to an end: is there a loop that never stops?")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # an answer may do anything when it is compared or shown
+            return Check(False, f"Your answer cannot be checked: it raises {type(error).__name__}.")
 
 
 def evaluate(value: Any) -> Any:

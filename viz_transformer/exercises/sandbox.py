@@ -1,19 +1,67 @@
-"""Sandbox for a learner's function: arguments copied, errors caught, time limited."""
+"""Sandbox for a learner's code: arguments copied, whatever it raises caught, time limited."""
 
 from __future__ import annotations
 
 import copy
 import ctypes
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-#: How long a learner's function may take, all its calls together.
-LIMIT_S = 10.0
+#: How long a learner's function may take, all its calls together, in seconds.
+LIMIT_S = 3.0
+#: How long a whole check may take besides: what else an answer may do, such as compare itself.
+WHOLE_LIMIT_S = 30.0
 
 
 class _OutOfTime(BaseException):
     """Raised inside a learner's function to end it; their `except Exception` does not catch it."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """End what the block does when the time is up, with a `TimeoutError`.
+
+    The block runs where it was called, so nothing lives on when it is ended; a second thread raises
+    an exception in it, again and again, until it is left. A process of its own could be ended
+    surely, but would have to be forked from a kernel whose torch has threads, or be sent what
+    can't be pickled, a learner's functions and modules. A tracer would make every check ten times
+    as slow. What stays out of reach is one endless call of C, such as ``list(itertools.count())``.
+    """
+    caller, left = threading.get_ident(), threading.Event()
+
+    def raise_there(kind: type[BaseException] | None) -> None:
+        error = None if kind is None else ctypes.py_object(kind)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(caller), error)
+
+    def watch() -> None:
+        if left.wait(seconds):
+            return
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-5)  # so that it is also raised between a loop's `try` and its next turn
+        while not left.wait(1e-4):
+            raise_there(_OutOfTime)
+        sys.setswitchinterval(interval)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    late = False
+    try:
+        yield
+    except _OutOfTime:
+        late = True
+    finally:
+        while watcher.is_alive():
+            try:
+                left.set()
+                watcher.join()
+            except _OutOfTime:
+                late = True
+        raise_there(None)  # one that was raised, but has not arrived
+    if late:
+        raise TimeoutError
 
 
 def call_each(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[Any]:
@@ -23,25 +71,15 @@ def call_each(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[
     the last result is a `TimeoutError`.
     """
     found: list[Any] = []
-
-    def call() -> None:
-        try:
+    try:
+        with time_limit(LIMIT_S):
             for arguments in draws:
                 try:
                     found.append(answer(*copy.deepcopy(arguments)))
                 except Exception as error:
                     found.append(error)
-        except _OutOfTime:
-            pass
-
-    worker = threading.Thread(target=call, daemon=True)
-    worker.start()
-    worker.join(LIMIT_S)
-    if worker.is_alive():
-        # Python has no gentler way to stop a thread than to raise between two of its instructions.
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(worker.ident or 0), ctypes.py_object(_OutOfTime)
-        )
-        worker.join(1)
+                except (SystemExit, GeneratorExit) as error:
+                    found.append(RuntimeError(f"{type(error).__name__}, which ends Python; return a value"))
+    except TimeoutError:
         found.append(TimeoutError())
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import ipywidgets
 
+from viz_transformer._files import given_path
 from viz_transformer.errors import UserError
 from viz_transformer.export.carried import carried_part, smaller_part
 from viz_transformer.export.page import check_size, page_pieces, write_page
@@ -55,6 +56,7 @@ def export_html(
             larger than `max_megabytes`; or if no view has such layers, heads or bits.
         FileError: if the file cannot be written.
     """
+    path = given_path(path)
     listed = [views] if isinstance(views, ipywidgets.Widget) else views
     if not isinstance(listed, Sequence) or not all(isinstance(view, ipywidgets.Widget) for view in listed):
         raise UserError(

@@ -174,7 +174,9 @@ class KeyPrediction(KeptPrediction):
         self.guess = place
 
     def _parse(self, value: Any) -> int:
-        return word_index(self.options, value)
+        if not isinstance(value, int | np.integer | str):
+            raise UserError(f"{value!r:.60} is no key; give one of {self.options}, or its position from 0")
+        return word_index(self.options, value if isinstance(value, str) else int(value))
 
     def _find_truth(self) -> list[float]:
         return [float(weight) for weight in self._weights]

@@ -63,7 +63,8 @@ def _fits(value: Any, annotation: Any) -> bool:
     if np.ndarray in (annotation, get_origin(annotation)):
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or value.size > MOST_ELEMENTS:
             return False
-        ends = [value.min(initial=0), value.max(initial=0)]  # a NaN is both; no copy is made
+        array = np.asarray(value)  # of a masked one all values
+        ends = [array.min(initial=0), array.max(initial=0)]  # a NaN is both; no copy is made
         return bool(np.isfinite(ends).all())
     if annotation is int:
         return isinstance(value, Integral) and not isinstance(value, bool)

@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Iterable, Sequence
 
-from viz_transformer._text import join_tokens, quoted
+from viz_transformer._text import given_text, join_tokens, quoted
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary.spelling import MARKS, Spellings, fold, split_sentences, split_text
 from viz_transformer.vocabulary.tokeniser import MASK, SPECIAL_TOKENS, Side, Tokeniser
@@ -182,7 +182,7 @@ class Vocabulary(Tokeniser):
 
         Case and accents do not count, and only the first letters of a very long word.
         """
-        typed = fold(word)[:_MOST_LETTERS]
+        typed = fold(given_text(word, "the word"))[:_MOST_LETTERS]
         similarity = {known: _similarity(typed, fold(known)) for known in self._words[side] - MARKS}
         nearest = sorted(similarity, key=lambda known: (-similarity[known], known))[:n]
         return [known for known in nearest if similarity[known] >= 0.6] or nearest[:1]

@@ -69,9 +69,12 @@ def state(rng: Random) -> tuple[str, Callable[[], Any]]:
 
 
 def _choose(view: View, chosen: dict[str, Any]) -> None:
+    logged: list[str] = []
+    view.log.warning = lambda *said: logged.append(" ".join(map(str, said))[:300])
     view._handle_msg(
         {"content": {"data": {"method": "update", "state": chosen, "buffer_paths": []}}, "buffers": []}
     )
+    assert not logged, logged[0]
     view.alt_text()
     view.get_state()
     view.carried_questions()

@@ -57,7 +57,9 @@ class AttentionStepper(View):
     _esm = bundle(__file__)
     _css = styles(__file__)
 
-    data = traitlets.Dict(help="one layer as the page reads it; see `layer_payload`").tag(sync=True)
+    data = traitlets.Dict(help="one layer as the page reads it; see `layer_payload`").tag(
+        sync=True, content=True
+    )
     places: traitlets.List[Any] = traitlets.List(help="the kinds and layers to choose from").tag(
         sync=True, content=True
     )

@@ -105,7 +105,9 @@ class BeamStepper(View):
     head = Index(None, allow_none=True, help="head, or None: the mean").tag(sync=True)
     text_size = TextSize()
     unfolded = Unfolded("looks", "candidates")
-    data: traitlets.List[Any] = traitlets.List(help="the searches that are known").tag(sync=True)
+    data: traitlets.List[Any] = traitlets.List(help="the searches that are known").tag(
+        sync=True, content=True
+    )
 
     _ready = False  # whether a search is known: while one is made, nothing can be checked
 

@@ -62,7 +62,7 @@ class PositionLab(View):
     _esm = bundle(__file__)
     _css = styles(__file__)
 
-    data = traitlets.Dict(help="tables and sentence as the page reads them").tag(sync=True)
+    data = traitlets.Dict(help="tables and sentence as the page reads them").tag(sync=True, content=True)
     encoding = traitlets.Unicode(help="one of sinusoidal, learned, rotary, none").tag(sync=True)
     pair = Index(help="i of the dimensions 2i and 2i + 1").tag(sync=True)
     position = Index(help="position, counted from 0").tag(sync=True)

@@ -10,8 +10,10 @@ import traitlets
 from ipywidgets import widget_serialization
 
 from viz_transformer._text import without_markup
+from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.static_fallback import figure_to_png
+from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.base.view import View
 
 if TYPE_CHECKING:
@@ -112,7 +114,10 @@ class Prediction(View):
     def _check_guess(self, proposal: dict[str, Any]) -> Any:
         if self.guess is not None or proposal["value"] is None:
             return self.guess  # a prediction is made once, and never taken back
-        return self._parse(proposal["value"])
+        try:
+            return self._parse(proposal["value"])
+        except UserError as error:
+            raise SelectionError(str(error)) from error
 
     @traitlets.observe("guess")
     def _on_guess(self, _: object) -> None:

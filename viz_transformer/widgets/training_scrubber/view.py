@@ -58,7 +58,9 @@ class TrainingScrubber(View):
     _esm = bundle(__file__)
     _css = styles(__file__)
 
-    data = traitlets.Dict(help="the runs as the page reads them; see `training_payload`").tag(sync=True)
+    data = traitlets.Dict(help="the runs as the page reads them; see `training_payload`").tag(
+        sync=True, content=True
+    )
     moment = Index(0, help="the moment, counted from 0").tag(sync=True)
     sentence = Index(0, help="the sentence, counted from 0").tag(sync=True)
     kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)
