@@ -46,6 +46,9 @@ else:
 assert asked.score is not None
 """
 
+#: These train or search for 15 seconds and more.
+LONGEST = {"11", "12", "13", "14"}
+
 every_lesson = pytest.mark.parametrize("lesson", LESSONS)
 
 
@@ -97,7 +100,10 @@ def test_a_lesson_asks_for_predictions_and_folds_their_code(lesson: str) -> None
     assert all(cell.metadata.get("jupyter") == {"source_hidden": True} for cell in asking)
 
 
-@every_lesson
+@pytest.mark.parametrize(
+    "lesson",
+    [pytest.param(lesson, marks=[pytest.mark.slow] if lesson in LONGEST else []) for lesson in LESSONS],
+)
 def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
     lesson: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,7 +144,7 @@ def test_a_gap_in_the_layers_leaves_each_its_number() -> None:
         (SimpleNamespace(), "SimpleNamespace is neither a torch module nor attention weights"),
         (torch.randn(1, 2, 3, 3), "after the softmax and before dropout"),
         (weights(1, 2, 3, 3) * 0.9, "sums to 0.900"),
-        (weights(1, 2, 3, 4), "3 queries and 4 keys, so it is no map .* full attention"),
+        (weights(1, 2, 3, 4), "3 queries and 4 keys, so it is no map of a sequence onto itself"),
         (weights(1, 2, 4, 4), "3 source tokens were given, but .* 4 source positions"),
         (torch.full((1, 2, 3, 3), torch.nan), "NaN"),
         ([weights(2, 3, 3), weights(4, 3, 3)], r"encoder layers have \[2, 4\] heads"),

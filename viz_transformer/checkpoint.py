@@ -23,6 +23,8 @@ WEIGHTS, CONFIG, VOCABULARY = "model.safetensors", "config.json", "vocabulary.js
 _MOST_POSITIONS = 1_000_000
 #: No training leads here, and products of larger ones would be infinite.
 _LARGEST_WEIGHT = 1e6
+#: A model this many times as large as its weights is not built.
+_MOST_TIMES = 4
 
 Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
 #: By family: the model, what it is called, what loads it, and what `viz-transformer train` calls it.
@@ -200,10 +202,13 @@ def _read_weights(path: Path) -> dict[str, torch.Tensor]:
 
 
 def _check_sizes(folder: Path, config: ModelConfig, weights: dict[str, torch.Tensor]) -> None:
-    """Refuse a configuration of a model that the weights cannot fill, before that model is built."""
+    """Refuse a configuration of a model many times as large as its weights, before that model is built.
+
+    Where they differ by less, `_check_shapes` can name the weight.
+    """
     n_there = sum(weight.numel() for weight in weights.values())
     n_needed = count_parameters(config)
-    if n_needed > n_there or config.max_length > _MOST_POSITIONS:
+    if n_needed > _MOST_TIMES * n_there or config.max_length > _MOST_POSITIONS:
         raise UserError(
             f"{CONFIG} of {str(folder)!r} describes a model of {n_needed:,} parameters and "
             f"{config.max_length:,} positions, and {WEIGHTS} holds {n_there:,} numbers; both must come from "

@@ -14,6 +14,7 @@ import viz_transformer as vt
 from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.javascript import module_path
 from viz_transformer.widgets.base.bundle import join
+from viz_transformer.widgets.base.requests import whole
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
 from viz_transformer.widgets.base.view import View
 import traitlets
@@ -42,6 +43,9 @@ class Square(View):
       };
     '''
     n = traitlets.Int(0).tag(sync=True)
+
+    def requests(self):
+        return ({"n": whole()},)
 
     def questions(self):
         return [{"n": n} for n in range(3)]

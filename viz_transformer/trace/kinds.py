@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viz_transformer._text import described
+from viz_transformer._text import described, quoted
 from viz_transformer.errors import UserError
 
 
@@ -50,5 +50,6 @@ def find_kind(name: str) -> Kind:
         UserError: if there is none.
     """
     if not isinstance(name, str) or name not in KINDS:
-        raise UserError(f"unknown attention kind {described(name)}; choose one of {list(KINDS)}")
+        shown = quoted(name) if isinstance(name, str) else described(name)
+        raise UserError(f"unknown attention kind {shown}; choose one of {list(KINDS)}")
     return KINDS[name]

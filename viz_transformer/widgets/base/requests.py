@@ -91,6 +91,8 @@ def check_request(request: Any, schemas: Collection[Schema]) -> None:
     Raises:
         UserError: if it does; the message names the first field that is wrong in the nearest one.
     """
+    if not schemas:
+        raise UserError("this view's page may ask nothing; say what it may in the view's `requests`")
     mistakes = [_mistake(request, schema) for schema in schemas]
     if None in mistakes:
         return
