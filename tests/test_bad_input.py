@@ -223,17 +223,6 @@ def test_an_endless_answer_ends_and_leaves_nothing_behind(monkeypatch: pytest.Mo
     assert exercise("7.2").check(lambda *_: 1).answered  # the next check works
 
 
-def test_a_choice_outside_a_views_domain_is_refused_and_the_former_stays() -> None:
-    view = vt.explore(make_trace(), layer=1)
-    about = view.about
-    for state in ({"layer": 99}, {"layer": 0, "head": "x"}, {"kind": []}, {"about": "other"}, {"live": None}):
-        data = {"method": "update", "state": state, "buffer_paths": []}
-        view._handle_msg({"content": {"data": data}, "buffers": []})
-        assert (view.layer, view.about) == (1, about)
-    with pytest.raises(UserError):
-        view.layer = 99
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

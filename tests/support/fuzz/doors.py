@@ -13,7 +13,6 @@ DOORS: tuple[Door, ...] = (
     Door("corpora", file_doors.corpus, 2),
     Door("files written", file_doors.written, 1),
     Door("messages from the page", page_doors.message, 6),
-    Door("states from the page", page_doors.state, 4),
     Door("exercises", answer_doors.exercise, 3),
     Door("command line", answer_doors.command, 1),
 )

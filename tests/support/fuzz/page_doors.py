@@ -1,4 +1,4 @@
-"""What a page sends to a view: requests, and the state that the viewer chose."""
+"""What a page asks a view."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from tests.support.fuzz.values import json_value, mutated
+from tests.support.fuzz.values import mutated
 from tests.support.ui_views import EVERY_VIEW
 from viz_transformer.widgets.base.view import View
 
@@ -17,8 +17,6 @@ _MOST_BYTES = 20_000_000
 _MORE: dict[str, list[dict[str, Any]]] = {
     "explorer": [{"head": ["cross", 0, 0]}, {"rollout": ["encoder", 1]}, {"exact": ["cross", 0, 0, 1, 2]}],
 }
-#: What ipywidgets keeps in every widget's state.
-_NOT_OURS = ("layout", "comm", "tabbable", "tooltip")
 
 
 class UnboundedReplyError(AssertionError):
@@ -52,30 +50,3 @@ def _send(view: View, content: Any) -> None:
     if any(sum(map(len, buffers)) + len(str(reply)) > _MOST_BYTES for reply, buffers in sent):
         raise UnboundedReplyError("a reply of over 20 MB")
     assert len(sent) <= 1
-
-
-def state(rng: Random) -> tuple[str, Callable[[], Any]]:
-    """Draw a state that the page never sends; the view keeps its own, and can still be exported."""
-    name = rng.choice(list(EVERY_VIEW))
-    view = _view(name)
-    names = [
-        each for each in view.keys if not each.startswith("_") and each not in ("layout", "comm", "tabbable")
-    ]
-    chosen = {
-        each: mutated(rng, view.get_state(each)[each]) if rng.random() < 0.5 else json_value(rng)
-        for each in rng.sample(names, k=min(len(names), rng.choice([1, 1, 2])))
-    }
-    return f"{name} {str(chosen)[:300]!r}", lambda: _choose(view, chosen)
-
-
-def _choose(view: View, chosen: dict[str, Any]) -> None:
-    logged: list[str] = []
-    view.log.warning = lambda *said: logged.append(" ".join(map(str, said))[:300])
-    view._handle_msg(
-        {"content": {"data": {"method": "update", "state": chosen, "buffer_paths": []}}, "buffers": []}
-    )
-    assert not logged, logged[0]
-    view.alt_text()
-    view.get_state()
-    view.carried_questions()
-    view.export_bytes()

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 #: A request and its reply: plain JSON values, and bytes anywhere among the reply's values.
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
-#: What every view tells its page, beside the traits tagged ``content=True`` without ``from_page=True``.
-_TOLD = {"about", "live"}
-
 
 class View(StaticFallbackMixin, anywidget.AnyWidget):
     """The base class of all views. What the viewer chooses is a trait, and setting it changes the view.
@@ -45,8 +42,6 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
 
     #: Whether a change comes from the page, which has already done what follows from it.
     _from_page = False
-    #: Whether a message of the page is being read, whose errors nobody else would catch.
-    _in_message = False
 
     def __init__(self, *, answer: Answer | None = None, traits: Mapping[str, Any] | None = None) -> None:
         """Make a view.
@@ -60,34 +55,12 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Accept what the viewer chose in the page, all of it at once.
-
-        What is shown comes from Python and stays. If a message of the page holds a choice that the
-        view does not have, nothing is changed, and the page gets back what was chosen before.
-        """
-        chosen = {name: value for name, value in sync_data.items() if self._is_chosen(name)}
-        former = {name: value for name, value in self._trait_values.items() if name in chosen}
+        """Accept what the viewer chose in the page, all of it at once."""
         self._from_page = True
         try:
-            super().set_state(chosen)
-        except (traitlets.TraitError, UserError):
-            self._trait_values.update(former)
-            if not self._in_message:
-                raise
-            self.send_state(list(sync_data.keys() & set(self.keys)))
+            super().set_state(sync_data)
         finally:
             self._from_page = False
-
-    def _is_chosen(self, name: str) -> bool:
-        told = name in _TOLD or self.trait_metadata(name, "content", False)
-        return bool(self.trait_metadata(name, "from_page", not told))
-
-    def _handle_msg(self, msg: dict[str, Any]) -> None:
-        self._in_message = True
-        try:
-            super()._handle_msg(msg)
-        finally:
-            self._in_message = False
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to one request, as the page gets it.

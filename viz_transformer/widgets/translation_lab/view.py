@@ -38,13 +38,13 @@ class TranslationView(View):
     _css = styles(__file__)
 
     sentence = traitlets.Unicode(help="the sentence that the picture shows").tag(sync=True)
-    translated = traitlets.Unicode(help="its translation").tag(sync=True, content=True, from_page=True)
+    translated = traitlets.Unicode(help="its translation").tag(sync=True, content=True)
     explorer = traitlets.Instance(View, help="the view of its trace").tag(
         sync=True, content=True, **widget_serialization
     )
     languages = traitlets.Dict(help="source, target, and the tag of the target").tag(sync=True, content=True)
     drawn = traitlets.Unicode(help="the last sentence that the page drew by itself").tag(
-        sync=True, content=True, from_page=True
+        sync=True, content=True
     )
 
     def __init__(
