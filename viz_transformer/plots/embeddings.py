@@ -14,7 +14,7 @@ from viz_transformer.analysis.projection import principal_plane
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.figures import add_scale, new_axes
 from viz_transformer.plots.labels import label, label_style
 
 if TYPE_CHECKING:
@@ -170,9 +170,7 @@ def plot_likeness(matrix: ArrayLike, names: Sequence[str], title: str = "", ax: 
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.set_title(title, loc="left", weight="bold", size=11)
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
-    bar.outline.set_visible(False)
-    bar.set_label("cosine")
+    add_scale(ax, image, "cosine")
     return ax
 
 

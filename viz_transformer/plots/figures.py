@@ -1,4 +1,4 @@
-"""New figures with one axes, laid out so that labels fit."""
+"""New figures with one axes, laid out so that labels fit, and the scale beside a picture."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 
 def new_axes(width: float, height: float, *, close: bool = False) -> tuple[Figure, Axes]:
@@ -24,3 +25,10 @@ def new_axes(width: float, height: float, *, close: bool = False) -> tuple[Figur
     if close:
         plt.close(figure)
     return figure, ax
+
+
+def add_scale(ax: Axes, image: AxesImage, meaning: str) -> None:
+    """Draw what the colours of a picture mean beside it."""
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.set_label(meaning)

@@ -10,7 +10,7 @@ from viz_transformer._numbers import fixed_number
 from viz_transformer.analysis.position_bias import bias_by_distance
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.figures import add_scale, new_axes
 from viz_transformer.trace import ForwardTrace
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ def plot_position_bias(trace: ForwardTrace, kind: str, layer: int = 0, ax: Axes 
     shared = given is not None and len(given) == 1
     of_layer = "in every layer" if shared else f"in layer {trace.layer_numbers(kind)[layer]}"
     ax.set_title(f"Added to the scores of the {kind}, {of_layer}", loc="left", weight="bold", size=11)
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
-    bar.outline.set_visible(False)
-    bar.set_label("added to the score")
+    add_scale(ax, image, "added to the score")
     if figure is not None:
         set_alt_text(
             figure,

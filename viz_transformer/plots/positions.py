@@ -20,7 +20,7 @@ from viz_transformer.analysis.positions import (
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import COLOURS, signed_colormap
-from viz_transformer.plots.figures import new_axes
+from viz_transformer.plots.figures import add_scale, new_axes
 from viz_transformer.trace import ForwardTrace
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ def plot_positions(
     _set_title(ax, "Positional encoding")
     ax.set_xlabel("dimension")
     ax.set_ylabel("position")
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
-    bar.outline.set_visible(False)
-    bar.set_label("value")
+    add_scale(ax, image, "value")
     if figure is not None:
         set_alt_text(
             figure,
