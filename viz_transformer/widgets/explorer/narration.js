@@ -90,7 +90,9 @@ export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
   if (shown.entry?.matched) sentences.push(matchInWords(shown.entry, shown.layer));
   if (limit !== null) sentences.push("Blue: more than before. Orange: less than before.");
   if (limit !== null && differencePower(limit))
-    sentences.push(`Numbers written in cells are multiples of ${powerOfTen(Number(`1e${differencePower(limit)}`))}.`);
+    sentences.push(
+      `Numbers written in cells are multiples of ${powerOfTen(Number(`1e${differencePower(limit)}`))}.`,
+    );
   if (masked?.includes(1)) sentences.push("Hatched: masked, so the weight is 0.");
   if (threshold > 0)
     sentences.push(
