@@ -4,6 +4,7 @@ import { textMeasurer, zoomOf } from "./canvas.js";
 import { forwardCellKeys } from "./cell_keys.js";
 import { isDark, readTheme, watchTheme } from "./colour.js";
 import { button, element, uniqueId } from "./controls.js";
+import { addFrames } from "./frames.js";
 
 const FONT = 14; // pixels of the text at a `text_size` of 1
 
@@ -35,20 +36,18 @@ const FONT = 14; // pixels of the text at a `text_size` of 1
 export function createView({ model, el, name, label, traits, draw }) {
   const root = element(el, "div", `vt vt-${name}`, { role: "group", "aria-label": label });
   const stops = [forwardCellKeys(root)];
-  let [frame, theme, drawn, width, unsaved] = [null, null, 0, 0, false];
+  let [theme, drawn, width, unsaved] = [null, 0, 0, false];
 
-  function redraw() {
-    frame ??= requestAnimationFrame(() => {
-      frame = null;
-      if (unsaved) setTimeout(save);
-      if (!width) return; // not on the page, or hidden: the observer asks again
-      theme ??= pageTheme(root);
-      const size = model.get("text_size") ?? 1;
-      root.style.fontSize = `${FONT * size}px`;
-      draw({ theme, width, size });
-      root.dataset.vtDrawn = String(++drawn);
-    });
-  }
+  const { request: redraw, close: stopFrames } = addFrames(root, () => {
+    if (unsaved) setTimeout(save);
+    if (!width) return; // not on the page, or hidden: the observer asks again
+    theme ??= pageTheme(root);
+    const size = model.get("text_size") ?? 1;
+    root.style.fontSize = `${FONT * size}px`;
+    draw({ theme, width, size });
+    root.dataset.vtDrawn = String(++drawn);
+  });
+  stops.push(stopFrames);
 
   function listen(target, type, handler) {
     target.addEventListener(type, handler);
@@ -59,6 +58,7 @@ export function createView({ model, el, name, label, traits, draw }) {
     for (const [trait, value] of Object.entries(change)) model.set(trait, value);
     unsaved = true;
     redraw();
+    if (document.hidden) save();
   }
 
   /** Send to Python what was chosen: after the frame that shows it, since the notebook answers with work of its own. */
@@ -85,13 +85,13 @@ export function createView({ model, el, name, label, traits, draw }) {
     redraw();
   });
   observer.observe(root);
+  listen(document, "visibilitychange", save); // a page that is hidden draws no frames, and may never again
   if (model.get("about")) addAbout(root, model);
 
   function close() {
     save();
     observer.disconnect();
     for (const stop of stops) stop();
-    if (frame) cancelAnimationFrame(frame);
     root.remove();
   }
 

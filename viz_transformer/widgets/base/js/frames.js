@@ -1,0 +1,78 @@
+// When a view draws: once in a frame while it can be seen. Out of sight it draws when the page has
+// nothing better to do, and gives its canvases' memory back, so that a notebook may have a hundred views.
+
+const NEAR = "100%"; // of the screen, above and below it: a view is drawn before it comes into sight
+
+/**
+ * The frames of a view: {request, close}.
+ *
+ * @param {Element} root
+ * @param {() => void} draw called at most once in a frame, however often one is requested
+ */
+export function addFrames(root, draw) {
+  let [near, cancel] = [false, null];
+
+  function request() {
+    cancel ??= (near ? inNextFrame : inIdleTime)(drawNow);
+  }
+
+  function drawNow() {
+    cancel?.();
+    cancel = null;
+    draw();
+    if (!near) emptyCanvases(root);
+  }
+
+  function setNear(now) {
+    near = now;
+    if (!near) return emptyCanvases(root);
+    cancel?.(); // it would be idle time
+    cancel = null;
+    request();
+  }
+
+  // `scrollMargin` is that of a notebook, which scrolls inside the page.
+  const options = /** @type {IntersectionObserverInit} */ ({ rootMargin: NEAR, scrollMargin: NEAR });
+  const observer = new IntersectionObserver((changes) => setNear(changes.at(-1).isIntersecting), options);
+  observer.observe(root);
+
+  // A printed page shows all views, whatever is on the screen.
+  function onPrint({ type }) {
+    if (type === "afterprint") return observe();
+    observer.disconnect();
+    near = true;
+    drawNow();
+  }
+  function observe() {
+    observer.disconnect();
+    observer.observe(root); // it reports at once
+  }
+  for (const type of PRINT_EVENTS) globalThis.addEventListener(type, onPrint);
+
+  return {
+    request,
+    close() {
+      for (const type of PRINT_EVENTS) globalThis.removeEventListener(type, onPrint);
+      observer.disconnect();
+      cancel?.();
+    },
+  };
+}
+
+const PRINT_EVENTS = ["beforeprint", "afterprint"];
+
+function inNextFrame(draw) {
+  const frame = requestAnimationFrame(draw);
+  return () => cancelAnimationFrame(frame);
+}
+
+function inIdleTime(draw) {
+  if (!globalThis.requestIdleCallback) return inNextFrame(draw); // not in every browser
+  const idle = requestIdleCallback(draw);
+  return () => cancelIdleCallback(idle);
+}
+
+/** A canvas of no pixels needs no memory; its style keeps its size on the page. */
+function emptyCanvases(root) {
+  for (const canvas of root.querySelectorAll("canvas")) [canvas.width, canvas.height] = [0, 0];
+}
