@@ -33,7 +33,7 @@ export async function useAtRandom(root, seed, times) {
     const seen = Array.from(root.querySelectorAll(TARGETS)).filter(
       (node) => node.checkVisibility() && !(/** @type {HTMLButtonElement} */ (node).disabled),
     );
-    interact(/** @type {HTMLInputElement} */ (oneOf(seen)), random, oneOf);
+    if (seen.length) interact(/** @type {HTMLInputElement} */ (oneOf(seen)), random, oneOf);
     if (done % PER_FRAME === 0) await new Promise(requestAnimationFrame);
   }
 }
@@ -72,12 +72,19 @@ function interact(node, random, oneOf) {
   oneOf(gestures)();
 }
 
+/** How many frames a view, and those inside it, have drawn. */
+function framesDrawn(root) {
+  const views = [root, ...root.querySelectorAll("[data-vt-drawn]")];
+  return views.reduce((sum, { dataset }) => sum + Number(dataset.vtDrawn), 0);
+}
+
 /** Wait until the view has drawn nothing for so many frames. */
 export async function untilStill(root, frames = 20) {
-  let [drawn, still] = [root.dataset.vtDrawn, 0];
+  let [drawn, still] = [framesDrawn(root), 0];
   while (still < frames) {
     await new Promise(requestAnimationFrame);
-    still = root.dataset.vtDrawn === drawn ? still + 1 : 0;
-    drawn = root.dataset.vtDrawn;
+    const now = framesDrawn(root);
+    still = now === drawn ? still + 1 : 0;
+    drawn = now;
   }
 }

@@ -5,7 +5,7 @@ import { beforeEach, test } from "node:test";
 
 import { addFrames } from "../../viz_transformer/widgets/base/js/frames.js";
 
-let frames, idle, observer, listeners, canvas, drawn;
+let frames, idle, observer, listeners, canvas, drawn, known;
 
 /** A queue of callbacks in place of the browser's; each returns the number that cancels it. */
 function queue() {
@@ -48,12 +48,17 @@ beforeEach(() => {
   });
 });
 
-/** The frames of a view with one canvas of 30 by 20 pixels. */
+/** The frames of a view with one canvas of 30 by 20 pixels, which is drawn only if that is not `known`. */
 function view() {
   const root = /** @type {any} */ ({ querySelectorAll: () => [canvas] });
-  return addFrames(root, () => {
+  known = false;
+  const draw = () => {
     drawn++;
-    [canvas.width, canvas.height] = [30, 20];
+    if (!known) [canvas.width, canvas.height] = [30, 20];
+    known = true;
+  };
+  return addFrames(root, draw, () => {
+    known = false;
   });
 }
 
@@ -83,10 +88,21 @@ test("it is drawn as it comes into sight, and gives its canvas back as it leaves
   assert.equal(idle.run(), 0); // it did not wait for idle time any more
   frames.run();
   observer.see(false);
+  assert.equal(canvas.width, 30); // it may come back at once
+  idle.run();
   assert.deepEqual([drawn, canvas], [1, { width: 0, height: 0 }]);
   observer.see(true);
   frames.run();
   assert.deepEqual([drawn, canvas], [2, { width: 30, height: 20 }]);
+});
+
+test("a view that comes back at once was never emptied, and is not drawn again", () => {
+  view();
+  observer.see(true);
+  frames.run();
+  observer.see(false);
+  observer.see(true);
+  assert.deepEqual([idle.run(), frames.run(), drawn, canvas.width], [0, 0, 1, 30]);
 });
 
 test("a printed page shows it wherever it stands, at once, and no more after", () => {
@@ -96,6 +112,7 @@ test("a printed page shows it wherever it stands, at once, and no more after", (
   assert.deepEqual([drawn, canvas], [1, { width: 30, height: 20 }]);
   listeners.get("afterprint")({ type: "afterprint" });
   observer.see(false);
+  idle.run();
   assert.deepEqual(canvas, { width: 0, height: 0 });
 });
 

@@ -8,27 +8,39 @@ const NEAR = "100%"; // of the screen, above and below it: a view is drawn befor
  *
  * @param {Element} root
  * @param {() => void} draw called at most once in a frame, however often one is requested
+ * @param {() => void} onEmptied the canvases are empty: the next frame draws all of them
  */
-export function addFrames(root, draw) {
-  let [near, cancel] = [false, null];
+export function addFrames(root, draw, onEmptied) {
+  let [near, wanted, empty, cancel] = [false, false, true, null];
 
   function request() {
-    cancel ??= (near ? inNextFrame : inIdleTime)(drawNow);
+    wanted = true;
+    cancel ??= (near ? inNextFrame : inIdleTime)(run);
   }
 
-  function drawNow() {
-    cancel?.();
+  function run() {
     cancel = null;
-    draw();
-    if (!near) emptyCanvases(root);
+    if (wanted) {
+      [wanted, empty] = [false, false];
+      draw();
+    }
+    if (!near && !empty) emptyCanvases();
+  }
+
+  /** A canvas of no pixels needs no memory; its style keeps its size on the page. */
+  function emptyCanvases() {
+    for (const canvas of root.querySelectorAll("canvas")) [canvas.width, canvas.height] = [0, 0];
+    empty = true;
+    onEmptied();
   }
 
   function setNear(now) {
+    if (now === near) return;
     near = now;
-    if (!near) return emptyCanvases(root);
-    cancel?.(); // it would be idle time
+    cancel?.();
     cancel = null;
-    request();
+    if (wanted || (near && empty)) request();
+    else if (!near) cancel = inIdleTime(run); // it may come back at once
   }
 
   // `scrollMargin` is that of a notebook, which scrolls inside the page.
@@ -38,14 +50,11 @@ export function addFrames(root, draw) {
 
   // A printed page shows all views, whatever is on the screen.
   function onPrint({ type }) {
-    if (type === "afterprint") return observe();
     observer.disconnect();
-    near = true;
-    drawNow();
-  }
-  function observe() {
-    observer.disconnect();
-    observer.observe(root); // it reports at once
+    if (type === "afterprint") return observer.observe(root); // which reports at once
+    cancel?.();
+    [near, wanted] = [true, true];
+    run();
   }
   for (const type of PRINT_EVENTS) globalThis.addEventListener(type, onPrint);
 
@@ -70,9 +79,4 @@ function inIdleTime(draw) {
   if (!globalThis.requestIdleCallback) return inNextFrame(draw); // not in every browser
   const idle = requestIdleCallback(draw);
   return () => cancelIdleCallback(idle);
-}
-
-/** A canvas of no pixels needs no memory; its style keeps its size on the page. */
-function emptyCanvases(root) {
-  for (const canvas of root.querySelectorAll("canvas")) [canvas.width, canvas.height] = [0, 0];
 }

@@ -38,7 +38,7 @@ export function createView({ model, el, name, label, traits, draw }) {
   const stops = [forwardCellKeys(root)];
   let [theme, drawn, width, unsaved] = [null, 0, 0, false];
 
-  const { request: redraw, close: stopFrames } = addFrames(root, () => {
+  function drawFrame() {
     if (unsaved) setTimeout(save);
     if (!width) return; // not on the page, or hidden: the observer asks again
     theme ??= pageTheme(root);
@@ -46,7 +46,14 @@ export function createView({ model, el, name, label, traits, draw }) {
     root.style.fontSize = `${FONT * size}px`;
     draw({ theme, width, size });
     root.dataset.vtDrawn = String(++drawn);
-  });
+  }
+
+  /** Draw all of it in the next frame, nothing from memory. */
+  function forget() {
+    theme = null;
+  }
+
+  const { request: redraw, close: stopFrames } = addFrames(root, drawFrame, forget);
   stops.push(stopFrames);
 
   function listen(target, type, handler) {
@@ -73,7 +80,7 @@ export function createView({ model, el, name, label, traits, draw }) {
   }
   stops.push(
     watchTheme(() => {
-      theme = null;
+      forget();
       redraw();
     }),
   );
