@@ -5,7 +5,7 @@ import { beforeEach, test } from "node:test";
 
 import { addFrames } from "../../viz_transformer/widgets/base/js/frames.js";
 
-let frames, idle, observer, listeners, canvas, drawn, known;
+let frames, idle, observer, listeners, canvas, drawn, known, papers;
 
 /** A queue of callbacks in place of the browser's; each returns the number that cancels it. */
 function queue() {
@@ -51,15 +51,16 @@ beforeEach(() => {
 /** The frames of a view with one canvas of 30 by 20 pixels, which is drawn only if that is not `known`. */
 function view() {
   const root = /** @type {any} */ ({ querySelectorAll: () => [canvas] });
-  known = false;
+  [known, papers] = [false, []];
   const draw = () => {
     drawn++;
     if (!known) [canvas.width, canvas.height] = [30, 20];
     known = true;
   };
-  return addFrames(root, draw, () => {
+  const onEmptied = () => {
     known = false;
-  });
+  };
+  return addFrames(root, draw, { onEmptied, onPrint: (printing) => papers.push(printing) });
 }
 
 test("in sight, a view draws once in a frame, and keeps its canvas", () => {
@@ -109,11 +110,11 @@ test("a printed page shows it wherever it stands, at once, and no more after", (
   view();
   observer.see(false);
   listeners.get("beforeprint")({ type: "beforeprint" });
-  assert.deepEqual([drawn, canvas], [1, { width: 30, height: 20 }]);
+  assert.deepEqual([drawn, canvas, papers], [1, { width: 30, height: 20 }, [true]]);
   listeners.get("afterprint")({ type: "afterprint" });
   observer.see(false);
   idle.run();
-  assert.deepEqual(canvas, { width: 0, height: 0 });
+  assert.deepEqual([canvas, papers], [{ width: 0, height: 0 }, [true, false]]);
 });
 
 test("closed, it listens to nothing and draws no more", () => {

@@ -1,16 +1,18 @@
 // When a view draws: once in a frame while it can be seen. Out of sight it draws when the page has
 // nothing better to do, and gives its canvases' memory back, so that a notebook may have a hundred views.
 
-const NEAR = "100%"; // of the screen, above and below it: a view is drawn before it comes into sight
+const NEAR = "50%"; // of the screen, above and below it: a view is drawn before it comes into sight
 
 /**
  * The frames of a view: {request, close}.
  *
  * @param {Element} root
  * @param {() => void} draw called at most once in a frame, however often one is requested
- * @param {() => void} onEmptied the canvases are empty: the next frame draws all of them
+ * @param {object} handlers
+ * @param {() => void} handlers.onEmptied the canvases are empty: the next frame draws all of them
+ * @param {(printing: boolean) => void} handlers.onPrint the next frame is for paper, or for the screen again
  */
-export function addFrames(root, draw, onEmptied) {
+export function addFrames(root, draw, { onEmptied, onPrint }) {
   let [near, wanted, empty, cancel] = [false, false, true, null];
 
   function request() {
@@ -48,20 +50,23 @@ export function addFrames(root, draw, onEmptied) {
   const observer = new IntersectionObserver((changes) => setNear(changes.at(-1).isIntersecting), options);
   observer.observe(root);
 
-  // A printed page shows all views, whatever is on the screen.
-  function onPrint({ type }) {
+  // A printed page shows all views, whatever is on the screen, and draws no frames of its own.
+  function print({ type }) {
+    const printing = type === "beforeprint";
     observer.disconnect();
-    if (type === "afterprint") return observer.observe(root); // which reports at once
+    onPrint(printing);
+    request();
+    if (!printing) return observer.observe(root); // which reports at once
     cancel?.();
-    [near, wanted] = [true, true];
+    near = true;
     run();
   }
-  for (const type of PRINT_EVENTS) globalThis.addEventListener(type, onPrint);
+  for (const type of PRINT_EVENTS) globalThis.addEventListener(type, print);
 
   return {
     request,
     close() {
-      for (const type of PRINT_EVENTS) globalThis.removeEventListener(type, onPrint);
+      for (const type of PRINT_EVENTS) globalThis.removeEventListener(type, print);
       observer.disconnect();
       cancel?.();
     },

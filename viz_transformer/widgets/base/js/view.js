@@ -7,6 +7,7 @@ import { button, element, uniqueId } from "./controls.js";
 import { addFrames } from "./frames.js";
 
 const FONT = 14; // pixels of the text at a `text_size` of 1
+const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
 
 /**
  * @typedef {object} View
@@ -53,7 +54,14 @@ export function createView({ model, el, name, label, traits, draw }) {
     theme = null;
   }
 
-  const { request: redraw, close: stopFrames } = addFrames(root, drawFrame, forget);
+  /** Paper is narrower than most screens, and nothing can be scrolled on it. */
+  function onPrint(printing) {
+    root.style.width = printing ? `${Math.min(PAPER, root.offsetWidth)}px` : "";
+    const { paddingLeft, paddingRight } = getComputedStyle(root);
+    width = root.clientWidth && root.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  }
+
+  const { request: redraw, close: stopFrames } = addFrames(root, drawFrame, { onEmptied: forget, onPrint });
   stops.push(stopFrames);
 
   function listen(target, type, handler) {
