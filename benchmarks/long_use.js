@@ -5,7 +5,7 @@
 const KEYS = "ArrowUp ArrowDown ArrowLeft ArrowRight Home End PageUp PageDown Enter Escape + - 0 a".split(" ");
 const WORDS = "the cat dog is black white wide sleeps el gato negro 1 0.5 8 [?] …".split(" ");
 const TARGETS = "button, input, select, textarea, canvas, svg, [tabindex], [role=row], td";
-const PER_FRAME = 4; // as many as come between two frames when a hand is fast
+const PER_FRAME = 10; // more than any hand does
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 function randomFrom(seed) {
@@ -33,7 +33,9 @@ export async function useAtRandom(root, seed, times) {
     const seen = Array.from(root.querySelectorAll(TARGETS)).filter(
       (node) => node.checkVisibility() && !(/** @type {HTMLButtonElement} */ (node).disabled),
     );
-    if (seen.length) interact(/** @type {HTMLInputElement} */ (oneOf(seen)), random, oneOf);
+    // First everything twice in its order, so that what is made when it is first needed is there.
+    const node = done < 2 * seen.length ? seen[done % seen.length] : oneOf(seen);
+    if (node) interact(/** @type {HTMLInputElement} */ (node), random, oneOf);
     if (done % PER_FRAME === 0) await new Promise(requestAnimationFrame);
   }
 }

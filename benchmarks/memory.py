@@ -38,13 +38,6 @@ def peak_mib(action: Callable[[], object]) -> float:
     return peak
 
 
-def resident_bytes() -> int:
-    """Return how much memory this process holds, after it has handed back what is free."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    return int(_status_mib("VmRSS") * 2**20)
-
-
 def in_a_fresh_process(module: str, call: str) -> Any:
     """Return what a call of a module's function returns in a process of its own."""
     code = f"import json, {module}\nprint(json.dumps({module}.{call}))"

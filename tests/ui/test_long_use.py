@@ -12,6 +12,8 @@ from benchmarks.long_use import MARGIN, used_in_page
 from tests.support.ui_views import EVERY_VIEW
 from viz_transformer.export import export_html
 
+pytestmark = pytest.mark.slow  # three views, about five seconds each
+
 STOPS = (100, 300)
 #: What a view does that forgets nothing: each key and click leaves a node, a listener and an array.
 LEAK = """
