@@ -18,7 +18,7 @@ def bias_by_distance(
     """Return what each head adds to its scores at each distance from query to key.
 
     Args:
-        trace: of a model with relative biases, such as T5.
+        trace: of a model with relative biases, such as T5, or with ALiBi, such as Bloom.
         kind: ``"encoder"`` or ``"decoder"``.
         layer: the index of the layer; of biases that all layers share, any.
 
@@ -37,13 +37,27 @@ def bias_by_distance(
     bias = given[min(layer, len(given) - 1)]  # [head, query, key]
     n = bias.shape[-1]
     distances = np.arange(1 - n, n if kind == "encoder" else 1)
-    diagonals = [np.diagonal(bias, distance, axis1=1, axis2=2) for distance in distances]
-    if any(np.ptp(diagonal, axis=1).max() > 1e-6 for diagonal in diagonals):
+    found = _of_distances(bias, distances)
+    if found is None:  # what is added to a whole row changes no weight: each row counts from its diagonal
+        found = _of_distances(bias - np.diagonal(bias, axis1=1, axis2=2)[..., None], distances)
+    if found is None:
         raise UserError(
-            f"the {kind}'s bias differs between pairs of one distance, so it is no bias of relative "
-            "positions; look at it as it is: trace.position_bias(kind)"
+            f"the {kind}'s bias differs between pairs of one distance, so it is no matter of distances in "
+            "a row (in a picture there are two); look at it as it is: trace.position_bias(kind), or "
+            'vt.explore(trace, attends_by="positions")'
         )
-    return distances, np.stack([diagonal[:, 0] for diagonal in diagonals], axis=1)
+    return distances, found
+
+
+def _of_distances(bias: NDArray[np.float32], distances: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    """Return the value of each distance [head, distance], or None if a distance has several.
+
+    Models that add in bfloat16, as Falcon does, round each value by up to 0.4%.
+    """
+    diagonals = [np.diagonal(bias, distance, axis1=1, axis2=2) for distance in distances]
+    if max(np.ptp(diagonal, axis=1).max() for diagonal in diagonals) > 0.01 * np.abs(bias).max() + 1e-6:
+        return None
+    return np.stack([np.median(diagonal, axis=1) for diagonal in diagonals], axis=1).astype(np.float32)
 
 
 def without_position_bias(trace: ForwardTrace) -> ForwardTrace:
@@ -91,7 +105,8 @@ def _bias_of(trace: ForwardTrace, kind: str) -> NDArray[np.float32]:
             + (
                 f"it has {held}, so choose one of these"
                 if held
-                else "capture a model that adds one, such as T5"
+                else "its model adds none that stands apart from content (rotary and learned positions are "
+                "in the queries and keys); capture one that does, such as T5, Bloom or Swin"
             )
         )
     return bias

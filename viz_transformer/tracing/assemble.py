@@ -81,8 +81,9 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
         key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys)
         kept = _fit(n_queries, kind.name, kind.query, query), _fit(n_keys, kind.name, kind.key, key)
         given = raw.biases.get(kind.name, raw.biases.get("self") if kind.query == kind.key else None)
-        if given and all(each.shape[-2:] == (n_queries, n_keys) for each in given.values()):
-            fields[f"{kind.name}_position_bias"] = _biases(given, stack.numbers, kept, selection)
+        added = _biases(given or {}, stack.numbers)
+        if added and all(each.shape[-2:] == (n_queries, n_keys) for each in added):
+            fields[f"{kind.name}_position_bias"] = _stacked_biases(added, kept, selection)
         fields[kind.field] = _stacked(kind.name, stack, kept, key, selection, raw.has_sink)
         fields[f"{kind.name}_layers"] = _unless_counted(stack.numbers)
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
@@ -289,14 +290,17 @@ def _stacked(
     return weights
 
 
-def _biases(
-    given: Mapping[int, Any],
-    numbers: Sequence[int],
-    kept: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    selection: Selection,
+def _biases(given: Mapping[int, Any], numbers: Sequence[int]) -> list[Any]:
+    """Return the bias of each kept layer, or the one that all share; none if a layer's is not known."""
+    if len(given) == 1:
+        return list(given.values())
+    return [given[number] for number in numbers] if given.keys() >= set(numbers) else []
+
+
+def _stacked_biases(
+    layers: Sequence[Any], kept: tuple[NDArray[np.bool_], NDArray[np.bool_]], selection: Selection
 ) -> FloatArray:
     """Return what is added for positions, [layer or 1, head, query, key], of what a trace keeps."""
-    layers = [given[number] for number in numbers] if len(given) > 1 else list(given.values())
     taken = [as_array(selection.take(layer, number)) for number, layer in enumerate(layers)]
     return np.stack(taken)[:, :, kept[0]][..., kept[1]]
 

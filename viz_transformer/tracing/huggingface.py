@@ -91,18 +91,26 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
             return model(**{**named, "output_attentions": True, "return_dict": True})
 
     check_traceable(model)
-    parts = maps_of_parts(model, named, forward)
+    with watching_biases(model) as biases:
+        parts = maps_of_parts(model, named, forward, biases)
     if parts is not None:
         return RawAttention(
-            layers=parts, labels=labels, batch_index=None, causal=says_causal(model, named, inputs.causal)
+            layers=parts,
+            labels=labels,
+            batch_index=None,
+            causal=says_causal(model, named, inputs.causal),
+            biases=biases_of(biases, parts),
         )
+    watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
+    watch = replace(watch, generate=False, batch_index=None)
+    if getattr(model.config, "alibi", False):  # Falcon's eager attention adds its ALiBi twice, sdpa once
+        return attention_of_module(model, watch)
     with watching(model, inputs.selection) as watched, watching_biases(model) as biases:
         output = forward()
     layers = layers_of_output(output) if isinstance(output, Mapping) else {}
     layers = whole_blocks(model, layers, _n_read(named))
     if not any(layer is not None for of_kind in layers.values() for layer in of_kind):
-        watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
-        return attention_of_module(model, replace(watch, generate=False, batch_index=None))
+        return attention_of_module(model, watch)
     causal = says_causal(model, named, watched.causal)
     if not hold_weights(layers):
         seen = maps_of_softmaxes(model, forward, labels, layers)

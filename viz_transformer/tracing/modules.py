@@ -15,6 +15,7 @@ from viz_transformer.tracing.attention_calls import AttentionRecorder
 from viz_transformer.tracing.call_kinds import layers_by_kind
 from viz_transformer.tracing.inputs import CaptureInputs, as_ids
 from viz_transformer.tracing.labels import Labels, labels_of_ids
+from viz_transformer.tracing.position_biases import biases_of, watching_biases
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.window_maps import layers_of_windows, watching_windows
 
@@ -54,6 +55,7 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
         evaluating(model),
         attention_implementation(model, "sdpa"),
         watching_windows(model) as windows,
+        watching_biases(model) as biases,
         AttentionRecorder() as recorder,
     ):
         model(*positional, **named)
@@ -66,12 +68,14 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
         )
     n_sentences = _n_sentences([*positional, *named.values()])
     labels = labels.padded_by(named.get("attention_mask"), inputs.batch_index or 0)
-    whole = layers_of_windows(recorder.calls, windows, inputs.batch_index)
+    whole = layers_of_windows(recorder.calls, windows, inputs.batch_index, biases)
+    layers = whole or layers_by_kind(recorder.calls, labels, n_sentences, inputs.batch_index)
     return RawAttention(
-        layers=whole or layers_by_kind(recorder.calls, labels, n_sentences, inputs.batch_index),
+        layers=layers,
         labels=labels,
         batch_index=None if whole else inputs.batch_index,
         causal=inputs.causal,
+        biases=biases_of(biases, layers),
     )
 
 
