@@ -48,7 +48,11 @@ from viz_transformer.analysis.next_words import (
     modes,
     next_words,
 )
-from viz_transformer.analysis.position_bias import bias_by_distance, without_position_bias
+from viz_transformer.analysis.position_bias import (
+    bias_by_distance,
+    position_bias_alone,
+    without_position_bias,
+)
 from viz_transformer.analysis.rollout import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.tokens import sentence_segments, special_tokens
 
@@ -87,6 +91,7 @@ __all__ = [
     "norm_weighted",
     "output_rollout",
     "pattern_scores",
+    "position_bias_alone",
     "rank_correlation",
     "reliability",
     "rollout",

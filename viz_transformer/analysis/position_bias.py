@@ -1,15 +1,17 @@
-"""What a model adds to its scores for relative positions, and the attention without it."""
+"""What a model adds to its scores for positions, and the attention without it, or by it alone."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer.analysis.inferred_mask import unweighted
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
 
 
 def bias_by_distance(
@@ -79,13 +81,53 @@ def without_position_bias(trace: ForwardTrace) -> ForwardTrace:
 
     Source: Raffel et al. 2020, *Exploring the Limits of Transfer Learning*, section 2.1.
     """
+
+    def without(weights: FloatArray, bias: FloatArray) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore"):
+            return np.log(weights, dtype=np.float64) - bias  # -inf where masked
+
+    return _with_scores(trace, without)
+
+
+def position_bias_alone(trace: ForwardTrace) -> ForwardTrace:
+    """Return the trace of what is added for positions alone: softmax(b), where content says nothing.
+
+    With `without_position_bias`, it takes each head apart: where would it look by positions alone, and
+    where by content alone? Masked keys (those that no head gives any weight) stay at 0.
+
+    Args:
+        trace: of a model with such biases. Kinds without stay as they are.
+
+    Returns:
+        A trace with the same labels and no bias.
+
+    Raises:
+        UserError: if the trace holds no bias.
+
+    Source: Press et al. 2022, *Train Short, Test Long* (ALiBi), section 3.
+    """
+
+    def alone(weights: FloatArray, bias: FloatArray) -> NDArray[np.float64]:
+        return np.where(unweighted(weights), -np.inf, np.broadcast_to(bias, weights.shape))
+
+    return _with_scores(trace, alone)
+
+
+def _with_scores(
+    trace: ForwardTrace, scores_of: Callable[[FloatArray, FloatArray], NDArray[np.float64]]
+) -> ForwardTrace:
+    """Return the trace whose kinds with a bias attend by the softmax of other scores.
+
+    Args:
+        trace: the trace.
+        scores_of: from weights and bias, each [layer, head, query, key], to such scores.
+    """
     changes: dict[str, Any] = {}
     for kind in trace.kinds:
         weights, bias = trace.attention(kind), trace.position_bias(kind)
         if weights is None or bias is None:
             continue
-        with np.errstate(divide="ignore"):
-            scores = np.log(weights, dtype=np.float64) - bias  # [layer, head, query, key], -inf where masked
+        scores = scores_of(weights, bias)
         highest = scores.max(axis=-1, keepdims=True)
         shares = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
         sums = shares.sum(axis=-1, keepdims=True)

@@ -4,6 +4,7 @@
 import { setText } from "../base/js/controls.js";
 import { ownNumbers } from "../base/js/head_grid.js";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { partInWords } from "./attends_by.js";
 import { isMany } from "./attention_paths.js";
 import { tableOf } from "./data_table.js";
 import { pairInWords } from "./sentence_pair.js";
@@ -81,6 +82,8 @@ export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
   const sentences = [];
   const marks = marksExplained([...shown.queries, ...shown.keys, ...(shown.entry?.reads ?? [])]);
   if (marks) sentences.push(marks);
+  const part = partInWords(shown.entry?.attendsBy);
+  if (part) sentences.push(part);
   if (shown.entry?.note) sentences.push(shown.entry.note);
   if (shown.entry?.dtype === "uint8")
     sentences.push(
@@ -151,8 +154,9 @@ export function narrate(parts, snapshot, layout, memo) {
 export function narrateWall({ overview }, { sections, chosen, state, problem }) {
   const entries = new Map(sections.map((section) => [section.kind, section]));
   narrateOverview(overview, entries, chosen, entries.get(chosen.kind), state.hoveredHead);
-  const { signed } = entries.get(chosen.kind);
-  setText(overview.legend, problem || (signed ? "Blue: more than before. Orange: less than before." : ""));
+  const { signed, attendsBy } = entries.get(chosen.kind);
+  const colours = signed ? "Blue: more than before. Orange: less than before." : "";
+  setText(overview.legend, problem || [partInWords(attendsBy), colours].filter(Boolean).join(" "));
 }
 
 function narrateOverview({ label, legend, announce }, entries, chosen, entry, hovered) {
