@@ -34,6 +34,9 @@ class ForwardTrace:
         source_words: the number of the word that each source token is a piece of, or None for a
             special token; views merge pieces by it. None where nobody counted words.
         target_words: the same for the target tokens.
+        source_segments: of a pair of sentences that was read as one text, which one each source token
+            belongs to, 0 or 1, as BERT's ``token_type_ids``; None for one sentence.
+        target_segments: the same for the target tokens.
         encoder_attention: float32 ``[layer, head, source, source]``, or None. Half precision
             (float16) stays what it is, here and below; computations convert it.
         decoder_attention: float32 ``[layer, head, target, target]``, or None.
@@ -54,7 +57,7 @@ class ForwardTrace:
             token: their rows sum to less than 1 by design (Xiao et al. 2023, section 3.3).
 
     Raises:
-        UserError: if an array's shape, a list of word numbers, or the numbers of layers or heads
+        UserError: if an array's shape, a list of word numbers or segments, or the numbers of layers or heads
             do not fit, or an array holds a NaN or an infinity.
     """
 
@@ -63,6 +66,8 @@ class ForwardTrace:
     output_tokens: tuple[str, ...] | None = None
     source_words: tuple[int | None, ...] | None = None
     target_words: tuple[int | None, ...] | None = None
+    source_segments: tuple[int, ...] | None = None
+    target_segments: tuple[int, ...] | None = None
     encoder_attention: FloatArray | None = None
     decoder_attention: FloatArray | None = None
     cross_attention: FloatArray | None = None
@@ -106,6 +111,7 @@ class ForwardTrace:
         )
         for side, length in lengths.items():
             self._set_words(f"{side}_words", length)
+            self._set_segments(f"{side}_segments", length)
             self._set_array(f"{side}_positions", (length, None), f"[{side}={length}, d_model]")
 
     def _set_array(self, name: str, shape: tuple[int | None, ...], wanted: str) -> None:
@@ -170,6 +176,20 @@ class ForwardTrace:
                 "of its word (0, 1, 2 …), or None where it belongs to no word"
             )
         object.__setattr__(self, name, words)
+
+    def _set_segments(self, name: str, length: int) -> None:
+        segments = getattr(self, name)
+        if segments is None:
+            return
+        segments = given_sequence(segments)
+        if len(segments) != length or not all(
+            isinstance(each, int | np.integer) and each in (0, 1) for each in segments
+        ):
+            raise UserError(
+                f"{name}={segments!r:.60} does not fit; give each of the {length} tokens 0 for sentence A "
+                "or 1 for sentence B, as BERT's token_type_ids do"
+            )
+        object.__setattr__(self, name, tuple(map(int, segments)))
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -91,6 +91,7 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
     for side, labels in sorted(read.items()):
         fields[f"{side}_tokens"] = labels.tokens
         fields[f"{side}_words"] = labels.words
+        fields[f"{side}_segments"] = labels.segments
         if raw.positions.get(side) is not None:
             positions = as_array(raw.positions[side])
             fields[f"{side}_positions"] = positions[_fit(len(positions), "position", side, labels)]

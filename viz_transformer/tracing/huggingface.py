@@ -63,6 +63,9 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
     source = label_side(
         source, tokenizer, named.get("input_ids"), named.get("attention_mask"), inputs.encoding
     )
+    if source is not None:
+        type_ids = named.get("token_type_ids")
+        source = source.with_segments(None if type_ids is None else type_ids[0].tolist(), inputs.encoding)
     if generate:
         if (labels.target if has_both else labels.only) is not None:
             raise UserError(

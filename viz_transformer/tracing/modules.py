@@ -96,9 +96,8 @@ def _forward_inputs(model: nn.Module, inputs: CaptureInputs) -> tuple[list[Any],
     if inputs.encoding is not None:
         ids = {"input_ids": as_ids(model, inputs.encoding["input_ids"]), **ids}
         if labels == Labels():
-            labels = Labels(
-                tokens=labels_of_ids(inputs.tokenizer, ids["input_ids"][0].tolist(), inputs.encoding)
-            )
+            read = labels_of_ids(inputs.tokenizer, ids["input_ids"][0].tolist(), inputs.encoding)
+            labels = Labels(tokens=read.with_segments(None, inputs.encoding))
     by_name = {name: value for name, value in ids.items() if name in inputs.parameters}
     in_order = [value for name, value in ids.items() if name not in inputs.parameters]
     return [*in_order, *inputs.positional], {**by_name, **inputs.named}, labels

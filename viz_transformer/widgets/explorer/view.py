@@ -181,7 +181,8 @@ class AttentionExplorer(View):
                 `kind`, or ``{"mine": {"encoder": array, …}}``. NaN is a head without a score. The
                 heads can be sorted and filtered by each.
             segments: which sentence of a pair each token belongs to, 0 or 1, such as BERT's
-                ``token_type_ids``; None finds an encoder's pair by its ``[SEP]`` or ``</s>``.
+                ``token_type_ids``; None takes the trace's own, or finds an
+                encoder's pair by its ``[SEP]`` or ``</s>``.
             seconds_per_frame: of a sound model, how much time each source position stands for, 0.02
                 for Whisper: then its axes tell the time.
             grid: of a vision model, the rows and columns of patches, such as ``(14, 14)``: the words
