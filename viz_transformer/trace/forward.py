@@ -51,8 +51,8 @@ class ForwardTrace:
             not 0, 1, 2 …; see `layer_numbers`.
         decoder_layers: the same for `decoder_attention`.
         cross_layers: the same for `cross_attention`.
-        heads: the model's own number of each head, the same in every kind, where these are not
-            0, 1, 2 …; see `head_numbers`.
+        heads: the model's own number of each head, the same in every kind, where these were chosen
+            or are not 0, 1, 2 …; None where all of a layer's heads are there. See `head_numbers`.
         sinks: the kinds in which a part of each query's attention may go to a sink, which is no
             token: their rows sum to less than 1 by design (Xiao et al. 2023, section 3.3).
 

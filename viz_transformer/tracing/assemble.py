@@ -87,7 +87,7 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
         fields[kind.field] = _stacked(kind.name, stack, kept, key, selection, raw.has_sink)
         fields[f"{kind.name}_layers"] = _unless_counted(stack.numbers)
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
-    fields["heads"] = None if selection.heads is None else _unless_counted(selection.heads)
+    fields["heads"] = selection.heads  # also 0, 1, 2 …: a choice of heads is no whole layer
     for side, labels in sorted(read.items()):
         fields[f"{side}_tokens"] = labels.tokens
         fields[f"{side}_words"] = labels.words

@@ -63,7 +63,7 @@ export function addOptionsPanel(bar, parent, handlers) {
       canChoosePart: options.biased.includes(chosen.kind),
       selectsSeveral: state.selectsSeveral,
       canLink: Boolean(plan),
-      noRollout: Boolean(entry.noRollout),
+      noRollout: entry.noRollout ?? "",
       signed: Boolean(entry.signed),
       hasSpecial: Boolean(entry.special?.queries.includes(true) || entry.special?.keys.includes(true)),
       hasWords: Boolean(entry.words?.queries || entry.words?.keys),
@@ -100,7 +100,8 @@ function addHeadOptions(line, { set, onSeveral }) {
 
   return ({ chosen, noRollout, selectsSeveral, order, scores, signed }) => {
     aggregates.set(chosen.aggregate);
-    disable(aggregates, "rollout", noRollout);
+    disable(aggregates, "rollout", Boolean(noRollout));
+    aggregates.node.title = noRollout;
     several.set(selectsSeveral);
     none.hidden = !chosen.selected.length;
     orders.update(order, scores, signed);

@@ -57,7 +57,11 @@ def pack_view(view: TraceView, version: int, first: Head | None = None) -> dict[
     if is_small(view.traces[0]):
         told |= {
             name: by_kind
-            for name, of in (("numbers", view.numbers), ("matched", view.matched))
+            for name, of in (
+                ("numbers", view.numbers),
+                ("matched", view.matched),
+                ("lackingPart", view.lacking_part),
+            )
             if (by_kind := {kind: own for kind in view.kinds if (own := of(kind))})
         }
         return {"version": version, "traces": [raw_trace(trace) for trace in view.traces], **told}

@@ -20,7 +20,7 @@ from viz_transformer.analysis.head_labels import labels_and_entropies
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
 from viz_transformer.analysis.position_bias import position_bias_alone, without_position_bias
-from viz_transformer.analysis.rollout import output_rollout, rollout
+from viz_transformer.analysis.rollout import lacking_part, output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import key_words, query_words
 from viz_transformer.errors import UserError
@@ -283,7 +283,18 @@ class TraceView:
                 "rollout to the output needs the decoder and cross attention of every layer, and "
                 f"this trace has {self.shape('decoder')[0]} and {self.shape('cross')[0]} layers"
             )
-        return ""
+        return next((reason for each in used if (reason := self.lacking_part(each))), "")
+
+    def lacking_part(self, kind: str) -> str:
+        """Return why a part of a model, or its layers that meet another's, have no rollout of a kind."""
+        matched = self.matched(kind)
+        if matched and matched["of"] != len(matched["layers"]):
+            return (
+                f"the models have {len(matched['layers'])} and {matched['of']} layers, and rollout goes "
+                "through all of them; look at each model's own"
+            )
+        given = [self.trace] if self.compare is None else [self.trace, self.compare]
+        return next((reason for each in given if (reason := lacking_part(each, kind))), "")
 
     def rollouts(self, kind: str) -> FloatArray:
         """Return the rollout after each layer, ``[layer, query, key]``; of two, the difference.

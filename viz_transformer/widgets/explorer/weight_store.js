@@ -103,7 +103,7 @@ export class WeightStore {
     if (data === old || data.version === old?.version) return false;
     this.#stopTimer();
     const entries = data.traces
-      ? measureTraces(data.traces, data.numbers, data.matched)
+      ? measureTraces(data.traces, data)
       : data.kinds.map(entryOf);
     const by = data.attendsBy ?? {};
     this.entries = new Map(
