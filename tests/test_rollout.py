@@ -130,10 +130,8 @@ def test_a_part_of_a_model_has_no_rollout() -> None:
     np.testing.assert_array_equal(rollout(first, "encoder"), rollout(whole, "encoder")[:1])
     skipping = replace(first, encoder_layers=(n_layers - 1,))
     half = replace(whole, heads=tuple(range(whole.encoder_attention.shape[1])))  # as capture(heads=) says
-    for part, reason in (
-        (skipping, r"the encoder layers \[\d\] alone; capture it without layers="),
-        (half, "without heads="),
-    ):
+    reasons = r"the encoder layers \[\d\] alone; capture it without layers=", "without heads="
+    for part, reason in zip((skipping, half), reasons, strict=True):
         with pytest.raises(UserError, match=reason):
             rollout(part, "encoder")
         with pytest.raises(UserError, match=reason):

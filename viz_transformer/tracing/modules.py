@@ -13,6 +13,7 @@ from viz_transformer.trace import KINDS
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.attention_calls import AttentionRecorder
 from viz_transformer.tracing.call_kinds import layers_by_kind
+from viz_transformer.tracing.head_modules import joined_heads, watching_heads
 from viz_transformer.tracing.inputs import CaptureInputs, as_ids
 from viz_transformer.tracing.labels import Labels, labels_of_ids
 from viz_transformer.tracing.position_biases import biases_of, watching_biases
@@ -57,6 +58,7 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
         watching_windows(model) as windows,
         watching_biases(model) as biases,
         AttentionRecorder() as recorder,
+        watching_heads(model, recorder) as heads,
     ):
         model(*positional, **named)
     if not recorder.calls:
@@ -66,10 +68,11 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
             "flex_attention, nor multiplies the result of a softmax with values; let it return "
             "its weights, and give those: vt.capture(weights, tokens=[...])"
         )
+    calls = joined_heads(recorder.calls, heads)
     n_sentences = _n_sentences([*positional, *named.values()])
     labels = labels.padded_by(named.get("attention_mask"), inputs.batch_index or 0)
-    whole = layers_of_windows(recorder.calls, windows, inputs.batch_index, biases)
-    layers = whole or layers_by_kind(recorder.calls, labels, n_sentences, inputs.batch_index)
+    whole = layers_of_windows(calls, windows, inputs.batch_index, biases)
+    layers = whole or layers_by_kind(calls, labels, n_sentences, inputs.batch_index)
     return RawAttention(
         layers=layers,
         labels=labels,
