@@ -282,9 +282,8 @@ class Apart(nn.Module):
         return x.chunk(2, dim=-1) if self.sliced else (x, x)
 
     def weights(self, x):
-        return torch.cat(
-            [head.weights(part) for head, part in zip(self.heads, self.read_by(x), strict=True)], 1
-        )
+        read = zip(self.heads, self.read_by(x), strict=True)
+        return torch.cat([head.weights(part) for head, part in read], dim=1)
 
     def forward(self, x):
         read = [head(part) for head, part in zip(self.heads, self.read_by(x), strict=True)]
@@ -312,11 +311,10 @@ def test_single_heads_without_an_axis_and_of_a_batch() -> None:
     with torch.no_grad():
         x, expected = model.words(ids), []
         for block in model.blocks:
-            expected.append([causal(head.query(x[1]) @ head.key(x[1]).T / 4**0.5) for head in block.heads])
+            scores = [head.query(x[1]) @ head.key(x[1]).T / 4**0.5 for head in block.heads]
+            expected.append(torch.stack([causal(each) for each in scores])[None])
             x = x + block(x)
-    np.testing.assert_allclose(
-        trace.decoder_attention, stacked([torch.stack(each)[None] for each in expected]), atol=1e-6
-    )
+    np.testing.assert_allclose(trace.decoder_attention, stacked(expected), atol=1e-6)
 
 
 def causal(scores):
