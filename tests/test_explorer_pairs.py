@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,40 @@ def test_the_twin_names_source_positions_by_their_time() -> None:
     assert [label.get_text() for label in axes.get_xticklabels()][:3] == ["0.00 s", "0.50 s", "1.00 s"]
     assert "0.50 s" not in [label.get_text() for label in axes.get_yticklabels()]
     assert " s 0." in view.alt_text() or " s +" in view.alt_text()
+
+
+def test_a_sound_traces_own_time_is_on_every_axis(tmp_path: Path) -> None:
+    silent = make_trace()
+    sound = ForwardTrace.load(replace(silent, seconds_per_frame=0.02).save(tmp_path / "sound.npz"))
+    view = explore(sound, kind="cross")
+    assert (view.seconds_per_frame, explore(sound, seconds_per_frame=0.5).seconds_per_frame) == (0.02, 0.5)
+    for axes in (vt.plots.plot_head(sound, "cross", 0, 0), vt.plots.plot_aggregate(sound, "encoder")):
+        assert [label.get_text() for label in axes.get_xticklabels()][:2] == ["0.00 s", "0.02 s"]
+    assert "0.02 s" in [
+        text.get_text() for text in vt.plots.plot_heads(sound, "cross").axes[0].get_xticklabels()
+    ]
+    view.trace = silent
+    assert view.seconds_per_frame == 0.02  # as it was chosen
+    for wrong in (0, float("inf"), "fast"):
+        with pytest.raises(UserError, match="give the seconds of a source position, 0.02 for Whisper"):
+            replace(silent, seconds_per_frame=wrong)
+
+
+def test_whispers_encoder_tells_the_time() -> None:
+    sizes = {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2}
+    more = {
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 8,
+        "decoder_ffn_dim": 8,
+        "max_source_positions": 6,
+    }
+    config = hf.WhisperConfig(vocab_size=8, num_mel_bins=4, **sizes, **more, pad_token_id=0, bos_token_id=1)
+    model = hf.WhisperModel(config)
+    sound = {"input_features": torch.randn(1, 4, 12), "decoder_input_ids": torch.tensor([[1, 2]])}
+    trace = vt.capture(model, **sound, source_tokens=list("abcdef"), target_tokens=list("xy"))
+    assert trace.seconds_per_frame == 0.02
+    axes = vt.plots.plot_head(trace, "cross", 0, 0)
+    assert [label.get_text() for label in axes.get_xticklabels()][-1] == "0.10 s"
 
 
 def pair_tokenizer(*, types: bool):

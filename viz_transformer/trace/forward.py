@@ -53,12 +53,14 @@ class ForwardTrace:
         cross_layers: the same for `cross_attention`.
         heads: the model's own number of each head, the same in every kind, where these were chosen
             or are not 0, 1, 2 …; None where all of a layer's heads are there. See `head_numbers`.
+        seconds_per_frame: of a sound model, how much time each source position stands for, or None;
+            figures and views then tell the time.
         sinks: the kinds in which a part of each query's attention may go to a sink, which is no
             token: their rows sum to less than 1 by design (Xiao et al. 2023, section 3.3).
 
     Raises:
-        UserError: if an array's shape, a list of word numbers or segments, or the numbers of layers or heads
-            do not fit, or an array holds a NaN or an infinity.
+        UserError: if an array's shape, a list of word numbers or segments, the numbers of layers or heads, or
+            the seconds do not fit, or an array holds a NaN or an infinity.
     """
 
     source_tokens: tuple[str, ...] = ()
@@ -79,6 +81,7 @@ class ForwardTrace:
     decoder_layers: tuple[int, ...] | None = None
     cross_layers: tuple[int, ...] | None = None
     heads: tuple[int, ...] | None = None
+    seconds_per_frame: float | None = None
     sinks: tuple[str, ...] = ()
 
     __repr__, _repr_html_ = trace_as_text, trace_as_html
@@ -109,6 +112,8 @@ class ForwardTrace:
         object.__setattr__(
             self, "sinks", tuple(find_kind(kind).name for kind in given_texts(self.sinks, "sinks"))
         )
+        if self.seconds_per_frame is not None:
+            object.__setattr__(self, "seconds_per_frame", checked_seconds(self.seconds_per_frame))
         for side, length in lengths.items():
             self._set_words(f"{side}_words", length)
             self._set_segments(f"{side}_segments", length)
@@ -274,6 +279,23 @@ def _unpack(tokens: dict[str, Any], arrays: dict[str, Any]) -> ForwardTrace:
     for array in arrays.values():
         array.setflags(write=False)  # so that it is not copied
     return ForwardTrace(**tokens, **arrays)
+
+
+def checked_seconds(given: Any) -> float:
+    """Return the seconds of a position.
+
+    Raises:
+        UserError: if that is no time above 0.
+    """
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if not 0 < seconds < np.inf:
+        raise UserError(
+            f"seconds_per_frame={given!r:.40}; give the seconds of a source position, 0.02 for Whisper"
+        )
+    return seconds
 
 
 def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:

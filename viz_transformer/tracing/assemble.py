@@ -32,6 +32,7 @@ class RawAttention:
         is_selected: whether only the kept heads are left.
         biases: for each kind what the model adds to its scores for relative positions, [head, query,
             key], by the number of the layer; if there is only one, all layers share it.
+        seconds_per_frame: of a sound model, how much time each source position stands for, if known.
         has_sink: whether rows may sum to less than 1, the rest going to a sink that is no token.
         labels: the labels, those of one sequence where there is only one kind of self-attention.
         batch_index: which sentence.
@@ -48,6 +49,7 @@ class RawAttention:
     numbers: Mapping[str, Sequence[int]] = field(default_factory=dict)
     is_selected: bool = False
     biases: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)
+    seconds_per_frame: float | None = None
     has_sink: bool = False
 
 
@@ -86,6 +88,7 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
             fields[f"{kind.name}_position_bias"] = _stacked_biases(added, kept, selection)
         fields[kind.field] = _stacked(kind.name, stack, kept, key, selection, raw.has_sink)
         fields[f"{kind.name}_layers"] = _unless_counted(stack.numbers)
+    fields["seconds_per_frame"] = raw.seconds_per_frame if "source" in read else None
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
     fields["heads"] = selection.heads  # also 0, 1, 2 …: a choice of heads is no whole layer
     for side, labels in sorted(read.items()):

@@ -28,6 +28,8 @@ _OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "ret
 #: What the parts of a joint model read, and what the model calls the part.
 _PARTS = {"input_ids": "text_model", "pixel_values": "vision_model", "input_features": "audio_model"}
 
+#: Whisper reads 100 spectra a second, and its encoder joins two (Radford et al. 2022, section 2.2).
+_SECONDS_PER_FRAME = {"whisper": 0.02}
 #: The names of attention weights in an output, and their kinds; "self" is of a model's only stack.
 OUTPUT_KINDS = {
     "attentions": "self",
@@ -128,6 +130,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         numbers={kind: watched.numbers(of_kind) for kind, of_kind in layers.items()},
         is_selected=True,
         biases=biases_of(biases, layers),
+        seconds_per_frame=_SECONDS_PER_FRAME.get(model.config.model_type),
         has_sink=any(map(has_sink, model.modules())),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import traitlets
 
+from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace.forward import checked_seconds
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Field, Schema, listed, optional, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, Share, TextSize, check_index
@@ -22,7 +23,6 @@ from viz_transformer.widgets.explorer.picture import checked_grid, packed_image
 from viz_transformer.widgets.explorer.requests import QUESTIONS, exported_requests, reply, reply_in_eight_bits
 from viz_transformer.widgets.explorer.scores import ORDERS, fitting_scores, pack_scores
 from viz_transformer.widgets.explorer.sentence_pair import PAIRS
-from viz_transformer.widgets.explorer.time_axis import with_times
 from viz_transformer.widgets.explorer.trace_view import PARTS_OF_SCORES, TraceView
 
 if TYPE_CHECKING:
@@ -183,8 +183,8 @@ class AttentionExplorer(View):
             segments: which sentence of a pair each token belongs to, 0 or 1, such as BERT's
                 ``token_type_ids``; None takes the trace's own, or finds an
                 encoder's pair by its ``[SEP]`` or ``</s>``.
-            seconds_per_frame: of a sound model, how much time each source position stands for, 0.02
-                for Whisper: then its axes tell the time.
+            seconds_per_frame: of a sound model, how much time each source position stands for: then its
+                axes tell the time. None takes the trace's own, which `capture` knows of Whisper.
             grid: of a vision model, the rows and columns of patches, such as ``(14, 14)``: the words
                 beside the large picture become these patches, as the query attends to them. The
                 patches are the last keys; a class token before them stands apart.
@@ -223,7 +223,9 @@ class AttentionExplorer(View):
                 "scores": pack_scores(trace_view, scores, kind),
                 "segments": trace_view.segments,
                 "pair": pair,
-                "seconds_per_frame": seconds_per_frame,
+                "seconds_per_frame": trace.seconds_per_frame
+                if seconds_per_frame is None
+                else seconds_per_frame,
                 "biased": trace_view.biased,
                 "attends_by": attends_by,
                 "grid": patches,
@@ -243,6 +245,8 @@ class AttentionExplorer(View):
     @trace.setter
     def trace(self, trace: ForwardTrace) -> None:
         self._show(TraceView(trace, self.compare, attends_by=self.attends_by))
+        if trace.seconds_per_frame is not None:
+            self.seconds_per_frame = trace.seconds_per_frame
 
     @property
     def compare(self) -> ForwardTrace | None:
@@ -305,7 +309,7 @@ class AttentionExplorer(View):
             heads = chosen or [(self.layer, head) for head in range(n_heads)]
         kept = self._trace_view.kept(self.kind, "all" if self.linked else self.pair)
         reading = Reading(self.threshold, self.hide_special, self.merge_words, kept)
-        traces = [with_times(each, self.seconds_per_frame) for each in self._trace_view.traces]
+        traces = [replace(each, seconds_per_frame=self.seconds_per_frame) for each in self._trace_view.traces]
         picture = picture_of(traces, self.kind, heads, self.aggregate, reading)
         if self.attends_by == "both" or self.kind not in self.biased:
             return picture
@@ -496,11 +500,10 @@ class AttentionExplorer(View):
     @traitlets.validate("seconds_per_frame")
     def _check_seconds(self, proposal: dict[str, Any]) -> float | None:
         seconds = proposal["value"]
-        if seconds is not None and not 0 < seconds < math.inf:
-            raise SelectionError(
-                f"seconds_per_frame={seconds:g}; give the seconds of a source position, 0.02 for Whisper"
-            )
-        return seconds
+        try:
+            return None if seconds is None else checked_seconds(seconds)
+        except UserError as error:
+            raise SelectionError(str(error)) from None
 
     @traitlets.validate("layer_filter")
     def _check_layer_filter(self, proposal: dict[str, Any]) -> list[int]:
