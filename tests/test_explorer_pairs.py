@@ -137,7 +137,7 @@ def test_a_sound_traces_own_time_is_on_every_axis(tmp_path: Path) -> None:
     view.trace = silent
     assert view.seconds_per_frame == 0.02  # as it was chosen
     for wrong in (0, float("inf"), "fast"):
-        with pytest.raises(UserError, match="give the seconds of a source position, 0.02 for Whisper"):
+        with pytest.raises(UserError, match=r"give the seconds of a source position, 0\.02 for Whisper"):
             replace(silent, seconds_per_frame=wrong)
 
 
