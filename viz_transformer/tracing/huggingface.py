@@ -108,7 +108,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         )
     watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
     watch = replace(watch, generate=False, batch_index=None)
-    if getattr(model.config, "alibi", False):  # Falcon's eager attention adds its ALiBi twice, sdpa once
+    if getattr(model.config, "alibi", False):  # what Falcon returns has its ALiBi twice
         return attention_of_module(model, watch)
     with watching(model, inputs.selection) as watched, watching_biases(model) as biases:
         output = forward()
