@@ -147,6 +147,30 @@ def test_the_first_layer_without_its_bias_is_that_of_a_model_without_tables(fami
     np.testing.assert_allclose(by_content(trace)[0], bare.encoder_attention[0], atol=2e-6)
 
 
+def test_a_bias_of_two_dimensions_is_drawn_by_offset() -> None:
+    model = made("SwinModel", **WINDOWS)
+    trace = vt.capture(model, pixel_values=PIXELS, tokens=[f"p{i}" for i in range(64)])
+    table = model.encoder.layers[0].blocks[1].attention.relative_position_bias.relative_position_bias_table
+    own = table.detach().T.unflatten(1, (7, 7)).flip(1, 2)  # of query − key, in windows of 4 by 4
+    biases = vt.analysis.bias_by_offset(trace, "encoder", (8, 8), layer=1)
+    np.testing.assert_array_equal(biases[:, 4:11, 4:11], own)
+    assert np.isnan(biases).sum() == 4 * (15 * 15 - 7 * 7)
+    ax = vt.plots.plot_position_bias(trace, "encoder", 1, grid=(8, 8))
+    drawn = ax.images[0].get_array()
+    np.testing.assert_array_equal(np.sort(drawn[np.isfinite(drawn)]), np.sort(own.numpy(), axis=None))
+    assert "4 heads of the encoder" in ax.figure.alt_text
+    alone = vt.analysis.position_bias_alone(trace).encoder_attention
+    assert (alone > 0).sum(-1).max() == 16  # a window
+    np.testing.assert_array_equal(alone > 0, trace.encoder_attention > 1e-30)
+    beit = made("BeitModel", **BY_PATCH)
+    trace = vt.capture(beit, pixel_values=PIXELS, tokens=[f"p{i}" for i in range(17)])
+    assert not np.isnan(vt.analysis.bias_by_offset(trace, "encoder", (4, 4))).any()
+    wrong = [((2, 8), "differs between pairs of one offset"), ((9, 9), "has 81 patches, but"), (4, "grid=4;")]
+    for grid, message in wrong:
+        with pytest.raises(UserError, match=message):
+            vt.plots.plot_position_bias(trace, "encoder", grid=grid)
+
+
 def test_biases_of_three_sorts_are_not_taken_for_those_of_three_layers() -> None:
     sizes = {"d_model": 16, "d_kv": 4, "d_ff": 24, "num_layers": 2, "num_heads": 4}
     model = made("UdopEncoderModel", vocab_size=40, **sizes, image_size=16, patch_size=8)

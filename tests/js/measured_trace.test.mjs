@@ -94,6 +94,9 @@ test("a part of a model has no rollout, and says why", () => {
   const trace = {
     sourceTokens: ["a", "b"],
     targetTokens: [],
+    outputTokens: null,
+    sourceWords: null,
+    targetWords: null,
     attention: { encoder: { shape: [1, 1, 2, 2], weights } },
   };
   const lackingPart = { encoder: "capture it without layers=" };

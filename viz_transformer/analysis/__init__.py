@@ -50,6 +50,7 @@ from viz_transformer.analysis.next_words import (
 )
 from viz_transformer.analysis.position_bias import (
     bias_by_distance,
+    bias_by_offset,
     position_bias_alone,
     without_position_bias,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "alignment_error_rate",
     "alignment_links",
     "bias_by_distance",
+    "bias_by_offset",
     "effect_correlation",
     "effects_in_words",
     "entropy_bits",

@@ -34,7 +34,7 @@ import { queryWords, specialTokens } from "./token_marks.js";
  * @param {Record<string, {layers: number[], heads: number[]}>} [told.numbers] the model's own
  * @param {Record<string, Entry["matched"]>} [told.matched] how the layers of two models meet
  * @param {Record<string, string>} [told.lackingPart] why a part of a model has no rollout
- * @returns {Entry[]}
+ * @returns {Omit<Entry, "attendsBy">[]}
  */
 export function measureTraces(traces, { numbers = {}, matched = {}, lackingPart = {} } = {}) {
   const measured = traces.map(withWeights);
@@ -75,7 +75,7 @@ function rowsOff(attention) {
  * @param {Measured[]} measured
  * @param {string} kind
  * @param {Record<string, string>} lackingPart
- * @returns {Omit<Entry, "numbers" | "matched">}
+ * @returns {Omit<Entry, "numbers" | "matched" | "attendsBy">}
  */
 function entryOfWhole(measured, kind, lackingPart) {
   const [{ trace, kinds, sums }] = measured;

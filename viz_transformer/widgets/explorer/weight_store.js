@@ -102,9 +102,7 @@ export class WeightStore {
     // Of the same version it is the same trace: what the page sent comes back from Python's echo.
     if (data === old || data.version === old?.version) return false;
     this.#stopTimer();
-    const entries = data.traces
-      ? measureTraces(data.traces, data)
-      : data.kinds.map(entryOf);
+    const entries = data.traces ? measureTraces(data.traces, data) : data.kinds.map(entryOf);
     const by = data.attendsBy ?? {};
     this.entries = new Map(
       entries.map((entry) => [entry.kind, { ...entry, attendsBy: by[entry.kind] ?? "both" }]),
