@@ -91,11 +91,12 @@ def bias_by_offset(
         attended = ~_closed(weights[layer : layer + 1])[0, 0, -n:, -n:]
     row, column = np.divmod(np.arange(n), columns)
     down, right = row - row[:, None] + rows - 1, column - column[:, None] + columns - 1  # [query, key]
-    at = (slice(None), down[attended], right[attended])
-    least, most = (np.full((len(bias), 2 * rows - 1, 2 * columns - 1), end) for end in (np.inf, -np.inf))
+    offset = (down * (2 * columns - 1) + right)[attended]  # [pair]
     values = bias[:, -n:, -n:][:, attended]  # [head, pair]
-    np.minimum.at(least, at, values)
-    np.maximum.at(most, at, values)
+    least, most = (np.full((len(bias), 2 * rows - 1, 2 * columns - 1), end) for end in (np.inf, -np.inf))
+    for head, of_head in enumerate(values):
+        np.minimum.at(least[head].reshape(-1), offset, of_head)
+        np.maximum.at(most[head].reshape(-1), offset, of_head)
     known = np.isfinite(least)
     if (most[known] - least[known]).max(initial=0) > _ROUNDED * np.abs(values).max(initial=0) + 1e-6:
         raise UserError(

@@ -85,7 +85,7 @@ def plot_position_bias(
         set_alt_text(
             figure,
             f"Heat map of what {len(biases)} heads of the {kind} add to their scores at {where}: from "
-            f"{fixed_number(np.nanmin(biases), 2)} to {fixed_number(np.nanmax(biases), 2)}.",
+            f"{fixed_number(float(np.nanmin(biases)), 2)} to {fixed_number(float(np.nanmax(biases)), 2)}.",
         )
     return ax
 
