@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,9 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+
+from viz_transformer import __version__
+from viz_transformer.cli import FIRST_LESSON, lab_environment
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -91,6 +95,47 @@ def test_ci_runs_the_commands_that_the_readme_gives() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(command in readme for command in commands)
     assert script.stat().st_mode & 0o111
+
+
+HOSTING = sorted(
+    path
+    for folder in (".github", ".devcontainer", ".binder")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in {".yml", ".json"}
+)
+
+
+@pytest.mark.parametrize("path", [*HOSTING, ROOT / "CITATION.cff"], ids=lambda path: path.name)
+def test_the_files_for_a_host_can_be_read_and_call_targets_that_there_are(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert yaml.safe_load(text), f"{path.name} is empty"  # JSON is YAML too
+    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    called = set(re.findall(r"run: make ([a-z-]+)", text))
+    for listed in re.findall(r"target: \[(.*)\]", text):
+        called |= set(listed.split(", "))
+    assert called <= set(targets), f"{path.name} calls make {called - set(targets)}"
+
+
+def test_binder_starts_jupyterlab_as_the_command_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OMP_NUM_THREADS", "PYTHONSTARTUP", "JUPYTER_CONFIG_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    ours = lab_environment()
+    report = "import json, os; print(json.dumps(dict(os.environ)))"
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    command = [ROOT / ".binder" / "start", sys.executable, "-c", report]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    binders = json.loads(done.stdout)
+    binders["JUPYTER_CONFIG_PATH"] = binders["JUPYTER_CONFIG_PATH"].replace(f":{ROOT}/.binder", "")
+    for name in ("OMP_NUM_THREADS", "PYTHONSTARTUP", "JUPYTER_CONFIG_PATH"):
+        assert Path(binders[name]) == Path(ours[name])
+    config = json.loads((ROOT / ".binder" / "jupyter_server_config.json").read_text(encoding="utf-8"))
+    assert config["ServerApp"]["default_url"].endswith(f"/lessons/{FIRST_LESSON}")
+
+
+def test_the_version_is_written_once() -> None:
+    assert "version" in PROJECT["dynamic"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## \[{re.escape(__version__)}\] - \d{{4}}-\d\d-\d\d$", changelog, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
