@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -16,13 +17,13 @@ class LazyPackage(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        """Import a public name."""
-        public = self.__dict__["_PUBLIC"]
-        if name not in public:
+        """Import a public name, or a module inside."""
+        module = self.__dict__["_PUBLIC"].get(name)
+        if module is not None:
+            return getattr(import_module(f".{module}", self.__name__), name)
+        if name.startswith("_") or find_spec(f"{self.__name__}.{name}") is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        if public[name] is None:
-            return import_module(f".{name}", self.__name__)
-        return getattr(import_module(f".{public[name]}", self.__name__), name)
+        return import_module(f".{name}", self.__name__)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Keep a public function's name from a module that is called the same.
