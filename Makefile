@@ -42,7 +42,7 @@ test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers t
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m "not slow" $(TEST_FLAGS)
 
-test-slow: $(VENV)/.ready-slow ## every lesson and view in JupyterLab, long texts and long use
+test-slow: $(VENV)/.ready-slow $(BIN)/configurable-http-proxy ## every lesson and view in JupyterLab, long texts and long use
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m slow $(TEST_FLAGS)
 
@@ -78,7 +78,7 @@ picture: $(VENV)/.ready-test ## take the README's picture again
 lock: ## write constraints.txt from the newest versions that work together
 	rm -rf build/lock
 	$(find_python); "$$python" -m venv build/lock
-	build/lock/bin/python -m pip install $(LOCK_WITH) -e ".[lab,test,lens,bench,dev]"
+	build/lock/bin/python -m pip install $(LOCK_WITH) -e ".[lab,test,lens,hub,bench,dev]"
 	build/lock/bin/python -m tools.lock > build/constraints.txt
 	mv build/constraints.txt constraints.txt
 
@@ -100,7 +100,7 @@ clean: ## remove what the other targets made; keeps your notebooks
 # interrupted run of themselves left behind.
 $(VENV)/.ready-lab: EXTRAS := lab
 $(VENV)/.ready-test: EXTRAS := lab,test
-$(VENV)/.ready-slow: EXTRAS := lab,test,lens
+$(VENV)/.ready-slow: EXTRAS := lab,test,lens,hub
 $(VENV)/.ready-dev: EXTRAS := lab,dev
 $(VENV)/.ready-bench: EXTRAS := lab,bench
 $(VENV)/.ready-%: pyproject.toml constraints.txt
@@ -109,6 +109,11 @@ $(VENV)/.ready-%: pyproject.toml constraints.txt
 	"$$python" -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
 	@touch $@
+
+# JupyterHub's proxy, where teaching/jupyterhub_config.py finds it. pip has none that speaks a
+# kernel's websocket protocol.
+$(BIN)/configurable-http-proxy: | $(VENV)/.ready-slow
+	$(BIN)/npm install --global --prefix $(VENV) --no-audit --no-fund --ignore-scripts configurable-http-proxy@5.3.0
 
 # The tools that check JavaScript, at the versions that package.json names.
 node_modules/.ready: package.json $(VENV)/.ready-test

@@ -181,6 +181,19 @@ def test_lab_opens_the_first_lesson(
     assert command[-3:] == ["--no-browser", "--port", "9999"]
 
 
+def test_lab_started_by_jupyterhub_becomes_a_learners_server(
+    tmp_path: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
+    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
+    assert lab("--folder", str(tmp_path), "--a-flag-of-the-hub") == 0
+    (command,) = started
+    assert command[:3] == [sys.executable, "-m", "jupyterhub.singleuser"]
+    assert f"--ServerApp.default_url=/lab/tree/{cli.FIRST_LESSON}" in command
+    # Where it listens and who may enter is the hub's to say, and whether that may be root the teacher's.
+    assert command[-2:] == ["--LabApp.extension_manager=readonly", "--a-flag-of-the-hub"]
+
+
 @pytest.mark.parametrize("user", [0, 1000, None])
 @pytest.mark.parametrize(
     ("flags", "is_open"),

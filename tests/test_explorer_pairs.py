@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+import viz_transformer as vt
 from tests.support.hand_made_traces import attention, make_trace
+from tests.support.hooked_model import HookedModel
+from tests.support.huggingface_models import hf, word_piece
 from viz_transformer.analysis import sentence_segments
 from viz_transformer.analysis.combine import strongest
 from viz_transformer.errors import UserError
@@ -115,3 +122,86 @@ def test_the_twin_names_source_positions_by_their_time() -> None:
     assert [label.get_text() for label in axes.get_xticklabels()][:3] == ["0.00 s", "0.50 s", "1.00 s"]
     assert "0.50 s" not in [label.get_text() for label in axes.get_yticklabels()]
     assert " s 0." in view.alt_text() or " s +" in view.alt_text()
+
+
+def test_a_sound_traces_own_time_is_on_every_axis(tmp_path: Path) -> None:
+    silent = make_trace()
+    sound = ForwardTrace.load(replace(silent, seconds_per_frame=0.02).save(tmp_path / "sound.npz"))
+    view = explore(sound, kind="cross")
+    assert (view.seconds_per_frame, explore(sound, seconds_per_frame=0.5).seconds_per_frame) == (0.02, 0.5)
+    for axes in (vt.plots.plot_head(sound, "cross", 0, 0), vt.plots.plot_aggregate(sound, "encoder")):
+        assert [label.get_text() for label in axes.get_xticklabels()][:2] == ["0.00 s", "0.02 s"]
+    assert "0.02 s" in [
+        text.get_text() for text in vt.plots.plot_heads(sound, "cross").axes[0].get_xticklabels()
+    ]
+    view.trace = silent
+    assert view.seconds_per_frame == 0.02  # as it was chosen
+    for wrong in (0, float("inf"), "fast"):
+        with pytest.raises(UserError, match=r"give the seconds of a source position, 0\.02 for Whisper"):
+            replace(silent, seconds_per_frame=wrong)
+
+
+def test_whispers_encoder_tells_the_time() -> None:
+    sizes = {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2}
+    more = {
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 8,
+        "decoder_ffn_dim": 8,
+        "max_source_positions": 6,
+    }
+    config = hf.WhisperConfig(vocab_size=8, num_mel_bins=4, **sizes, **more, pad_token_id=0, bos_token_id=1)
+    model = hf.WhisperModel(config)
+    sound = {"input_features": torch.randn(1, 4, 12), "decoder_input_ids": torch.tensor([[1, 2]])}
+    trace = vt.capture(model, **sound, source_tokens=list("abcdef"), target_tokens=list("xy"))
+    assert trace.seconds_per_frame == 0.02
+    axes = vt.plots.plot_head(trace, "cross", 0, 0)
+    assert [label.get_text() for label in axes.get_xticklabels()][-1] == "0.10 s"
+
+
+def pair_tokenizer(*, types: bool):
+    """A tokenizer of pairs without separators that `sentence_segments` knows; `types` tells them apart."""
+    words = models.WordLevel({"[UNK]": 0, "it": 1, "rains": 2, "so": 3, "|": 4}, unk_token="[UNK]")
+    made = Tokenizer(words)
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made.post_processor = processors.TemplateProcessing(
+        single="$A |", pair="$A | $B:1 |:1" if types else "$A | $B |", special_tokens=[("|", 4)]
+    )
+    return hf.PreTrainedTokenizerFast(
+        tokenizer_object=made, unk_token="[UNK]", model_input_names=["input_ids", "token_type_ids"]
+    )
+
+
+SIZES = {"vocab_size": 8, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+
+
+@pytest.mark.parametrize("types", [True, False])
+def test_a_captured_pair_tells_its_sentences(types: bool, tmp_path: Path) -> None:
+    bert, tokenizer = hf.BertModel(hf.BertConfig(**SIZES, intermediate_size=8)), pair_tokenizer(types=types)
+    trace = vt.capture(bert, "it rains", "so", tokenizer=tokenizer)
+    assert trace.source_tokens == ("it", "rains", "|", "so", "|")
+    assert trace.source_segments == (0, 0, 0, 1, 1)
+    given = tokenizer("it rains", "so", return_tensors="pt")
+    with torch.no_grad():
+        bert.set_attn_implementation("eager")
+        own = bert.eval()(**given, output_attentions=True).attentions[0][0]
+    np.testing.assert_array_equal(trace.encoder_attention[0], own)
+    view = explore(ForwardTrace.load(trace.save(tmp_path / "pair.npz")), pair="AB")
+    assert view.segments == [0, 0, 0, 1, 1]
+    assert vt.capture(bert, "it rains", tokenizer=tokenizer).source_segments is None
+    ids, kinds, mask = (torch.tensor([each]) for each in ([5, 1, 2, 3], [0, 0, 1, 1], [0, 1, 1, 1]))
+    padded = vt.capture(bert, input_ids=ids, token_type_ids=kinds, attention_mask=mask, tokens=list("abc"))
+    assert padded.source_segments == (0, 1, 1)
+
+
+def test_a_decoder_reads_pairs_too_and_two_texts_are_no_target() -> None:
+    gpt = hf.GPT2Model(hf.GPT2Config(vocab_size=8, n_embd=8, n_layer=1, n_head=2))
+    trace = vt.capture(gpt, "it rains", "so", tokenizer=pair_tokenizer(types=False))
+    assert trace.target_segments == (0, 0, 0, 1, 1)
+    assert explore(trace).segments == [0, 0, 0, 1, 1]
+    t5 = hf.T5Model(hf.T5Config(vocab_size=8, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2))
+    with pytest.raises(UserError, match="for a target, give its ids, decoder_input_ids="):
+        vt.capture(t5, "it rains", "so", tokenizer=pair_tokenizer(types=True))
+    with pytest.raises(UserError, match="only a tokenizer joins them to a pair"):
+        vt.capture(HookedModel(word_piece(special=False)), "it rains", "so")
+    with pytest.raises(UserError, match="give each of the 2 tokens 0 for sentence A or 1"):
+        ForwardTrace(source_tokens=("a", "b"), source_segments=(0, 2))

@@ -1,8 +1,10 @@
-"""Muon against a singular value decomposition, against torch's own, and in a training."""
+"""Muon against a singular value decomposition, against torch's own, and in a training; Adam by hand."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -130,3 +132,44 @@ def test_a_decay_below_0_is_refused() -> None:
 def test_another_optimiser_is_refused() -> None:
     with pytest.raises(UserError, match="optimiser='sgd'"):
         TrainConfig(optimiser="sgd")
+
+
+def adam_by_hand(gradients: list[float], lr: float) -> float:
+    """Return where Adam leads from 1.0 (Kingma and Ba 2015, algorithm 1)."""
+    value, mean, square = 1.0, 0.0, 0.0
+    for step, gradient in enumerate(gradients, start=1):
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.999 * square + 0.001 * gradient**2
+        value -= lr * (mean / (1 - 0.9**step)) / ((square / (1 - 0.999**step)) ** 0.5 + 1e-8)
+    return value
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
+def test_adam_steps_without_torchs_compiler(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch._dynamo", raising=False)
+    weight = torch.nn.Parameter(torch.tensor(1.0))
+    adam = kind([weight], lr=0.1, weight_decay=0.0)
+    for gradient in (2.0, -1.0, 0.5):
+        adam.zero_grad()
+        (weight * gradient).backward()
+        adam.step()
+    assert weight.item() == pytest.approx(adam_by_hand([2.0, -1.0, 0.5], lr=0.1))
+    kept = adam.state_dict()
+    adam.load_state_dict(kept)
+    assert adam.state_dict()["state"][0]["step"] == 3
+    assert "torch._dynamo" not in sys.modules
+
+
+def test_torchs_own_step_is_taken_once_the_compiler_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    compiler = SimpleNamespace(graph_break=lambda: told.append("graph break"))
+    weight = torch.nn.Parameter(torch.tensor(1.0))
+    with monkeypatch.context() as patch:
+        patch.delitem(sys.modules, "torch._dynamo", raising=False)
+        adam = torch.optim.Adam([weight], lr=0.1)
+    weight.sum().backward()
+    monkeypatch.setitem(sys.modules, "torch._dynamo", compiler)
+    monkeypatch.setattr(torch, "_dynamo", compiler, raising=False)
+    adam.step()
+    assert told == ["graph break"] * 2
+    assert weight.item() == pytest.approx(0.9)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import attention, make_trace
+from viz_transformer import plots
 from viz_transformer.analysis import (
     alignment_error_rate,
     alignment_links,
@@ -21,6 +22,7 @@ from viz_transformer.analysis import (
 from viz_transformer.corpus import english_spanish
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
+from viz_transformer.widgets.explorer import explore
 
 # --- rollout
 
@@ -119,6 +121,29 @@ def test_rollout_names_what_it_cannot_use() -> None:
         output_rollout(replace(trace, decoder_attention=None))
     with pytest.raises(UserError, match="1 layers of decoder attention and 2 of cross"):
         output_rollout(replace(trace, decoder_attention=trace.decoder_attention[:1]))
+
+
+def test_a_part_of_a_model_has_no_rollout() -> None:
+    whole = make_trace()
+    n_layers = len(whole.encoder_attention)
+    first = replace(whole, encoder_attention=whole.encoder_attention[:1])
+    np.testing.assert_array_equal(rollout(first, "encoder"), rollout(whole, "encoder")[:1])
+    skipping = replace(first, encoder_layers=(n_layers - 1,))
+    half = replace(whole, heads=tuple(range(whole.encoder_attention.shape[1])))  # as capture(heads=) says
+    reasons = r"the encoder layers \[\d\] alone; capture it without layers=", "without heads="
+    for part, reason in zip((skipping, half), reasons, strict=True):
+        with pytest.raises(UserError, match=reason):
+            rollout(part, "encoder")
+        with pytest.raises(UserError, match=reason):
+            output_rollout(part)
+        for kind in ("encoder", "cross"):
+            with pytest.raises(UserError, match=reason):
+                explore(part, kind=kind, aggregate="rollout")
+            with pytest.raises(UserError, match=reason):
+                plots.plot_aggregate(part, kind, how="rollout")
+        assert set(explore(part).data["lackingPart"].values())
+    assert rollout(skipping, "decoder").shape == rollout(whole, "decoder").shape
+    assert "lackingPart" not in explore(whole).data
 
 
 # --- alignment

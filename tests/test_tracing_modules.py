@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 import viz_transformer as vt
+from tests.support.attending_models import ApartAttention, Stack
 from tests.support.huggingface_models import eager as eager_llama
 from tests.support.huggingface_models import frozen, llama, same, stacked, state
 from viz_transformer import model as models
@@ -208,14 +209,15 @@ def test_nan_in_the_input_is_refused() -> None:
 class Student(nn.Module):
     """Somebody's own attention: fused, so that its weights are nowhere to be had."""
 
-    def __init__(self, n_heads: int = 2, causal: bool = True) -> None:
+    def __init__(self, n_heads: int = 2, causal: bool = True, width: int = 8) -> None:
         super().__init__()
-        self.n_heads, self.causal = n_heads, causal
-        self.qkv = nn.Linear(8, 24)
+        self.n_heads, self.causal, self.width = n_heads, causal, width
+        self.qkv = nn.Linear(width, 3 * width)
 
     def forward(self, x, memory=None):
-        q = self.heads(self.qkv(x)[..., :8])
-        k, v = (self.heads(part) for part in self.qkv(x if memory is None else memory)[..., 8:].split(8, -1))
+        q = self.heads(self.qkv(x)[..., : self.width])
+        read = self.qkv(x if memory is None else memory)
+        k, v = (self.heads(part) for part in read.chunk(3, -1)[1:])
         causal = self.causal and memory is None
         y = F.scaled_dot_product_attention(q, k, v, dropout_p=0.3 * self.training, is_causal=causal)
         return x + y.transpose(1, 2).flatten(2)
@@ -224,8 +226,8 @@ class Student(nn.Module):
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
     def weights(self, x, memory=None):
-        q = self.heads(self.qkv(x)[..., :8])
-        k = self.heads(self.qkv(x if memory is None else memory)[..., 8:16])
+        q = self.heads(self.qkv(x)[..., : self.width])
+        k = self.heads(self.qkv(x if memory is None else memory).chunk(3, -1)[1])
         scores = q @ k.mT / math.sqrt(q.shape[-1])
         if self.causal and memory is None:
             future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
@@ -266,6 +268,57 @@ def test_a_students_own_class(causal) -> None:
     np.testing.assert_allclose(trace.attention(trace.kinds[0]), model.expected(IDS), atol=1e-6)
     by_place = vt.capture(model, IDS, tokens=NAMES[:4])
     np.testing.assert_array_equal(by_place.attention(trace.kinds[0]), trace.attention(trace.kinds[0]))
+
+
+class Apart(nn.Module):
+    """A block whose heads are modules: each reads all features, or a slice of its own."""
+
+    def __init__(self, *, sliced: bool, in_place: bool) -> None:
+        super().__init__()
+        heads = [Student(width=4) if sliced else Student() for _ in range(2)]
+        self.heads, self.sliced, self.in_place = nn.ModuleList(heads), sliced, in_place
+
+    def read_by(self, x):
+        return x.chunk(2, dim=-1) if self.sliced else (x, x)
+
+    def weights(self, x):
+        read = zip(self.heads, self.read_by(x), strict=True)
+        return torch.cat([head.weights(part) for head, part in read], dim=1)
+
+    def forward(self, x):
+        read = [head(part) for head, part in zip(self.heads, self.read_by(x), strict=True)]
+        new = torch.cat(read, -1) if self.sliced else sum(read)
+        return x.add_(new) if self.in_place else x + new
+
+
+@pytest.mark.parametrize("sliced", [True, False])
+@pytest.mark.parametrize("in_place", [True, False])
+def test_modules_of_one_list_that_read_the_same_are_the_heads_of_a_layer(sliced, in_place) -> None:
+    model = Nano(*(Apart(sliced=sliced, in_place=in_place) for _ in range(3)))
+    before = frozen(model)
+    trace = vt.capture(model, IDS, tokens=NAMES[:4])
+    assert same(before, state(model))
+    n_heads = 2 * model.layers[0].heads[0].n_heads
+    assert trace.decoder_attention.shape == (3, n_heads, 4, 4)
+    np.testing.assert_allclose(trace.decoder_attention, model.expected(IDS), atol=1e-6)
+    kept = vt.capture(model, IDS, tokens=NAMES[:4], layers=[1], heads=[2])
+    np.testing.assert_array_equal(kept.decoder_attention, trace.decoder_attention[1:2, 2:3])
+
+
+def test_single_heads_without_an_axis_and_of_a_batch() -> None:
+    model, ids = Stack(ApartAttention(), ApartAttention()).eval(), torch.arange(8).view(2, 4)
+    trace = vt.capture(model, ids, tokens=NAMES[:4], batch_index=1)
+    with torch.no_grad():
+        x, expected = model.words(ids), []
+        for block in model.blocks:
+            scores = [head.query(x[1]) @ head.key(x[1]).T / 4**0.5 for head in block.heads]
+            expected.append(torch.stack([causal(each) for each in scores])[None])
+            x = x + block(x)
+    np.testing.assert_allclose(trace.decoder_attention, stacked(expected), atol=1e-6)
+
+
+def causal(scores):
+    return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -torch.inf).softmax(-1)
 
 
 class Wrapped(nn.Module):

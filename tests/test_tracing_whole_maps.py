@@ -236,13 +236,21 @@ class Windows(nn.Module):
         super().__init__()
         self.window_size, self.shift_size, self.fused = (4, 4), [shift, shift], fused
         self.project = nn.Linear(8, 24)
+        self.relative_position_bias_table = nn.Parameter(torch.randn(49, 2))  # [offset, head]
+        places = torch.cartesian_prod(torch.arange(4), torch.arange(4))  # [patch, down and right]
+        offsets = places[:, None] - places + 3
+        self.relative_position_index = (offsets[..., 0] * 7 + offsets[..., 1]).flatten()
+
+    def bias(self) -> Tensor:  # [head, query, key]
+        return self.relative_position_bias_table[self.relative_position_index.view(16, 16)].permute(2, 0, 1)
 
     def forward(self, x: Tensor) -> Tensor:  # [picture, row, column, feature]
         shape, down = x.shape, self.shift_size[0]
         x = x.roll((-down, -down), (1, 2)).unflatten(2, (-1, 4)).unflatten(1, (-1, 4)).transpose(2, 3)
         q, k, v = self.project(x.reshape(-1, 16, 8)).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
-        self.weights = (q @ k.mT / 2).softmax(-1)  # [window, head, query, key]
-        x = F.scaled_dot_product_attention(q, k, v) if self.fused else self.weights @ v
+        self.weights = (q @ k.mT / 2 + self.bias()).softmax(-1)  # [window, head, query, key]
+        fused = F.scaled_dot_product_attention(q, k, v, attn_mask=self.bias()) if self.fused else None
+        x = self.weights @ v if fused is None else fused
         x = x.transpose(1, 2).reshape(-1, shape[1] // 4, shape[2] // 4, 4, 4, 8)
         return x.transpose(2, 3).reshape(shape).roll((down, down), (1, 2))
 
@@ -258,6 +266,8 @@ def test_the_windows_of_other_libraries_have_their_place_too(fused) -> None:
     for layer, shift in zip(model, (0, 2), strict=True):
         expected = windows_by_hand(layer.weights[6:].detach(), 8, 12, shift)  # six windows a picture
         np.testing.assert_allclose(trace.encoder_attention[shift // 2], expected, atol=1e-6)
+        added = windows_by_hand(layer.bias().detach().expand(6, -1, -1, -1), 8, 12, shift)
+        np.testing.assert_array_equal(trace.encoder_position_bias[shift // 2], added)
     with pytest.raises(UserError, match="batch_index=0 to 1"):
         vt.capture(model, pictures, tokens=[f"p{i}" for i in range(96)])
 

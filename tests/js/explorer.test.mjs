@@ -193,6 +193,11 @@ test("a place is a line of Python, of several heads and of merged words too", ()
     placeOf({ ...cross, aggregate: "rollout", layer: 1 }, 1, null),
     "vt.analysis.output_rollout(trace).source[1, 1, :]",
   );
+  const partly = { ...cross.entry, attendsBy: "content" };
+  assert.equal(
+    placeOf({ ...cross, entry: partly }, 1, 2),
+    "vt.analysis.without_position_bias(trace).cross_attention[0, 0, 1, 2]",
+  );
   const keyAxis = axisOf(["the", "bl", "##ack"], [], [0, 1, 1], { hideSpecial: false, mergeWords: true });
   assert.equal(
     placeOf({ ...cross, keyAxis }, 1, 1),

@@ -89,6 +89,22 @@ test("special tokens are known by their spelling, and words by what was read nex
   assert.equal(queryWords(trace, "source"), null);
 });
 
+test("a part of a model has no rollout, and says why", () => {
+  const weights = new DataView(Float32Array.of(1, 0, 0.5, 0.5).buffer);
+  const trace = {
+    sourceTokens: ["a", "b"],
+    targetTokens: [],
+    outputTokens: null,
+    sourceWords: null,
+    targetWords: null,
+    attention: { encoder: { shape: [1, 1, 2, 2], weights } },
+  };
+  const lackingPart = { encoder: "capture it without layers=" };
+  const [[whole], [part]] = [measureTraces([trace]), measureTraces([trace], { lackingPart })];
+  assert.deepEqual([whole.noRollout, part.noRollout], ["", lackingPart.encoder]);
+  assert.deepEqual([Array.from(whole.rollouts()), part.rollouts], [[1, 0, 0.25, 0.75], null]);
+});
+
 test("of two traces the difference is measured, and both words are named", () => {
   const traceOf = (word, values) => ({
     sourceTokens: [word, "b"],

@@ -129,6 +129,15 @@ def test_what_is_chosen_of_the_options_is_read_in_the_kernel_and_set_by_it(
     opened.run("view.threshold, view.hide_special, view.search = 0.25, False, ''")
     expect(root.locator(".vt-notes")).to_contain_text("Weights below 0.25 are not drawn.")
     expect(root.get_by_role("searchbox")).to_have_value("")
+    opened.run(
+        "from dataclasses import replace\n"
+        "view.trace = replace(trace, encoder_position_bias=np.zeros((1, 2, 4, 4)))\n"
+        "view.kind, view.aggregate, view.query = 'encoder', 'head', 1"
+    )
+    root.get_by_role("combobox", name="Attends by").select_option("positions alone")
+    opened.wait_for_value("view.attends_by", "positions")
+    expect(root.locator(".vt-notes")).to_contain_text("By positions alone")
+    expect(explorer.pair).to_contain_text("0.25")
     assert opened.errors == []
 
 

@@ -48,7 +48,12 @@ from viz_transformer.analysis.next_words import (
     modes,
     next_words,
 )
-from viz_transformer.analysis.position_bias import bias_by_distance, without_position_bias
+from viz_transformer.analysis.position_bias import (
+    bias_by_distance,
+    bias_by_offset,
+    position_bias_alone,
+    without_position_bias,
+)
 from viz_transformer.analysis.rollout import OutputRollout, output_rollout, rollout
 from viz_transformer.analysis.tokens import sentence_segments, special_tokens
 
@@ -63,6 +68,7 @@ __all__ = [
     "alignment_error_rate",
     "alignment_links",
     "bias_by_distance",
+    "bias_by_offset",
     "effect_correlation",
     "effects_in_words",
     "entropy_bits",
@@ -87,6 +93,7 @@ __all__ = [
     "norm_weighted",
     "output_rollout",
     "pattern_scores",
+    "position_bias_alone",
     "rank_correlation",
     "reliability",
     "rollout",

@@ -61,8 +61,11 @@ def match_traces(trace: ForwardTrace, other: ForwardTrace) -> tuple[ForwardTrace
 def _kept(each: ForwardTrace, trace: ForwardTrace, other: ForwardTrace, kinds: list[str]) -> ForwardTrace:
     """Return one of two traces with what meets the other."""
     changes: dict[str, Any] = {"heads": None, "sinks": tuple(kind for kind in each.sinks if kind in kinds)}
+    fields = ForwardTrace.__dataclass_fields__
     for kind in KINDS:
         changes[KINDS[kind].field] = changes[f"{kind}_layers"] = None
+        if f"{kind}_position_bias" in fields:  # it belongs to the weights as they were
+            changes[f"{kind}_position_bias"] = None
         if kind not in kinds:
             continue
         weights, own, others = (attention_of(one, kind) for one in (each, trace, other))

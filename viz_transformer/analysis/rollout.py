@@ -8,13 +8,14 @@ network are ignored, so it is a rough map of where information can flow, not of 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from viz_transformer.analysis.measures import Float64, as_weights
 from viz_transformer.errors import UserError
-from viz_transformer.trace import ForwardTrace, attention_of
+from viz_transformer.trace import KINDS, ForwardTrace, attention_of
 
 
 class OutputRollout(NamedTuple):
@@ -53,7 +54,8 @@ def rollout(trace: ForwardTrace, kind: str, residual: float = 0.5) -> Float64:
         whole stack.
 
     Raises:
-        UserError: if the kind is cross, the trace lacks it, or `residual` is out of range.
+        UserError: if the kind is cross, the trace lacks it or a part of it (see `lacking_part`), or
+            `residual` is out of range.
 
     Source: Abnar & Zuidema 2020, "Quantifying Attention Flow in Transformers", section 3.
     """
@@ -62,6 +64,7 @@ def rollout(trace: ForwardTrace, kind: str, residual: float = 0.5) -> Float64:
             "cross attention leads from one sentence to another and cannot be multiplied with "
             "itself; choose 'encoder' or 'decoder', or call output_rollout(trace)"
         )
+    _check_whole(trace, [kind])
     return np.stack(_stack_rollout(_mean_heads(trace, kind), _checked(residual)))
 
 
@@ -77,13 +80,14 @@ def output_rollout(trace: ForwardTrace, residual: float = 0.5) -> OutputRollout:
         residual: as in `rollout`.
 
     Raises:
-        UserError: if the trace lacks a kind, or `residual` is out of range.
+        UserError: if the trace lacks a kind or a part of one, or `residual` is out of range.
 
     Source: Abnar & Zuidema 2020, section 3, carried through the cross-attention as Ferrando et
     al. 2022 do for their own measure ("Towards Opening the Black Box of Neural Machine
     Translation").
     """
     residual = _checked(residual)
+    _check_whole(trace, KINDS)
     self_attention = _mean_heads(trace, "decoder")  # [layer, target, target]
     cross_attention = _mean_heads(trace, "cross")  # [layer, target, source]
     if len(self_attention) != len(cross_attention):
@@ -105,6 +109,33 @@ def output_rollout(trace: ForwardTrace, residual: float = 0.5) -> OutputRollout:
         sources.append(source)
         targets.append(target)
     return OutputRollout(np.stack(sources), np.stack(targets))
+
+
+def lacking_part(trace: ForwardTrace, kind: str) -> str:
+    """Return why a part of a model has no rollout of a kind, in a clause; an empty text for a whole.
+
+    Rollout needs the mean of all heads of a layer, and every layer from the first.
+    """
+    if trace.heads is not None:
+        return (
+            f"rollout takes the mean of all heads of a layer, and this trace has heads {list(trace.heads)} "
+            "alone; capture it without heads="
+        )
+    numbers = trace.layer_numbers(kind)
+    if numbers == tuple(range(len(numbers))):
+        return ""
+    return (
+        f"rollout goes through every layer from the first, and this trace has the {kind} layers "
+        f"{list(numbers)} alone; capture it without layers= (a model with other layers that do not attend "
+        "has no rollout)"
+    )
+
+
+def _check_whole(trace: ForwardTrace, kinds: Iterable[str]) -> None:
+    for kind in kinds:
+        attention_of(trace, kind)
+        if reason := lacking_part(trace, kind):
+            raise UserError(reason)
 
 
 def _mean_heads(trace: ForwardTrace, kind: str) -> Float64:

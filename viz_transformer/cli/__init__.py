@@ -127,12 +127,14 @@ def _html(options: argparse.Namespace) -> int:
 def _lab(options: argparse.Namespace) -> int:
     need("jupyterlab")
     folder = copy_lessons(given_path(options.folder))
+    # JupyterHub starts this command for a learner, decides who may enter, and names the address.
+    in_hub = "JUPYTERHUB_SERVICE_PREFIX" in os.environ
     command = [
-        *(sys.executable, "-m", "jupyterlab"),
+        *(sys.executable, "-m", "jupyterhub.singleuser" if in_hub else "jupyterlab"),
         f"--ServerApp.root_dir={folder.resolve()}",
-        f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}",
+        f"--{'ServerApp' if in_hub else 'LabApp'}.default_url=/lab/tree/{FIRST_LESSON}",
         "--LabApp.extension_manager=readonly",
-        *_flags_for_root(options.rest),
+        *([] if in_hub else _flags_for_root(options.rest)),
         *options.rest,
     ]
     if sys.platform == "win32":  # exec would start a second process there and end this one

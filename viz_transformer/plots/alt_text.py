@@ -10,6 +10,7 @@ import numpy as np
 from viz_transformer._numbers import difference_number, fixed_number
 from viz_transformer.plots.labels import label
 from viz_transformer.trace import attention_of
+from viz_transformer.trace.times import with_times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +35,7 @@ def describe_head(trace: ForwardTrace, kind: str, layer: int, head: int) -> str:
 
     The kind, layer and head must be in the trace.
     """
+    trace = with_times(trace)
     return describe_matrix(
         attention_of(trace, kind)[layer, head],
         trace.query_tokens(kind),

@@ -14,6 +14,7 @@ from viz_transformer.plots.figures import new_axes
 from viz_transformer.plots.heads import weights_of
 from viz_transformer.plots.labels import label, label_style
 from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace.times import with_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +63,7 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
     ax.spines[:].set_visible(False)
     height, width = small.shape[2:]
     if named:
+        trace = with_times(trace)
         names = [label(token) for token in trace.key_tokens(kind)]
         turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         ax.set_xticks(_cells_after(cols, width), names * n_heads, **label_style(7), **turn)

@@ -23,6 +23,7 @@ from viz_transformer.analysis.words import (
 from viz_transformer.errors import UserError
 from viz_transformer.plots.matrix import Picture, draw_picture
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace.times import with_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -189,6 +190,7 @@ def picture_of(
     Raises:
         UserError: if a trace lacks what is wanted, or the shapes of two differ.
     """
+    traces = [with_times(each) for each in traces]
     trace = traces[0]
     _check_heads(traces, kind, heads)
     queries, keys = (

@@ -34,6 +34,9 @@ class ForwardTrace:
         source_words: the number of the word that each source token is a piece of, or None for a
             special token; views merge pieces by it. None where nobody counted words.
         target_words: the same for the target tokens.
+        source_segments: of a pair of sentences that was read as one text, which one each source token
+            belongs to, 0 or 1, as BERT's ``token_type_ids``; None for one sentence.
+        target_segments: the same for the target tokens.
         encoder_attention: float32 ``[layer, head, source, source]``, or None. Half precision
             (float16) stays what it is, here and below; computations convert it.
         decoder_attention: float32 ``[layer, head, target, target]``, or None.
@@ -48,14 +51,16 @@ class ForwardTrace:
             not 0, 1, 2 …; see `layer_numbers`.
         decoder_layers: the same for `decoder_attention`.
         cross_layers: the same for `cross_attention`.
-        heads: the model's own number of each head, the same in every kind, where these are not
-            0, 1, 2 …; see `head_numbers`.
+        heads: the model's own number of each head, the same in every kind, where these were chosen
+            or are not 0, 1, 2 …; None where all of a layer's heads are there. See `head_numbers`.
+        seconds_per_frame: of a sound model, how much time each source position stands for, or None;
+            figures and views then tell the time.
         sinks: the kinds in which a part of each query's attention may go to a sink, which is no
             token: their rows sum to less than 1 by design (Xiao et al. 2023, section 3.3).
 
     Raises:
-        UserError: if an array's shape, a list of word numbers, or the numbers of layers or heads
-            do not fit, or an array holds a NaN or an infinity.
+        UserError: if an array's shape, a list of word numbers or segments, the numbers of layers or heads, or
+            the seconds do not fit, or an array holds a NaN or an infinity.
     """
 
     source_tokens: tuple[str, ...] = ()
@@ -63,6 +68,8 @@ class ForwardTrace:
     output_tokens: tuple[str, ...] | None = None
     source_words: tuple[int | None, ...] | None = None
     target_words: tuple[int | None, ...] | None = None
+    source_segments: tuple[int, ...] | None = None
+    target_segments: tuple[int, ...] | None = None
     encoder_attention: FloatArray | None = None
     decoder_attention: FloatArray | None = None
     cross_attention: FloatArray | None = None
@@ -74,6 +81,7 @@ class ForwardTrace:
     decoder_layers: tuple[int, ...] | None = None
     cross_layers: tuple[int, ...] | None = None
     heads: tuple[int, ...] | None = None
+    seconds_per_frame: float | None = None
     sinks: tuple[str, ...] = ()
 
     __repr__, _repr_html_ = trace_as_text, trace_as_html
@@ -104,8 +112,11 @@ class ForwardTrace:
         object.__setattr__(
             self, "sinks", tuple(find_kind(kind).name for kind in given_texts(self.sinks, "sinks"))
         )
+        if self.seconds_per_frame is not None:
+            object.__setattr__(self, "seconds_per_frame", checked_seconds(self.seconds_per_frame))
         for side, length in lengths.items():
             self._set_words(f"{side}_words", length)
+            self._set_segments(f"{side}_segments", length)
             self._set_array(f"{side}_positions", (length, None), f"[{side}={length}, d_model]")
 
     def _set_array(self, name: str, shape: tuple[int | None, ...], wanted: str) -> None:
@@ -170,6 +181,20 @@ class ForwardTrace:
                 "of its word (0, 1, 2 …), or None where it belongs to no word"
             )
         object.__setattr__(self, name, words)
+
+    def _set_segments(self, name: str, length: int) -> None:
+        segments = getattr(self, name)
+        if segments is None:
+            return
+        segments = given_sequence(segments)
+        if len(segments) != length or not all(
+            isinstance(each, int | np.integer) and each in (0, 1) for each in segments
+        ):
+            raise UserError(
+                f"{name}={segments!r:.60} does not fit; give each of the {length} tokens 0 for sentence A "
+                "or 1 for sentence B, as BERT's token_type_ids do"
+            )
+        object.__setattr__(self, name, tuple(map(int, segments)))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -254,6 +279,23 @@ def _unpack(tokens: dict[str, Any], arrays: dict[str, Any]) -> ForwardTrace:
     for array in arrays.values():
         array.setflags(write=False)  # so that it is not copied
     return ForwardTrace(**tokens, **arrays)
+
+
+def checked_seconds(given: Any) -> float:
+    """Return the seconds of a position.
+
+    Raises:
+        UserError: if that is no time above 0.
+    """
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if not 0 < seconds < np.inf:
+        raise UserError(
+            f"seconds_per_frame={given!r:.40}; give the seconds of a source position, 0.02 for Whisper"
+        )
+    return seconds
 
 
 def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:

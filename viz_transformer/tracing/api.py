@@ -35,6 +35,7 @@ def capture(
     """Trace one sentence through any model.
 
         vt.capture(model, "text", tokenizer=tokenizer)
+        vt.capture(model, "a sentence", "and another", tokenizer=tokenizer)
         vt.capture(model, input_ids=ids, tokens=[...])
         vt.capture(model, input_ids=ids, decoder_input_ids=target,
                    source_tokens=[...], target_tokens=[...])
@@ -66,8 +67,8 @@ def capture(
 
     Args:
         model: one of those.
-        inputs: a text, or a list of several, for a tokenizer to encode; or what the model's
-            forward takes first.
+        inputs: a text, two texts that are a pair of sentences, or a list of several texts, for a
+            tokenizer to encode; or what the model's forward takes first.
         tokenizer: Hugging Face's; it encodes a text and labels its tokens.
         input_ids: token ids [batch, position], or one sentence's [position].
         decoder_input_ids: the decoder's, likewise.

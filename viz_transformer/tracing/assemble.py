@@ -30,6 +30,7 @@ class RawAttention:
         is_selected: whether only the kept heads are left.
         biases: for each kind what the model adds to its scores for relative positions, [head, query,
             key], by the number of the layer; if there is only one, all layers share it.
+        seconds_per_frame: of a sound model, how much time each source position stands for, if known.
         has_sink: whether rows may sum to less than 1, the rest going to a sink that is no token.
         labels: the labels, those of one sequence where there is only one kind of self-attention.
         batch_index: which sentence.
@@ -46,6 +47,7 @@ class RawAttention:
     numbers: Mapping[str, Sequence[int]] = field(default_factory=dict)
     is_selected: bool = False
     biases: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)
+    seconds_per_frame: float | None = None
     has_sink: bool = False
 
 
@@ -79,15 +81,18 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
         key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys)
         kept = _fit(n_queries, kind.name, kind.query, query), _fit(n_keys, kind.name, kind.key, key)
         given = raw.biases.get(kind.name, raw.biases.get("self") if kind.query == kind.key else None)
-        if given and all(each.shape[-2:] == (n_queries, n_keys) for each in given.values()):
-            fields[f"{kind.name}_position_bias"] = _biases(given, stack.numbers, kept, selection)
+        added = _biases(given or {}, stack.numbers)
+        if added and all(each.shape[-2:] == (n_queries, n_keys) for each in added):
+            fields[f"{kind.name}_position_bias"] = _stacked_biases(added, kept, selection)
         fields[kind.field] = _stacked(kind.name, stack, kept, key, selection, raw.has_sink)
         fields[f"{kind.name}_layers"] = _unless_counted(stack.numbers)
+    fields["seconds_per_frame"] = raw.seconds_per_frame if "source" in read else None
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
-    fields["heads"] = None if selection.heads is None else _unless_counted(selection.heads)
+    fields["heads"] = selection.heads  # also 0, 1, 2 …: a choice of heads is no whole layer
     for side, labels in sorted(read.items()):
         fields[f"{side}_tokens"] = labels.tokens
         fields[f"{side}_words"] = labels.words
+        fields[f"{side}_segments"] = labels.segments
         if raw.positions.get(side) is not None:
             positions = as_array(raw.positions[side])
             fields[f"{side}_positions"] = positions[_fit(len(positions), "position", side, labels)]
@@ -297,14 +302,17 @@ def _empty(shape: tuple[int, ...], dtype: str) -> FloatArray:
     )
 
 
-def _biases(
-    given: Mapping[int, Any],
-    numbers: Sequence[int],
-    kept: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    selection: Selection,
+def _biases(given: Mapping[int, Any], numbers: Sequence[int]) -> list[Any]:
+    """Return the bias of each kept layer, or the one that all share; none if a layer's is not known."""
+    if len(given) == 1:
+        return list(given.values())
+    return [given[number] for number in numbers] if given.keys() >= set(numbers) else []
+
+
+def _stacked_biases(
+    layers: Sequence[Any], kept: tuple[NDArray[np.bool_], NDArray[np.bool_]], selection: Selection
 ) -> FloatArray:
     """Return what is added for positions, [layer or 1, head, query, key], of what a trace keeps."""
-    layers = [given[number] for number in numbers] if len(given) > 1 else list(given.values())
     taken = [as_array(selection.take(layer, number)) for number, layer in enumerate(layers)]
     return np.stack(taken)[:, :, kept[0]][..., kept[1]]
 

@@ -29,6 +29,9 @@ _OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "ret
 #: What the parts of a joint model read, and what the model calls the part.
 _PARTS = {"input_ids": "text_model", "pixel_values": "vision_model", "input_features": "audio_model"}
 
+#: Whisper reads 100 spectra a second, and its encoder joins two (Radford et al. 2022, section 2.2).
+_SECONDS_PER_FRAME = {"whisper": 0.02}
+
 
 def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention:
     """Run a Hugging Face model once, on a target that it wrote before if it was told to write.
@@ -56,6 +59,9 @@ def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention
     source = label_side(
         source, tokenizer, named.get("input_ids"), named.get("attention_mask"), inputs.encoding
     )
+    if source is not None:
+        type_ids = named.get("token_type_ids")
+        source = source.with_segments(None if type_ids is None else type_ids[0].tolist(), inputs.encoding)
     if generate:
         if (labels.target if has_both else labels.only) is not None:
             raise UserError(
@@ -84,18 +90,26 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
             return model(**{**named, "output_attentions": True, "return_dict": True})
 
     check_traceable(model)
-    parts = maps_of_parts(model, named, forward)
+    with watching_biases(model) as biases:
+        parts = maps_of_parts(model, named, forward, biases)
     if parts is not None:
         return RawAttention(
-            layers=parts, labels=labels, batch_index=None, causal=says_causal(model, named, inputs.causal)
+            layers=parts,
+            labels=labels,
+            batch_index=None,
+            causal=says_causal(model, named, inputs.causal),
+            biases=biases_of(biases, parts),
         )
+    watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
+    watch = replace(watch, generate=False, batch_index=None)
+    if getattr(model.config, "alibi", False):  # what Falcon returns has its ALiBi twice
+        return attention_of_module(model, watch)
     with watching(model, inputs.selection) as watched, watching_biases(model) as biases:
         output = forward()
     layers = layers_of_output(output) if isinstance(output, Mapping) else {}
     layers = whole_blocks(model, layers, _n_read(named))
     if not any(layer is not None for of_kind in layers.values() for layer in of_kind):
-        watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
-        return attention_of_module(model, replace(watch, generate=False, batch_index=None))
+        return attention_of_module(model, watch)
     causal = says_causal(model, named, watched.causal)
     if not hold_weights(layers):
         seen = maps_of_softmaxes(model, forward, labels, layers)
@@ -110,6 +124,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         numbers={kind: watched.numbers(of_kind) for kind, of_kind in layers.items()},
         is_selected=True,
         biases=biases_of(biases, layers),
+        seconds_per_frame=_SECONDS_PER_FRAME.get(model.config.model_type),
         has_sink=any(map(has_sink, model.modules())),
     )
 

@@ -105,18 +105,20 @@ def parse_inputs(
     Raises:
         UserError: if they contradict each other, or neither `capture` nor the model knows a name.
     """
-    text, inputs, batch_index = _text_of(inputs, batch_index)
+    text, second, inputs, batch_index = _text_of(inputs, batch_index)
     if text is not None and tokenizer is None and not is_hooked(model):
         raise UserError(
             f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
         )
     parameters = forward_parameters(model)
+    if second is not None:
+        _check_pair(model, parameters, text, second, tokenizer)
     _check_names(model, parameters, named, known)
     return CaptureInputs(
         positional=inputs,
         ids={name: as_ids(model, value) for name, value in ids.items() if value is not None},
         named=named,
-        encoding=None if text is None else _encode(model, tokenizer, text, named),
+        encoding=None if text is None else _encode(model, tokenizer, text, second, named),
         tokenizer=getattr(model, "tokenizer", None) if tokenizer is None and is_hooked(model) else tokenizer,
         labels=labels,
         batch_index=batch_index,
@@ -130,11 +132,28 @@ def parse_inputs(
     )
 
 
-def _encode(model: Any, tokenizer: Any, text: str, named: Mapping[str, Any]) -> Mapping[str, Any]:
+def _check_pair(
+    model: nn.Module, parameters: Mapping[str, Any], text: str | None, second: str, tokenizer: Any
+) -> None:
+    """Raise a UserError for two texts that are no pair of sentences to a model."""
+    given = f"two texts came, {text!r:.30} and {second!r:.30}"
+    if tokenizer is None:
+        raise UserError(f"{given}, and only a tokenizer joins them to a pair; give tokenizer=")
+    if "decoder_input_ids" in parameters:
+        raise UserError(
+            f"{given}, and {type(model).__name__} has an encoder and a decoder: for a target, give its ids, "
+            "decoder_input_ids=; for a pair that the encoder reads, **tokenizer(one, other, "
+            'return_tensors="pt")'
+        )
+
+
+def _encode(
+    model: Any, tokenizer: Any, text: str, second: str | None, named: Mapping[str, Any]
+) -> Mapping[str, Any]:
     """Return a text as the model's inputs: by the tokenizer given, else as TransformerLens reads it."""
     if tokenizer is None and is_hooked(model):
         return hooked_encoding(model, text, named)
-    return encode(tokenizer, text)
+    return encode(tokenizer, text, second)
 
 
 def _forward_of(model: nn.Module) -> Callable[..., Any]:
@@ -172,14 +191,16 @@ def as_ids(model: nn.Module, ids: Any) -> Tensor:
 
 def _text_of(
     inputs: tuple[Any, ...], batch_index: int | None
-) -> tuple[str | None, tuple[Any, ...], int | None]:
-    """Split off the text, if there is one, or of several the one that is meant."""
+) -> tuple[str | None, str | None, tuple[Any, ...], int | None]:
+    """Split off the text, if there is one, or of several the one that is meant; and a pair's second."""
     first = inputs[0] if inputs else None
     if isinstance(first, str):
-        return first, inputs[1:], batch_index
+        if len(inputs) > 1 and isinstance(inputs[1], str):
+            return first, inputs[1], inputs[2:], batch_index
+        return first, None, inputs[1:], batch_index
     if isinstance(first, list | tuple) and first and isinstance(first[0], str):
-        return first[sentence_index(len(first), batch_index)], inputs[1:], None
-    return None, inputs, batch_index
+        return first[sentence_index(len(first), batch_index)], None, inputs[1:], None
+    return None, None, inputs, batch_index
 
 
 def _check_names(

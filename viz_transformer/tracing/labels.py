@@ -22,12 +22,14 @@ class TokenLabels:
     Attributes:
         tokens: its labels.
         words: per token the number of its word, or None.
+        segments: of a pair of sentences, per token which one it belongs to, 0 or 1; or None.
         kept: bool, one per position of the model's input, False at padding; or None.
         written: the token that each position wrote next, where that is known.
     """
 
     tokens: tuple[str, ...]
     words: Words | None = None
+    segments: tuple[int, ...] | None = None
     kept: NDArray[np.bool_] | None = None
     written: tuple[str, ...] | None = None
 
@@ -45,6 +47,24 @@ class TokenLabels:
         written = None if self.written is None else tuple(self.written[i] for i in kept)
         tokens = tuple(self.tokens[i] for i in kept)
         return replace(self, tokens=tokens, words=words, written=written)
+
+    def with_segments(self, type_ids: Any, encoding: Any = None) -> TokenLabels:
+        """Return the labels with their sentences, if they are a pair.
+
+        Args:
+            type_ids: one per position of the model's input, such as BERT's ``token_type_ids``; or None.
+            encoding: what a fast tokenizer made of the texts, which knows their numbers; or None.
+        """
+        segments = [] if type_ids is None else [int(each) for each in type_ids]
+        if not any(segments) and getattr(encoding, "is_fast", False):
+            numbers = encoding.sequence_ids(0)  # None for a special token, which belongs to what it ends
+            starts = numbers.index(1) if 1 in numbers else len(numbers)
+            segments = [int(i >= starts) for i in range(len(numbers))]
+        segments = [min(each, 1) for each in segments]  # XLNet counts <cls> as 2
+        if self.kept is not None and len(self.kept) == len(segments) != len(self.tokens):
+            segments = [segments[i] for i in np.flatnonzero(self.kept)]
+        is_pair = len(segments) == len(self.tokens) and {0, 1} == set(segments)
+        return replace(self, segments=tuple(segments)) if is_pair else self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +134,8 @@ def _token_labels(name: str, tokens: Sequence[str] | None) -> TokenLabels | None
     return TokenLabels(tokens=tuple(tokens))
 
 
-def encode(tokenizer: Any, text: str) -> Mapping[str, Any]:
-    """Turn a text into a model's inputs, each [1, position].
+def encode(tokenizer: Any, text: str, second: str | None = None) -> Mapping[str, Any]:
+    """Turn a text, or a pair of sentences, into a model's inputs, each [1, position].
 
     Raises:
         UserError: if the tokenizer cannot be called as Hugging Face's can.
@@ -125,7 +145,8 @@ def encode(tokenizer: Any, text: str) -> Mapping[str, Any]:
             f"tokenizer={tokenizer!r:.60} is not one of Hugging Face's; encode the text with it "
             "yourself, and give input_ids=[...] and tokens=[...]"
         )
-    return tokenizer(text, return_tensors="pt")
+    texts = [text] if second is None else [text, second]
+    return tokenizer(*texts, return_tensors="pt")
 
 
 def labels_of_ids(tokenizer: Any, ids: Sequence[int], encoding: Any = None) -> TokenLabels:

@@ -13,8 +13,10 @@ from viz_transformer.trace import KINDS
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.attention_calls import AttentionRecorder
 from viz_transformer.tracing.call_kinds import layers_by_kind
+from viz_transformer.tracing.head_modules import joined_heads, watching_heads
 from viz_transformer.tracing.inputs import CaptureInputs, as_ids
 from viz_transformer.tracing.labels import Labels, labels_of_ids
+from viz_transformer.tracing.position_biases import biases_of, watching_biases
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.window_maps import layers_of_windows, watching_windows
 
@@ -53,7 +55,9 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
         evaluating(model),
         attention_implementation(model, "sdpa"),
         watching_windows(model) as windows,
+        watching_biases(model) as biases,
         AttentionRecorder() as recorder,
+        watching_heads(model, recorder) as heads,
     ):
         model(*positional, **named)
     if not recorder.calls:
@@ -63,14 +67,17 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
             "flex_attention, nor multiplies the result of a softmax with values; let it return "
             "its weights, and give those: vt.capture(weights, tokens=[...])"
         )
+    calls = joined_heads(recorder.calls, heads)
     n_sentences = _n_sentences([*positional, *named.values()])
     labels = labels.padded_by(named.get("attention_mask"), inputs.batch_index or 0)
-    whole = layers_of_windows(recorder.calls, windows, inputs.batch_index)
+    whole = layers_of_windows(calls, windows, inputs.batch_index, biases)
+    layers = whole or layers_by_kind(calls, labels, n_sentences, inputs.batch_index)
     return RawAttention(
-        layers=whole or layers_by_kind(recorder.calls, labels, n_sentences, inputs.batch_index),
+        layers=layers,
         labels=labels,
         batch_index=None if whole else inputs.batch_index,
         causal=inputs.causal,
+        biases=biases_of(biases, layers),
     )
 
 
@@ -91,9 +98,8 @@ def _forward_inputs(model: nn.Module, inputs: CaptureInputs) -> tuple[list[Any],
     if inputs.encoding is not None:
         ids = {"input_ids": as_ids(model, inputs.encoding["input_ids"]), **ids}
         if labels == Labels():
-            labels = Labels(
-                tokens=labels_of_ids(inputs.tokenizer, ids["input_ids"][0].tolist(), inputs.encoding)
-            )
+            read = labels_of_ids(inputs.tokenizer, ids["input_ids"][0].tolist(), inputs.encoding)
+            labels = Labels(tokens=read.with_segments(None, inputs.encoding))
     by_name = {name: value for name, value in ids.items() if name in inputs.parameters}
     in_order = [value for name, value in ids.items() if name not in inputs.parameters]
     return [*in_order, *inputs.positional], {**by_name, **inputs.named}, labels

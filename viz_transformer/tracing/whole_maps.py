@@ -19,6 +19,7 @@ from viz_transformer.tracing.attention_calls import AttentionCall, AttentionReco
 from viz_transformer.tracing.block_maps import DECODER_ALONE
 from viz_transformer.tracing.call_kinds import layers_by_kind
 from viz_transformer.tracing.labels import Labels
+from viz_transformer.tracing.position_biases import Biases
 from viz_transformer.tracing.selection import TOLERANCE
 from viz_transformer.tracing.window_maps import maps_of_windows
 
@@ -26,13 +27,14 @@ Forward = Callable[[], Mapping[str, Any]]
 Layers = dict[str, list[Any]]
 
 
-def maps_of_parts(model: Any, named: Mapping[str, Any], forward: Forward) -> Layers | None:
+def maps_of_parts(model: Any, named: Mapping[str, Any], forward: Forward, biases: Biases) -> Layers | None:
     """Run a model that attends in bands or windows, and put its maps together.
 
     Args:
         model: Hugging Face's.
         named: what it reads, of one sentence or picture.
         forward: runs it with eager attention, and returns its output.
+        biases: what is seen to be added inside windows; becomes that of the whole picture.
 
     Returns:
         per kind and layer [batch, head, query, key]; None, without a run, for any other model.
@@ -44,7 +46,7 @@ def maps_of_parts(model: Any, named: Mapping[str, Any], forward: Forward) -> Lay
         return _maps_of_bands(forward(), named.get("global_attention_mask"))
     blocks = [module for module in model.modules() if hasattr(module, "shift_size")]
     if blocks and "pixel_values" in named and hasattr(model.config, "depths"):
-        return maps_of_windows(model.config, blocks, named["pixel_values"], forward)
+        return maps_of_windows(model.config, blocks, named["pixel_values"], forward, biases)
     return None
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
+from viz_transformer.tracing.position_biases import Biases
 from viz_transformer.tracing.selection import sentence_index
 
 
@@ -61,9 +62,15 @@ def watching_windows(model: nn.Module) -> Iterator[list[Windowed]]:
 
 
 def layers_of_windows(
-    calls: Sequence[AttentionCall], seen: Sequence[Windowed], batch_index: int | None
+    calls: Sequence[AttentionCall], seen: Sequence[Windowed], batch_index: int | None, biases: Biases
 ) -> dict[str, list[Any]] | None:
     """Put the maps of one picture together; None if not all attention was that of windows.
+
+    Args:
+        calls: in their order.
+        seen: the layers, in the same.
+        batch_index: which picture.
+        biases: what was seen to be added inside the windows; becomes that of the whole picture.
 
     Raises:
         UserError: if the windows of a layer are not filled.
@@ -71,6 +78,7 @@ def layers_of_windows(
     if not seen or len(calls) != len(seen):
         return None
     picture = sentence_index(seen[0].n_pictures, batch_index)
+    _widen(biases, seen)
     return {
         "self": [
             _map_of_windows(call.weights.chunk(of.n_pictures)[picture], of.shift, of.rows, of.columns)
@@ -84,9 +92,11 @@ def _is_pair(value: Any) -> bool:
 
 
 def maps_of_windows(
-    config: Any, blocks: Sequence[Any], pixels: Tensor, forward: Callable[[], Any]
+    config: Any, blocks: Sequence[Any], pixels: Tensor, forward: Callable[[], Any], biases: Biases
 ) -> dict[str, list[Any]]:
     """Put together the maps of Swin: each window's weights at its place in the picture.
+
+    The biases, which the forward fills with those of a window, become those of the whole picture.
 
     Source: Liu et al. 2021, *Swin Transformer*, section 3.2.
     """
@@ -95,13 +105,23 @@ def maps_of_windows(
     calls = iter(recorder.calls)
     patch = config.patch_size
     rows, columns = (math.ceil(size / patch) for size in pixels.shape[-2:])
-    layers, block = [], iter(blocks)
+    seen, block = [], iter(blocks)
     for depth in config.depths:
         for _ in range(depth):
             shift = int(next(block).shift_size)
-            layers.append(_map_of_windows(next(calls).weights, (shift, shift), rows, columns))
+            seen.append(Windowed((shift, shift), rows, columns, 1))
         rows, columns = (rows + 1) // 2, (columns + 1) // 2  # patches are merged two by two
-    return {"self": layers}
+    _widen(biases, seen)
+    return {"self": [_map_of_windows(next(calls).weights, of.shift, of.rows, of.columns) for of in seen]}
+
+
+def _widen(biases: Biases, seen: Sequence[Windowed]) -> None:
+    """Make biases [head, query, key] of a window those of the whole picture, 0 between windows."""
+    for of_kind in biases.values():
+        if len(of_kind) == len(seen):
+            for number, of in enumerate(seen):
+                bias = of_kind[number][None]  # [1, head, query, key]
+                of_kind[number] = _spread(bias, of.shift, of.rows, of.columns)[:, :-1, :-1]
 
 
 def _map_of_windows(weights: Tensor, shift: tuple[int, int], rows: int, columns: int) -> Tensor:
@@ -116,19 +136,35 @@ def _map_of_windows(weights: Tensor, shift: tuple[int, int], rows: int, columns:
     Returns:
         weights [1, head, query, key], over the patches of the picture, row by row.
     """
-    size = math.isqrt(weights.shape[-1])
+    whole = _spread(weights, shift, rows, columns)
+    if whole[:, :-1, -1].any():
+        size = math.isqrt(weights.shape[-1])
+        raise UserError(
+            f"{rows} by {columns} patches do not fill windows of {size} by {size}, and the model attends "
+            f"to what it adds; give a picture whose sides are multiples of {size} patches in every layer"
+        )
+    return whole[None, :, :-1, :-1]
+
+
+def _spread(values: Tensor, shift: tuple[int, int], rows: int, columns: int) -> Tensor:
+    """Put the values of windows at their places in the picture, 0 between windows.
+
+    Args:
+        values: [window, head, query, key]; [1, head, query, key] if all windows have the same.
+        shift: and the others as in `_map_of_windows`.
+
+    Returns:
+        [head, query, key] over the patches, with one more at the end for all that fills windows.
+    """
+    size = math.isqrt(values.shape[-1])
     down, right = (0, 0) if min(rows, columns) <= size else shift
     n = rows * columns
     places = torch.arange(n).view(rows, columns)
     # What is added to fill the last windows has the number n.
     places = F.pad(places, (0, -columns % size, 0, -rows % size), value=n).roll((-down, -right), (0, 1))
     windows = places.unflatten(0, (-1, size)).unflatten(2, (-1, size))  # [row, size, column, size]
-    windows = windows.transpose(1, 2).reshape(-1, size * size).to(weights.device)  # [window, patch]
-    whole = weights.new_zeros(weights.shape[1], n + 1, n + 1)
-    whole[:, windows[:, :, None], windows[:, None, :]] = weights.transpose(0, 1)
-    if whole[:, :n, n].any():
-        raise UserError(
-            f"{rows} by {columns} patches do not fill windows of {size} by {size}, and the model attends "
-            f"to what it adds; give a picture whose sides are multiples of {size} patches in every layer"
-        )
-    return whole[None, :, :n, :n]
+    windows = windows.transpose(1, 2).reshape(-1, size * size).to(values.device)  # [window, patch]
+    whole = values.new_zeros(values.shape[1], n + 1, n + 1)
+    values = values.transpose(0, 1).expand(-1, len(windows), -1, -1)  # [head, window, query, key]
+    whole[:, windows[:, :, None], windows[:, None, :]] = values
+    return whole

@@ -30,16 +30,18 @@ import { queryWords, specialTokens } from "./token_marks.js";
  * The entries of a trace, or of the first minus the second, a kind each.
  *
  * @param {RawTrace[]} traces
- * @param {Record<string, {layers: number[], heads: number[]}>} [numbers] the model's own, by kind
- * @param {Record<string, Entry["matched"]>} [matched] how the layers of two models meet, by kind
- * @returns {Entry[]}
+ * @param {object} [told] what the traces do not tell, by kind
+ * @param {Record<string, {layers: number[], heads: number[]}>} [told.numbers] the model's own
+ * @param {Record<string, Entry["matched"]>} [told.matched] how the layers of two models meet
+ * @param {Record<string, string>} [told.lackingPart] why a part of a model has no rollout
+ * @returns {Omit<Entry, "attendsBy">[]}
  */
-export function measureTraces(traces, numbers = {}, matched = {}) {
+export function measureTraces(traces, { numbers = {}, matched = {}, lackingPart = {} } = {}) {
   const measured = traces.map(withWeights);
   return Object.keys(ATTENTION_KINDS)
     .filter((kind) => kind in measured[0].kinds)
     .map((kind) => ({
-      ...entryOfWhole(measured, kind),
+      ...entryOfWhole(measured, kind, lackingPart),
       numbers: numbers[kind] ?? null,
       matched: matched[kind] ?? null,
     }));
@@ -72,14 +74,15 @@ function rowsOff(attention) {
 /**
  * @param {Measured[]} measured
  * @param {string} kind
- * @returns {Omit<Entry, "numbers" | "matched">}
+ * @param {Record<string, string>} lackingPart
+ * @returns {Omit<Entry, "numbers" | "matched" | "attendsBy">}
  */
-function entryOfWhole(measured, kind) {
+function entryOfWhole(measured, kind, lackingPart) {
   const [{ trace, kinds, sums }] = measured;
   const { layers, heads, rows, cols } = kinds[kind];
   const { query, key } = ATTENTION_KINDS[kind];
   const signed = measured.length > 1;
-  const noRollout = reasonAgainstRollout(measured[0], kind);
+  const noRollout = reasonAgainstRollout(measured[0], kind, lackingPart);
   const whole = subtracted(measured.map((each) => each.kinds[kind].weights));
   const isShares = !signed && sums[kind].most <= 1 + ROW_TOLERANCE;
   return {
@@ -188,7 +191,7 @@ function noteOf({ least, most, nOff, nRows }) {
 }
 
 /** Why there is no rollout of a kind, or an empty text. */
-function reasonAgainstRollout({ kinds, sums }, kind) {
+function reasonAgainstRollout({ kinds, sums }, kind, lackingPart) {
   const used = kind === "cross" ? Object.keys(ATTENTION_KINDS) : [kind];
   const lacking = used.filter((each) => !(each in kinds));
   if (lacking.length)
@@ -203,7 +206,7 @@ function reasonAgainstRollout({ kinds, sums }, kind) {
       "rollout to the output needs the decoder and cross attention of every layer, and " +
       `this trace has ${kinds.decoder.layers} and ${kinds.cross.layers} layers`
     );
-  return "";
+  return used.map((each) => lackingPart[each]).find(Boolean) ?? "";
 }
 
 /** The rollout after each layer, [layer, query, key]. */

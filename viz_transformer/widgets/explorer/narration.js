@@ -4,6 +4,7 @@
 import { setText } from "../base/js/controls.js";
 import { ownNumbers } from "../base/js/head_grid.js";
 import { ATTENTION_KINDS } from "../base/js/kinds.js";
+import { partInHeading, partInWords, traceInPython } from "./attends_by.js";
 import { isMany } from "./attention_paths.js";
 import { tableOf } from "./data_table.js";
 import { pairInWords } from "./sentence_pair.js";
@@ -23,7 +24,7 @@ export function headingOf({ chosen, entry, linked, chosenOf }, entries) {
         const own = ownNumbers(entries.get(kind), layer, head).join("·");
         return aggregate === "head" ? own : shownInWords(entries.get(kind), chosenOf(kind));
       })
-    : `${ATTENTION_KINDS[chosen.kind].label} · ${shownInWords(entry, chosen)}`;
+    : `${ATTENTION_KINDS[chosen.kind].label} · ${shownInWords(entry, chosen)}${partInHeading(entry.attendsBy)}`;
   if (!entry.signed) return words;
   const other = entry.matched && !linked && chosen.aggregate === "head";
   return `Difference · ${words}${other ? ` − layer ${entry.matched.layers[chosen.layer]} of the other` : ""}`;
@@ -64,13 +65,14 @@ export function marksInWords(entries) {
 }
 
 /** How the layers of two models meet, in sentences. */
-function matchInWords({ layers, matched }, layer) {
+function matchInWords({ layers, matched, attendsBy }, layer) {
+  const traces = ["trace", "other"].map((each) => traceInPython(each, attendsBy)).join(", ");
   const { layers: met, of, heads } = matched;
   const depth = `Layer ${layer} of ${layers} meets layer ${met[layer]} of ${of}, at the same share of its depth.`;
   const mean = heads
     ? ` The models have ${heads.join(" and ")} heads, so each layer is the mean of its heads.`
     : "";
-  return `${depth}${mean} In Python: one, two = vt.analysis.match_traces(trace, other).`;
+  return `${depth}${mean} In Python: one, two = vt.analysis.match_traces(${traces}).`;
 }
 
 /** What the picture leaves out or changes, in sentences; `lines` are those between the columns. */
@@ -81,6 +83,8 @@ export function notes(shown, { threshold, mergeWords, hideSpecial, lines }) {
   const sentences = [];
   const marks = marksExplained([...shown.queries, ...shown.keys, ...(shown.entry?.reads ?? [])]);
   if (marks) sentences.push(marks);
+  const part = partInWords(shown.entry?.attendsBy);
+  if (part) sentences.push(part);
   if (shown.entry?.note) sentences.push(shown.entry.note);
   if (shown.entry?.dtype === "uint8")
     sentences.push(
@@ -151,8 +155,9 @@ export function narrate(parts, snapshot, layout, memo) {
 export function narrateWall({ overview }, { sections, chosen, state, problem }) {
   const entries = new Map(sections.map((section) => [section.kind, section]));
   narrateOverview(overview, entries, chosen, entries.get(chosen.kind), state.hoveredHead);
-  const { signed } = entries.get(chosen.kind);
-  setText(overview.legend, problem || (signed ? "Blue: more than before. Orange: less than before." : ""));
+  const { signed, attendsBy } = entries.get(chosen.kind);
+  const colours = signed ? "Blue: more than before. Orange: less than before." : "";
+  setText(overview.legend, problem || [partInWords(attendsBy), colours].filter(Boolean).join(" "));
 }
 
 function narrateOverview({ label, legend, announce }, entries, chosen, entry, hovered) {

@@ -2,6 +2,7 @@
 
 import { button, choice, element, slider, toggle, uniqueId } from "../base/js/controls.js";
 import { addTextSizeButtons } from "../base/js/text_size.js";
+import { PARTS_OF_SCORES } from "./attends_by.js";
 import { addHeadOrder } from "./head_order.js";
 import { PAIRS } from "./sentence_pair.js";
 import { foundInWords } from "./selection.js";
@@ -37,6 +38,7 @@ export function addOptionsPanel(bar, parent, handlers) {
   const linked = toggle(bar, "Linked", (value) => handlers.set({ linked: value }));
   linked.node.title = "Encoder, cross and decoder attention on one screen";
   const pairs = choice(bar, "Sentences", PAIRS, (pair) => handlers.set({ pair }));
+  const by = choice(bar, "Attends by", PARTS_OF_SCORES, (part) => handlers.set({ attends_by: part }));
   const shownBesideWall = [toggle(bar, "Table", handlers.onTable).node];
   const options = toggle(bar, "Options", (isOpen) => {
     panel.hidden = !isOpen;
@@ -58,9 +60,10 @@ export function addOptionsPanel(bar, parent, handlers) {
       pairs: options.linked ? {} : options.pairs,
       scores: Object.fromEntries(Object.keys(options.scores).map((name) => [name, true])),
       chosen,
+      canChoosePart: options.biased.includes(chosen.kind),
       selectsSeveral: state.selectsSeveral,
       canLink: Boolean(plan),
-      noRollout: Boolean(entry.noRollout),
+      noRollout: entry.noRollout ?? "",
       signed: Boolean(entry.signed),
       hasSpecial: Boolean(entry.special?.queries.includes(true) || entry.special?.keys.includes(true)),
       hasWords: Boolean(entry.words?.queries || entry.words?.keys),
@@ -75,6 +78,8 @@ export function addOptionsPanel(bar, parent, handlers) {
     linked.set(wanted.linked);
     pairs.node.hidden = !wanted.pairs[wanted.chosen.kind];
     pairs.set(wanted.pairs[wanted.chosen.kind] ?? "all");
+    by.node.hidden = !wanted.canChoosePart;
+    by.set(wanted.attendsBy);
     updateHeads(wanted);
     updateTokens(wanted);
   }
@@ -95,7 +100,8 @@ function addHeadOptions(line, { set, onSeveral }) {
 
   return ({ chosen, noRollout, selectsSeveral, order, scores, signed }) => {
     aggregates.set(chosen.aggregate);
-    disable(aggregates, "rollout", noRollout);
+    disable(aggregates, "rollout", Boolean(noRollout));
+    aggregates.node.title = noRollout;
     several.set(selectsSeveral);
     none.hidden = !chosen.selected.length;
     orders.update(order, scores, signed);

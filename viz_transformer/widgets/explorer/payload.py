@@ -51,10 +51,17 @@ def pack(
 
 def pack_view(view: TraceView, version: int, first: Head | None = None) -> dict[str, Any]:
     """Return what the page reads of what has been checked already."""
+    told: dict[str, Any] = {}
+    if view.attends_by != "both":
+        told["attendsBy"] = dict.fromkeys(view.biased, view.attends_by)
     if is_small(view.traces[0]):
-        told = {
+        told |= {
             name: by_kind
-            for name, of in (("numbers", view.numbers), ("matched", view.matched))
+            for name, of in (
+                ("numbers", view.numbers),
+                ("matched", view.matched),
+                ("lackingPart", view.lacking_part),
+            )
             if (by_kind := {kind: own for kind in view.kinds if (own := of(kind))})
         }
         return {"version": version, "traces": [raw_trace(trace) for trace in view.traces], **told}
@@ -62,7 +69,7 @@ def pack_view(view: TraceView, version: int, first: Head | None = None) -> dict[
     kind, layer, head = first or (view.kinds[-1], 0, 0)
     weights = sent_weights(view, kind, view.head(kind, layer, head))
     kinds[view.kinds.index(kind)]["first"] = {"layer": layer, "head": head, "weights": weights}
-    return {"version": version, "kinds": kinds}
+    return {"version": version, "kinds": kinds, **told}
 
 
 def raw_trace(trace: ForwardTrace) -> dict[str, Any]:

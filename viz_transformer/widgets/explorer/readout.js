@@ -1,5 +1,6 @@
 // The readout: one weight, row or column in words, with its rank, its row's sum and its place in the trace.
 
+import { traceInPython } from "./attends_by.js";
 import { element } from "../base/js/controls.js";
 import { quoted, formatWeight, isUnchanged, markMeaning, visible } from "../base/js/text.js";
 
@@ -70,8 +71,10 @@ export function describe(shown, query, key) {
 /** The line of Python that gives a weight, a row (`key` null) or a column; "" if it were too long. */
 export function placeOf({ entry, heads, aggregate, layer, queryAxis, keyAxis }, query, key) {
   const name = `${entry.kind}_attention`;
-  const [first, second] = entry.matched ? ["one", "two"] : ["trace", "other"];
-  const base = entry.signed ? `(${first}.${name} - ${second}.${name})` : `trace.${name}`;
+  const [first, second] = entry.matched
+    ? ["one", "two"]
+    : ["trace", "other"].map((each) => traceInPython(each, entry.attendsBy));
+  const base = entry.signed ? `(${first}.${name} - ${second}.${name})` : `${first}.${name}`;
   const group = (axis, index) => (index === null ? null : axis.groups[index]);
   const [rows, cols] = [group(queryAxis, query), group(keyAxis, key)];
   const one = (indices) => (indices === null ? ":" : indices.length === 1 ? String(indices[0]) : null);
@@ -83,8 +86,8 @@ export function placeOf({ entry, heads, aggregate, layer, queryAxis, keyAxis }, 
     if (entry.signed) return "";
     stack =
       entry.kind === "cross"
-        ? "vt.analysis.output_rollout(trace).source"
-        : `vt.analysis.rollout(trace, "${entry.kind}")`;
+        ? `vt.analysis.output_rollout(${first}).source`
+        : `vt.analysis.rollout(${first}, "${entry.kind}")`;
     lead = String(layer);
   } else {
     if (heads.length > MOST_LISTED || (entry.signed && aggregate === "max")) return "";

@@ -24,13 +24,16 @@ def checked_segments(trace: ForwardTrace, given: Any) -> list[int]:
 
     Args:
         trace: the trace.
-        given: 0 or 1 for each token of `pair_kind`; None finds an encoder's by its separators.
+        given: 0 or 1 for each token of `pair_kind`; None takes the trace's own, or finds an encoder's
+            pair by its separators.
 
     Raises:
         UserError: if what is given is not 0 or 1 for each token.
     """
     kind = pair_kind(trace)
     tokens = trace.key_tokens(kind)
+    if given is None:
+        given = trace.source_segments if kind == "encoder" else trace.target_segments
     if given is None:
         return sentence_segments(tokens) if kind == "encoder" else []
     try:

@@ -4,13 +4,14 @@
 // like in the view's own state. A snapshot is taken of both; layout, drawing and interaction read it.
 
 import { sortedHeads } from "../base/js/head_grid.js";
+import { canAsk } from "../base/js/kernel.js";
 import { decodeWeights } from "../base/js/weights.js";
 import { linkedColumns, placesOf } from "./linked_columns.js";
 import { patchesOf } from "./patch_picture.js";
 import { pairsOf } from "./sentence_pair.js";
 import { activeCell, fitSelection, foundIn, within } from "./selection.js";
 
-const [NO_SCORES, NO_IMAGE] = [{}, {}];
+const [NO_SCORES, NO_IMAGE, NO_KINDS] = [{}, {}, []];
 const MANY_WEIGHTS = 4e6; // of a kind: its heads are measured only where their order needs it
 
 /**
@@ -116,6 +117,8 @@ function readOptions(model, entries) {
     segments,
     pairs: pairsOf(entries, segments, pair),
     secondsPerFrame: model.get("seconds_per_frame") ?? null,
+    attendsBy: model.get("attends_by") ?? "both",
+    biased: (canAsk(model) && model.get("biased")) || NO_KINDS,
     threshold: model.get("threshold") ?? 0,
     hideSpecial: Boolean(model.get("hide_special")),
     mergeWords: Boolean(model.get("merge_words")),

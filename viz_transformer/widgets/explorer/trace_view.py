@@ -19,7 +19,8 @@ from viz_transformer.analysis.combine import combine_heads, difference_limit, st
 from viz_transformer.analysis.head_labels import labels_and_entropies
 from viz_transformer.analysis.inferred_mask import masked_cells
 from viz_transformer.analysis.matching import layers_at_same_depth, match_traces
-from viz_transformer.analysis.rollout import output_rollout, rollout
+from viz_transformer.analysis.position_bias import position_bias_alone, without_position_bias
+from viz_transformer.analysis.rollout import lacking_part, output_rollout, rollout
 from viz_transformer.analysis.tokens import special_tokens
 from viz_transformer.analysis.words import key_words, query_words
 from viz_transformer.errors import UserError
@@ -32,6 +33,13 @@ TOLERANCE = 0.01
 #: All thumbnails of a large trace take no more than this together; each is from 8 × 8 to 32 × 32
 #: pixels.
 OVERVIEW_BYTES = 192 * 1024
+
+#: What a head attends by: how each part of the scores alone makes a trace.
+PARTS_OF_SCORES: dict[str, Callable[[ForwardTrace], ForwardTrace]] = {
+    "both": lambda trace: trace,
+    "content": without_position_bias,
+    "positions": position_bias_alone,
+}
 
 #: The axes of attention weights, outermost first; an array may lack the first ones.
 _AXES = ("layer", "head", "query", "key")
@@ -56,16 +64,21 @@ class TraceView:
         trace: the trace.
         compare: the trace that is subtracted, or None.
         traces: the trace, and the one that is subtracted if there is one, brought to one shape.
+        biased: the kinds in which something is added to the scores for positions.
+        attends_by: which part of their scores is shown, one of `PARTS_OF_SCORES`.
         segments: which sentence of a pair each token of `pair_kind` belongs to, 0 or 1; or empty.
     """
 
-    def __init__(self, trace: Any, compare: Any = None, segments: Any = None) -> None:
+    def __init__(
+        self, trace: Any, compare: Any = None, segments: Any = None, attends_by: str = "both"
+    ) -> None:
         """Check that they can be shown.
 
         Args:
             trace: the trace.
             compare: the trace that is subtracted, or None.
             segments: as above; None finds a pair by its separators.
+            attends_by: as above; where nothing is added for positions, there is ``"both"`` alone.
 
         Raises:
             UserError: if one is no trace or holds no attention, if a weight is no share, if two have
@@ -73,9 +86,14 @@ class TraceView:
         """
         self.trace = _check_trace(trace)
         self.compare = None if compare is None else _check_trace(compare)
-        self.traces = [self.trace]
+        given = [self.trace] if self.compare is None else [self.trace, self.compare]
+        self.biased = [
+            kind for kind in self.trace.kinds if all(each.position_bias(kind) is not None for each in given)
+        ]
+        self.attends_by = attends_by if self.biased else "both"
+        self.traces = [PARTS_OF_SCORES[self.attends_by](each) for each in given]
         if self.compare is not None:
-            self.traces = [*match_traces(self.trace, self.compare)]
+            self.traces = [*match_traces(*self.traces)]
         self.segments = checked_segments(self.traces[0], segments)
         for each in self.traces:
             for kind in each.kinds:
@@ -237,7 +255,7 @@ class TraceView:
         Raises:
             UserError: if the rows sum to more than 1.
         """
-        named, entropies = labels_and_entropies(self.trace, kind)
+        named, entropies = labels_and_entropies(self.traces[0], kind)
         labels: Labels = [
             [
                 None
@@ -265,7 +283,18 @@ class TraceView:
                 "rollout to the output needs the decoder and cross attention of every layer, and "
                 f"this trace has {self.shape('decoder')[0]} and {self.shape('cross')[0]} layers"
             )
-        return ""
+        return next((reason for each in used if (reason := self.lacking_part(each))), "")
+
+    def lacking_part(self, kind: str) -> str:
+        """Return why a part of a model, or its layers that meet another's, have no rollout of a kind."""
+        matched = self.matched(kind)
+        if matched and matched["of"] != len(matched["layers"]):
+            return (
+                f"the models have {len(matched['layers'])} and {matched['of']} layers, and rollout goes "
+                "through all of them; look at each model's own"
+            )
+        given = [self.trace] if self.compare is None else [self.trace, self.compare]
+        return next((reason for each in given if (reason := lacking_part(each, kind))), "")
 
     def rollouts(self, kind: str) -> FloatArray:
         """Return the rollout after each layer, ``[layer, query, key]``; of two, the difference.

@@ -38,6 +38,8 @@ const TRAITS = [
   "pair",
   "segments",
   "seconds_per_frame",
+  "attends_by",
+  "biased",
   "grid",
   "image",
   "label_filter",

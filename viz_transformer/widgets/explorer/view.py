@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import traitlets
 
+from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, ForwardTrace
+from viz_transformer.trace.forward import checked_seconds
 from viz_transformer.widgets.base.bundle import bundle, styles
 from viz_transformer.widgets.base.requests import Field, Schema, listed, optional, whole
 from viz_transformer.widgets.base.traits import Index, SelectionError, Share, TextSize, check_index
@@ -21,8 +23,7 @@ from viz_transformer.widgets.explorer.picture import checked_grid, packed_image
 from viz_transformer.widgets.explorer.requests import QUESTIONS, exported_requests, reply, reply_in_eight_bits
 from viz_transformer.widgets.explorer.scores import ORDERS, fitting_scores, pack_scores
 from viz_transformer.widgets.explorer.sentence_pair import PAIRS
-from viz_transformer.widgets.explorer.time_axis import with_times
-from viz_transformer.widgets.explorer.trace_view import TraceView
+from viz_transformer.widgets.explorer.trace_view import PARTS_OF_SCORES, TraceView
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,6 +82,10 @@ class AttentionExplorer(View):
         pair: of two sentences, which attends to which: ``"all"``, ``"AA"``, ``"AB"`` (from the words
             of A to those of B), ``"BA"`` or ``"BB"``. Only these queries and keys are shown.
         segments: which sentence of a pair each token belongs to, 0 or 1; empty for one sentence.
+        attends_by: of a model that adds something to its scores for positions (T5, Bloom, Swin …), by what
+            its heads attend: ``"both"``, ``"content"`` alone or ``"positions"`` alone; see
+            `viz_transformer.analysis.without_position_bias`.
+        biased: the kinds of attention for which there is that choice.
         grid: rows and columns of the picture's patches that the keys are, or empty.
         seconds_per_frame: of a sound model, how much time each source position stands for, or None.
         text_size: size of all text and pictures; 1 is the usual, 2 suits a projector.
@@ -125,6 +130,10 @@ class AttentionExplorer(View):
     seconds_per_frame = traitlets.Float(None, allow_none=True, help="time of a source position").tag(
         sync=True
     )
+    attends_by = traitlets.Unicode("both", help="both, content or positions").tag(sync=True)
+    biased: traitlets.List[str] = traitlets.List(traitlets.Unicode(), help="kinds with a position bias").tag(
+        sync=True
+    )
     grid: traitlets.List[int] = traitlets.List(help="rows and columns of patches").tag(sync=True)
     image = traitlets.Dict(help="width, height and RGB bytes of the picture").tag(sync=True)
     text_size = TextSize()
@@ -152,6 +161,7 @@ class AttentionExplorer(View):
         pair: str = "all",
         segments: Any = None,
         seconds_per_frame: float | None = None,
+        attends_by: str = "both",
         grid: Sequence[int] | None = None,
         image: Any = None,
     ) -> None:
@@ -171,9 +181,10 @@ class AttentionExplorer(View):
                 `kind`, or ``{"mine": {"encoder": array, …}}``. NaN is a head without a score. The
                 heads can be sorted and filtered by each.
             segments: which sentence of a pair each token belongs to, 0 or 1, such as BERT's
-                ``token_type_ids``; None finds an encoder's pair by its ``[SEP]`` or ``</s>``.
-            seconds_per_frame: of a sound model, how much time each source position stands for, 0.02
-                for Whisper: then its axes tell the time.
+                ``token_type_ids``; None takes the trace's own, or finds an
+                encoder's pair by its ``[SEP]`` or ``</s>``.
+            seconds_per_frame: of a sound model, how much time each source position stands for: then its
+                axes tell the time. None takes the trace's own, which `capture` knows of Whisper.
             grid: of a vision model, the rows and columns of patches, such as ``(14, 14)``: the words
                 beside the large picture become these patches, as the query attends to them. The
                 patches are the last keys; a class token before them stands apart.
@@ -185,7 +196,8 @@ class AttentionExplorer(View):
                 have nothing to compare; if a score does not have one number per head; or if the
                 segments, or the grid, do not fit the tokens.
         """
-        self._trace_view = trace_view = TraceView(trace, compare, segments)
+        _one_of("attends_by", tuple(PARTS_OF_SCORES), attends_by)
+        self._trace_view = trace_view = TraceView(trace, compare, segments, attends_by)
         self._version = 0
         self._part = Part()
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
@@ -211,7 +223,11 @@ class AttentionExplorer(View):
                 "scores": pack_scores(trace_view, scores, kind),
                 "segments": trace_view.segments,
                 "pair": pair,
-                "seconds_per_frame": seconds_per_frame,
+                "seconds_per_frame": trace.seconds_per_frame
+                if seconds_per_frame is None
+                else seconds_per_frame,
+                "biased": trace_view.biased,
+                "attends_by": attends_by,
                 "grid": patches,
                 "image": packed_image(image, patches),
                 "order": order,
@@ -228,7 +244,9 @@ class AttentionExplorer(View):
 
     @trace.setter
     def trace(self, trace: ForwardTrace) -> None:
-        self._show(TraceView(trace, self.compare))
+        self._show(TraceView(trace, self.compare, attends_by=self.attends_by))
+        if trace.seconds_per_frame is not None:
+            self.seconds_per_frame = trace.seconds_per_frame
 
     @property
     def compare(self) -> ForwardTrace | None:
@@ -237,7 +255,7 @@ class AttentionExplorer(View):
 
     @compare.setter
     def compare(self, compare: ForwardTrace | None) -> None:
-        self._show(TraceView(self.trace, compare))
+        self._show(TraceView(self.trace, compare, attends_by=self.attends_by))
 
     def __repr__(self) -> str:
         """Name the selection, for logs and for notebooks where the view is not shown."""
@@ -257,7 +275,7 @@ class AttentionExplorer(View):
         from viz_transformer.plots.matrix import draw_picture
 
         if self._shows_wall():
-            return plot_heads(self.trace, self.kind)
+            return plot_heads(self._trace_view.traces[0], self.kind)
 
         figure = cast("Figure", draw_picture(self._picture(), None).figure)  # never a SubFigure
         plt.close(figure)  # returned, it is shown once by a notebook; left with pyplot, twice
@@ -291,8 +309,12 @@ class AttentionExplorer(View):
             heads = chosen or [(self.layer, head) for head in range(n_heads)]
         kept = self._trace_view.kept(self.kind, "all" if self.linked else self.pair)
         reading = Reading(self.threshold, self.hide_special, self.merge_words, kept)
-        traces = [with_times(each, self.seconds_per_frame) for each in self._trace_view.traces]
-        return picture_of(traces, self.kind, heads, self.aggregate, reading)
+        traces = [replace(each, seconds_per_frame=self.seconds_per_frame) for each in self._trace_view.traces]
+        picture = picture_of(traces, self.kind, heads, self.aggregate, reading)
+        if self.attends_by == "both" or self.kind not in self.biased:
+            return picture
+        by = f"by {self.attends_by} alone"
+        return replace(picture, title=f"{picture.title} · {by}", what=f"{picture.what}, {by}")
 
     @contextmanager
     def carrying(
@@ -369,6 +391,7 @@ class AttentionExplorer(View):
         }
         if self.aggregate == "rollout" and self._trace_view.no_rollout(self.kind):
             self.aggregate = "head"
+        self.biased, self.attends_by = self._trace_view.biased, self._trace_view.attends_by
         self.segments = self._trace_view.segments
         if not self.segments:
             self.pair = "all"
@@ -458,14 +481,29 @@ class AttentionExplorer(View):
             )
         return pair
 
+    @traitlets.validate("attends_by")
+    def _check_attends_by(self, proposal: dict[str, Any]) -> str:
+        by = _one_of("attends_by", tuple(PARTS_OF_SCORES), proposal["value"])
+        if by != "both" and not self._trace_view.biased:
+            raise SelectionError(
+                f"attends_by={by!r}, but this trace holds nothing that is added to the scores for positions; "
+                "capture a model that adds it, such as T5, Bloom or Swin"
+            )
+        return by
+
+    @traitlets.observe("attends_by")
+    def _on_attends_by(self, change: dict[str, Any]) -> None:
+        if change["new"] != self._trace_view.attends_by:
+            segments = self.segments or None
+            self._show(TraceView(self.trace, self.compare, segments, change["new"]))
+
     @traitlets.validate("seconds_per_frame")
     def _check_seconds(self, proposal: dict[str, Any]) -> float | None:
         seconds = proposal["value"]
-        if seconds is not None and not 0 < seconds < math.inf:
-            raise SelectionError(
-                f"seconds_per_frame={seconds:g}; give the seconds of a source position, 0.02 for Whisper"
-            )
-        return seconds
+        try:
+            return None if seconds is None else checked_seconds(seconds)
+        except UserError as error:
+            raise SelectionError(str(error)) from None
 
     @traitlets.validate("layer_filter")
     def _check_layer_filter(self, proposal: dict[str, Any]) -> list[int]:
@@ -537,6 +575,7 @@ def explore(
     pair: str = "all",
     segments: Any = None,
     seconds_per_frame: float | None = None,
+    attends_by: str = "both",
     grid: Sequence[int] | None = None,
     image: Any = None,
 ) -> AttentionExplorer:
@@ -579,6 +618,7 @@ def explore(
         pair=pair,
         segments=segments,
         seconds_per_frame=seconds_per_frame,
+        attends_by=attends_by,
         grid=grid,
         image=image,
     )

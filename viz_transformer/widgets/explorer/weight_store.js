@@ -36,6 +36,7 @@ const MOST_PIXELS = 64; // a side of the overview's pictures
  * @property {string[]} queries
  * @property {string[]} keys
  * @property {string[] | null} reads what each query read before it wrote its token
+ * @property {string} attendsBy by what the heads attend, see `attends_by.js`
  * @property {string} note
  * @property {string} noRollout why there is no rollout, or ""
  * @property {Uint8Array | null} masked 1 or 0 for each cell
@@ -101,10 +102,11 @@ export class WeightStore {
     // Of the same version it is the same trace: what the page sent comes back from Python's echo.
     if (data === old || data.version === old?.version) return false;
     this.#stopTimer();
-    const entries = data.traces
-      ? measureTraces(data.traces, data.numbers, data.matched)
-      : data.kinds.map(entryOf);
-    this.entries = new Map(entries.map((entry) => [entry.kind, entry]));
+    const entries = data.traces ? measureTraces(data.traces, data) : data.kinds.map(entryOf);
+    const by = data.attendsBy ?? {};
+    this.entries = new Map(
+      entries.map((entry) => [entry.kind, { ...entry, attendsBy: by[entry.kind] ?? "both" }]),
+    );
     for (const each of [this.#pending, this.#failed, this.#overviews, this.#rollouts, this.#cache])
       each.clear();
     for (const { kind, first } of data.kinds ?? []) {
