@@ -6,6 +6,8 @@ import functools
 import itertools
 import re
 import time
+from contextlib import suppress
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from viz_transformer.exercises.answer_types import (
 from viz_transformer.exercises.comparison import all_close
 from viz_transformer.exercises.feedback import Check
 from viz_transformer.exercises.forbidden import forbidden_name
+from viz_transformer.exercises.sandbox import within_time
 
 NUMBER = Number(2.0, (Mistake(4.0, "That is its square."),), right="So it is.")
 ARRAY = Array(lambda: np.array([[1.0, 2], [3, 4]]), (Mistake([[1, 3], [2, 4]], "It is transposed."),))
@@ -254,6 +257,23 @@ def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     n_turns = len(turns)
     time.sleep(0.1)
     assert len(turns) == n_turns  # it does not go on behind our back
+
+
+def test_what_ends_an_answer_never_reaches_the_code_around_it() -> None:
+    """An answer whose time is up just as it returns: it once ended the kernel instead."""
+    rng, ended = Random(0), 0
+
+    def short(turns: int) -> None:
+        for _ in range(turns):
+            with suppress(BaseException):
+                torch.ones(9) @ torch.ones(9)
+
+    for _ in range(300):
+        try:
+            within_time(0, lambda: within_time(0, lambda: short(rng.randrange(200))))
+        except TimeoutError:
+            ended += 1
+    assert 0 < ended < 300  # both were met
 
 
 @pytest.mark.parametrize(

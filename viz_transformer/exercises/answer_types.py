@@ -27,7 +27,7 @@ from viz_transformer.exercises.comparison import (
 )
 from viz_transformer.exercises.feedback import Check, unanswered
 from viz_transformer.exercises.forbidden import forbidden_name
-from viz_transformer.exercises.sandbox import WHOLE_LIMIT_S, call_each, time_limit
+from viz_transformer.exercises.sandbox import WHOLE_LIMIT_S, call_each, within_time
 
 _N_DRAWS = 20
 #: Values this many tolerances away are the right ones, rounded before the last step.
@@ -85,8 +85,7 @@ class Exercise:
         if answer is ...:
             return unanswered("Put your answer in place of the three dots, and run both cells.")
         try:
-            with time_limit(WHOLE_LIMIT_S):
-                return self.wanted.check(answer)
+            return within_time(WHOLE_LIMIT_S, lambda: self.wanted.check(answer))
         except UnusableError as error:
             return Check(False, str(error))
         except TimeoutError:
