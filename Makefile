@@ -11,6 +11,9 @@ N ?= 1000
 FUZZ_FLAGS ?=
 # How many files of tests run at a time, each worker with a browser and a JupyterLab of its own.
 TEST_WORKERS ?= 2
+# The Pythons whose ends of the ranges in pyproject.toml are tested; uv finds or downloads them.
+LOWEST_PYTHON ?= 3.11
+NEWEST_PYTHON ?= 3.13
 # What `make lock` holds while everything else moves to its newest version: from 4.25 on, jsonschema
 # parses a grammar at its import, which costs each start of JupyterLab more than two seconds.
 LOCK_WITH ?= "torch==2.13.0" "jsonschema<4.25"
@@ -20,10 +23,10 @@ pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help lab dev site test test-slow lint format bench fuzz picture lock clean
+.PHONY: help lab dev site test test-slow test-lowest test-newest lint format bench fuzz picture lock dist clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 lab: $(VENV)/.ready-lab ## open JupyterLab on the first lesson
 	exec $(BIN)/viz-transformer lab $(LAB_FLAGS)
@@ -42,6 +45,12 @@ test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers t
 test-slow: $(VENV)/.ready-slow $(BIN)/configurable-http-proxy ## every lesson and view in JupyterLab, long texts and long use
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m slow $(TEST_FLAGS)
+
+test-lowest: ## the tests on the lowest versions that pyproject.toml allows
+	$(call test_resolved,lowest,$(LOWEST_PYTHON),--resolution lowest-direct)
+
+test-newest: ## the tests on the newest versions of everything, and a newer Python
+	$(call test_resolved,newest,$(NEWEST_PYTHON),--upgrade)
 
 lint: $(VENV)/.ready-test node_modules/.ready ## check style, types and formatting; changes nothing
 	$(BIN)/ruff check .
@@ -73,6 +82,14 @@ lock: ## write constraints.txt from the newest versions that work together
 	build/lock/bin/python -m tools.lock > build/constraints.txt
 	mv build/constraints.txt constraints.txt
 
+dist: ## build the wheel and the source, check both, and try the wheel in an empty environment
+	rm -rf build/dist dist
+	$(find_python); "$$python" -m venv build/dist
+	build/dist/bin/python -m pip install --disable-pip-version-check build twine
+	build/dist/bin/python -m build
+	build/dist/bin/python -m twine check --strict dist/*
+	build/dist/bin/python -m tools.try_wheel dist/*.whl
+
 clean: ## remove what the other targets made; keeps your notebooks
 	rm -rf $(VENV) build dist artifacts .pytest_cache .hypothesis .ruff_cache .mypy_cache node_modules
 	rm -rf benchmarks/peers/node_modules
@@ -102,6 +119,17 @@ $(BIN)/configurable-http-proxy: | $(VENV)/.ready-slow
 node_modules/.ready: package.json $(VENV)/.ready-test
 	$(BIN)/npm install --no-package-lock --no-audit --no-fund --ignore-scripts
 	@touch $@
+
+# Tests in an environment of their own: its name, its Python, and how uv chooses versions.
+define test_resolved
+	rm -rf build/$(1)
+	$(find_python); "$$python" -m venv build/uv
+	build/uv/bin/python -m pip install --disable-pip-version-check uv
+	build/uv/bin/uv venv --python $(2) build/$(1)
+	build/uv/bin/uv pip install --python build/$(1)/bin/python $(3) -e ".[test]"
+	build/$(1)/bin/python -m tools.ensure chromium firefox
+	build/$(1)/bin/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m "not slow" $(TEST_FLAGS)
+endef
 
 define find_python
 for python in python3.11 python3 python ""; do \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ async def kernel(folder: Path) -> AsyncIterator[Kernel]:
     """Start a kernel in a folder, which is made, and end it afterwards."""
     folder.mkdir(parents=True, exist_ok=True)
     manager = AsyncKernelManager(kernel_name="python3")
-    await manager.start_kernel(env=lab_environment(), cwd=str(folder))
+    # Each kernel warns there that it listens on TCP, which is how JupyterLab starts it.
+    await manager.start_kernel(env=lab_environment(), cwd=str(folder), stderr=subprocess.DEVNULL)
     client = manager.client()
     client.start_channels()
     try:

@@ -195,6 +195,15 @@ def test_a_large_page_is_announced_before_it_is_built(view) -> None:
         view(trace, max_megabytes=float("nan"))
 
 
+@pytest.mark.parametrize("name", ["head_view", "model_view"])
+def test_the_known_holes_of_old_libraries_are_out_of_reach(name: str) -> None:
+    """vendor/README.md lists them; each needs one of these calls."""
+    script = scripts.read_script(name)
+    assert not re.findall(r"\.html\(|\.ajax\(|\.extend\(|\.getScript\(|\.load\(|parseHTML", script)
+    assert all(given.startswith('$("<option />")') for given in re.findall(r"\.append\((\$.*)", script))
+    assert set(re.findall(r"d3\.(?:color|rgb|lab|hcl|hsl)\((\w+)\)", script)) <= {"color"}
+
+
 @BOTH
 def test_without_bertviz_it_says_what_to_install(view, monkeypatch: pytest.MonkeyPatch) -> None:
     scripts.read_script.cache_clear()

@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,17 @@ def test_help_loads_no_torch() -> None:
         assert done.returncode == 0, (arguments, done.stdout, done.stderr)
 
 
+def test_lessons_are_listed_where_windows_keeps_the_output_in_a_file(tmp_path: Path) -> None:
+    """Python writes cp1252 there, which has no √; lesson 3 is about √d_k."""
+    done = subprocess.run(
+        [sys.executable, "-m", "viz_transformer", "lessons", "list", "--folder", str(tmp_path)],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "cp1252", "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Softmax, and why √d_k" in done.stdout.decode("utf-8")
+
+
 def test_the_module_runs_as_the_command_does() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "viz_transformer", "translate", "the unicorn"],
@@ -121,7 +133,7 @@ def test_lessons_are_copied_and_a_students_work_stays(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
     """Start no JupyterLab; return the list that the commands which would go to it are put in."""
     commands: list[list[str]] = []
 
@@ -142,7 +154,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(os, "execve", execve, raising=False)
     monkeypatch.setattr(subprocess, "run", run)
-    return commands
+    before = signal.getsignal(signal.SIGINT)
+    yield commands
+    signal.signal(signal.SIGINT, before)
 
 
 def lab(*flags: str) -> int | str | None:
@@ -231,15 +245,19 @@ def wait_for_server(process: subprocess.Popen[bytes], runtime: Path) -> dict[str
 
 
 @pytest.mark.parametrize(
-    ("door", "number"),
+    ("door", "number", "as_inherited"),
     [
-        ("viz-transformer", signal.SIGTERM),
-        ("viz-transformer", signal.SIGHUP),
-        ("make", signal.SIGTERM),
+        ("viz-transformer", signal.SIGHUP, signal.SIG_DFL),
+        ("viz-transformer", signal.SIGINT, signal.SIG_IGN),  # as in a script's background job
+        ("make", signal.SIGTERM, signal.SIG_DFL),  # make sends it on to viz-transformer
     ],
 )
 def test_a_signal_that_ends_lab_leaves_no_jupyterlab_behind(
-    door: str, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    door: str,
+    number: signal.Signals,
+    as_inherited: signal.Handlers,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("CONFIG", "DATA", "RUNTIME"):
         monkeypatch.setenv(f"JUPYTER_{name}_DIR", str(tmp_path / name))
@@ -256,7 +274,7 @@ def test_a_signal_that_ends_lab_leaves_no_jupyterlab_behind(
         command = ["make", "lab", f"VENV={tmp_path}", f"LAB_FLAGS={shlex.join(flags)}"]
     else:
         command = [*own, "lab", *flags]
-    before = signal.signal(number, signal.SIG_DFL)  # nohup has its children ignore SIGHUP
+    before = signal.signal(number, as_inherited)  # whatever these tests have inherited
     try:
         process = subprocess.Popen(
             command, cwd=Path(__file__).parents[1], start_new_session=True, stdin=subprocess.DEVNULL

@@ -16,7 +16,7 @@ from viz_transformer.decoding import greedy
 from viz_transformer.model import DecoderOnly, Transformer
 from viz_transformer.model.interventions import Interventions
 from viz_transformer.recipes.files import MODEL, TRAINING, train_files
-from viz_transformer.recipes.recording import load_training
+from viz_transformer.recipes.saved_trainings import load_training
 
 PAIRS = [
     TextPair("a cat", "eine katze"),

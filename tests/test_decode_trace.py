@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from tests.support.missing_packages import printed_without_torch
 from tests.support.tiny_decoder import EOS, VOCABULARY, tiny_model
-from tests.support.without_torch import printed_without_torch
 from viz_transformer.decoding import beam_search
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import TracedTransformer

@@ -43,6 +43,8 @@ def test_each_part_of_the_scores_is_sent_and_drawn() -> None:
             view.figure().axes[0].images[0].get_array(), softmax(scores)[0, 1], atol=1e-6
         )
         assert ("alone" in view.alt_text()) == (by != "both")
+    view.set_state({"biased": ["cross"]})
+    assert view.biased == ["encoder"]
     assert view.trace is given
     assert view.head == 1
 

@@ -101,6 +101,7 @@ def test_segments_can_be_given_and_go_with_their_trace() -> None:
         ({"pair": "A→B"}, "choose one of"),
         ({"seconds_per_frame": 0}, "give the seconds of a source position, 0.02 for Whisper"),
         ({"seconds_per_frame": float("nan")}, "give the seconds of a source position"),
+        ({"seconds_per_frame": "fast"}, "seconds_per_frame='fast'; give the seconds of a source position"),
     ],
 )
 def test_what_does_not_fit_is_said_in_a_line(options: dict[str, Any], message: str) -> None:

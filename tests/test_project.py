@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,9 +17,14 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from viz_transformer import __version__
+from viz_transformer.cli import FIRST_LESSON, lab_environment
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+#: Where the project says that it lives.
+REPOSITORY = "github.com/viz-transformer"
 #: Where conda-forge's name of a package is not the one on PyPI.
 CONDA_NAMES = {"pytorch": "torch"}
 #: What pip installs in a conda environment too.
@@ -28,6 +34,16 @@ FROM_PIP = "bertviz"
 def ranges(lines: list[str]) -> dict[str, SpecifierSet]:
     requirements = map(Requirement, lines)
     return {canonicalize_name(each.name): each.specifier for each in requirements}
+
+
+def with_extras(lines: list[str]) -> list[str]:
+    """Return requirements in which the project's own extras are replaced by what they bring."""
+    found = []
+    for line in lines:
+        each = Requirement(line)
+        inside = [part for extra in each.extras for part in EXTRAS[extra]]
+        found += with_extras(inside) if each.name == PROJECT["name"] else [line]
+    return found
 
 
 def pins() -> dict[str, str]:
@@ -43,7 +59,7 @@ def test_conda_and_pip_ask_for_the_same_ranges() -> None:
     packages = [each for each in listed if each != "python=3.11" and isinstance(each, str)]
     conda = {CONDA_NAMES.get(name, name): spec for name, spec in ranges(packages).items()}
     del conda["pip"]
-    wanted = ranges([*PROJECT["dependencies"], *EXTRAS["lab"]])
+    wanted = ranges(with_extras([*PROJECT["dependencies"], *EXTRAS["lab"]]))
     assert wanted.pop(FROM_PIP) == ranges(EXTRAS[FROM_PIP])[FROM_PIP]
     assert conda == wanted
 
@@ -51,7 +67,8 @@ def test_conda_and_pip_ask_for_the_same_ranges() -> None:
 @pytest.mark.parametrize("extra", [None, *EXTRAS])
 def test_the_pinned_versions_satisfy_the_ranges(extra: str | None) -> None:
     pinned = pins()
-    for name, allowed in ranges(EXTRAS[extra] if extra else PROJECT["dependencies"]).items():
+    lines = EXTRAS[extra] if extra else PROJECT["dependencies"]
+    for name, allowed in ranges(with_extras(lines)).items():
         assert name in pinned, f"{name} is not in constraints.txt; run `make lock`"
         assert pinned[name] in allowed, f"{name}=={pinned[name]} is outside {allowed}"
 
@@ -66,7 +83,8 @@ def test_pins_are_exact_and_fit_every_build_of_a_version() -> None:
 def test_no_file_names_a_package_registry() -> None:
     for path in ("Makefile", "constraints.txt", "environment.yml", "pyproject.toml"):
         text = (ROOT / path).read_text(encoding="utf-8")
-        assert "://" not in text, f"{path} names a host; a user's own pip and npm settings choose it"
+        hosts = set(re.findall(r"://([^/\"]+/[^/\"]+)", text)) - {REPOSITORY}
+        assert not hosts, f"{path} names {hosts}; a user's own pip and npm settings choose the host"
         assert "index-url" not in text
 
 
@@ -77,6 +95,47 @@ def test_ci_runs_the_commands_that_the_readme_gives() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(command in readme for command in commands)
     assert script.stat().st_mode & 0o111
+
+
+HOSTING = sorted(
+    path
+    for folder in (".github", ".devcontainer", ".binder")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in {".yml", ".json"}
+)
+
+
+@pytest.mark.parametrize("path", [*HOSTING, ROOT / "CITATION.cff"], ids=lambda path: path.name)
+def test_the_files_for_a_host_can_be_read_and_call_targets_that_there_are(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert yaml.safe_load(text), f"{path.name} is empty"  # JSON is YAML too
+    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    called = set(re.findall(r"run: make ([a-z-]+)", text))
+    for listed in re.findall(r"target: \[(.*)\]", text):
+        called |= set(listed.split(", "))
+    assert called <= set(targets), f"{path.name} calls make {called - set(targets)}"
+
+
+def test_binder_starts_jupyterlab_as_the_command_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OMP_NUM_THREADS", "PYTHONSTARTUP", "JUPYTER_CONFIG_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    ours = lab_environment()
+    report = "import json, os; print(json.dumps(dict(os.environ)))"
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    command = [ROOT / ".binder" / "start", sys.executable, "-c", report]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    binders = json.loads(done.stdout)
+    binders["JUPYTER_CONFIG_PATH"] = binders["JUPYTER_CONFIG_PATH"].replace(f":{ROOT}/.binder", "")
+    for name in ("OMP_NUM_THREADS", "PYTHONSTARTUP", "JUPYTER_CONFIG_PATH"):
+        assert Path(binders[name]) == Path(ours[name])
+    config = json.loads((ROOT / ".binder" / "jupyter_server_config.json").read_text(encoding="utf-8"))
+    assert config["ServerApp"]["default_url"].endswith(f"/lessons/{FIRST_LESSON}")
+
+
+def test_the_version_is_written_once() -> None:
+    assert "version" in PROJECT["dynamic"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## \[{re.escape(__version__)}\] - \d{{4}}-\d\d-\d\d$", changelog, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")

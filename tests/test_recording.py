@@ -294,9 +294,8 @@ def test_the_six_pairs_trainings_are_written_alike_twice(
     monkeypatch.setattr(recipes.six_pairs, "SMALL_TRAINING", few)
     monkeypatch.setattr(recipes.six_pairs, "LARGE_TRAINING", few)
     monkeypatch.setattr(recipes.six_pairs, "LARGE_MODEL", recipes.SMALL_MODEL)
-    monkeypatch.setattr(
-        recipes.six_pairs, "six_pairs_training", lambda seed: recipes.six_pairs_training(seed, 3)
-    )
+    usual = recipes.six_pairs_training
+    monkeypatch.setattr(recipes.six_pairs, "six_pairs_training", lambda seed: usual(seed, 3))
     one, other = (recipes.write_six_pairs_trainings(tmp_path / name) for name in ("a", "b"))
     names = {"seed-0.npz", "seed-1.npz", "large.npz", "made_by.json"}
     assert {path.name for path in one.iterdir()} == names

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tests.support.without_torch import printed_without_torch
+from tests.support.missing_packages import printed_without_torch
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.trace import ForwardTrace, TrainingTrace, running_text
 

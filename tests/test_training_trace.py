@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.without_torch import printed_without_torch
+from tests.support.missing_packages import printed_without_torch
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.trace import ForwardTrace, Snapshot, TrainingTrace
 

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from viz_transformer._extras import explain_missing_packages
+from viz_transformer._lazy import make_lazy
+
 __version__ = "0.1.0"
 
 #: Each public name with the module that it comes from; None for a module itself.
@@ -94,7 +97,7 @@ _PUBLIC = {
 
 __all__ = sorted(_PUBLIC)
 
-if TYPE_CHECKING:  # what __getattr__ loads, told to editors and type checkers
+if TYPE_CHECKING:  # what is imported when it is used, told to editors and type checkers
     from viz_transformer import analysis as analysis
     from viz_transformer import attribution as attribution
     from viz_transformer import bertviz_views as bertviz_views
@@ -168,20 +171,6 @@ if TYPE_CHECKING:  # what __getattr__ loads, told to editors and type checkers
     from viz_transformer.widgets.tour import tour as tour
     from viz_transformer.widgets.training_scrubber import TrainingScrubber as TrainingScrubber
     from viz_transformer.widgets.training_scrubber import watch_training as watch_training
-else:
 
-    def __getattr__(name: str):
-        """Load a public name."""
-        from importlib import import_module
-
-        if name not in _PUBLIC:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = _PUBLIC[name]
-        if module is None:
-            return import_module(f"{__name__}.{name}")
-        return getattr(import_module(f"{__name__}.{module}"), name)
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not, and no others."""
-    return [*__all__, "__version__"]
+explain_missing_packages()
+make_lazy(__name__)

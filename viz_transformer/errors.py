@@ -30,3 +30,12 @@ class FileError(UserError, OSError):
     def __str__(self) -> str:
         """Return the message alone; OSError would put an errno before it."""
         return str(self.args[0])
+
+
+class MissingPackageError(UserError, ModuleNotFoundError):
+    """A package that only an extra brings and that is not installed; the message says which extra."""
+
+    def __init__(self, message: str, name: str) -> None:
+        """Keep the message, and the package's name, as ImportError does."""
+        super().__init__(message)
+        self.name = name

@@ -100,8 +100,8 @@ class Hub:
 
     def __exit__(self, *_: object) -> None:
         """Let the hub end its proxy and servers, and end what is left."""
-        with psutil.Process(self._process.pid).oneshot():
-            every = psutil.Process(self._process.pid).children(recursive=True)
+        is_running = self._process.poll() is None
+        every = psutil.Process(self._process.pid).children(recursive=True) if is_running else []
         self._process.terminate()
         try:
             self._process.wait(timeout=TIMEOUT_S)

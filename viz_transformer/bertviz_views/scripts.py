@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from viz_transformer._extras import missing
 from viz_transformer.errors import UserError
 
 #: What stands in bertviz's scripts where its Python writes the data.
@@ -28,7 +29,7 @@ def bertviz_version() -> str:
     try:
         return version("bertviz")
     except PackageNotFoundError as error:
-        raise _missing() from error
+        raise missing("bertviz") from error
 
 
 @cache
@@ -40,7 +41,7 @@ def read_script(name: str) -> str:
     """
     found = find_spec("bertviz")
     if found is None or not found.submodule_search_locations:
-        raise _missing()
+        raise missing("bertviz")
     path = Path(found.submodule_search_locations[0]) / f"{name}.js"
     script = path.read_text(encoding="utf-8") if path.is_file() else ""
     if script.count(_PLACE) != 1 or not _ADDRESSES.search(script):
@@ -50,9 +51,3 @@ def read_script(name: str) -> str:
         )
     script = script.replace(_PLACE, "const params = bertviz.params;")
     return _ADDRESSES.sub("", script)
-
-
-def _missing() -> UserError:
-    return UserError(
-        'bertviz is not installed, and it draws this view; install it: pip install "viz-transformer[bertviz]"'
-    )

@@ -6,12 +6,14 @@ import argparse
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from viz_transformer import __version__
+from viz_transformer._extras import need
 from viz_transformer._files import given_path
 from viz_transformer.cli.coreference import add_coreference
 from viz_transformer.cli.course import FIRST_LESSON
@@ -27,8 +29,10 @@ _ACCESS = re.compile(r"--(\w+\.)?(ip|sock|token|password|hashed_password|allow[-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0, or 2 with one line on standard error if input cannot be used."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a path may hold what the terminal cannot show
-            stream.reconfigure(errors="backslashreplace")
+        if isinstance(stream, io.TextIOWrapper):
+            # Windows gives a program whose output is kept in a file an encoding without √ and ñ. A
+            # path may hold what no encoding can write.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     parser = _make_parser()
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command != "lab":
@@ -121,6 +125,7 @@ def _html(options: argparse.Namespace) -> int:
 
 
 def _lab(options: argparse.Namespace) -> int:
+    need("jupyterlab")
     folder = copy_lessons(given_path(options.folder))
     # JupyterHub starts this command for a learner, decides who may enter, and names the address.
     in_hub = "JUPYTERHUB_SERVICE_PREFIX" in os.environ
@@ -137,7 +142,9 @@ def _lab(options: argparse.Namespace) -> int:
             return subprocess.run(command, check=False, env=lab_environment()).returncode
         except KeyboardInterrupt:  # Ctrl-C is the usual way to stop JupyterLab
             return 0
-    # This process becomes JupyterLab, so that signals sent to it reach JupyterLab.
+    # This process becomes JupyterLab, so that signals sent to it reach JupyterLab. SIGINT too, which a
+    # script's background jobs inherit as ignored: else nothing would end it with the script.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(command[0], command, lab_environment())

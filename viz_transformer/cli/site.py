@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from viz_transformer._extras import need
 from viz_transformer.cli.course import course, find_lesson
 
 
@@ -28,6 +29,7 @@ def add_site(commands: Any) -> None:
 
 
 def _site(options: argparse.Namespace) -> int:
+    need("nbconvert")
     names = options.lesson
     lessons = course() if names is None else [find_lesson(name) for name in names]
 

@@ -161,13 +161,9 @@ def _state(model: dict[str, Any]) -> State:
 
 
 def _read(path: Path) -> Any:
-    try:
-        import nbconvert  # noqa: F401
-        import nbformat
-    except ImportError as error:
-        raise UserError(
-            "converting a notebook needs nbconvert; install it with pip install 'viz-transformer[lab]'"
-        ) from error
+    import nbconvert  # noqa: F401 - so that it is missed before the notebook has run
+    import nbformat
+
     try:
         return nbformat.read(path, as_version=4)
     except OSError as error:

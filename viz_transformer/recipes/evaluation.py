@@ -56,12 +56,8 @@ def evaluate(
     """
     if not pairs:
         raise UserError("there are no sentence pairs to judge with; give some")
-    try:
-        from sacrebleu.metrics import BLEU, CHRF
-    except ImportError as error:
-        raise UserError(
-            "sacrebleu is not installed; install it with pip install 'viz_transformer[train]'"
-        ) from error
+    from sacrebleu.metrics import BLEU, CHRF
+
     # Sentences of similar length in one batch, so that little is padding.
     order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].source))
     found = [""] * len(pairs)

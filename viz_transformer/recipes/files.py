@@ -19,7 +19,8 @@ from viz_transformer.errors import UserError
 from viz_transformer.recipes.evaluation import validation_loss
 from viz_transformer.recipes.metrics_log import Metrics, read_metrics, write_metrics
 from viz_transformer.recipes.provenance import MADE_BY, provenance, sha256
-from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, load_training
+from viz_transformer.recipes.recording import Recorder
+from viz_transformer.recipes.saved_trainings import TRAINING_TRACE, load_training
 from viz_transformer.training import (
     Run,
     StepRecord,

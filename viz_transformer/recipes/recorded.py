@@ -17,7 +17,8 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.model.threads import threads
 from viz_transformer.recipes.provenance import MADE_BY, provenance, sha256
-from viz_transformer.recipes.recording import TRAINING_TRACE, Recorder, moments_for, record_training
+from viz_transformer.recipes.recording import Recorder, moments_for, record_training
+from viz_transformer.recipes.saved_trainings import TRAINING_TRACE
 from viz_transformer.training import StepRecord, fit
 from viz_transformer.vocabulary import Vocabulary
 

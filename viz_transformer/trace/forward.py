@@ -183,15 +183,15 @@ class ForwardTrace:
         object.__setattr__(self, name, words)
 
     def _set_segments(self, name: str, length: int) -> None:
-        segments = getattr(self, name)
-        if segments is None:
+        given = getattr(self, name)
+        if given is None:
             return
-        segments = given_sequence(segments)
+        segments = given_sequence(given)
         if len(segments) != length or not all(
             isinstance(each, int | np.integer) and each in (0, 1) for each in segments
         ):
             raise UserError(
-                f"{name}={segments!r:.60} does not fit; give each of the {length} tokens 0 for sentence A "
+                f"{name}={given!r:.60} does not fit; give each of the {length} tokens 0 for sentence A "
                 "or 1 for sentence B, as BERT's token_type_ids do"
             )
         object.__setattr__(self, name, tuple(map(int, segments)))

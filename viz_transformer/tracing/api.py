@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from torch import nn
-
+from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.tracing.arrays import attention_of_arrays
-from viz_transformer.tracing.assemble import RawAttention, assemble
-from viz_transformer.tracing.hooked_models import attention_of_hooked
-from viz_transformer.tracing.huggingface import attention_of_hugging_face
-from viz_transformer.tracing.inputs import TRACED, CaptureInputs, parse_inputs
+from viz_transformer.tracing.assemble import assemble
 from viz_transformer.tracing.labels import parse_labels
-from viz_transformer.tracing.modules import attention_of_module, attention_of_own_model
 from viz_transformer.tracing.selection import parse_selection
-from viz_transformer.tracing.wrapped_models import is_hooked, unwrap
+from viz_transformer.tracing.wrapped_models import is_module, unwrap
 
 
 def capture(
@@ -101,30 +96,31 @@ def capture(
         UserError: if nothing can be captured, or labels, sentences, heads or rows do not fit.
     """
     model, own_tokenizer = unwrap(model)
-    adapter = _choose_adapter(model)
+    labels = parse_labels(tokens, source_tokens, target_tokens)
+    selection = parse_selection(layers, heads, dtype)
+    ids = {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids}
+    if not is_module(model):
+        if inputs or named_inputs or any(each is not None for each in ids.values()):
+            raise UserError(
+                f"a {type(model).__name__} is not a torch module, so it reads no input; "
+                "give a module, or weights alone with tokens=[...]"
+            )
+        return assemble(attention_of_arrays(model, labels, batch_index), selection)
+
+    from viz_transformer.tracing.adapters import choose_adapter  # with torch, which weights do without
+    from viz_transformer.tracing.inputs import parse_inputs
+
     parsed = parse_inputs(
         model,
         inputs,
-        {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids},
+        ids,
         named_inputs,
-        parse_labels(tokens, source_tokens, target_tokens),
+        labels,
         tokenizer=own_tokenizer if tokenizer is None else tokenizer,
         batch_index=batch_index,
         generate=generate,
         max_new_tokens=max_new_tokens,
-        selection=parse_selection(layers, heads, dtype),
+        selection=selection,
         known=[name for name in inspect.signature(capture).parameters if name != "named_inputs"],
     )
-    return assemble(adapter(model, parsed), parsed.selection)
-
-
-def _choose_adapter(model: Any) -> Callable[[Any, CaptureInputs], RawAttention]:
-    """Return the adapter for a kind of model."""
-    if not isinstance(model, nn.Module):
-        return attention_of_arrays
-    if is_hooked(model):
-        return attention_of_hooked
-    config = getattr(model, "config", None)
-    if hasattr(config, "is_encoder_decoder") and hasattr(config, "_attn_implementation"):
-        return attention_of_hugging_face
-    return attention_of_own_model if isinstance(model, tuple(TRACED)) else attention_of_module
+    return assemble(choose_adapter(model)(model, parsed), selection)

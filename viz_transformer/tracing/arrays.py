@@ -10,15 +10,13 @@ import numpy as np
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.tracing.assemble import RawAttention
-from viz_transformer.tracing.hooked_models import layers_of_cache
-from viz_transformer.tracing.huggingface import layers_of_output
-from viz_transformer.tracing.inputs import CaptureInputs
 from viz_transformer.tracing.joined_steps import join_steps
 from viz_transformer.tracing.labels import Labels, TokenLabels
+from viz_transformer.tracing.named_weights import layers_of_cache, layers_of_output
 from viz_transformer.tracing.selection import as_array
 
 
-def attention_of_arrays(weights: Any, inputs: CaptureInputs) -> RawAttention:
+def attention_of_arrays(weights: Any, labels: Labels, batch_index: int | None) -> RawAttention:
     """Sort weights into layers by kind.
 
     Args:
@@ -26,13 +24,12 @@ def attention_of_arrays(weights: Any, inputs: CaptureInputs) -> RawAttention:
             layers, each [batch, head, query, key], [head, query, key] or [query, key]; or a
             sequence of steps of `generate`, each a sequence of layers; or a mapping: a
             TransformerLens cache or a Hugging Face output.
-        inputs: the labels, of one sequence, or of two if the weights are cross-attention; by
-            default 0, 1, 2 …; and which sentence.
+        labels: of one sequence, or of two if the weights are cross-attention; by default 0, 1, 2 …
+        batch_index: which sentence.
 
     Raises:
         UserError: if `weights` is none of these.
     """
-    labels = inputs.labels
     if hasattr(weights, "keys"):
         layers = layers_of_cache(weights) or layers_of_output(weights)
         if not any(map(len, layers.values())):
@@ -51,7 +48,7 @@ def attention_of_arrays(weights: Any, inputs: CaptureInputs) -> RawAttention:
         labels = _numbered(layers)
     # Tuples, so that nothing is taken out of somebody's own lists.
     layers = {kind: tuple(of_kind) for kind, of_kind in layers.items()}
-    return RawAttention(layers=layers, labels=labels, batch_index=inputs.batch_index)
+    return RawAttention(layers=layers, labels=labels, batch_index=batch_index)
 
 
 def _numbered(layers: Mapping[str, Sequence[Any]]) -> Labels:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
 from viz_transformer.trace.kinds import Kind
-from viz_transformer.tracing.inputs import sentence_index
 from viz_transformer.tracing.labels import Labels, TokenLabels
-from viz_transformer.tracing.selection import Selection, as_array
-from viz_transformer.tracing.watched_layers import TOLERANCE
+from viz_transformer.tracing.selection import TOLERANCE, Selection, as_array, sentence_index
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -279,8 +277,7 @@ def _stacked(
     """
     n_heads = len(stack.layers[0])
     shape = (len(stack.layers), n_heads, int(kept[0].sum()), int(kept[1].sum()))
-    # In torch's memory: numpy asks the system for huge pages, which can take longer than all the copying.
-    weights = torch.empty(shape, dtype=getattr(torch, np.dtype(selection.dtype).name)).numpy()
+    weights = _empty(shape, selection.dtype)
     for i, number in enumerate(stack.numbers):
         layer, stack.layers[i] = stack.layers[i], None  # freed when it is copied
         for axis, of_axis in enumerate(kept, start=1):
@@ -292,6 +289,17 @@ def _stacked(
         weights[i] = layer
     weights.setflags(write=False)
     return weights
+
+
+def _empty(shape: tuple[int, ...], dtype: str) -> FloatArray:
+    """Return an array to fill, in torch's memory where torch is loaded.
+
+    Numpy asks the system for huge pages, which can take longer than all the copying.
+    """
+    torch = sys.modules.get("torch")
+    return (
+        np.empty(shape, dtype) if torch is None else torch.empty(shape, dtype=getattr(torch, dtype)).numpy()
+    )
 
 
 def _biases(given: Mapping[int, Any], numbers: Sequence[int]) -> list[Any]:

@@ -9,9 +9,9 @@ from typing import Any
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.tracing.attention_calls import AttentionCall
-from viz_transformer.tracing.inputs import sentence_index
 from viz_transformer.tracing.joined_steps import join_steps
 from viz_transformer.tracing.labels import Labels
+from viz_transformer.tracing.selection import sentence_index
 
 
 def layers_by_kind(

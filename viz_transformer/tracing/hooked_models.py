@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -22,18 +21,9 @@ from viz_transformer.tracing.huggingface import (
 from viz_transformer.tracing.inputs import CaptureInputs
 from viz_transformer.tracing.labels import Labels
 from viz_transformer.tracing.modules import attention_of_module
+from viz_transformer.tracing.named_weights import layers_of_cache, pattern_points
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.wrapped_models import READING
-
-#: The hook points of attention weights: those of a HookedTransformer, then of a TransformerBridge.
-_PATTERN = re.compile(
-    r"(blocks|encoder|decoder|encoder_blocks|decoder_blocks)\.(\d+)\.(attn|self_attn|cross_attn)\.hook_pattern"
-)
-_STACKS = {
-    "blocks": "self",
-    **dict.fromkeys(["encoder", "encoder_blocks"], "encoder"),
-    **dict.fromkeys(["decoder", "decoder_blocks"], "decoder"),
-}
 
 
 def attention_of_hooked(model: Any, inputs: CaptureInputs) -> RawAttention:
@@ -72,29 +62,6 @@ def attention_of_hooked(model: Any, inputs: CaptureInputs) -> RawAttention:
         _, cache = model.run_with_cache(ids, names_filter=lambda name: name in kept, **named)
     causal = says_causal(inner, named, inputs.causal) if inner else model.cfg.attention_dir == "causal"
     return RawAttention(layers=layers_of_cache(cache), labels=labels, batch_index=None, causal=causal)
-
-
-def pattern_points(names: Iterable[Any]) -> dict[str, tuple[str, int]]:
-    """Return the kind and the layer of each hook point that sees attention weights, by its name."""
-    found = {str(name): _PATTERN.fullmatch(str(name)) for name in names}
-    return {
-        name: (
-            "cross" if match[3] == "cross_attn" else _STACKS[match[1]],
-            int(match[2]),
-        )
-        for name, match in found.items()
-        if match
-    }
-
-
-def layers_of_cache(cache: Any) -> dict[str, list[Any]]:
-    """Return the layers in a cache of TransformerLens by kind; where one is missing in between, None."""
-    by_kind: dict[str, dict[int, Any]] = {}
-    for name, (kind, number) in pattern_points(cache.keys()).items():
-        by_kind.setdefault(kind, {})[number] = cache[name]
-    return {
-        kind: [of_kind.get(layer) for layer in range(max(of_kind) + 1)] for kind, of_kind in by_kind.items()
-    }
 
 
 def _named_inputs(model: Any, inputs: CaptureInputs) -> dict[str, Any]:

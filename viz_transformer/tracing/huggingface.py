@@ -12,13 +12,14 @@ from torch import Tensor, nn
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.block_maps import whole_blocks
-from viz_transformer.tracing.inputs import CaptureInputs, forward_parameters, sentence_index
-from viz_transformer.tracing.joined_steps import join_steps
+from viz_transformer.tracing.inputs import CaptureInputs, forward_parameters
 from viz_transformer.tracing.labels import Labels, TokenLabels, labels_of_ids
 from viz_transformer.tracing.modules import attention_of_module
+from viz_transformer.tracing.named_weights import layers_of_output
 from viz_transformer.tracing.position_biases import biases_of, watching_biases
 from viz_transformer.tracing.refusals import check_traceable
 from viz_transformer.tracing.restore import attention_implementation, evaluating
+from viz_transformer.tracing.selection import sentence_index
 from viz_transformer.tracing.watched_layers import OF_A_MODEL, has_sink, watching
 from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps_of_softmaxes
 from viz_transformer.tracing.written_text import reading_inputs, write
@@ -30,13 +31,6 @@ _PARTS = {"input_ids": "text_model", "pixel_values": "vision_model", "input_feat
 
 #: Whisper reads 100 spectra a second, and its encoder joins two (Radford et al. 2022, section 2.2).
 _SECONDS_PER_FRAME = {"whisper": 0.02}
-#: The names of attention weights in an output, and their kinds; "self" is of a model's only stack.
-OUTPUT_KINDS = {
-    "attentions": "self",
-    "encoder_attentions": "encoder",
-    "decoder_attentions": "decoder",
-    "cross_attentions": "cross",
-}
 
 
 def attention_of_hugging_face(model: Any, inputs: CaptureInputs) -> RawAttention:
@@ -295,12 +289,3 @@ def on_the_given_side(labels: Labels, read: TokenLabels | None) -> Labels:
     if labels.source is not None:
         return Labels(source=read)
     return Labels(target=read) if labels.target is not None else Labels(tokens=read)
-
-
-def layers_of_output(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the layers of each kind in an output; steps of `generate` become whole maps."""
-    return {
-        kind: join_steps(output[name], kind)
-        for name, kind in OUTPUT_KINDS.items()
-        if output.get(name) is not None
-    }

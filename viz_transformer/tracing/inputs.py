@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from viz_transformer import model as models
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.labels import Labels, encode
-from viz_transformer.tracing.selection import Selection
+from viz_transformer.tracing.selection import Selection, sentence_index
 from viz_transformer.tracing.wrapped_models import hooked_encoding, is_hooked
 
 #: How many axes these inputs have with the batch's.
@@ -43,7 +43,7 @@ class CaptureInputs:
         batch_index: which sentence, where there are several.
         generate: whether a Hugging Face model writes; None leaves it to the adapter.
         max_new_tokens: the most tokens that are then written.
-        forward: what runs the model, for ours the forward that returns the weights; None for weights.
+        forward: what runs the model, for ours the forward that returns the weights.
         parameters: what `forward` takes.
         causal: whether the model's attention modules are causal, if they all say the same.
         selection: which layers and heads are kept, and how exactly.
@@ -59,7 +59,7 @@ class CaptureInputs:
     batch_index: int | None
     generate: bool | None
     max_new_tokens: int
-    forward: Callable[..., Any] | None
+    forward: Callable[..., Any]
     parameters: Mapping[str, inspect.Parameter]
     causal: bool | None
     selection: Selection
@@ -78,7 +78,7 @@ class CaptureInputs:
 
 
 def parse_inputs(
-    model: Any,
+    model: nn.Module,
     inputs: tuple[Any, ...],
     ids: Mapping[str, Any],
     named: Mapping[str, Any],
@@ -94,7 +94,7 @@ def parse_inputs(
     """Check the arguments of `capture`, and bring them into one form.
 
     Args:
-        model: a model, or weights.
+        model: a torch module.
         inputs: the positional arguments: a text or several, or what the model's forward takes.
         ids: token ids by the names that `capture` knows; a None counts as not given.
         named: the other inputs, by name.
@@ -106,27 +106,17 @@ def parse_inputs(
         UserError: if they contradict each other, or neither `capture` nor the model knows a name.
     """
     text, second, inputs, batch_index = _text_of(inputs, batch_index)
-    ids = {name: value for name, value in ids.items() if value is not None}
-    forward: Callable[..., Any] | None = None
-    parameters: Mapping[str, inspect.Parameter] = {}
-    if isinstance(model, nn.Module):
-        if text is not None and tokenizer is None and not is_hooked(model):
-            raise UserError(
-                f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
-            )
-        forward = _forward_of(model)
-        parameters = forward_parameters(model)
-        if second is not None:
-            _check_pair(model, parameters, text, second, tokenizer)
-        _check_names(model, parameters, named, known)
-    elif text is not None or inputs or ids or named:
+    if text is not None and tokenizer is None and not is_hooked(model):
         raise UserError(
-            f"a {type(model).__name__} is not a torch module, so it reads no input; "
-            "give a module, or weights alone with tokens=[...]"
+            f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
         )
+    parameters = forward_parameters(model)
+    if second is not None:
+        _check_pair(model, parameters, text, second, tokenizer)
+    _check_names(model, parameters, named, known)
     return CaptureInputs(
         positional=inputs,
-        ids={name: as_ids(model, value) for name, value in ids.items()},
+        ids={name: as_ids(model, value) for name, value in ids.items() if value is not None},
         named=named,
         encoding=None if text is None else _encode(model, tokenizer, text, second, named),
         tokenizer=getattr(model, "tokenizer", None) if tokenizer is None and is_hooked(model) else tokenizer,
@@ -134,9 +124,9 @@ def parse_inputs(
         batch_index=batch_index,
         generate=generate,
         max_new_tokens=max_new_tokens,
-        forward=forward,
+        forward=_forward_of(model),
         parameters=parameters,
-        causal=None if forward is None else _declared_causal(model),
+        causal=_declared_causal(model),
         selection=selection,
         device=_device_of(model),
     )
@@ -183,9 +173,8 @@ def forward_parameters(model: nn.Module) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(_forward_of(inside())).parameters
 
 
-def _device_of(model: Any) -> torch.device:
-    parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
-    return next(parameters, torch.empty(0)).device
+def _device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters(), torch.empty(0)).device
 
 
 def _declared_causal(model: nn.Module) -> bool | None:
@@ -198,25 +187,6 @@ def as_ids(model: nn.Module, ids: Any) -> Tensor:
     """Turn ids, also those of one sentence in a list, into a tensor [batch, position]."""
     tensor = torch.as_tensor(ids, device=_device_of(model))
     return tensor if tensor.ndim > 1 else tensor[None]
-
-
-def sentence_index(n_sentences: int, batch_index: int | None) -> int:
-    """Return which sentence of a batch is meant.
-
-    Raises:
-        UserError: if that is not clear, or there is no such sentence.
-    """
-    if batch_index is None and n_sentences > 1:
-        raise UserError(
-            f"the batch has {n_sentences} sentences, and a trace shows one; "
-            f"say which: batch_index=0 to {n_sentences - 1}"
-        )
-    index = 0 if batch_index is None else batch_index
-    if not 0 <= index < n_sentences:
-        raise UserError(
-            f"batch_index={index}, but the batch has {n_sentences} sentences; choose 0 to {n_sentences - 1}"
-        )
-    return index
 
 
 def _text_of(

@@ -34,7 +34,6 @@ def attention_of_own_model(model: nn.Module, inputs: CaptureInputs) -> RawAttent
             "a Transformer reads source and target ids; give input_ids= and decoder_input_ids=, "
             "or let its translator write the target: translator.trace(text)"
         )
-    assert inputs.forward is not None  # only weights have none
     with evaluating(model):
         output = inputs.forward(*positional, **named)
     return RawAttention(

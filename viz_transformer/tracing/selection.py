@@ -1,4 +1,4 @@
-"""The part of a model's attention that a trace keeps: layers, heads, and how exactly."""
+"""The part of a model's attention that a trace keeps: which sentence, layers and heads, and how exactly."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from viz_transformer.errors import UserError
 
 _DTYPES = ("float32", "float16")
+#: How far a row may be from a sum of 1: bfloat16 rounds each weight by up to 0.4%.
+TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +94,25 @@ def _numbers(name: str, given: Any) -> tuple[int, ...] | None:
             f"from 0: {name}=[0, 1]"
         )
     return tuple(sorted({int(each) for each in numbers}))
+
+
+def sentence_index(n_sentences: int, batch_index: int | None) -> int:
+    """Return which sentence of a batch is meant.
+
+    Raises:
+        UserError: if that is not clear, or there is no such sentence.
+    """
+    if batch_index is None and n_sentences > 1:
+        raise UserError(
+            f"the batch has {n_sentences} sentences, and a trace shows one; "
+            f"say which: batch_index=0 to {n_sentences - 1}"
+        )
+    index = 0 if batch_index is None else batch_index
+    if not 0 <= index < n_sentences:
+        raise UserError(
+            f"batch_index={index}, but the batch has {n_sentences} sentences; choose 0 to {n_sentences - 1}"
+        )
+    return index
 
 
 def as_array(weights: Any, dtype: str = "float32") -> NDArray[Any]:

@@ -15,12 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.tracing.selection import Selection
+from viz_transformer.tracing.selection import TOLERANCE, Selection
 
 #: An attribute that Hugging Face's models have, and their layers have not.
 OF_A_MODEL = "base_model_prefix"
-#: How far a row may be from a sum of 1: bfloat16 rounds each weight by up to 0.4%.
-TOLERANCE = 0.01
 
 
 class WatchedLayers:

@@ -20,7 +20,7 @@ from viz_transformer.tracing.block_maps import DECODER_ALONE
 from viz_transformer.tracing.call_kinds import layers_by_kind
 from viz_transformer.tracing.labels import Labels
 from viz_transformer.tracing.position_biases import Biases
-from viz_transformer.tracing.watched_layers import TOLERANCE
+from viz_transformer.tracing.selection import TOLERANCE
 from viz_transformer.tracing.window_maps import maps_of_windows
 
 Forward = Callable[[], Mapping[str, Any]]

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
-from viz_transformer.tracing.inputs import sentence_index
 from viz_transformer.tracing.position_biases import Biases
+from viz_transformer.tracing.selection import sentence_index
 
 
 @dataclass(frozen=True)

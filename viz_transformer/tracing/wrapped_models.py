@@ -8,15 +8,20 @@ a way to read a text of their own.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
 from typing import Any
-
-from torch import nn
 
 from viz_transformer.errors import UserError
 
 #: What tells a model of TransformerLens how to read a text.
 READING = ("prepend_bos", "padding_side")
+
+
+def is_module(model: Any) -> bool:
+    """Return whether a model is a torch module; where torch is not loaded, nothing is."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def unwrap(model: Any) -> tuple[Any, Any]:
@@ -42,7 +47,7 @@ def unwrap(model: Any) -> tuple[Any, Any]:
 
 def is_hooked(model: Any) -> bool:
     """Return whether a model is one of TransformerLens: a HookedTransformer, a TransformerBridge …"""
-    return isinstance(model, nn.Module) and all(
+    return is_module(model) and all(
         hasattr(model, name) for name in ("run_with_cache", "to_tokens", "hook_dict", "cfg")
     )
 
@@ -66,7 +71,7 @@ def hooked_encoding(model: Any, text: str, named: Mapping[str, Any]) -> dict[str
 
 def _is_envoy(model: Any) -> bool:
     """Return whether a model is nnsight's: each of its wrappers is an Envoy."""
-    return isinstance(getattr(model, "_module", None), nn.Module) and any(
+    return is_module(getattr(model, "_module", None)) and any(
         each.__name__ == "Envoy" and each.__module__.partition(".")[0] == "nnsight"
         for each in type(model).__mro__
     )

@@ -166,14 +166,9 @@ def _library() -> Any:
     Raises:
         UserError: if it is not installed.
     """
-    try:
-        import tokenizers
-        import tokenizers.models
-        import tokenizers.pre_tokenizers
-        import tokenizers.trainers
-    except ImportError as error:
-        raise UserError(
-            "pieces of words need the tokenizers library, which is not installed; install it with "
-            '`pip install "viz-transformer[train]"`'
-        ) from error
+    import tokenizers
+    import tokenizers.models
+    import tokenizers.pre_tokenizers
+    import tokenizers.trainers
+
     return tokenizers

@@ -202,6 +202,7 @@ class AttentionExplorer(View):
         self._part = Part()
         kind = trace_view.kinds[-1] if kind is None else kind  # cross is last, where present
         patches = checked_grid(trace_view, kind, grid)
+        seconds = trace.seconds_per_frame if seconds_per_frame is None else checked_seconds(seconds_per_frame)
         if wall is None:
             chosen = (layer, head, query, key, list(selected), aggregate, linked)
             wall = chosen == (0, 0, None, None, [], "head", False) and _is_large(trace_view)
@@ -223,9 +224,7 @@ class AttentionExplorer(View):
                 "scores": pack_scores(trace_view, scores, kind),
                 "segments": trace_view.segments,
                 "pair": pair,
-                "seconds_per_frame": trace.seconds_per_frame
-                if seconds_per_frame is None
-                else seconds_per_frame,
+                "seconds_per_frame": seconds,
                 "biased": trace_view.biased,
                 "attends_by": attends_by,
                 "grid": patches,
@@ -490,6 +489,10 @@ class AttentionExplorer(View):
                 "capture a model that adds it, such as T5, Bloom or Swin"
             )
         return by
+
+    @traitlets.validate("biased")
+    def _check_biased(self, proposal: dict[str, Any]) -> list[str]:
+        return self._trace_view.biased  # whatever a page says
 
     @traitlets.observe("attends_by")
     def _on_attends_by(self, change: dict[str, Any]) -> None:
