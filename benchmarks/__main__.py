@@ -32,6 +32,7 @@ MODULES = (
     "training",
     "lesson_cells",
     "capture_models",
+    "long_use",
 )
 DOCS = Path(__file__).parents[1] / "docs"
 

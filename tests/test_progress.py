@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,23 @@ def test_where_nothing_can_be_written_it_is_remembered_in_the_kernel(
     progress.record_attempt("3.2", True)
     assert progress.solved() == {"3.1", "3.2"}
     assert list(Path().iterdir()) == []
+
+
+def _work(learner: str) -> None:
+    for number in range(60):
+        progress.record_attempt(f"{learner}.{number}", passed=True)
+        progress.record_attempt("both", passed=False)
+
+
+def test_two_kernels_that_write_one_file_lose_nothing() -> None:
+    fork = multiprocessing.get_context("fork")
+    workers = [fork.Process(target=_work, args=(learner,)) for learner in ("a", "b")]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    assert len(progress.solved()) == 120
+    kept = json.loads(Path(progress.FILE).read_text(encoding="utf-8"))
+    assert kept["exercises"]["both"]["tries"] == 120
+    assert [path.name for path in Path().iterdir()] == [progress.FILE]

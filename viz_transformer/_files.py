@@ -1,13 +1,16 @@
-"""Bundled files, folders made with a clear error, and files written atomically."""
+"""Bundled files, folders made with a clear error, files written atomically, and by one process at a time."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from viz_transformer._text import described
 from viz_transformer.errors import FileError
@@ -105,3 +108,36 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # if nothing was written, there is nothing to remove
             part.unlink()
+
+
+@contextmanager
+def one_at_a_time(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Wait until no other process of this machine is in a ``with`` block like this one for the same file.
+
+    The lock ends with its process, however that ends. It lies among the temporary files, so that none
+    is left beside `path`. Where no lock can be had, the block runs all the same.
+    """
+    name = hashlib.sha256(os.fsencode(Path(path).resolve())).hexdigest()[:24]
+    with ExitStack() as stack:
+        with suppress(OSError):
+            lock = Path(tempfile.gettempdir(), f"viz_transformer-{_user()}-{name}.lock")
+            _lock(stack.enter_context(lock.open("ab")))
+        yield
+
+
+def _user() -> int:
+    return (
+        os.getuid() if hasattr(os, "getuid") else 0
+    )  # on Windows everyone has a temporary folder of their own
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: BinaryIO) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+else:
+    import fcntl
+
+    def _lock(file: BinaryIO) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import atomic_write
+from viz_transformer._files import atomic_write, one_at_a_time
 from viz_transformer.errors import FileError
 
 #: In the working directory of a lesson's kernel, which is the lesson's folder.
@@ -19,20 +19,22 @@ _unwritten: dict[str, dict[str, Any]] = {}
 
 def record_attempt(exercise: str, passed: bool) -> None:
     """Count an attempt at an exercise; once solved, it stays solved."""
-    everything = _read()
-    entry = everything["exercises"].setdefault(exercise, {"solved": False, "tries": 0})
-    if not entry["solved"]:
-        entry["tries"] += 1
-        entry["solved"] = passed
-        _write(everything)
+    with one_at_a_time(FILE):  # two lessons have two kernels, and one file
+        everything = _read()
+        entry = everything["exercises"].setdefault(exercise, {"solved": False, "tries": 0})
+        if not entry["solved"]:
+            entry["tries"] += 1
+            entry["solved"] = passed
+            _write(everything)
 
 
 def record_prediction(prediction: str, guess: Any) -> None:
     """Keep a prediction; a second one changes nothing."""
-    everything = _read()
-    if prediction not in everything["predictions"]:
-        everything["predictions"][prediction] = guess
-        _write(everything)
+    with one_at_a_time(FILE):
+        everything = _read()
+        if prediction not in everything["predictions"]:
+            everything["predictions"][prediction] = guess
+            _write(everything)
 
 
 def solved() -> set[str]:

@@ -14,20 +14,33 @@ import { moveInTable, numberColour } from "../../viz_transformer/widgets/base/js
 import { formatNumber } from "../../viz_transformer/widgets/base/js/text.js";
 import { SIGNED, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
 
-/** A model whose kernel answers when the test says so. */
+/** A model whose kernel answers when the test says so, is restarted, or is reached again. */
 function fakeModel(state) {
-  const listeners = new Set();
+  const listeners = [];
   const sent = [];
+  const reconnected = new Set();
+  const tell = (event, ...values) => {
+    for (const each of Array.from(listeners)) if (each[0] === event) each[1](...values);
+  };
   return {
     sent,
     get: (name) => state[name],
     send: (content) => sent.push(content),
-    on: (_, listener) => listeners.add(listener),
-    off: (_, listener) => listeners.delete(listener),
-    reply(content, buffers = []) {
-      for (const listener of listeners) listener(content, buffers);
+    on: (...listener) => listeners.push(listener),
+    off(event, listener) {
+      const at = listeners.findIndex((each) => each[0] === event && each[1] === listener);
+      if (at >= 0) listeners.splice(at, 1);
     },
-    listeners,
+    widget_manager: {
+      restored: {
+        connect: (slot) => reconnected.add(slot),
+        disconnect: (slot) => reconnected.delete(slot),
+      },
+    },
+    reply: (content, buffers = []) => tell("msg:custom", content, buffers),
+    restart: () => tell("comm_live_update"),
+    reconnect: () => Array.from(reconnected, (slot) => slot()),
+    listening: () => listeners.length + reconnected.size,
   };
 }
 /** The numbers that a model was asked for, in order. */
@@ -62,7 +75,7 @@ test("a reply reaches the one who asked, an error as an error", async () => {
   assert.deepEqual(await first, { ok: 1 });
   await assert.rejects(second, /no such word/);
   kernel.close();
-  assert.equal(model.listeners.size, 0);
+  assert.equal(model.listening(), 0);
 });
 
 test("thirty fast questions ask the first and the last, and only the last is told", async () => {
@@ -92,9 +105,11 @@ test("a kernel that does not answer is told of, and its late answer still counts
   assert.deepEqual(problems, []);
   context.mock.timers.tick(2000);
   assert.deepEqual(problems, [NO_ANSWER]);
+  context.mock.timers.tick(54_000); // a minute in all
+  assert.deepEqual([told, problems], [[], [NO_ANSWER]]);
   model.reply({ id: model.sent[0].id, reply: { n: 1 } });
   for (let turn = 0; turn < 5; turn++) await Promise.resolve();
-  assert.deepEqual(told, [1]);
+  assert.deepEqual([told, problems], [[1], [NO_ANSWER]]);
 });
 
 test("asking a silent kernel again says at once to wait, and only the newest answer is shown", async (context) => {
@@ -146,6 +161,53 @@ test("a promised reply may be late: a word is said, once, and none after it came
   context.mock.timers.tick(6000);
   assert.equal(waits, 2);
   assert.ok(closed instanceof Promise);
+});
+
+test("a restarted kernel owes no answer: what was asked fails, and what is asked then fails at once", async () => {
+  const model = fakeModel({ live: true });
+  const kernel = connectKernel(model);
+  const told = [];
+  const latest = (n) =>
+    kernel.latest(
+      { n },
+      (reply) => told.push(reply.n),
+      (error) => told.push(error.message),
+    );
+  latest(1);
+  model.restart();
+  await tick();
+  assert.deepEqual(told, [NEEDS_KERNEL]);
+  latest(2);
+  await tick();
+  assert.deepEqual(told, [NEEDS_KERNEL, NEEDS_KERNEL]);
+  assert.deepEqual(asked(model), [1]);
+});
+
+test("what was asked before the connection was cut is asked again, and answered once", async () => {
+  const model = fakeModel({ live: true });
+  const kernel = connectKernel(model);
+  const told = [];
+  for (const n of [1, 2]) kernel.ask({ n }).then((reply) => told.push(reply.n));
+  model.reply({ id: model.sent[0].id, reply: { n: 1 } });
+  model.reconnect();
+  assert.deepEqual(asked(model), [1, 2, 2]); // what is answered is not asked again
+  assert.equal(model.sent[1].id, model.sent[2].id);
+  for (let twice = 0; twice < 2; twice++) model.reply({ id: model.sent[1].id, reply: { n: 2 } });
+  await tick();
+  assert.deepEqual(told, [1, 2]);
+});
+
+test("of two tabs on one notebook each gets its own answers", async () => {
+  const model = fakeModel({ live: true }); // the kernel sends each message to both
+  const tabs = [connectKernel(model), connectKernel(model)];
+  const told = [];
+  for (const [tab, kernel] of tabs.entries()) kernel.ask({ n: tab }).then(({ n }) => told.push([tab, n]));
+  for (const { id, ask } of model.sent.reverse()) model.reply({ id, reply: ask });
+  await tick();
+  assert.deepEqual(told, [
+    [1, 1],
+    [0, 0],
+  ]);
 });
 
 test("an exported page answers what it carries, and says what it cannot", async () => {

@@ -93,6 +93,14 @@ test("a painted cell wins, and is forgotten when it is painted back", () => {
     [],
     "what the mask does not have is left out",
   );
+  // A click on a cell of the mask that stood here until this frame.
+  for (const gone of /** @type {[number, number, number][]} */ ([
+    [9, 0, 0],
+    [0, 9, 0],
+    [0, 0, 9],
+  ])) {
+    assert.deepEqual(rules.paintCell(WORDS, { ...STATE, painted }, gone, true), painted);
+  }
 });
 
 test("a cell is told in words", () => {

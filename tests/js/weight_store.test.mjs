@@ -28,7 +28,7 @@ function fakeModel(data, live = true) {
     send: (content) => {
       sent.push(content);
     },
-    on: (_, listener) => listeners.add(listener),
+    on: (event, listener) => event === "msg:custom" && listeners.add(listener),
     off: (_, listener) => listeners.delete(listener),
     async reply(content, reply, buffers = []) {
       for (const listener of listeners) listener({ id: content.id, ...reply }, buffers);

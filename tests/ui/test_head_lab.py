@@ -420,11 +420,20 @@ slow = True
 asked.clear()
 """
 WAITING = "The notebook's kernel does not answer yet"
+#: Keeps the page's connections, so that a test can cut them.
+KEEP_SOCKETS = """
+window.sockets = [];
+window.WebSocket = class extends WebSocket {
+    constructor(...address) { super(...address); sockets.push(this); }
+};
+"""
+CUT = "sockets.filter(({ url }) => url.includes('/channels')).forEach((socket) => socket.close())"
 
 
 def test_in_jupyterlab_a_late_answer_is_waited_for_and_shown(
     lab: LabPage, lab_server: LabServer, translator: vt.Translator
 ) -> None:
+    lab.page.add_init_script(KEEP_SOCKETS)
     lab.open_cells(SLOW)
     lab.run_all()
     root = lab.output(0).locator(".vt-head-lab")
@@ -450,3 +459,50 @@ def test_in_jupyterlab_a_late_answer_is_waited_for_and_shown(
     expect(problem).to_be_hidden()
     lab.wait_for_value("late.sentence", "the dog sleeps")
     assert lab.errors == []
+    answers_outlive_bad_luck(lab, lab_server, translator)
+
+
+def answers_outlive_bad_luck(lab: LabPage, server: LabServer, translator: vt.Translator) -> None:
+    """Cut the connection, let the laptop sleep, restart the kernel: each while an answer is awaited."""
+    root, go = lab.output(0).locator(".vt-head-lab"), server.root / "go"
+    laptop = lab.page.context.new_cdp_session(lab.page)
+
+    def ask(text: str) -> str:
+        go.unlink()
+        type_text(root, text)
+        expect(root.locator(".vt-problem")).to_contain_text(WAITING, timeout=TIMEOUT_S * 1000)
+        return translator.translate(text).text
+
+    def is_answered(shown: Locator, text: str) -> None:
+        expect(shown.locator(".vt-translation").first).to_have_text(text, timeout=TIMEOUT_S * 1000)
+        drawn(shown)
+        expect(shown.locator(".vt-problem")).to_be_hidden()
+
+    text = ask("the cat is black")
+    lab.page.evaluate(CUT)
+    go.touch()
+    is_answered(root, text)
+
+    text = ask("the dog is white")
+    laptop.send("Page.setWebLifecycleState", {"state": "frozen"})
+    go.touch()
+    laptop.send("Page.setWebLifecycleState", {"state": "active"})
+    is_answered(root, text)
+
+    lab.command("docmanager:save")
+    second = LabPage(lab.page.context.new_page(), server, server.root)
+    second.open(lab.page.evaluate("panel.context.path"))
+    other = second.output(0).locator(".vt-head-lab")
+    is_answered(other, text)  # the tab shows what the first one chose
+    type_text(other, "the cow sleeps")
+    for shown in (other, root):
+        is_answered(shown, translator.translate("the cow sleeps").text)
+    second.page.close()
+
+    ask("the cat sleeps")
+    lab.restart_kernel()
+    expect(root.locator(".vt-problem")).to_contain_text("needs the running notebook")
+    lab.run_cell(0)
+    go.touch()
+    is_answered(lab.output(0).locator(".vt-head-lab"), translator.translate("the cat sleeps").text)
+    expect(root).to_have_count(1)

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support import ui_pages
 from tests.support.hand_made_traces import HOSTILE
 from tests.support.hand_made_trainings import STEPS, hostile_training, make_training
-from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
+from tests.support.ui_jupyterlab import LabPage, LabServer, errors_of, open_exported
 from tests.support.ui_windows import LAPTOP, LOOKS, SMALL, keep_picture
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
@@ -149,6 +149,11 @@ def test_another_sentence_kind_and_head(page: Page, exported: Path) -> None:
     one.locator(".vt-small canvas").click(position={"x": 40, "y": 60})
     expect(one.locator(".vt-large .vt-title")).to_have_text("Layer 0 · head 0")
     expect(large.locator(".vt-large .vt-title")).to_have_text("Layer 1 · head 2")
+    # By keyboard, with the pointer still on a head of the encoder.
+    errors = errors_of(page)
+    root.get_by_label("Heads of").select_option("cross")
+    drawn(root)
+    assert errors == []
 
 
 def test_keys_faster_than_frames_all_count(page: Page, exported: Path) -> None:

@@ -45,7 +45,7 @@ export function addInteraction(view, { overview, heatmap, tokens, picture }, acc
   });
   const zoom = addZoom(view, heatmap.canvas, {
     scale,
-    layout: () => layout().matrix,
+    layout: () => layout()?.matrix,
     onMove: (window) => setState({ window }),
   });
   addZoomButtons(heatmap.zooms, zoom);
@@ -198,7 +198,7 @@ function pin(context, cell) {
   const { shown, state } = context.snapshot();
   const first = (axis, index) => (index === null ? null : axis.groups[index][0]);
   context.set({ query: first(shown.queryAxis, cell.query), key: first(shown.keyAxis, cell.key) });
-  const matrix = context.layout().matrix;
+  const matrix = context.layout()?.matrix;
   // What was pinned is shown, wherever the pointer is.
   context.setState({ hover: null, window: matrix?.zoom > 1 ? reveal(matrix, cell) : state.window });
   revealToken(context, cell.query ?? cell.key);

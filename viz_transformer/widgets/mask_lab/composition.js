@@ -248,7 +248,8 @@ export function cellText(may, polarity) {
  */
 export function paintCell(words, state, [b, q, k], value) {
   const others = state.painted.filter((cell) => !(cell[0] === b && cell[1] === q && cell[2] === k));
-  const plain = composeMask(words, { ...state, painted: others }).may[b][q][k];
+  const plain = composeMask(words, { ...state, painted: others }).may[b]?.[q]?.[k];
+  if (plain === undefined) return state.painted; // of a larger mask, which is still on the screen for a frame
   return plain === value ? others : [...others, [b, q, k, value]];
 }
 

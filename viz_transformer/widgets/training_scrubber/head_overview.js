@@ -53,6 +53,7 @@ export function headOverview(view, parent, { scale, cache, chosenHead, onHead })
     const thumbnails = cache.get(name, () =>
       paintThumbnails(() => overviewAtMoment(entry, moment), layout, theme),
     );
+    if (hovered?.kind !== kind) hovered = null; // another kind was chosen by keyboard, under the pointer
     const state = { chosen, shown: [[chosen.layer, chosen.head]], others: [], hovered };
     drawHeadGrid(canvas, layout, thumbnails, state, theme);
     const text = `layer ${chosen.layer}, head ${chosen.head}`;

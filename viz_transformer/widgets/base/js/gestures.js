@@ -57,13 +57,13 @@ export function addCanvasListeners(
  * @param {HTMLCanvasElement} canvas
  * @param {object} handlers
  * @param {() => number} handlers.scale that the canvas is drawn at
- * @param {() => import("./heatmap.js").HeatmapLayout} handlers.layout of the heatmap as drawn
+ * @param {() => import("./heatmap.js").HeatmapLayout | undefined} handlers.layout of the heatmap as drawn, if it is
  * @param {(window: import("./heatmap.js").Window) => void} handlers.onMove called with the window to show
  */
 export function addZoom({ listen }, canvas, { scale, layout, onMove }) {
   let [from, dragged] = [null, false];
   listen(canvas, "wheel", (event) => {
-    if (!event.ctrlKey && !event.metaKey) return;
+    if ((!event.ctrlKey && !event.metaKey) || !layout()) return;
     event.preventDefault();
     const [x, y] = pointerPosition(canvas, event);
     onMove(zoomAround(layout(), Math.exp(-event.deltaY / 300), x / scale(), y / scale()));
@@ -73,16 +73,17 @@ export function addZoom({ listen }, canvas, { scale, layout, onMove }) {
   });
   listen(canvas, "dblclick", () => onMove(WHOLE));
   return {
-    zoomBy: (times) => onMove(zoomAround(layout(), times)),
+    zoomBy: (times) => layout() && onMove(zoomAround(layout(), times)),
     onKey(event) {
       const times = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 }[event.key];
+      if (!layout()) return false;
       if (times) onMove(zoomAround(layout(), times));
       else if (event.key === "0") onMove(WHOLE);
       else return false;
       return true;
     },
     onDrag(event) {
-      if (!from || !(event.buttons & 1) || layout().zoom === 1) return false;
+      if (!from || !(event.buttons & 1) || !layout() || layout().zoom === 1) return false;
       const [across, down] = [event.clientX - from[0], event.clientY - from[1]];
       if (!dragged && Math.hypot(across, down) < 4) return false;
       [from, dragged] = [[event.clientX, event.clientY], true];

@@ -62,20 +62,39 @@ function repliesOf(model) {
 function openMessages(model) {
   const pending = new Map();
   const session = Math.random().toString(36).slice(2); // a model may be shown twice, each with its own
-  let count = 0;
+  let [count, restarted] = [0, false];
 
   function onMessage(content, buffers) {
-    const settle = pending.get(content?.id);
-    if (!settle) return;
-    forget(content.id);
-    if (content.error === undefined) settle.resolve(joinBytes(content.reply, buffers));
-    else settle.reject(new Error(content.error));
+    if (!pending.has(content?.id)) return;
+    const { resolve, reject } = forget(content.id);
+    if (content.error === undefined) resolve(joinBytes(content.reply, buffers));
+    else reject(new Error(content.error));
   }
-  model.on("msg:custom", onMessage);
 
   function forget(id) {
-    clearTimeout(pending.get(id).timer);
+    const settle = pending.get(id);
+    clearTimeout(settle.timer);
     pending.delete(id);
+    return settle;
+  }
+
+  function post(id, request) {
+    try {
+      if (restarted) throw new Error("its kernel knows nothing of this view");
+      model.send({ id, ask: request });
+    } catch {
+      forget(id).reject(new Error(NEEDS_KERNEL)); // a notebook opened without its kernel
+    }
+  }
+
+  /** Ask again: while the connection was cut, the reply may have gone elsewhere. The first one counts. */
+  function postAgain() {
+    for (const [id, { request }] of Array.from(pending)) post(id, request);
+  }
+
+  function onRestart() {
+    restarted = true;
+    postAgain();
   }
 
   function send(request, onSlow) {
@@ -85,18 +104,20 @@ function openMessages(model) {
       // A notebook that is reopened without its kernel accepts messages, and never answers them.
       const timer = setTimeout(onSlow, SLOW_MS);
       timer.unref?.(); // in Node a test need not wait for it
-      pending.set(id, { resolve, reject, timer });
-      try {
-        model.send({ id, ask: request });
-      } catch {
-        forget(id);
-        reject(new Error(NEEDS_KERNEL)); // a notebook opened without its kernel
-      }
+      pending.set(id, { request, resolve, reject, timer });
+      post(id, request);
     });
   }
 
+  const reconnected = model.widget_manager?.restored; // a signal of JupyterLab's; others have none
+  model.on("msg:custom", onMessage);
+  model.on("comm_live_update", onRestart);
+  reconnected?.connect?.(postAgain);
+
   function close() {
     model.off("msg:custom", onMessage);
+    model.off("comm_live_update", onRestart);
+    reconnected?.disconnect?.(postAgain);
     for (const id of Array.from(pending.keys())) forget(id);
   }
   return { send, close };

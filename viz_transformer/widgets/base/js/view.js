@@ -4,8 +4,10 @@ import { textMeasurer, zoomOf } from "./canvas.js";
 import { forwardCellKeys } from "./cell_keys.js";
 import { isDark, readTheme, watchTheme } from "./colour.js";
 import { button, element, uniqueId } from "./controls.js";
+import { addFrames } from "./frames.js";
 
 const FONT = 14; // pixels of the text at a `text_size` of 1
+const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
 
 /**
  * @typedef {object} View
@@ -35,20 +37,32 @@ const FONT = 14; // pixels of the text at a `text_size` of 1
 export function createView({ model, el, name, label, traits, draw }) {
   const root = element(el, "div", `vt vt-${name}`, { role: "group", "aria-label": label });
   const stops = [forwardCellKeys(root)];
-  let [frame, theme, drawn, width, unsaved] = [null, null, 0, 0, false];
+  let [theme, drawn, width, unsaved] = [null, 0, 0, false];
 
-  function redraw() {
-    frame ??= requestAnimationFrame(() => {
-      frame = null;
-      if (unsaved) setTimeout(save);
-      if (!width) return; // not on the page, or hidden: the observer asks again
-      theme ??= pageTheme(root);
-      const size = model.get("text_size") ?? 1;
-      root.style.fontSize = `${FONT * size}px`;
-      draw({ theme, width, size });
-      root.dataset.vtDrawn = String(++drawn);
-    });
+  function drawFrame() {
+    if (unsaved) setTimeout(save);
+    if (!width) return; // not on the page, or hidden: the observer asks again
+    theme ??= pageTheme(root);
+    const size = model.get("text_size") ?? 1;
+    root.style.fontSize = `${FONT * size}px`;
+    draw({ theme, width, size });
+    root.dataset.vtDrawn = String(++drawn);
   }
+
+  /** Draw all of it in the next frame, nothing from memory. */
+  function forget() {
+    theme = null;
+  }
+
+  /** Paper is narrower than most screens, and nothing can be scrolled on it. */
+  function onPrint(printing) {
+    root.style.width = printing ? `${Math.min(PAPER, root.offsetWidth)}px` : "";
+    const { paddingLeft, paddingRight } = getComputedStyle(root);
+    width = root.clientWidth && root.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  }
+
+  const { request: redraw, close: stopFrames } = addFrames(root, drawFrame, { onEmptied: forget, onPrint });
+  stops.push(stopFrames);
 
   function listen(target, type, handler) {
     target.addEventListener(type, handler);
@@ -59,6 +73,7 @@ export function createView({ model, el, name, label, traits, draw }) {
     for (const [trait, value] of Object.entries(change)) model.set(trait, value);
     unsaved = true;
     redraw();
+    if (document.hidden) save();
   }
 
   /** Send to Python what was chosen: after the frame that shows it, since the notebook answers with work of its own. */
@@ -73,7 +88,7 @@ export function createView({ model, el, name, label, traits, draw }) {
   }
   stops.push(
     watchTheme(() => {
-      theme = null;
+      forget();
       redraw();
     }),
   );
@@ -85,13 +100,13 @@ export function createView({ model, el, name, label, traits, draw }) {
     redraw();
   });
   observer.observe(root);
+  listen(document, "visibilitychange", save); // a page that is hidden draws no frames, and may never again
   if (model.get("about")) addAbout(root, model);
 
   function close() {
     save();
     observer.disconnect();
     for (const stop of stops) stop();
-    if (frame) cancelAnimationFrame(frame);
     root.remove();
   }
 
