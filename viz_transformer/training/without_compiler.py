@@ -18,14 +18,17 @@ Method = Callable[..., Any]
 
 
 def spare_the_compiler() -> None:
-    """Let optimisers of this process do without the compiler, as long as nothing else loads it."""
+    """Let optimisers of this process do without the compiler, as long as nothing else loads it.
+
+    A torch whose methods are written in another way is left as it is.
+    """
     for name in ("add_param_group", "load_state_dict", "state_dict", "zero_grad"):
         method = getattr(Optimizer, name)
-        setattr(Optimizer, name, _spared(method, method.__wrapped__))
+        setattr(Optimizer, name, _spared(method, getattr(method, "__wrapped__", method)))
     for kind in (Adam, AdamW):
-        if "step" in vars(kind):  # AdamW may have Adam's
-            plain = _in_its_mode(kind.step.__wrapped__)  # type: ignore[attr-defined]
-            kind.step = _spared(kind.step, plain)  # type: ignore[method-assign]
+        step: Any = vars(kind).get("step")  # AdamW may have Adam's
+        if hasattr(step, "__wrapped__"):
+            kind.step = _spared(step, _in_its_mode(step.__wrapped__))  # type: ignore[method-assign]
 
 
 def _spared(method: Method, plain: Method) -> Method:
