@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.table import Table
 
 #: The modules to run, in the order of the page; each has a `run() -> Table`. Left out, as they need
-#: a quiet machine and many minutes: `classroom` and `classroom_memory`.
+#: a quiet machine and many minutes: `classroom`, `classroom_memory` and `long_use`.
 MODULES = (
     "head_view",
     "explorer",
@@ -32,7 +32,6 @@ MODULES = (
     "training",
     "lesson_cells",
     "capture_models",
-    "long_use",
 )
 DOCS = Path(__file__).parents[1] / "docs"
 
