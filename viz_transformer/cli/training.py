@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # commands import what they need when they run
@@ -285,9 +286,12 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 def _evaluate_bundled(options: argparse.Namespace, translator: Translator) -> int:
     from viz_transformer.cli.grammar_report import print_grammar_report
-    from viz_transformer.corpus import translation_tokens
+    from viz_transformer.corpus import draw, translation_tokens
     from viz_transformer.recipes import align_english_spanish, held_out_sets
+    from viz_transformer.recipes.grammar_eval import check_vocabulary
 
+    # Drawing the held-out sentences takes a while: another language is told of before.
+    check_vocabulary(translator, list(islice(draw(seed=0), 1000)))
     print_grammar_report(
         translator,
         held_out_sets(),
