@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import re
 from pathlib import Path
 
@@ -123,6 +124,17 @@ def test_a_notebook_without_views_needs_none(tmp_path: Path) -> None:
     text = notebook_html(path, execute=True).read_text(encoding="utf-8")
     assert "42" in text
     assert "vt-page" not in text
+
+
+def test_only_words_of_the_code_that_are_coloured_are_marked_up(tmp_path: Path) -> None:
+    source = "import torch as t\nx = t.ones(2) < 3  # two"
+    page = notebook_html(write_notebook(tmp_path / "code.ipynb", source)).read_text(encoding="utf-8")
+    code = page[page.index("<pre>") : page.index("</pre>")]
+    style = page[: page.index("<body")]
+    marked = set(re.findall(r'<span class="(\w+)">', code))
+    assert marked == {"kn", "k", "mi", "c1"}
+    assert all(re.search(rf"\.{kind}\b", style) for kind in marked)
+    assert html.unescape(re.sub(r"<[^>]*>", "", code)).strip() == source
 
 
 def test_code_that_is_folded_in_the_notebook_is_folded_on_the_page(tmp_path: Path) -> None:
