@@ -16,6 +16,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from tools import docs_api
 from viz_transformer.export.site import read_page
 
 ROOT = Path(__file__).parents[1]
@@ -30,10 +31,18 @@ LESSONS = ROOT / "build" / "site"
 _LINK = re.compile(r"(?<=\]\()(?P<path>[\w./-]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 
+def on_config(config: MkDocsConfig, **_: Any) -> MkDocsConfig:
+    """Put the API's pages into the navigation, before those of the project."""
+    config.nav.insert(-2, {"API": docs_api.navigation()})
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     """Add the pages and files that do not stand in docs/."""
     for page, source in ELSEWHERE.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    for page, (_, text) in docs_api.pages().items():
+        files.append(File.generated(config, page, content=text))
     for lesson in sorted(LESSONS.glob("*.html")):
         files.append(File.generated(config, f"course/{lesson.name}", abs_src_path=str(lesson)))
     return files
