@@ -25,7 +25,7 @@ pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help lab dev site test test-slow test-lowest test-newest lint format bench fuzz picture lock dist clean
+.PHONY: help lab dev site docs test test-slow test-lowest test-newest lint format bench fuzz picture lock dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -39,6 +39,9 @@ dev: $(VENV)/.ready-dev ## JupyterLab in which an edited .js or .css shows in th
 
 site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, into build/site
 	$(BIN)/viz-transformer site build/site
+
+docs: $(VENV)/.ready-docs build/site/index.html ## write the documentation, course and API included, into build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers too
 	$(BIN)/python -m tools.ensure chromium firefox
@@ -105,12 +108,17 @@ $(VENV)/.ready-test: EXTRAS := lab,test
 $(VENV)/.ready-slow: EXTRAS := lab,test,lens,hub
 $(VENV)/.ready-dev: EXTRAS := lab,dev
 $(VENV)/.ready-bench: EXTRAS := lab,bench
+$(VENV)/.ready-docs: EXTRAS := docs
 $(VENV)/.ready-%: pyproject.toml constraints.txt
 	@$(find_python); \
 	echo "Setting up $(VENV) for '$*' with $$python (a few minutes the first time)"; \
 	"$$python" -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
 	@touch $@
+
+# The course as pages, which the documentation carries: minutes, so they are written once. `make site` renews them.
+build/site/index.html:
+	$(MAKE) site
 
 # JupyterHub's proxy, where teaching/jupyterhub_config.py finds it. pip has none that speaks a
 # kernel's websocket protocol.

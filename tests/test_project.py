@@ -23,8 +23,8 @@ from viz_transformer.cli import FIRST_LESSON, lab_environment
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-#: Where the project says that it lives.
-REPOSITORY = "github.com/viz-transformer"
+#: Where the project says that it lives, and its documentation.
+OURS = {"github.com/viz-transformer", "viz-transformer.github.io/viz_transformer"}
 #: Where conda-forge's name of a package is not the one on PyPI.
 CONDA_NAMES = {"pytorch": "torch"}
 #: What pip installs in a conda environment too.
@@ -96,7 +96,7 @@ def test_there_are_pins_for_every_system() -> None:
 def test_no_file_names_a_package_registry() -> None:
     for path in ("Makefile", "constraints.txt", "environment.yml", "pyproject.toml"):
         text = (ROOT / path).read_text(encoding="utf-8")
-        hosts = set(re.findall(r"://([^/\"]+/[^/\"]+)", text)) - {REPOSITORY}
+        hosts = set(re.findall(r"://([^/\"]+/[^/\"]+)", text)) - OURS
         assert not hosts, f"{path} names {hosts}; a user's own pip and npm settings choose the host"
         assert "index-url" not in text
 
