@@ -17,6 +17,8 @@ NEWEST_PYTHON ?= 3.13
 # What `make lock` holds while everything else moves to its newest version: from 4.25 on, jsonschema
 # parses a grammar at its import, which costs each start of JupyterLab more than two seconds.
 LOCK_WITH ?= "torch==2.13.0" "jsonschema<4.25"
+# `make lock LOCK_FLAGS=` moves nothing and only adds or drops what pyproject.toml does.
+LOCK_FLAGS ?= --upgrade
 
 biome = $(BIN)/node node_modules/@biomejs/biome/bin/biome
 pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
@@ -79,12 +81,12 @@ picture: $(VENV)/.ready-test ## take the README's moving picture again
 	$(BIN)/python -m tools.ensure chromium
 	$(BIN)/python -m tools.picture
 
-lock: ## write constraints.txt from the newest versions that work together
-	rm -rf build/lock
-	$(find_python); "$$python" -m venv build/lock
-	build/lock/bin/python -m pip install $(LOCK_WITH) -e ".[lab,test,lens,hub,bench,dev]"
-	build/lock/bin/python -m tools.lock > build/constraints.txt
-	mv build/constraints.txt constraints.txt
+lock: ## write constraints.txt, for every system, from the newest versions that work together
+	$(find_python); "$$python" -m venv build/uv
+	build/uv/bin/python -m pip install --disable-pip-version-check uv
+	printf '%s\n' $(LOCK_WITH) > build/held.txt
+	build/uv/bin/uv pip compile pyproject.toml --universal --python-version $(LOWEST_PYTHON) --all-extras \
+		-c build/held.txt --no-annotate --custom-compile-command "make lock" $(LOCK_FLAGS) -o constraints.txt
 
 dist: ## build the wheel and the source, check both, and try the wheel in an empty environment
 	rm -rf build/dist dist
