@@ -13,6 +13,10 @@ import re
 _MOST_LETTERS = 1_000
 
 
+#: Where the documentation's pages are, for the messages that name one.
+DOCUMENTATION = "https://viz-transformer.github.io/viz_transformer/"
+
+
 class UserError(ValueError):
     """An input that can't be used; the message says how to fix it.
 
