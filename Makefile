@@ -41,6 +41,7 @@ site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, int
 	$(BIN)/viz-transformer site build/site
 
 docs: $(VENV)/.ready-docs build/site/index.html ## write the documentation, course and API included, into build/docs
+	$(BIN)/python -m tools.docs_gallery
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers too
