@@ -45,7 +45,8 @@ class Known:
             "index.md",
             "[a](course/07_masks.html)",
         ),
-        ("[a](../notebooks)", "docs/index.md", "index.md", f"[a]({REPOSITORY}notebooks)"),
+        ("[a](../notebooks)", "docs/index.md", "index.md", "[a](course/index.html)"),
+        ("[a](../tools)", "docs/index.md", "index.md", f"[a]({REPOSITORY}tools)"),
         ("[a](gone.md)", "docs/index.md", "index.md", "[a](gone.md)"),
         ("[a](https://example.org)", "docs/index.md", "index.md", "[a](https://example.org)"),
         ("[a](capture.md)", "docs/x.md", "api/x.md", "[a](../capture.md)"),
@@ -54,7 +55,7 @@ class Known:
 def test_a_link_leads_to_the_page_of_the_site_or_else_to_the_repository(
     link: str, source: str, page: str, expected: str
 ) -> None:
-    files = Known({"capture.md", "contributing.md", "course/07_masks.html"})
+    files = Known({"capture.md", "contributing.md", "course/index.html", "course/07_masks.html"})
     assert docs_site.linked(link, Path(source), page, files, REPOSITORY) == expected
 
 
