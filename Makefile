@@ -41,6 +41,7 @@ site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, int
 	$(BIN)/viz-transformer site build/site
 
 docs: $(VENV)/.ready-docs build/site/index.html ## write the documentation, course and API included, into build/docs
+	$(BIN)/python -m tools.docs_gallery
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers too
@@ -76,9 +77,10 @@ bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
 fuzz: $(VENV)/.ready-test ## give every door N inputs that nobody should give: make fuzz N=1000
 	$(BIN)/python -m tests.support.fuzz $(N) $(FUZZ_FLAGS)
 
-picture: $(VENV)/.ready-test ## take the README's moving picture again
+picture: $(VENV)/.ready-test ## take the README's pictures again
 	$(BIN)/python -m tools.ensure chromium
 	$(BIN)/python -m tools.picture
+	$(BIN)/python -m tools.thumbnails
 
 lock: ## write constraints.txt, for every system, from the newest versions that work together
 	$(find_python); "$$python" -m venv build/uv

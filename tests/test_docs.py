@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.source_code import ROOT
+import viz_transformer as vt
+from tests.support.source_code import MODULES, ROOT
 from tools import docs_site
+from viz_transformer.errors import DOCUMENTATION
 
 REPOSITORY = "https://example.org/blob/main/"
 
@@ -79,3 +81,13 @@ def test_the_build_stops_at_whatever_is_broken() -> None:
     assert {each for group in config["validation"].values() for each in group.values()} == {"warn"}
     assert config["theme"]["font"] is False
     assert "mkdocs build --strict" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_help_messages_and_the_project_name_the_same_address() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert f"site_url: {DOCUMENTATION}\n" in text
+    assert f'Documentation = "{DOCUMENTATION}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f"{DOCUMENTATION}:" in (vt.__doc__ or "")
+    for path in MODULES:
+        for page in re.findall(r"\{DOCUMENTATION\}(\w+)\.html", path.read_text(encoding="utf-8")):
+            assert (ROOT / "docs" / f"{page}.md").exists(), f"{path.name} names a page {page}.html"

@@ -9,7 +9,7 @@ import pytest
 
 import viz_transformer as vt
 from tests.support.ui_views import class_names
-from tools import docs_api, docs_examples
+from tools import docs_api, docs_examples, docs_gallery
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +60,16 @@ def test_an_example_becomes_a_block_of_code() -> None:
     assert docs_examples.fenced(docstring) == (
         "Add.\n\n```pycon\n>>> add(1, 2)\n3\n```\n\nArgs:\n    a: one.\n"
     )
+
+
+def test_the_gallery_has_every_view_with_the_code_of_its_example() -> None:
+    page = docs_gallery.page()
+    for name, members in docs_api.views().items():
+        for function in (each for each in members if each[0].islower()):
+            assert f"## [vt.{function}](api/{name}.md)" in page
+            assert f"vt.{function}(" in docs_gallery.example(function)
+            assert f'src="gallery/{function}.html"' in page
+
+
+def test_an_example_makes_the_view_that_it_shows() -> None:
+    assert isinstance(docs_gallery.shown("softmax_lab"), vt.SoftmaxLab)

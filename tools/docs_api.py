@@ -51,10 +51,17 @@ def pages() -> dict[str, tuple[str, str]]:
     """Return the title and the Markdown of each page of the API, by its path in the site's sources."""
     found = {f"api/{_slug(title)}.md": (title, _page(title, names)) for title, names in GROUPS.items()}
     for name, members in views().items():
-        found[f"api/{name}.md"] = (f"vt.{name}", _page(f"vt.{name}", members))
+        alive = f"[See it alive](../gallery.md#{name}) in the gallery."
+        found[f"api/{name}.md"] = (f"vt.{name}", _page(f"vt.{name}", members, alive))
     for name in modules():
         found[f"api/{name}.md"] = (f"vt.{name}", _module(name))
     return {"api/index.md": ("Every name", _index(found)), **found}
+
+
+def page_of(name: str) -> str:
+    """Return the path of the page with the entry of a name that the package itself has."""
+    (path,) = (path for path, (_, text) in pages().items() if f"heading: vt.{name}\n" in text)
+    return path
 
 
 def navigation() -> list[dict[str, Any]]:
@@ -122,9 +129,9 @@ def _slug(title: str) -> str:
     return title.split(",")[0].lower()
 
 
-def _page(title: str, names: list[str]) -> str:
+def _page(title: str, names: list[str], about: str = "") -> str:
     parts = [_entry(f"vt.{name}", getattr(vt, name)) for name in names]
-    return "\n\n".join([f"# {title}", *parts])
+    return "\n\n".join([f"# {title}", about, *parts])
 
 
 def _module(name: str) -> str:
@@ -188,8 +195,8 @@ INTRODUCTION = """# Every public name
 import viz_transformer as vt
 ```
 
-Each name has its arguments with their types, what it returns and what it raises.
-What you choose in a view is a trait: read it, set it, or watch it with `view.observe(function, "head")`.
-Every view also has `about`, `figure()`, which draws it with matplotlib, and `alt_text()`, which says it in
-words.
+Each name has its arguments with their types, what it returns, what it raises, and an example that a test
+runs. What you choose in a view is a trait: read it, set it, or watch it with
+`view.observe(function, "head")`. Every view also has `about`, `figure()`, which draws it with matplotlib, and
+`alt_text()`, which says it in words.
 """

@@ -2,7 +2,7 @@
 
 The texts stand where GitHub shows them, once each. This file brings those outside of docs/ into the site,
 points links between them to the site's pages, and fills in what is made from other files: the list of
-lessons, and the rows of docs/benchmarks.md that compare us with other tools.
+lessons, live views, and the rows of docs/benchmarks.md that compare us with other tools.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from tools import docs_api
+from tools import docs_api, docs_gallery
 from viz_transformer.export.site import read_page
 
 ROOT = Path(__file__).parents[1]
@@ -26,14 +26,18 @@ ELSEWHERE = {
     "changelog.md": "CHANGELOG.md",
     "data.md": "data/README.md",
 }
+#: Pages that take the room of the list of their neighbours for a view.
+WIDE = {"index.md", "gallery.md"}
 #: Where `make site` writes the lessons. They are part of the documentation if they are there.
 LESSONS = ROOT / "build" / "site"
+#: Where a page wants a view, alive.
+_LIVE = re.compile(r"<!-- live: (\w+) -->")
 _LINK = re.compile(r"(?<=\]\()(?P<path>[\w./-]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 
 def on_config(config: MkDocsConfig, **_: Any) -> MkDocsConfig:
     """Put the API's pages into the navigation, before those of the project."""
-    config.nav.insert(-2, {"API": docs_api.navigation()})
+    config.nav[-2:-2] = [{"Gallery": "gallery.md"}, {"API": docs_api.navigation()}]
     return config
 
 
@@ -43,15 +47,20 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
     for page, (_, text) in docs_api.pages().items():
         files.append(File.generated(config, page, content=text))
-    for lesson in sorted(LESSONS.glob("*.html")):
-        files.append(File.generated(config, f"course/{lesson.name}", abs_src_path=str(lesson)))
+    files.append(File.generated(config, "gallery.md", content=docs_gallery.page()))
+    for folder, made in (("course", LESSONS), ("gallery", docs_gallery.FOLDER)):
+        for path in sorted(made.glob("*.html")):
+            files.append(File.generated(config, f"{folder}/{path.name}", abs_src_path=str(path)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, files: Files, config: MkDocsConfig, **_: Any) -> str:
     """Fill in what is made from other files, and point the links to the site's pages."""
+    if page.file.src_uri in WIDE:
+        page.meta["hide"] = ["navigation"]
     markdown = markdown.replace("<!-- lessons -->", lessons())
     markdown = markdown.replace("<!-- measured -->", measured())
+    markdown = _LIVE.sub(lambda view: docs_gallery.frame(view[1]), markdown)
     source = ELSEWHERE.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     return linked(markdown, Path(source), page.file.src_uri, files, f"{config.repo_url}/blob/main/")
 

@@ -27,7 +27,7 @@ HEAD, TEACHER = (82, 96), (60, 56)
 POINTER = """() => {
     const pointer = document.body.appendChild(document.createElement("div"));
     Object.assign(pointer.style, {
-        position: "fixed", width: "16px", height: "22px", background: "#111", zIndex: 9999,
+        position: "fixed", left: "-40px", width: "16px", height: "22px", background: "#111", zIndex: 9999,
         pointerEvents: "none", filter: "drop-shadow(0 0 1.5px white)",
         clipPath: "polygon(0 0, 0 80%, 27% 62%, 48% 100%, 66% 92%, 46% 56%, 78% 56%)",
     });

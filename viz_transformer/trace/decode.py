@@ -97,6 +97,11 @@ class DecodeStep:
 class DecodeTrace:
     """How a search found a text: the finished hypotheses, best first, and each step's candidates.
 
+    >>> import viz_transformer as vt
+    >>> found = vt.load_translator().decode("the black cat sleeps", beam_width=3)
+    >>> found.hypotheses[0].tokens
+    ('el', 'gato', 'negro', 'duerme')
+
     Attributes:
         source_tokens: what the encoder read; of a decoder alone nothing.
         hypotheses: the finished texts, best first.

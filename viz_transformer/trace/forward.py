@@ -25,6 +25,13 @@ FloatArray = NDArray[np.float32]
 class ForwardTrace:
     """One sentence's attention in every layer and head.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> look = np.array([[[[1.0, 0.0], [0.25, 0.75]]]])  # [layer, head, query, key]
+    >>> trace = vt.ForwardTrace(source_tokens=["the", "cat"], encoder_attention=look)
+    >>> trace.attention("encoder")[0, 0, 1].tolist()  # where "cat" looks
+    [0.25, 0.75]
+
     Attributes:
         source_tokens: what the encoder read, one string a position.
         target_tokens: what the decoder read, one string a position.

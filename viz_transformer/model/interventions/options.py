@@ -18,6 +18,11 @@ from viz_transformer.trace import find_kind
 class HeadChange:
     """One head scaled, or with its attention weights or its output replaced.
 
+    >>> import viz_transformer as vt
+    >>> silent = vt.HeadChange("encoder", layer=1, head=1, factor=0)
+    >>> silent.factor
+    0
+
     Attributes:
         kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
         layer: counted from 0.
@@ -85,6 +90,12 @@ class HeadChange:
 @dataclass(frozen=True, kw_only=True)
 class Interventions:
     """What to switch off or replace during one call; by default, nothing.
+
+    >>> import viz_transformer as vt
+    >>> silent = vt.HeadChange("encoder", layer=1, head=1, factor=0)
+    >>> changed = vt.Interventions(heads=(silent,))
+    >>> vt.load_translator().translate("the teacher lost his book", interventions=changed).text
+    'la maestra perdió su libro'
 
     Attributes:
         scale: False leaves dot products undivided by √d_k.

@@ -52,6 +52,10 @@ class MaskLab(View):
 
     What the viewer chooses is a trait; setting it moves the view. Positions count from 0.
 
+    >>> import viz_transformer as vt
+    >>> lab = vt.mask_lab()
+    >>> lab.kind, lab.mistake = "encoder", "inverted"
+
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` (self-attention) or ``"cross"``, of those in `kinds`.
         side: where the padding stands, ``"right"`` or ``"left"`` of the words.
@@ -196,7 +200,7 @@ class MaskLab(View):
             ``changes`` [batch, edited, query]: the largest change of an output when a key becomes
             another word; ``longer`` [batch, query]: the same when two padding tokens are added, or
             None if the mask would then be refused; ``allowed`` bool [batch, query, key]: which
-            output may depend on which key; ``replacements`` [batch][key]: the other words.
+            output may depend on which key; ``replacements[batch][key]``: the other words.
 
         Raises:
             UserError: if there is no live model, or it refuses the request.
