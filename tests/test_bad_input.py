@@ -77,6 +77,16 @@ def test_a_setting_that_is_no_number_of_use_is_refused(
         write("the cat sleeps", **options)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"encoder_layers": _HOSTILE}, {"source_words": [_HOSTILE]}, {"seconds_per_frame": _HOSTILE}],
+    ids=lambda options: next(iter(options)),
+)
+def test_a_trace_tells_what_it_was_given_even_where_that_cannot_be_shown(options: dict[str, object]) -> None:
+    with pytest.raises(UserError, match="<Hostile instance at|given"):
+        vt.ForwardTrace(source_tokens=["a"], encoder_attention=np.ones((1, 1, 1, 1)), **options)
+
+
 def test_a_large_whole_number_is_a_temperature(translator: vt.Translator) -> None:
     assert translator.sample("the cat sleeps", temperature=10**30, seed=0).hypotheses
 
