@@ -83,7 +83,7 @@ def test_a_setting_that_is_no_number_of_use_is_refused(
     ids=lambda options: next(iter(options)),
 )
 def test_a_trace_tells_what_it_was_given_even_where_that_cannot_be_shown(options: dict[str, object]) -> None:
-    with pytest.raises(UserError, match="<Hostile instance at|given"):
+    with pytest.raises(UserError, match="<Hostile instance at"):
         vt.ForwardTrace(source_tokens=["a"], encoder_attention=np.ones((1, 1, 1, 1)), **options)
 
 
