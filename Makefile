@@ -17,13 +17,15 @@ NEWEST_PYTHON ?= 3.13
 # What `make lock` holds while everything else moves to its newest version: from 4.25 on, jsonschema
 # parses a grammar at its import, which costs each start of JupyterLab more than two seconds.
 LOCK_WITH ?= "torch==2.13.0" "jsonschema<4.25"
+# `make lock LOCK_FLAGS=` moves nothing and only adds or drops what pyproject.toml does.
+LOCK_FLAGS ?= --upgrade
 
 biome = $(BIN)/node node_modules/@biomejs/biome/bin/biome
 pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help lab dev site test test-slow test-lowest test-newest lint format bench fuzz picture lock dist clean
+.PHONY: help lab dev site docs test test-slow test-lowest test-newest lint format bench fuzz picture lock dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -37,6 +39,10 @@ dev: $(VENV)/.ready-dev ## JupyterLab in which an edited .js or .css shows in th
 
 site: $(VENV)/.ready-lab ## write all lessons as offline pages, views alive, into build/site
 	$(BIN)/viz-transformer site build/site
+
+docs: $(VENV)/.ready-docs build/site/index.html ## write the documentation, course and API included, into build/docs
+	$(BIN)/python -m tools.docs_gallery
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers too
 	$(BIN)/python -m tools.ensure chromium firefox
@@ -71,16 +77,17 @@ bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
 fuzz: $(VENV)/.ready-test ## give every door N inputs that nobody should give: make fuzz N=1000
 	$(BIN)/python -m tests.support.fuzz $(N) $(FUZZ_FLAGS)
 
-picture: $(VENV)/.ready-test ## take the README's picture again
+picture: $(VENV)/.ready-test ## take the README's pictures again
 	$(BIN)/python -m tools.ensure chromium
 	$(BIN)/python -m tools.picture
+	$(BIN)/python -m tools.thumbnails
 
-lock: ## write constraints.txt from the newest versions that work together
-	rm -rf build/lock
-	$(find_python); "$$python" -m venv build/lock
-	build/lock/bin/python -m pip install $(LOCK_WITH) -e ".[lab,test,lens,hub,bench,dev]"
-	build/lock/bin/python -m tools.lock > build/constraints.txt
-	mv build/constraints.txt constraints.txt
+lock: ## write constraints.txt, for every system, from the newest versions that work together
+	$(find_python); "$$python" -m venv build/uv
+	build/uv/bin/python -m pip install --disable-pip-version-check uv
+	printf '%s\n' $(LOCK_WITH) > build/held.txt
+	build/uv/bin/uv pip compile pyproject.toml --universal --python-version $(LOWEST_PYTHON) --all-extras \
+		-c build/held.txt --no-annotate --custom-compile-command "make lock" $(LOCK_FLAGS) -o constraints.txt
 
 dist: ## build the wheel and the source, check both, and try the wheel in an empty environment
 	rm -rf build/dist dist
@@ -103,12 +110,17 @@ $(VENV)/.ready-test: EXTRAS := lab,test
 $(VENV)/.ready-slow: EXTRAS := lab,test,lens,hub
 $(VENV)/.ready-dev: EXTRAS := lab,dev
 $(VENV)/.ready-bench: EXTRAS := lab,bench
+$(VENV)/.ready-docs: EXTRAS := docs
 $(VENV)/.ready-%: pyproject.toml constraints.txt
 	@$(find_python); \
 	echo "Setting up $(VENV) for '$*' with $$python (a few minutes the first time)"; \
 	"$$python" -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
 	@touch $@
+
+# The course as pages, which the documentation carries: minutes, so they are written once. `make site` renews them.
+build/site/index.html:
+	$(MAKE) site
 
 # JupyterHub's proxy, where teaching/jupyterhub_config.py finds it. pip has none that speaks a
 # kernel's websocket protocol.

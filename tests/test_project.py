@@ -23,8 +23,8 @@ from viz_transformer.cli import FIRST_LESSON, lab_environment
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-#: Where the project says that it lives.
-REPOSITORY = "github.com/viz-transformer"
+#: Where the project says that it lives, and its documentation.
+OURS = {"github.com/viz-transformer", "viz-transformer.github.io/viz_transformer"}
 #: Where conda-forge's name of a package is not the one on PyPI.
 CONDA_NAMES = {"pytorch": "torch"}
 #: What pip installs in a conda environment too.
@@ -47,8 +47,11 @@ def with_extras(lines: list[str]) -> list[str]:
 
 
 def pins() -> dict[str, str]:
+    """Return the exact version of each package that this system gets."""
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split("==") for line in lines if not line.startswith("#"))
+    pinned = [Requirement(line) for line in lines if not line.startswith("#")]
+    here = [each for each in pinned if each.marker is None or each.marker.evaluate()]
+    return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each in here}
 
 
 def test_conda_and_pip_ask_for_the_same_ranges() -> None:
@@ -80,10 +83,20 @@ def test_pins_are_exact_and_fit_every_build_of_a_version() -> None:
         assert re.fullmatch(r"[\w.]+", version), f"{name}=={version} asks for one build of it"
 
 
+def test_there_are_pins_for_every_system() -> None:
+    """What JupyterLab needs on Windows and macOS alone is not installed where `make lock` runs."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    markers = {Requirement(line).name: Requirement(line).marker for line in lines if not line.startswith("#")}
+    windows = {"sys_platform": "win32", "os_name": "nt"}
+    assert markers["pywinpty"].evaluate(windows)
+    assert markers["appnope"].evaluate({"sys_platform": "darwin"})
+    assert not markers["pexpect"].evaluate(windows)
+
+
 def test_no_file_names_a_package_registry() -> None:
     for path in ("Makefile", "constraints.txt", "environment.yml", "pyproject.toml"):
         text = (ROOT / path).read_text(encoding="utf-8")
-        hosts = set(re.findall(r"://([^/\"]+/[^/\"]+)", text)) - {REPOSITORY}
+        hosts = set(re.findall(r"://([^/\"]+/[^/\"]+)", text)) - OURS
         assert not hosts, f"{path} names {hosts}; a user's own pip and npm settings choose the host"
         assert "index-url" not in text
 

@@ -1,44 +1,130 @@
-"""Take the README's picture: the first lesson, run in JupyterLab, as a reader sees it.
+"""Take the README's moving picture: a sentence typed into a page, and the head that decides *maestra*.
 
 `make picture` calls this. It needs Chromium, as the tests do, and nothing from the network.
 """
 
 from __future__ import annotations
 
-import shutil
+import io
+import re
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from PIL import Image
+from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.support.ui_jupyterlab import LabPage, LabServer, guard
+import viz_transformer as vt
+from tests.support.ui_jupyterlab import guard
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
 
-ROOT = Path(__file__).parents[1]
-PICTURE = ROOT / "docs" / "images" / "explorer.png"
-LESSON = "01_which_head_attends_where.ipynb"
+PICTURE = Path(__file__).parents[1] / "docs" / "images" / "translation.webp"
+SIZE = {"width": 1120, "height": 720}
+#: Where to click, in pixels of a canvas: head 1 of the encoder's layer 1, and the query *teacher*.
+HEAD, TEACHER = (82, 96), (60, 56)
+#: An arrow that shows where the mouse is, which a screenshot leaves out.
+POINTER = """() => {
+    const pointer = document.body.appendChild(document.createElement("div"));
+    Object.assign(pointer.style, {
+        position: "fixed", left: "-40px", width: "16px", height: "22px", background: "#111", zIndex: 9999,
+        pointerEvents: "none", filter: "drop-shadow(0 0 1.5px white)",
+        clipPath: "polygon(0 0, 0 80%, 27% 62%, 48% 100%, 66% 92%, 46% 56%, 78% 56%)",
+    });
+    addEventListener("mousemove", ({clientX, clientY}) =>
+        Object.assign(pointer.style, {left: `${clientX}px`, top: `${clientY}px`}));
+}"""
+
+
+@dataclass
+class Film:
+    """Pictures of a page, each with how long it stays.
+
+    Attributes:
+        page: the page, open on a translation lab.
+        frames: the pictures so far.
+        stays_ms: milliseconds that each of them stays.
+        mouse: where the mouse is, in pixels of the page.
+    """
+
+    page: Page
+    frames: list[Image.Image] = field(default_factory=list)
+    stays_ms: list[int] = field(default_factory=list)
+    mouse: tuple[float, float] = (620.0, 420.0)
+
+    def take(self, stays_ms: int) -> None:
+        """Add what the page shows now."""
+        self.frames.append(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB"))
+        self.stays_ms.append(stays_ms)
+
+    def click(self, canvas: str, place: tuple[float, float]) -> None:
+        """Move the mouse to a place of a canvas, a picture for each step, wait as a hand does, and click."""
+        box = self.page.locator(canvas).bounding_box()
+        assert box, f"{canvas} is not on the page"
+        (from_x, from_y), (x, y) = self.mouse, (box["x"] + place[0], box["y"] + place[1])
+        for share in (0.2, 0.5, 0.8, 0.95, 1.0):
+            self.page.mouse.move(from_x + share * (x - from_x), from_y + share * (y - from_y))
+            self.take(60)
+        self.take(250)
+        self.page.mouse.click(x, y)
+        self.mouse = (x, y)
+
+    def type(self, sentence: str, translation: str, *, keeping: int = 0) -> None:
+        """Type a sentence, a picture for each letter after the first `keeping`, and see it translated."""
+        field = self.page.get_by_label("English")
+        for end in range(keeping, len(sentence) + 1):
+            field.fill(sentence[:end])
+            self.take(70)
+        field.press("Enter")
+        expect(self.page.locator(".vt-translated")).to_have_text(translation)
+
+    def save(self, path: Path) -> None:
+        """Write the pictures as one that moves, for ever."""
+        first, *others = self.frames
+        first.save(
+            path,
+            save_all=True,
+            append_images=others,
+            duration=self.stays_ms,
+            loop=0,
+            quality=80,
+            method=6,
+            minimize_size=True,
+        )
+
+
+def play(film: Film) -> None:
+    """Type a sentence, find the head that reads *her*, then change the word and see what follows."""
+    film.take(1200)
+    film.type("the teacher lost her book", "la maestra perdió su libro")
+    film.take(1500)
+    film.click(".vt-heads canvas", HEAD)
+    expect(film.page.locator(".vt-title")).to_have_text(re.compile("Encoder.*layer 1 · head 1"))
+    film.take(900)
+    film.click(".vt-words canvas", TEACHER)
+    expect(film.page.locator(".vt-pair").first).to_contain_text("teacher to her")
+    film.take(2600)
+    film.type("the teacher lost his book", "el profesor perdió su libro", keeping=len("the teacher lost h"))
+    film.take(3200)
 
 
 def main() -> int:
     """Write the picture; return 0, or 1 if the page asked for anything elsewhere."""
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, LabServer(Path(folder)) as server:
-        shutil.copy(ROOT / "notebooks" / LESSON, server.root)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
-            context = browser.new_context(viewport={"width": 1280, "height": 900}, device_scale_factor=1.5)
-            left = guard(context)
-            lab = LabPage(context.new_page(), server, PICTURE.parent)
-            lab.open(LESSON)
-            lab.command("application:toggle-left-area")
-            lab.run_all()
-            lab.run("lab.explorer.query, lab.explorer.key = 1, 2")
-            lab.select_cell(1)
-            shown = lab.output(1)
-            shown.locator(".vt-pair", has_text="gato").wait_for()
-            shown.screenshot(path=PICTURE)
-            browser.close()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        lab = vt.translation_lab(vt.load_translator(), "the black cat sleeps")
+        written = vt.export_html(lab, Path(folder) / "lab.html", title="Which head attends where")
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
+        context = browser.new_context(viewport=SIZE)
+        left = guard(context)
+        page = context.new_page()
+        page.goto(written.as_uri())
+        page.locator(".vt-explorer[data-vt-drawn]").wait_for()
+        page.evaluate(POINTER)
+        film = Film(page)
+        play(film)
+        browser.close()
+    film.save(PICTURE)
     return int(bool(left))
 
 

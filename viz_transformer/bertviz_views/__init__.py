@@ -13,3 +13,7 @@ decoder have different numbers of them. Here it stands in a frame of its own wit
 from viz_transformer.bertviz_views.views import BertvizView, head_view, model_view
 
 __all__ = ["BertvizView", "head_view", "model_view"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion lists what is public, and no files

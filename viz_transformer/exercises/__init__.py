@@ -14,3 +14,7 @@ __all__ = [
     "hint",
     "progress",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion lists what is public, and no files

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from viz_transformer.errors import UserError
 
 #: 4 GiB as float32. Views of an array can have more elements than any memory, and are not copied.
 MOST_ELEMENTS = 2**30
+#: What was handed over and is still alive, by `id`.
+_handed_over: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
 
 def given_array(value: Any, name: str) -> NDArray[Any]:
@@ -42,6 +45,22 @@ def given_array(value: Any, name: str) -> NDArray[Any]:
     if array.dtype.kind not in "biuf":
         raise _no_numbers(value, name)
     return array
+
+
+def hand_over(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array read-only and return it; whoever calls this keeps no other way to write to its memory.
+
+    A trace then takes it without a copy even where the memory is another library's.
+    """
+    array.setflags(write=False)
+    _handed_over[id(array)] = array
+    return array
+
+
+def never_changes(array: NDArray[Any]) -> bool:
+    """Tell whether nobody can write to an array: it is read-only, and its memory its own or handed over."""
+    is_ours = array.base is None or _handed_over.get(id(array)) is array
+    return is_ours and not array.flags.writeable
 
 
 def given_sequence(value: Any) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from viz_transformer._text import given_texts
 from viz_transformer.errors import UserError
-from viz_transformer.trace.arrays import given_array, given_sequence
+from viz_transformer.trace.arrays import given_array, given_sequence, never_changes
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.summary import trace_as_html, trace_as_text
@@ -317,7 +317,7 @@ def _as_read_only(value: Any, name: str) -> FloatArray:
     """Return an array that does not change later: a copy, unless nobody can write to it."""
     given = given_array(value, name)
     dtype = "float16" if given.dtype == np.float16 else "float32"
-    if given.dtype == dtype and given.base is None and not given.flags.writeable:
+    if given.dtype == dtype and never_changes(given):
         return given
     with np.errstate(over="ignore"):  # what becomes infinite is refused
         array: NDArray[Any] = np.array(given, dtype=dtype)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
+from viz_transformer.trace.arrays import hand_over
 from viz_transformer.trace.kinds import Kind
 from viz_transformer.tracing.labels import Labels, TokenLabels
 from viz_transformer.tracing.selection import TOLERANCE, Selection, as_array, sentence_index
@@ -273,7 +274,7 @@ def _stacked(
     """Stack layers [head, query, key] without padding, one by one, and check their rows.
 
     Returns:
-        weights [layer, head, query, key], read-only, so that the trace need not copy them.
+        weights [layer, head, query, key], handed over, so that the trace does not copy them.
     """
     n_heads = len(stack.layers[0])
     shape = (len(stack.layers), n_heads, int(kept[0].sum()), int(kept[1].sum()))
@@ -287,8 +288,7 @@ def _stacked(
         heads = range(n_heads) if selection.heads is None else selection.heads
         _check_rows(f"the {kind} attention (layer {number}", heads, layer, has_sink)
         weights[i] = layer
-    weights.setflags(write=False)
-    return weights
+    return hand_over(weights)
 
 
 def _empty(shape: tuple[int, ...], dtype: str) -> FloatArray:

@@ -126,13 +126,13 @@ function drawColumn(context, layout, top, at, { names, links, paths, active, pin
     const bold = isActive || isPinned;
     if (bold) strokeBox(context, x, y, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
     const hasNumber = reach && (scale === null ? Math.abs(weight) >= 0.005 : !isUnchanged(weight, scale));
-    const text = elide(visible(names[at][index]), column - (hasNumber ? 44 : 14), (part) =>
-      theme.measure(part, font, bold),
-    );
+    const [word, room] = [visible(names[at][index]), column - (hasNumber ? 44 : 14)];
+    const size = theme.measure(word, font, bold) > room ? font - 2 : font; // rather small than cut
+    const text = elide(word, room, (part) => theme.measure(part, size, bold));
     const colour = rgb ? textColourOn(rgb) : theme.text;
     const textX = centred ? x + column / 2 : numberLeft ? x + column - 7 : x + 7;
     drawText(context, text, textX, middle, {
-      font: `${bold ? 700 : 400} ${font}px ${theme.family}`,
+      font: `${bold ? 700 : 400} ${size}px ${theme.family}`,
       colour,
       align: centred ? "center" : numberLeft ? "right" : "left",
       marked: found[at]?.[index] && (rgb ? colour : theme.accent),

@@ -196,7 +196,7 @@ class MaskLab(View):
             ``changes`` [batch, edited, query]: the largest change of an output when a key becomes
             another word; ``longer`` [batch, query]: the same when two padding tokens are added, or
             None if the mask would then be refused; ``allowed`` bool [batch, query, key]: which
-            output may depend on which key; ``replacements`` [batch][key]: the other words.
+            output may depend on which key; ``replacements[batch][key]``: the other words.
 
         Raises:
             UserError: if there is no live model, or it refuses the request.

@@ -1,0 +1,81 @@
+"""What tools/docs_site.py makes of the repository's texts; tests/ui/test_docs_site.py builds the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.source_code import ROOT
+from tools import docs_site
+
+REPOSITORY = "https://example.org/blob/main/"
+
+
+class Known:
+    """The files of a site, as mkdocs gives them to its hooks."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.paths = set(paths)
+
+    def get_file_from_path(self, path: str) -> str | None:
+        return path if path in self.paths else None
+
+
+@pytest.mark.parametrize(
+    ("link", "source", "page", "expected"),
+    [
+        ("[a](capture.md#pairs)", "docs/recipes.md", "recipes.md", "[a](capture.md#pairs)"),
+        ("[a](docs/capture.md)", "CONTRIBUTING.md", "contributing.md", "[a](capture.md)"),
+        (
+            "[a](../CONTRIBUTING.md#add-a-view)",
+            "docs/index.md",
+            "index.md",
+            "[a](contributing.md#add-a-view)",
+        ),
+        ("[a](../Makefile)", "docs/index.md", "index.md", f"[a]({REPOSITORY}Makefile)"),
+        (
+            "[a](../notebooks/07_masks.ipynb#cell-id=x)",
+            "docs/index.md",
+            "index.md",
+            "[a](course/07_masks.html)",
+        ),
+        ("[a](../notebooks)", "docs/index.md", "index.md", f"[a]({REPOSITORY}notebooks)"),
+        ("[a](gone.md)", "docs/index.md", "index.md", "[a](gone.md)"),
+        ("[a](https://example.org)", "docs/index.md", "index.md", "[a](https://example.org)"),
+        ("[a](capture.md)", "docs/x.md", "api/x.md", "[a](../capture.md)"),
+    ],
+)
+def test_a_link_leads_to_the_page_of_the_site_or_else_to_the_repository(
+    link: str, source: str, page: str, expected: str
+) -> None:
+    files = Known({"capture.md", "contributing.md", "course/07_masks.html"})
+    assert docs_site.linked(link, Path(source), page, files, REPOSITORY) == expected
+
+
+def test_the_course_lists_every_lesson_with_its_question() -> None:
+    listed = docs_site.lessons().splitlines()
+    assert len(listed) == len(list((ROOT / "notebooks").glob("*.ipynb")))
+    assert all(re.fullmatch(r"- \[.+\]\(\.\./notebooks/.+\.ipynb\)\. .+\?", line) for line in listed)
+
+
+def test_the_comparison_takes_every_tool_from_the_benchmarks_with_their_date() -> None:
+    table = docs_site.measured()
+    assert re.match(r"Measured on \d{4}-\d\d-\d\d: .+\.\n\n\|", table)
+    assert "Versions: Chromium" in table
+    for tool in ("explorer", "bertviz", "CircuitsVis", "inspectus", "attnview"):
+        assert re.search(rf"^\| 12 × 12 \| 128 \| {tool} \| [\d.]+ MB \|", table, re.MULTILINE)
+
+
+def test_the_build_stops_at_whatever_is_broken() -> None:
+    class Loader(yaml.SafeLoader):
+        """Reads mkdocs.yml; what Python makes of a tag is left out."""
+
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
+    config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
+    assert {each for group in config["validation"].values() for each in group.values()} == {"warn"}
+    assert config["theme"]["font"] is False
+    assert "mkdocs build --strict" in (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -1,0 +1,119 @@
+"""What mkdocs does for the documentation beside its own work; mkdocs.yml names this file as its hooks.
+
+The texts stand where GitHub shows them, once each. This file brings those outside of docs/ into the site,
+points links between them to the site's pages, and fills in what is made from other files: the list of
+lessons, live views, and the rows of docs/benchmarks.md that compare us with other tools.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from tools import docs_api, docs_gallery
+from viz_transformer.export.site import read_page
+
+ROOT = Path(__file__).parents[1]
+#: Pages of the site whose text stands elsewhere in the repository.
+ELSEWHERE = {
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+    "data.md": "data/README.md",
+}
+#: Pages that take the room of the list of their neighbours for a view.
+WIDE = {"index.md", "gallery.md"}
+#: Where `make site` writes the lessons. They are part of the documentation if they are there.
+LESSONS = ROOT / "build" / "site"
+#: Where a page wants a view, alive.
+_LIVE = re.compile(r"<!-- live: (\w+) -->")
+_LINK = re.compile(r"(?<=\]\()(?P<path>[\w./-]+)(?P<anchor>#[^)\s]*)?(?=\))")
+
+
+def on_config(config: MkDocsConfig, **_: Any) -> MkDocsConfig:
+    """Put the API's pages into the navigation, before those of the project."""
+    config.nav[-2:-2] = [{"Gallery": "gallery.md"}, {"API": docs_api.navigation()}]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
+    """Add the pages and files that do not stand in docs/."""
+    for page, source in ELSEWHERE.items():
+        files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
+    for page, (_, text) in docs_api.pages().items():
+        files.append(File.generated(config, page, content=text))
+    files.append(File.generated(config, "gallery.md", content=docs_gallery.page()))
+    for folder, made in (("course", LESSONS), ("gallery", docs_gallery.FOLDER)):
+        for path in sorted(made.glob("*.html")):
+            files.append(File.generated(config, f"{folder}/{path.name}", abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, files: Files, config: MkDocsConfig, **_: Any) -> str:
+    """Fill in what is made from other files, and point the links to the site's pages."""
+    if page.file.src_uri in WIDE:
+        page.meta["hide"] = ["navigation"]
+    markdown = markdown.replace("<!-- lessons -->", lessons())
+    markdown = markdown.replace("<!-- measured -->", measured())
+    markdown = _LIVE.sub(lambda view: docs_gallery.frame(view[1]), markdown)
+    source = ELSEWHERE.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    return linked(markdown, Path(source), page.file.src_uri, files, f"{config.repo_url}/blob/main/")
+
+
+def linked(markdown: str, source: Path, page: str, files: Files, repository: str) -> str:
+    """Return a page whose relative links work in the site.
+
+    Args:
+        markdown: its text.
+        source: its file in the repository, from which the links start.
+        page: its path in the site's sources.
+        files: those of the site.
+        repository: the address before the path of a file that is not in the site.
+    """
+    pages = {each: name for name, each in ELSEWHERE.items()}
+
+    def target(link: re.Match[str]) -> str:
+        path = os.path.normpath(source.parent / link["path"]).replace(os.sep, "/")
+        if not (ROOT / path).exists():
+            return link[0]  # mkdocs says where, and stops
+        inside, anchor = pages.get(path, path.removeprefix("docs/")), link["anchor"] or ""
+        if path.startswith("notebooks/"):
+            inside, anchor = lesson_page(path), ""  # JupyterLab alone knows the cell
+        if files.get_file_from_path(inside):
+            return os.path.relpath(inside, Path(page).parent).replace(os.sep, "/") + anchor
+        return f"{repository}{path}{anchor}"
+
+    return _LINK.sub(target, markdown)
+
+
+def lesson_page(notebook: str) -> str:
+    """Return the site's page of a notebook, or of the folder of all."""
+    name = Path(notebook)
+    return f"course/{name.stem if name.suffix else 'index'}.html"
+
+
+def lessons() -> str:
+    """Return the list of lessons, each with its question, as Markdown."""
+    pages = map(read_page, sorted((ROOT / "notebooks").glob("*.ipynb")))
+    return "\n".join(
+        f"- [{each.title}](../notebooks/{each.notebook.name}). {each.question}" for each in pages
+    )
+
+
+def measured() -> str:
+    """Return the rows of docs/benchmarks.md in which other tools show the same attention, as Markdown."""
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    _, section = text.split("## The explorer's page against its peers'\n", 1)
+    section = section.split("\n## ", 1)[0]
+    when = re.search(r"^Measured on .*$", section, re.MULTILINE)
+    head = re.search(r"^\| layers.*\n\|.*\n", section, re.MULTILINE)
+    versions = re.search(r"^Versions: .*$", section, re.MULTILINE)
+    rows = re.findall(r"^\| 12 × 12 \| 128 \|.*\n", section, re.MULTILINE)
+    if not (when and head and versions and rows):
+        raise ValueError("docs/benchmarks.md has another form now; read it in tools/docs_site.py as it is")
+    return f"{when[0]}\n\n{head[0]}{''.join(rows)}\n{versions[0]}"
