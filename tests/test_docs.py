@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.source_code import ROOT
+import viz_transformer as vt
+from tests.support.source_code import MODULES, ROOT
 from tools import docs_site
+from viz_transformer.errors import DOCUMENTATION
 
 REPOSITORY = "https://example.org/blob/main/"
 
@@ -43,7 +45,8 @@ class Known:
             "index.md",
             "[a](course/07_masks.html)",
         ),
-        ("[a](../notebooks)", "docs/index.md", "index.md", f"[a]({REPOSITORY}notebooks)"),
+        ("[a](../notebooks)", "docs/index.md", "index.md", "[a](course/index.html)"),
+        ("[a](../tools)", "docs/index.md", "index.md", f"[a]({REPOSITORY}tools)"),
         ("[a](gone.md)", "docs/index.md", "index.md", "[a](gone.md)"),
         ("[a](https://example.org)", "docs/index.md", "index.md", "[a](https://example.org)"),
         ("[a](capture.md)", "docs/x.md", "api/x.md", "[a](../capture.md)"),
@@ -52,7 +55,7 @@ class Known:
 def test_a_link_leads_to_the_page_of_the_site_or_else_to_the_repository(
     link: str, source: str, page: str, expected: str
 ) -> None:
-    files = Known({"capture.md", "contributing.md", "course/07_masks.html"})
+    files = Known({"capture.md", "contributing.md", "course/index.html", "course/07_masks.html"})
     assert docs_site.linked(link, Path(source), page, files, REPOSITORY) == expected
 
 
@@ -79,3 +82,13 @@ def test_the_build_stops_at_whatever_is_broken() -> None:
     assert {each for group in config["validation"].values() for each in group.values()} == {"warn"}
     assert config["theme"]["font"] is False
     assert "mkdocs build --strict" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_help_messages_and_the_project_name_the_same_address() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert f"site_url: {DOCUMENTATION}\n" in text
+    assert f'Documentation = "{DOCUMENTATION}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f"{DOCUMENTATION}:" in (vt.__doc__ or "")
+    for path in MODULES:
+        for page in re.findall(r"\{DOCUMENTATION\}(\w+)\.html", path.read_text(encoding="utf-8")):
+            assert (ROOT / "docs" / f"{page}.md").exists(), f"{path.name} names a page {page}.html"

@@ -1,19 +1,29 @@
-"""The docstrings of public functions: each has an example that runs; those used most tell what they take."""
+"""The docstrings of public names: each explains its arguments and has an example that runs."""
 
 from __future__ import annotations
 
 import doctest
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import viz_transformer as vt
-from viz_transformer import analysis, plots
 from viz_transformer.recipes import AttentionOnly
 
+#: The package, and the modules that it names.
+ROOMS = [vt, *(room for name in vt.__all__ if isinstance(room := getattr(vt, name), ModuleType))]
+PUBLIC: dict[Callable[..., Any], str] = {
+    made: f"{room.__name__}.{name}"
+    for room in reversed(ROOMS)
+    for name in dir(room)
+    if inspect.isfunction(made := getattr(room, name)) or inspect.isclass(made)
+}
+#: Those used most tell what they refuse, too.
 NAMES: list[Callable[..., Any]] = [
     vt.capture,
     vt.explore,
@@ -24,52 +34,43 @@ NAMES: list[Callable[..., Any]] = [
     vt.attention_stepper,
     vt.mask_lab,
     vt.beam_stepper,
-    plots.plot_head,
-    plots.plot_heads,
-    plots.plot_difference,
-    analysis.entropy_bits,
-    analysis.head_entropy_bits,
-    analysis.label_heads,
-    analysis.pattern_scores,
-    analysis.rollout,
+    vt.plots.plot_head,
+    vt.plots.plot_heads,
+    vt.plots.plot_difference,
+    vt.analysis.entropy_bits,
+    vt.analysis.head_entropy_bits,
+    vt.analysis.label_heads,
+    vt.analysis.pattern_scores,
+    vt.analysis.rollout,
     AttentionOnly.trace,
 ]
 
 
-#: Every public function that draws, shows, loads or measures.
-FUNCTIONS = [
-    function
-    for room in (plots, vt, vt.attribution)
-    for name in dir(room)
-    if inspect.isfunction(function := getattr(room, name)) and not name.startswith(("_", "describe"))
-]
+def test_there_are_many_public_names() -> None:
+    assert len(PUBLIC) > 150
+
+
+@pytest.mark.parametrize("made", PUBLIC, ids=PUBLIC.get)
+def test_the_docstring_explains_every_argument(made: Callable[..., Any]) -> None:
+    text = inspect.getdoc(made) or ""
+    if inspect.isclass(made):
+        # What one makes is explained by its attributes, or where it is made.
+        explained = text + (inspect.getdoc(made.__init__) or "")
+        assert re.search(r"^(Args|Attributes):", explained, re.MULTILINE)
+    else:
+        names = re.findall(r"^ +\*{0,2}(\w+): ", text, re.MULTILINE)
+        assert set(inspect.signature(made).parameters) <= set(names)
+
+
+@pytest.mark.parametrize("made", NAMES, ids=lambda made: made.__qualname__)
+def test_the_docstring_explains_errors(made: Callable[..., Any]) -> None:
+    assert "Raises:" in (made.__doc__ or "")
 
 
 @pytest.mark.usefixtures("no_window")
-@pytest.mark.parametrize("function", NAMES, ids=lambda function: function.__qualname__)
-def test_the_docstring_explains_arguments_and_errors_and_its_example_runs(
-    function: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = function.__doc__ or ""
-    assert "Raises:" in text
-    assert "Args:" in text
-    run_examples(function, tmp_path, monkeypatch)
-
-
-@pytest.mark.usefixtures("no_window")
-@pytest.mark.parametrize(
-    "function",
-    [each for each in FUNCTIONS if each not in NAMES],
-    ids=lambda function: function.__qualname__,
-)
-def test_every_public_function_has_an_example_that_runs(
-    function: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_examples(function, tmp_path, monkeypatch)
-
-
-def run_examples(function: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    examples = doctest.DocTestFinder(recurse=False).find(function, function.__qualname__, globs={})
+@pytest.mark.parametrize("made", [*PUBLIC, AttentionOnly.trace], ids=lambda made: made.__qualname__)
+def test_the_example_runs(made: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples = doctest.DocTestFinder(recurse=False).find(made, made.__qualname__, globs={})
     assert sum(len(each.examples) for each in examples) > 0, "it has no example"
     monkeypatch.chdir(tmp_path)  # an example may write a file
     told: list[str] = []

@@ -6,8 +6,11 @@ each class of view the table of its traits.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import pydoc
 from collections.abc import Iterator
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -34,6 +37,20 @@ GROUPS = {
     "Predictions": ["prediction", "predict_choice", "predict_number", "predict_row"],
     "Pages, the course, errors": ["export_html", "show_source", "you_are_here", "UserError"],
 }
+#: Rooms whose names one imports from where they are: ``from viz_transformer.corpus import translations``.
+ROOMS = [
+    "config",
+    "vocabulary",
+    "corpus",
+    "trace",
+    "model",
+    "training",
+    "decoding",
+    "recipes",
+    "experiments",
+    "intervening",
+    "engine",
+]
 #: What a trait holds, in Python's words; the first that fits.
 _TYPES: list[tuple[type, str]] = [
     (Share, "float, 0 to 1"),
@@ -47,6 +64,7 @@ _TYPES: list[tuple[type, str]] = [
 ]
 
 
+@functools.cache
 def pages() -> dict[str, tuple[str, str]]:
     """Return the title and the Markdown of each page of the API, by its path in the site's sources."""
     found = {f"api/{_slug(title)}.md": (title, _page(title, names)) for title, names in GROUPS.items()}
@@ -54,7 +72,11 @@ def pages() -> dict[str, tuple[str, str]]:
         alive = f"[See it alive](../gallery.md#{name}) in the gallery."
         found[f"api/{name}.md"] = (f"vt.{name}", _page(f"vt.{name}", members, alive))
     for name in modules():
-        found[f"api/{name}.md"] = (f"vt.{name}", _module(name))
+        found[f"api/{name}.md"] = (f"vt.{name}", _module(f"vt.{name}", getattr(vt, name), set(vt.__all__)))
+    for name in ROOMS:
+        there = {each for room in (vt, *map(vt.__getattr__, modules())) for each in dir(room)}
+        title = f"viz_transformer.{name}"
+        found[f"api/{name}.md"] = (title, _module(title, import_module(title), there))
     return {"api/index.md": ("Every name", _index(found)), **found}
 
 
@@ -66,11 +88,16 @@ def page_of(name: str) -> str:
 
 def navigation() -> list[dict[str, Any]]:
     """Return the API's part of the site's navigation."""
-    of_views = {f"api/{name}.md" for name in views()}
-    listed = {path: title for path, (title, _) in pages().items()}
-    shown = [{title: path} for path, title in listed.items() if path in of_views]
-    others = [{title: path} for path, title in listed.items() if path not in of_views]
-    return [others[0], {"Views": shown}, *others[1:]]
+    listed = [{title: path} for path, (title, _) in pages().items()]
+    n_first, n_views, n_rooms = 1 + len(GROUPS), len(views()), len(ROOMS)
+    views_and_more = listed[n_first:-n_rooms]
+    return [
+        listed[0],
+        {"Views": views_and_more[:n_views]},
+        *listed[1:n_first],
+        *views_and_more[n_views:],
+        {"Rooms of the package": listed[-n_rooms:]},
+    ]
 
 
 def modules() -> list[str]:
@@ -134,12 +161,13 @@ def _page(title: str, names: list[str], about: str = "") -> str:
     return "\n\n".join([f"# {title}", about, *parts])
 
 
-def _module(name: str) -> str:
-    module = getattr(vt, name)
-    own = sorted(set(dir(module)) - set(vt.__all__), key=_functions_first)  # the others have their entry
-    parts = [_entry(f"vt.{name}.{each}", getattr(module, each)) for each in own]
+def _module(title: str, module: ModuleType, there: set[str]) -> str:
+    """Return the page of a module: its functions and classes, without those that have their entry `there`."""
+    made = {name: getattr(module, name) for name in getattr(module, "__all__", dir(module))}
+    own = [each for each in made if inspect.isfunction(made[each]) or inspect.isclass(made[each])]
+    own = sorted(set(own) - there, key=_functions_first)
     about = inspect.cleandoc(module.__doc__ or "")
-    return "\n\n".join([f"# vt.{name}", about, *parts])
+    return "\n\n".join([f"# {title}", about, *(_entry(f"{title}.{each}", made[each]) for each in own)])
 
 
 def _entry(name: str, made: Any) -> str:
@@ -178,14 +206,13 @@ def _index(found: dict[str, tuple[str, str]]) -> str:
     return "\n".join([INTRODUCTION, "| name | what it is |", "|---|---|", *lines])
 
 
-def _order(row: tuple[str, str]) -> tuple[int, str]:
-    return row[0].count("."), row[0].lower()
+def _order(row: tuple[str, str]) -> tuple[bool, int, str]:
+    """Put the package's own names first, then those of its modules, then those of its rooms."""
+    return not row[0].startswith("vt."), row[0].count("."), row[0].lower()
 
 
 def _first_line(name: str) -> str:
-    made: Any = vt
-    for part in name.split(".")[1:]:
-        made = getattr(made, part)
+    made = pydoc.locate(f"viz_transformer.{name.partition('.')[2]}")
     return (inspect.getdoc(made) or "").partition("\n")[0].replace("|", r"\|")
 
 
@@ -195,8 +222,11 @@ INTRODUCTION = """# Every public name
 import viz_transformer as vt
 ```
 
-Each name has its arguments with their types, what it returns and what it raises.
-What you choose in a view is a trait: read it, set it, or watch it with `view.observe(function, "head")`.
-Every view also has `about`, `figure()`, which draws it with matplotlib, and `alt_text()`, which says it in
-words.
+Each name has its arguments with their types, what it returns, what it raises, and an example that a test
+runs. What you choose in a view is a trait: read it, set it, or watch it with
+`view.observe(function, "head")`. Every view also has `about`, `figure()`, which draws it with matplotlib, and
+`alt_text()`, which says it in words.
+
+At the end stand the names that the package's rooms have for each other, and for you if you build on them:
+`from viz_transformer.corpus import translations`.
 """

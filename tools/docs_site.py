@@ -82,7 +82,7 @@ def linked(markdown: str, source: Path, page: str, files: Files, repository: str
         if not (ROOT / path).exists():
             return link[0]  # mkdocs says where, and stops
         inside, anchor = pages.get(path, path.removeprefix("docs/")), link["anchor"] or ""
-        if path.startswith("notebooks/"):
+        if path.partition("/")[0] == "notebooks":
             inside, anchor = lesson_page(path), ""  # JupyterLab alone knows the cell
         if files.get_file_from_path(inside):
             return os.path.relpath(inside, Path(page).parent).replace(os.sep, "/") + anchor

@@ -13,8 +13,23 @@ import re
 _MOST_LETTERS = 1_000
 
 
+#: Where the documentation's pages are, for the messages that name one.
+DOCUMENTATION = "https://viz-transformer.github.io/viz_transformer/"
+
+
 class UserError(ValueError):
-    """An input that can't be used; the message says how to fix it."""
+    """An input that can't be used; the message says how to fix it.
+
+    >>> import viz_transformer as vt
+    >>> try:
+    ...     vt.load_translator().translate("the quick zebra sleeps")
+    ... except vt.UserError:
+    ...     print("the translator does not know a word")
+    the translator does not know a word
+
+    Args:
+        message: what was given, what was expected and how to mend it.
+    """
 
     def __init__(self, message: str) -> None:
         """Keep the message as one line, whatever it repeats of the input."""

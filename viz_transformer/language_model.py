@@ -44,6 +44,11 @@ class LanguageModel(WritingModel[DecoderOnly, TracedDecoderOnly]):
     It reads the target language of its vocabulary, from left to right, and has no source. Where
     a method takes a beginning, ``""`` means ``<sos>`` alone.
 
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> len(model.next_words("la maestra")) > 0
+    True
+
     Attributes:
         model: the `DecoderOnly`, in evaluation mode.
         vocabulary: its `Vocabulary` of words, or its `Subwords`.

@@ -32,6 +32,11 @@ class MaskedModel(TextModel[EncoderOnly, TracedEncoderOnly, Vocabulary]):
     It reads the target language of its vocabulary, in both directions. A gap is written ``[?]``,
     ``<mask>`` or ``___``.
 
+    >>> import viz_transformer as vt
+    >>> model = vt.load_masked_model()
+    >>> len(model.fill("la [?] perdió su libro")) > 0
+    True
+
     Attributes:
         model: the `EncoderOnly`, in evaluation mode.
         vocabulary: its `Vocabulary` of words, which has a ``<mask>``.

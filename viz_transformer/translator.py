@@ -39,6 +39,11 @@ class Translation:
 class Translator(WritingModel[Transformer, TracedTransformer]):
     """A trained model and its vocabulary, with methods that take plain text.
 
+    >>> import viz_transformer as vt
+    >>> translator = vt.load_translator()
+    >>> translator.translate("the black cat sleeps").text
+    'el gato negro duerme'
+
     Attributes:
         model: the `Transformer`, in evaluation mode.
         vocabulary: its `Vocabulary` of words, or its `Subwords`.

@@ -26,6 +26,15 @@ def alignment_links(trace: ForwardTrace, layer: int, head: int) -> frozenset[Lin
 
     A word whose head looks most at a special token, or at nothing, has no link.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> links = vt.analysis.alignment_links(trace, layer=1, head=2)  # (written, read), positions of words
+
+    Args:
+        trace: the trace.
+        layer: counted from 0.
+        head: counted from 0.
+
     Raises:
         UserError: if the trace holds no cross-attention, or has no such layer or head.
     """
@@ -57,6 +66,11 @@ def alignment_error_rate(
         AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 
     A found link need only be possible; a sure one must be found. 0 is perfect, 1 is all wrong.
+
+    >>> import viz_transformer as vt
+    >>> found, sure = [{(0, 0), (1, 2)}], [{(0, 0), (1, 1)}]
+    >>> vt.analysis.alignment_error_rate(found, sure)
+    0.5
 
     Args:
         found: A, the links found, one collection per sentence; for one sentence, a list of one.
@@ -94,6 +108,12 @@ def head_alignment_error_rate(
     possible: Sequence[Collection[Link]] | None = None,
 ) -> Float64:
     """Return the alignment error rate of every cross-attention head, ``[layer, head]``.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> sure = [vt.analysis.alignment_links(trace, layer=1, head=2)]  # as if this head were right
+    >>> float(vt.analysis.head_alignment_error_rate([trace], sure)[1, 2])
+    0.0
 
     Args:
         traces: one trace per sentence, all of one model.

@@ -14,6 +14,11 @@ from viz_transformer.errors import UserError
 class Reliability:
     """Predictions in bins of equal width, each with what became of them.
 
+    >>> import viz_transformer as vt
+    >>> bins = vt.analysis.reliability([0.25, 0.75], [False, True], n_bins=2)
+    >>> bins.counts.tolist(), bins.predicted.tolist(), bins.observed.tolist()
+    ([1, 1], [0.25, 0.75], [0.0, 1.0])
+
     Attributes:
         edges: of the bins, from 0 to 1 [bin + 1].
         counts: predictions in each bin [bin].
@@ -41,6 +46,10 @@ def reliability(
     n_bins: int = 10,
 ) -> Reliability:
     """Compare predicted probabilities with what happened, bin by bin.
+
+    >>> import viz_transformer as vt
+    >>> vt.analysis.reliability([0.25, 0.75], [False, True], n_bins=2).error
+    0.25
 
     Args:
         predicted: probabilities, in any shape.

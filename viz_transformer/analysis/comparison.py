@@ -22,6 +22,12 @@ from viz_transformer.trace import ForwardTrace, attention_of
 class Agreement:
     """What `agreement` returns, one number per head.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> same = vt.analysis.agreement(trace, trace, "cross")
+    >>> bool((same.same_argmax == 1).all())
+    True
+
     Attributes:
         similarity: ``[layer, head]``, 1 − Jensen–Shannon distance, mean over the rows: 1 where the
             weights are equal, 0 where the two attend to entirely different keys.
@@ -38,6 +44,12 @@ def agreement(trace_a: ForwardTrace, trace_b: ForwardTrace, kind: str) -> Agreem
     The Jensen–Shannon distance is the square root of the divergence in bits, so that it lies
     between 0 and 1. A query with one key has no choice and does not count; a head with no other
     row is NaN.
+
+    >>> import viz_transformer as vt
+    >>> translator = vt.load_translator()
+    >>> traces = [translator.trace(text) for text in ("the black cat sleeps", "the black dog sleeps")]
+    >>> vt.analysis.agreement(*traces, "cross").similarity.shape
+    (2, 4)
 
     Args:
         trace_a: a trace.

@@ -27,6 +27,11 @@ def head_confidence(trace: ForwardTrace, kind: str, *, leave_out: Collection[str
     A query with one key has no choice (the first of a decoder) and does not count, nor does a
     query that may attend to nothing. A head with no other query is NaN.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> vt.analysis.head_confidence(trace, "cross").shape  # layers, heads
+    (2, 4)
+
     Args:
         trace: the trace.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
@@ -54,6 +59,10 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
     """Return Spearman's rank correlation of two lists of numbers: 1 if they give the same order.
 
     −1 is the opposite order, and about 0 no relation. Equal numbers share the mean of their ranks.
+
+    >>> import viz_transformer as vt
+    >>> vt.analysis.rank_correlation([1, 2, 3], [10, 20, 40])
+    1.0
 
     Args:
         a: numbers; arrays of any shape are read in C order.

@@ -20,6 +20,14 @@ NEGLIGIBLE = 0.001
 class HeadEffect:
     """One head: its confidence, and what happened without it.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> look = np.array([[[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.5, 0.5]]]])  # one layer, two heads
+    >>> trace = vt.ForwardTrace(source_tokens=["the", "cat"], encoder_attention=look)
+    >>> effects = vt.analysis.head_effects(trace, {"encoder": [[0.5, 0.1]]})
+    >>> effects[0].head, effects[0].loss_change, effects[0].rank
+    (0, 0.5, 1)
+
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         layer: counted from 0.
@@ -51,6 +59,14 @@ def head_effects(trace: ForwardTrace, loss_changes: Mapping[str, ArrayLike]) -> 
     Switching a head off shows what the model loses without it. The measure is not perfect (two
     heads that do the same work can replace each other), but unlike the attention weights alone it
     depends on what the model does with the head.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> look = np.array([[[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.5, 0.5]]]])  # one layer, two heads
+    >>> trace = vt.ForwardTrace(source_tokens=["the", "cat"], encoder_attention=look)
+    >>> effects = vt.analysis.head_effects(trace, {"encoder": [[0.1, 0.5]]})  # nats a token
+    >>> [(effect.head, effect.loss_change) for effect in effects]
+    [(1, 0.5), (0, 0.1)]
 
     Args:
         trace: the whole model's trace of the sentence.
@@ -90,6 +106,17 @@ def effect_correlation(effects: Sequence[HeadEffect]) -> float:
     """Return the rank correlation of the heads' confidence with the size of their effect.
 
     1 if the order of confidence is the order of effect; NaN if there is no order.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> look = np.array([[[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.5, 0.5]]]])  # one layer, two heads
+    >>> trace = vt.ForwardTrace(source_tokens=["the", "cat"], encoder_attention=look)
+    >>> effects = vt.analysis.head_effects(trace, {"encoder": [[0.5, 0.1]]})
+    >>> round(vt.analysis.effect_correlation(effects), 6)  # the confident head is the one that matters
+    1.0
+
+    Args:
+        effects: what `head_effects` returned.
     """
     known = [effect for effect in effects if not np.isnan(effect.confidence)]
     return rank_correlation(
@@ -98,7 +125,18 @@ def effect_correlation(effects: Sequence[HeadEffect]) -> float:
 
 
 def effects_in_words(effects: Sequence[HeadEffect]) -> str:
-    """Describe in a few sentences how well the heads' attention predicted their effects."""
+    """Describe in a few sentences how well the heads' attention predicted their effects.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> look = np.array([[[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.5, 0.5]]]])  # one layer, two heads
+    >>> trace = vt.ForwardTrace(source_tokens=["the", "cat"], encoder_attention=look)
+    >>> effects = vt.analysis.head_effects(trace, {"encoder": [[0.5, 0.1]]})
+    >>> words = vt.analysis.effects_in_words(effects)
+
+    Args:
+        effects: what `head_effects` returned.
+    """
     most = min(effects, key=lambda effect: effect.rank)
     surest = min(effects, key=lambda effect: effect.confidence_rank)
     n_heads = len(effects)

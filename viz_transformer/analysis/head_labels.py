@@ -48,6 +48,14 @@ MIN_ROWS = 6
 class HeadLabel:
     """A head's name and what speaks for it.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> look = np.eye(8, k=-1)[None, None]  # each word looks at the one before it
+    >>> look[..., 0, 0] = 1
+    >>> trace = vt.ForwardTrace(source_tokens=list("abcdefgh"), encoder_attention=look)
+    >>> vt.analysis.label_heads(trace, "encoder")[0][0].name
+    'previous token'
+
     Attributes:
         name: one of those that `label_heads` explains, such as ``"previous token"``.
         evidence: from 0 to 1; the mean weight on the keys that the name means, or for ``"broad"``
@@ -117,6 +125,13 @@ def label_heads_together(
 
     A name from many sentences is a trait of the model. With many rows, little more than chance is
     enough: read the evidence beside what even attention would give, `HeadLabel.uniform`.
+
+    >>> import viz_transformer as vt
+    >>> translator = vt.load_translator()
+    >>> traces = [translator.trace(text) for text in ("the black cat sleeps", "the dog sees the cat")]
+    >>> labels = vt.analysis.label_heads_together(traces, "decoder")
+    >>> len(labels), len(labels[0])  # layers, heads
+    (2, 4)
 
     Args:
         traces: of one model.

@@ -11,6 +11,14 @@ from viz_transformer.trace import FloatArray, ForwardTrace, attention_of
 def word_index(tokens: Sequence[str], word: int | str) -> int:
     """Return the position of a word; a position is returned as it is.
 
+    >>> import viz_transformer as vt
+    >>> vt.analysis.word_index(["the", "black", "cat"], "cat")
+    2
+
+    Args:
+        tokens: the sentence.
+        word: one of them, or its position.
+
     Raises:
         UserError: if the word is not there, or stands there more than once.
     """
@@ -27,6 +35,11 @@ def word_index(tokens: Sequence[str], word: int | str) -> int:
 
 def weights_between(trace: ForwardTrace, kind: str, query: int | str, key: int | str) -> FloatArray:
     """Return how much every head lets `query` look at `key`: float32 ``[layer, head]``.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> vt.analysis.weights_between(trace, "cross", "gato", "cat").shape  # layers, heads
+    (2, 4)
 
     Args:
         trace: the trace.

@@ -17,6 +17,11 @@ def masked_cells(trace: ForwardTrace, kind: str) -> NDArray[np.bool_]:
     head alone proves nothing: a weight can be too small for float32. In a trace of one head, or of
     a few very confident ones, that can still happen in all of them at once.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> vt.analysis.masked_cells(trace, "decoder")[0].tolist()  # <sos> sees itself alone
+    [False, True, True, True, True]
+
     Args:
         trace: the trace.
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.

@@ -22,6 +22,11 @@ def entropy_share_over_training(trace: TrainingTrace, sentence: int, kind: str) 
 
     1 is a head that spreads evenly, as before training; 0 one that picks a single key.
 
+    >>> import viz_transformer as vt
+    >>> training = vt.load_training("en-es")
+    >>> vt.analysis.entropy_share_over_training(training, 0, "cross").shape[1:]
+    (2, 4)
+
     Args:
         trace: the training.
         sentence: index of the sentence.
@@ -37,6 +42,17 @@ def most_sharpened(trace: TrainingTrace, sentence: int, kind: str) -> tuple[int,
     """Return the layer and head whose entropy fell most from the first moment to the last.
 
     Arguments and errors are those of `entropy_share_over_training`.
+
+    >>> import viz_transformer as vt
+    >>> training = vt.load_training("en-es")
+    >>> layer, head = vt.analysis.most_sharpened(training, 0, "cross")
+    >>> 0 <= layer < 2, 0 <= head < 4
+    (True, True)
+
+    Args:
+        trace: the training.
+        sentence: index of the sentence.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
     """
     first, last = _shares(trace, (trace.moments[0], trace.moments[-1]), sentence, kind)
     fall = np.nan_to_num(first - last, nan=-np.inf)  # [layer, head]

@@ -19,6 +19,10 @@ def layers_at_same_depth(n_layers: int, n_other: int) -> list[int]:
     >>> import viz_transformer as vt
     >>> vt.analysis.layers_at_same_depth(6, 3), vt.analysis.layers_at_same_depth(3, 6)
     ([0, 0, 1, 1, 2, 2], [1, 3, 5])
+
+    Args:
+        n_layers: how many layers the model has.
+        n_other: how many the other one has.
     """
     return [(2 * layer + 1) * n_other // (2 * n_layers) for layer in range(n_layers)]
 
@@ -30,6 +34,13 @@ def match_traces(trace: ForwardTrace, other: ForwardTrace) -> tuple[ForwardTrace
     `other` at the same share of its depth: layer 4 of 12 meets layer 2 of 6. Heads of models with as
     many heads meet one by one; where these numbers differ, no head has a partner, and each layer
     becomes the mean of its heads. Traces of one shape are returned as they are.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> deep = vt.ForwardTrace(source_tokens=["a", "b"], encoder_attention=np.full((4, 2, 2, 2), 0.5))
+    >>> low = vt.ForwardTrace(source_tokens=["a", "b"], encoder_attention=np.full((2, 2, 2, 2), 0.5))
+    >>> [each.encoder_attention.shape for each in vt.analysis.match_traces(deep, low)]
+    [(4, 2, 2, 2), (4, 2, 2, 2)]
 
     Args:
         trace: a trace.

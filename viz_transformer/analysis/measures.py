@@ -108,6 +108,10 @@ def entropy_bits(weights: ArrayLike) -> Float64:
 def mean_distance(weights: ArrayLike) -> Float64:
     """Return the mean distance of each query's attention: Σ w |query − key|, in positions.
 
+    >>> import viz_transformer as vt
+    >>> vt.analysis.mean_distance([[1.0, 0.0], [0.25, 0.75]]).tolist()
+    [0.0, 0.25]
+
     Args:
         weights: self-attention, ``[..., position, position]``.
 
@@ -155,6 +159,16 @@ def head_entropy_share(trace: ForwardTrace, kind: str) -> Float64:
     1 is uniform, whatever the sentence's length. A query with one key has no choice (the first of
     a decoder) and does not count; a head with no other is NaN.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> shares = vt.analysis.head_entropy_share(trace, "cross")
+    >>> shares.shape, bool(shares.max() <= 1)
+    ((2, 4), True)
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+
     Raises:
         UserError: if the trace lacks the kind, or holds no attention weights there.
     """
@@ -176,6 +190,15 @@ def entropy_share(bits: Float64, attends: NDArray[np.bool_], reachable: NDArray[
 
 def head_mean_distance(trace: ForwardTrace, kind: str) -> Float64:
     """Return the mean of `mean_distance` over each head's rows, in positions, ``[layer, head]``.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> vt.analysis.head_mean_distance(trace, "encoder").shape
+    (2, 4)
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"`` or ``"decoder"``.
 
     Raises:
         UserError: if the kind is cross (two sentences have no common positions), the trace lacks
@@ -202,6 +225,10 @@ def norm_weighted(weights: ArrayLike, value_norms: ArrayLike) -> Float64:
 
     A large weight on a short value moves little: that is how a head can attend to ``<eos>`` or a
     full stop and do nothing. A trace holds no values, so their lengths are given here.
+
+    >>> import viz_transformer as vt
+    >>> vt.analysis.norm_weighted([[0.5, 0.5]], [1.0, 4.0]).tolist()
+    [[0.5, 2.0]]
 
     Args:
         weights: α, ``[..., query, key]``, such as ``[layer, head, query, key]``.

@@ -21,6 +21,11 @@ Translations = Mapping[tuple[str, ...], float]
 class NextWords:
     """What may follow one beginning of a translation.
 
+    >>> import viz_transformer as vt
+    >>> words = vt.analysis.next_words({("el", "gato"): 0.75, ("la", "gata"): 0.25})[0]
+    >>> words.prefix, words.words
+    ((), {'el': 0.75, 'la': 0.25})
+
     Attributes:
         prefix: the words so far; empty at the start.
         probability: that a translation begins with them.
@@ -37,6 +42,17 @@ def next_words(translations: Translations) -> tuple[NextWords, ...]:
 
     They are the nodes of the trie of translations, each before those below it. Summed over all of
     them, `probability` is the mean number of tokens of a translation, ``<eos>`` included.
+
+    >>> import viz_transformer as vt
+    >>> for each in vt.analysis.next_words({("el", "gato"): 0.75, ("el", "perro"): 0.25}):
+    ...     print(each.prefix, each.probability, each.words)
+    () 1.0 {'el': 1.0}
+    ('el',) 1.0 {'gato': 0.75, 'perro': 0.25}
+    ('el', 'gato') 0.75 {'<eos>': 1.0}
+    ('el', 'perro') 0.25 {'<eos>': 1.0}
+
+    Args:
+        translations: each translation of one sentence, as a tuple of words, with its probability.
 
     Raises:
         UserError: if the probabilities are negative or do not sum to 1.
@@ -57,7 +73,15 @@ def next_words(translations: Translations) -> tuple[NextWords, ...]:
 
 
 def modes(translations: Translations) -> frozenset[tuple[str, ...]]:
-    """Return the most probable translation; several where they are equally probable."""
+    """Return the most probable translation; several where they are equally probable.
+
+    >>> import viz_transformer as vt
+    >>> vt.analysis.modes({("el", "gato"): 0.75, ("la", "gata"): 0.25})
+    frozenset({('el', 'gato')})
+
+    Args:
+        translations: the probability of each, as `next_words` takes them.
+    """
     highest = max(translations.values())
     return frozenset(
         tokens
@@ -68,6 +92,10 @@ def modes(translations: Translations) -> frozenset[tuple[str, ...]]:
 
 def entropy_nats(translations: Mapping[Any, float]) -> float:
     """Return how open a sentence's translation is: −Σ p ln p, 0 where there is only one.
+
+    >>> import viz_transformer as vt
+    >>> round(vt.analysis.entropy_nats({"el gato": 0.5, "la gata": 0.5}), 3)  # ln 2
+    0.693
 
     Args:
         translations: of one sentence, in any form, each with its probability.
@@ -83,6 +111,13 @@ def lowest_loss(sentences: Iterable[Translations]) -> float:
     """Return the lowest loss that any model can reach on these sentences, in nats per token.
 
     It is the entropy of their translations, divided by their mean number of tokens with ``<eos>``.
+
+    >>> import viz_transformer as vt
+    >>> round(vt.analysis.lowest_loss([{("el", "gato"): 0.5, ("la", "gata"): 0.5}]), 3)  # ln 2 / 3 tokens
+    0.231
+
+    Args:
+        sentences: of each the probabilities of its translations, as `next_words` takes them.
 
     Raises:
         UserError: as `next_words`, or if there is no sentence.

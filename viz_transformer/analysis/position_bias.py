@@ -23,6 +23,15 @@ def bias_by_distance(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return what each head adds to its scores at each distance from query to key.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> bias = np.array([[[[0.0, -1.0], [-1.0, 0.0]]]], dtype=np.float32)  # one layer, one head
+    >>> words, look = ["the", "cat"], np.full((1, 1, 2, 2), 0.5)
+    >>> trace = vt.ForwardTrace(source_tokens=words, encoder_attention=look, encoder_position_bias=bias)
+    >>> distances, biases = vt.analysis.bias_by_distance(trace, "encoder")
+    >>> distances.tolist(), biases.tolist()
+    ([-1, 0, 1], [[-1.0, 0.0, -1.0]])
+
     Args:
         trace: of a model with relative biases, such as T5, or with ALiBi, such as Bloom.
         kind: ``"encoder"`` or ``"decoder"``.
@@ -63,6 +72,14 @@ def bias_by_offset(
     trace: ForwardTrace, kind: str, grid: Sequence[int], layer: int = 0
 ) -> NDArray[np.float32]:
     """Return what each head adds to its scores at each offset between two patches of a picture.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> bias = np.array([[[[0.0, -1.0], [-1.0, 0.0]]]], dtype=np.float32)  # one layer, one head
+    >>> words, look = ["left", "right"], np.full((1, 1, 2, 2), 0.5)
+    >>> trace = vt.ForwardTrace(source_tokens=words, encoder_attention=look, encoder_position_bias=bias)
+    >>> vt.analysis.bias_by_offset(trace, "encoder", grid=(1, 2)).tolist()
+    [[[-1.0, 0.0, -1.0]]]
 
     Args:
         trace: of a vision model with relative biases, such as Swin or BEiT.
@@ -127,6 +144,14 @@ def without_position_bias(trace: ForwardTrace) -> ForwardTrace:
     divided by exp(b), and scaled to a sum of 1, are softmax(s): where the head would look by content
     alone, in this layer, everything else the same. Masked keys stay at 0.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> bias = np.array([[[[0.0, -1.0], [-1.0, 0.0]]]], dtype=np.float32)  # one layer, one head
+    >>> words, look = ["the", "cat"], np.full((1, 1, 2, 2), 0.5)
+    >>> trace = vt.ForwardTrace(source_tokens=words, encoder_attention=look, encoder_position_bias=bias)
+    >>> vt.analysis.without_position_bias(trace).encoder_attention[0, 0].round(2).tolist()
+    [[0.27000001072883606, 0.7300000190734863], [0.7300000190734863, 0.27000001072883606]]
+
     Args:
         trace: of a model with relative biases, such as T5. Kinds without stay as they are.
 
@@ -152,6 +177,14 @@ def position_bias_alone(trace: ForwardTrace) -> ForwardTrace:
 
     With `without_position_bias`, it takes each head apart: where would it look by positions alone, and
     where by content alone? Masked keys (those that no head of the layer gives any weight) stay at 0.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> bias = np.array([[[[0.0, -1.0], [-1.0, 0.0]]]], dtype=np.float32)  # one layer, one head
+    >>> words, look = ["the", "cat"], np.full((1, 1, 2, 2), 0.5)
+    >>> trace = vt.ForwardTrace(source_tokens=words, encoder_attention=look, encoder_position_bias=bias)
+    >>> vt.analysis.position_bias_alone(trace).encoder_attention[0, 0].round(2).tolist()
+    [[0.7300000190734863, 0.27000001072883606], [0.27000001072883606, 0.7300000190734863]]
 
     Args:
         trace: of a model with such biases. Kinds without stay as they are.

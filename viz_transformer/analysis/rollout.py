@@ -21,6 +21,12 @@ from viz_transformer.trace import KINDS, ForwardTrace, attention_of
 class OutputRollout(NamedTuple):
     """Where the decoder's vectors come from, after each decoder layer.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> rollout = vt.analysis.output_rollout(trace)
+    >>> rollout.source.shape, rollout.target.shape
+    ((2, 5, 5), (2, 5, 5))
+
     Attributes:
         source: ``[layer, target, source]``, the shares from the words that the encoder read.
         target: ``[layer, target, target]``, the shares from the words that the decoder read.
@@ -74,6 +80,13 @@ def output_rollout(trace: ForwardTrace, residual: float = 0.5) -> OutputRollout:
     A decoder layer mixes twice: by self-attention over the target, then by cross-attention, which
     brings in what the encoder's own rollout says each memory vector is made of. Both leave the
     share `residual` as it was.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> rollout = vt.analysis.output_rollout(trace)
+    >>> rows = rollout.source.sum(-1) + rollout.target.sum(-1)
+    >>> bool(abs(rows - 1).max() < 1e-5)
+    True
 
     Args:
         trace: a trace with all three kinds.

@@ -23,6 +23,13 @@ def special_tokens(tokens: Sequence[str]) -> list[bool]:
 
     They are recognised by their spelling alone: ``<sos> <eos> <pad> [CLS] [SEP] <s> </s>
     <|endoftext|>`` and their like. ``<unk>``, ``[MASK]`` and all other words in brackets are text.
+
+    >>> import viz_transformer as vt
+    >>> vt.analysis.special_tokens(["<sos>", "el", "gato"])
+    [True, False, False]
+
+    Args:
+        tokens: as the model reads them.
     """
     return [token.lower() in _MARKS or _BARRED.fullmatch(token) is not None for token in tokens]
 
@@ -36,6 +43,9 @@ def sentence_segments(tokens: Sequence[str]) -> list[int]:
     >>> import viz_transformer as vt
     >>> vt.analysis.sentence_segments(["[CLS]", "yes", "[SEP]", "no", "[SEP]"])
     [0, 0, 0, 1, 1]
+
+    Args:
+        tokens: as the model reads them.
     """
     ends = [token.lower() in _BETWEEN for token in tokens]
     start = ends.index(True) + 1 if any(ends) else len(tokens)

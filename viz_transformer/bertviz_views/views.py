@@ -33,6 +33,12 @@ frameborder="0" srcdoc="{page}">{unseen}</iframe>"""
 class BertvizView:
     """One of bertviz's views of one trace; a notebook shows it as the value of a cell.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> view = vt.bertviz_views.head_view(trace)
+    >>> view.title
+    'bertviz head view: encoder self-attention, decoder self-attention, cross-attention'
+
     Attributes:
         html: the whole page, one text that needs nothing else.
         title: what it shows, for its frame and the window it is opened in.
@@ -74,6 +80,10 @@ def head_view(
 ) -> BertvizView:
     """Show one layer at a time as bertviz's head view: a line from each query to each key.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> view = vt.bertviz_views.head_view(trace, layers=[1])
+
     Args:
         trace: what to show.
         layers: the layers to show, counted from 0; None for all. A kind that has none of them
@@ -102,6 +112,18 @@ def model_view(
     """Show every head of every layer at once as bertviz's model view; a click enlarges one.
 
     Takes the same arguments as `head_view` and raises the same errors.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> view = vt.bertviz_views.model_view(trace, kind="cross")
+
+    Args:
+        trace: and the others: as in `head_view`.
+        layers: the layers to show, counted from 0; None for all.
+        heads: the heads to show, counted from 0; None for all.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; None for every kind that the trace has.
+        display_mode: ``"light"`` or ``"dark"``; None to follow the notebook or the browser.
+        max_megabytes: the largest page to build, in units of 10⁶ bytes.
     """
     return _view("model_view", trace, layers, heads, kind, display_mode, max_megabytes)
 

@@ -20,7 +20,7 @@ from viz_transformer.cli.course import FIRST_LESSON
 from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons
 from viz_transformer.cli.site import add_site
 from viz_transformer.cli.training import add_training
-from viz_transformer.errors import UserError
+from viz_transformer.errors import DOCUMENTATION, UserError
 
 #: JupyterLab's flags for its address, its token and running as root.
 _ACCESS = re.compile(r"--(\w+\.)?(ip|sock|token|password|hashed_password|allow[-_]root)(=.*)?")
@@ -51,6 +51,7 @@ def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="viz-transformer",
         description="See which head of a Transformer attends where, offline.",
+        epilog=f"documentation: {DOCUMENTATION}",
     )
     parser.add_argument("--version", action="version", version=f"viz-transformer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -35,6 +35,10 @@ _symptoms_told: set[str] = set()
 def exercises_of(lesson: int | str) -> tuple[Exercise, ...]:
     """Return the exercises of a lesson.
 
+    >>> import viz_transformer as vt
+    >>> [each.name for each in vt.exercises.exercises_of(1)]
+    ['1.1', '1.2', '1.3']
+
     Args:
         lesson: its number, or ``"clinic"``.
 
@@ -51,6 +55,13 @@ def exercises_of(lesson: int | str) -> tuple[Exercise, ...]:
 def exercise(name: str) -> Exercise:
     """Return the exercise of that name, such as ``"3.1"``.
 
+    >>> import viz_transformer as vt
+    >>> vt.exercises.exercise("1.1").name
+    '1.1'
+
+    Args:
+        name: its lesson and its number, such as ``"3.1"``.
+
     Raises:
         UserError: if there is none.
     """
@@ -64,6 +75,11 @@ def exercise(name: str) -> Exercise:
 
 def check(name: str, answer: Any = ...) -> Check:
     """Check an answer, and record the attempt in ``progress.json`` beside the lesson.
+
+    >>> import viz_transformer as vt
+    >>> check = vt.exercises.check("1.1")  # not answered yet
+    >>> check.passed, check.answered
+    (False, False)
 
     Args:
         name: the exercise, such as ``"3.1"``.
@@ -113,6 +129,12 @@ class _Open(Check):
 def hint(name: str) -> Check:
     """Return the next hint for an exercise; after the last one, the last one again.
 
+    >>> import viz_transformer as vt
+    >>> hint = vt.exercises.hint("1.1")
+
+    Args:
+        name: of the exercise, such as ``"3.1"``.
+
     Raises:
         UserError: if there is no such exercise.
     """
@@ -161,6 +183,9 @@ class Progress:
 
 def progress(lesson: int | str | None = None) -> Progress:
     """Return which exercises are solved: those of one lesson, or how many of each.
+
+    >>> import viz_transformer as vt
+    >>> progress = vt.exercises.progress(1)  # a notebook shows it as a table
 
     Args:
         lesson: its number, or ``"clinic"``; None: all of them.

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 class Check:
     """Feedback on an answer.
 
+    >>> import viz_transformer as vt
+    >>> vt.exercises.Check(passed=True, message="Right.").passed
+    True
+
     Attributes:
         passed: whether it is right.
         message: what the answer shows, or what to look at.

@@ -16,7 +16,18 @@ _NAMED = {"encoder": "the encoder", "decoder": "the decoder", "cross": "cross-at
 
 @dataclass(frozen=True)
 class Look:
-    """What a head must do in this trace: attend from `query` to `key`."""
+    """What a head must do in this trace: attend from `query` to `key`.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> look = vt.exercises.Look(trace, "cross", query="gato", key="cat")
+
+    Attributes:
+        trace: the trace of a sentence.
+        kind: of attention: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        query: the word that looks.
+        key: the word that it must look at.
+    """
 
     trace: ForwardTrace
     kind: str
@@ -26,6 +37,12 @@ class Look:
 
 def check_head(looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_least: float = 0.8) -> Check:
     """Check whether one head attends everywhere that it should.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> looks = [vt.exercises.Look(trace, "cross", query="gato", key="cat")]
+    >>> vt.exercises.check_head(looks, kind="encoder", layer=0, head=0).passed
+    False
 
     Args:
         looks: where the head must attend; all of one kind and one model.

@@ -12,6 +12,11 @@ from viz_transformer.model.scoring import AdditiveScore, dot, scaled_dot
 def compare_scorings(d_k: int, *, n_words: int = 8, seed: int = 0) -> dict[str, np.ndarray]:
     """Score random queries with random keys by each of the three functions of `model.scoring`.
 
+    >>> import viz_transformer as vt
+    >>> scores = vt.labs.compare_scorings(d_k=64)
+    >>> sorted(scores), scores["dot"].shape
+    (['additive', 'dot', 'scaled dot'], (8, 8))
+
     Args:
         d_k: width of the queries and keys, whose numbers are drawn from N(0, 1).
         n_words: how many queries there are, and how many keys.

@@ -29,6 +29,11 @@ def attention_steps(
 ) -> AttentionSteps:
     """Return the inputs and weight matrices of one attention layer for one sentence.
 
+    >>> import viz_transformer as vt
+    >>> steps = vt.labs.attention_steps(vt.load_translator(), "the black cat sleeps", layer=1)
+    >>> steps.kind
+    'cross'
+
     Args:
         model: the translator, language model or masked-word model, whose scores must be dot
             products of unturned vectors.

@@ -86,7 +86,16 @@ def _huggingface_lab(model: HuggingFaceText, text: str | None, engine: str | Non
 
 
 def interventions_of(lab: HeadLab) -> Interventions:
-    """Return the viewer's changes as `Interventions`, for ``model.trace`` and the like."""
+    """Return the viewer's changes as `Interventions`, for ``model.trace`` and the like.
+
+    >>> import viz_transformer as vt
+    >>> lab = vt.head_lab(vt.load_translator(), "the black cat sleeps")
+    >>> vt.labs.interventions_of(lab).heads  # nothing is changed yet
+    ()
+
+    Args:
+        lab: what `head_lab` returned.
+    """
     return _interventions(lab.factors)
 
 

@@ -108,7 +108,14 @@ class Batch(NamedTuple):
 
 
 class MaskTester:
-    """The effect of a mask, measured in a live model and in the libraries."""
+    """The effect of a mask, measured in a live model and in the libraries.
+
+    >>> import viz_transformer as vt
+    >>> tester = vt.labs.MaskTester(vt.load_translator())
+
+    Args:
+        model: in which the masks are tried.
+    """
 
     def __init__(self, model: Translator | LanguageModel | MaskedModel) -> None:
         self.model = model.model

@@ -15,6 +15,14 @@ from viz_transformer.widgets.trace_switch import SwitchView
 class TraceSwitch(SwitchView):
     """One explorer and a button for each of several traces; switching keeps the selection.
 
+    >>> import viz_transformer as vt
+    >>> translator = vt.load_translator()
+    >>> texts = ("the cat sleeps", "the dog sleeps")
+    >>> view = vt.trace_switch({text: translator.trace(text) for text in texts})
+    >>> view.shown = "the dog sleeps"
+    >>> view.explorer.trace.source_tokens[:2]
+    ('the', 'dog')
+
     Attributes:
         shown: the label of the trace shown. Set it to switch.
         explorer: the view.

@@ -37,6 +37,12 @@ class TranslationLab(TranslationView):
 
     A sentence that cannot be translated is explained in place, and the last picture stays.
 
+    >>> import viz_transformer as vt
+    >>> lab = vt.translation_lab(vt.load_translator(), "the black cat sleeps")
+    >>> lab.sentence = "the dog sleeps"
+    >>> lab.explorer.trace.target_tokens[1:3]
+    ('el', 'perro')
+
     Attributes:
         sentence: the sentence shown, in the source language. Set it, or type it and press Enter; a
             sentence that cannot be translated raises a UserError when set and leaves everything as

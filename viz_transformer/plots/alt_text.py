@@ -26,6 +26,10 @@ def set_alt_text(figure: Figure, text: str) -> None:
     >>> import viz_transformer as vt
     >>> axes = vt.plots.plot_probabilities({"el gato": 0.7, "la gata": 0.3})
     >>> vt.plots.set_alt_text(axes.figure, "Two translations and their probabilities")
+
+    Args:
+        figure: the figure.
+        text: what it shows, in a sentence or two.
     """
     figure.alt_text = text  # type: ignore[attr-defined]  # an attribute of our own
 
@@ -34,6 +38,16 @@ def describe_head(trace: ForwardTrace, kind: str, layer: int, head: int) -> str:
     """Return one head in words: what it is, and its strongest weights.
 
     The kind, layer and head must be in the trace.
+
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> words = vt.plots.describe_head(trace, "cross", layer=1, head=2)
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: counted from 0.
+        head: counted from 0.
     """
     trace = with_times(trace)
     return describe_matrix(

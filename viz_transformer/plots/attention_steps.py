@@ -55,6 +55,14 @@ def plot_attention_steps(
     >>> steps = vt.thinking_machines().steps
     >>> figure = vt.plots.plot_attention_steps(steps, head=0, query=0)
 
+    Args:
+        steps: the inputs and weights of a layer, such as ``vt.thinking_machines().steps``.
+        head: index of the head.
+        query: index of the query.
+        scale: whether scores are divided by √d_k; None does as the model does.
+        mask: whether the mask is applied.
+        temperature: scores are divided by it before the softmax; above 0.
+
     Returns:
         A figure with one axes a step, each holding its numbers as an image, ``[rows, columns]``.
     """
@@ -96,6 +104,11 @@ def plot_attention_steps(
 
 def describe_steps(steps: AttentionSteps, head: int, query: int, worked: ComputedHead) -> str:
     """Return in words what one query of one head looks at, and how its numbers came about.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.trace.steps import compute_head
+    >>> steps = vt.thinking_machines().steps
+    >>> words = vt.plots.describe_steps(steps, 0, 0, compute_head(steps, 0, 0))
 
     Args:
         steps: the layer.

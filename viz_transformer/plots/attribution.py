@@ -73,7 +73,16 @@ def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top
 
 
 def describe_logit_lens(lens: LogitLens) -> str:
-    """Return a lens in words: from which layer on each position has its answer."""
+    """Return a lens in words: from which layer on each position has its answer.
+
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> lens = vt.attribution.logit_lens(model.model, "el gato", tokenizer=model.vocabulary)
+    >>> words = vt.plots.describe_logit_lens(lens)
+
+    Args:
+        lens: what `vt.attribution.logit_lens` returned.
+    """
     said = []
     for position, (token, answer) in enumerate(zip(lens.tokens, lens.answers, strict=True)):
         others = np.flatnonzero(lens.answer_ranks[:, position] != 1)
@@ -122,7 +131,18 @@ def plot_attribution(parts: LogitAttribution, ax: Axes | None = None) -> Axes:
 
 
 def describe_attribution(parts: LogitAttribution) -> str:
-    """Return in words what the strongest parts add."""
+    """Return in words what the strongest parts add.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import DecoderOnly
+    >>> config = ModelConfig(family="decoder", vocab_size=10, d_model=8, n_heads=2, d_ff=16, norm="pre")
+    >>> parts = vt.attribution.direct_logit_attribution(DecoderOnly(config), [1, 5, 7])
+    >>> words = vt.plots.describe_attribution(parts)
+
+    Args:
+        parts: what `vt.attribution.direct_logit_attribution` returned.
+    """
     names = [f"layer {layer} head {head}" for layer, head in np.ndindex(parts.heads.shape)]
     names += [f"the network of layer {layer}" for layer in range(len(parts.mlps))]
     shares = np.concatenate([parts.heads.ravel(), parts.mlps])
@@ -170,7 +190,17 @@ def plot_patching(found: PatchingMap, ax: Axes | None = None) -> Axes:
 
 
 def describe_patching(found: PatchingMap) -> str:
-    """Return in words which parts bring back most."""
+    """Return in words which parts bring back most.
+
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> options = {"metric": "duerme", "tokenizer": model.vocabulary}
+    >>> found = vt.attribution.patching(model.model, "el gato", "la vaca", **options)
+    >>> words = vt.plots.describe_patching(found)
+
+    Args:
+        found: what `vt.attribution.patching` returned.
+    """
     part = "head" if found.what == "heads" else "position"
     names = [
         f"layer {layer} {part} {column}" + ("" if part == "head" else f" ({label(found.columns[column])})")

@@ -98,7 +98,18 @@ def plot_study(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
 
 
 def describe_study(rows: Sequence[Row]) -> str:
-    """Return the picture in words."""
+    """Return the picture in words.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.recipes.coreference import ItAttention, StudyRow
+    >>> look = ItAttention(to_animal=((0.4, 0.1),), to_place=((0.1, 0.3),))
+    >>> numbers = {"n_held_out": 60, "accuracy": 0.9, "accuracy_without_head": 0.8, "accuracy_blind": 0.5}
+    >>> row = StudyRow(seed=0, read_at="it", tired=look, wide=look, head=(0, 0), weight=0.4, **numbers)
+    >>> words = vt.plots.describe_study([row])
+
+    Args:
+        rows: what `recipes.coreference.coreference_study` returned.
+    """
     said = [
         f"{_name(row).replace(chr(10), ', ')}: {row.accuracy:.1%} right and "
         f"{row.accuracy_blind:.1%} if it sees no noun; weight {row.tired.most('animal'):.2f} on "

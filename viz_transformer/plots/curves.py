@@ -107,7 +107,17 @@ def describe_curves(
     xlabel: str = "optimiser step",
     ylabel: str = "loss (nats per token)",
 ) -> str:
-    """Return in words where each curve begins and ends, and how high and low it gets."""
+    """Return in words where each curve begins and ends, and how high and low it gets.
+
+    >>> import viz_transformer as vt
+    >>> words = vt.plots.describe_curves({"small": [3.0, 1.0, 0.5]}, [0, 1, 2])
+
+    Args:
+        curves: the numbers of each curve, by its name.
+        x: where they stand, as many.
+        xlabel: what `x` counts.
+        ylabel: what the numbers are.
+    """
     told = []
     for name, each in curves.items():
         values = np.asarray(each, dtype=float)

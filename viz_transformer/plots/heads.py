@@ -112,7 +112,9 @@ def plot_aggregate(
         ax: where to draw; a new figure if None.
         layer: whose heads, or up to which layer; the last if None.
         compare: another trace of the same shape, whose weights are subtracted; or None.
-        threshold: and `hide_special` and `merge_words`: as in `plot_head`.
+        threshold: as in `plot_head`.
+        hide_special: as in `plot_head`.
+        merge_words: as in `plot_head`.
 
     Returns:
         The axes. Their image holds the matrix, ``[query, key]``.
@@ -158,8 +160,13 @@ def plot_difference(
     Args:
         trace: the trace.
         other: another of the same shape.
-        kind: and `layer`, `head`, `ax`, `threshold`, `hide_special`, `merge_words`: as in
-            `plot_head`.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: counted from 0.
+        head: counted from 0.
+        ax: where to draw; a new figure if None.
+        threshold: as in `plot_head`.
+        hide_special: as in `plot_head`.
+        merge_words: as in `plot_head`.
 
     Returns:
         The axes. Their image holds the difference, ``[query, key]``.

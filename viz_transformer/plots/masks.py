@@ -221,7 +221,17 @@ def plot_mask_lab(
 
 
 def describe_mask(mask: np.ndarray, queries: Sequence[str]) -> str:
-    """Return a bool mask [query, key] in words: its size, what it bars, rows that see nothing."""
+    """Return a bool mask [query, key] in words: its size, what it bars, rows that see nothing.
+
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> vt.plots.describe_mask(np.tril(np.ones((2, 2), dtype=bool)), ["the", "cat"])
+    'Mask of 2 queries and 2 keys; 1 of 4 cells are closed (hatched). Every row has a key.'
+
+    Args:
+        mask: bool [query, key], True = may attend.
+        queries: the words that look, one for each row.
+    """
     empty = [label(queries[row]) for row in np.flatnonzero(~mask.any(-1)).tolist()]
     return (
         f"Mask of {mask.shape[0]} queries and {mask.shape[1]} keys; {int((~mask).sum())} of "

@@ -80,7 +80,15 @@ def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -
 
 
 def describe_sizes(bills: Mapping[str, Mapping[str, int]]) -> str:
-    """Return the picture in words."""
+    """Return the picture in words.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.config import ModelConfig, parameter_bill
+    >>> words = vt.plots.describe_sizes({"GPT-2": parameter_bill(ModelConfig.preset("gpt2"))})
+
+    Args:
+        bills: for each model's name what `config.parameter_bill` returned.
+    """
     said = []
     for name, bill in bills.items():
         total = sum(bill.values())

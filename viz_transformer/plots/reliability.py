@@ -114,7 +114,16 @@ def _tidy(ax: Axes, **grid: Any) -> None:
 
 
 def describe_reliability(bins: Reliability, true: str = "share that came true") -> str:
-    """Return in words how far predictions in each bin were from what came true."""
+    """Return in words how far predictions in each bin were from what came true.
+
+    >>> import viz_transformer as vt
+    >>> bins = vt.analysis.reliability([0.25, 0.75], [False, True], n_bins=2)
+    >>> words = vt.plots.describe_reliability(bins)
+
+    Args:
+        bins: what `vt.analysis.reliability` returned.
+        true: what its `observed` is, in words.
+    """
     told = [
         f"{lower:.2g} to {upper:.2g}: predicted {predicted:.2f}, {true} {observed:.2f} ({count:,})"
         for lower, upper, predicted, observed, count in zip(

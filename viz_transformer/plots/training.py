@@ -99,7 +99,22 @@ def describe_training(
     other_layer: int | None = None,
     other_head: int | None = None,
 ) -> str:
-    """Return what `plot_training` draws in words; its arguments and its errors are the same."""
+    """Return what `plot_training` draws in words; its arguments and its errors are the same.
+
+    >>> import viz_transformer as vt
+    >>> words = vt.plots.describe_training(vt.load_training("language-model"), kind="decoder")
+
+    Args:
+        trace: the training.
+        other: another on the same sentences, or None.
+        moment: index of the moment, from 0; negative ones count from the end.
+        sentence: index of the sentence.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: of the head; None for the mean of all.
+        head: of that layer.
+        other_layer: of the head of `other`; None for the same.
+        other_head: likewise.
+    """
     selections = _select(trace, other, moment, sentence, kind, (layer, head), (other_layer, other_head))
     return _describe(selections, sentence, kind)
 

@@ -48,7 +48,7 @@ def given_array(value: Any, name: str) -> NDArray[Any]:
 
 
 def hand_over(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array read-only and return it; whoever calls this keeps no other way to write to its memory.
+    """Make an array read-only and return it; the caller keeps no other way to write to its memory.
 
     A trace then takes it without a copy even where the memory is another library's.
     """

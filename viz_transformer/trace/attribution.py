@@ -18,6 +18,12 @@ class LogitLens:
     Row 0 is what enters the first layer, row *i* what layer *i* − 1 leaves; the last row is the
     model's own answer. A masked model fills each position; the others write what follows it.
 
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> lens = vt.attribution.logit_lens(model.model, "el gato", tokenizer=model.vocabulary)
+    >>> lens.tokens, lens.answer_ranks[-1].tolist()  # the last row is the answer itself
+    (('<sos>', 'el', 'gato'), [1, 1, 1])
+
     Attributes:
         tokens: the prompt, [position]; of an encoder–decoder, what the decoder reads.
         top_tokens: the likeliest tokens, [row, position, k], the likeliest first.
@@ -55,6 +61,14 @@ class LogitLens:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LogitAttribution:
     """The parts of one logit, or of the difference of two: they add up to it.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import DecoderOnly
+    >>> config = ModelConfig(family="decoder", vocab_size=10, d_model=8, n_heads=2, d_ff=16, norm="pre")
+    >>> parts = vt.attribution.direct_logit_attribution(DecoderOnly(config), [1, 5, 7])
+    >>> parts.heads.shape  # layers, heads
+    (6, 2)
 
     Attributes:
         tokens: the prompt, [position].
@@ -103,6 +117,13 @@ class LogitAttribution:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PatchingMap:
     """How much of a clean run's answer each part brings back into a corrupted run.
+
+    >>> import viz_transformer as vt
+    >>> model = vt.load_language_model()
+    >>> options = {"metric": "duerme", "tokenizer": model.vocabulary}
+    >>> found = vt.attribution.patching(model.model, "el gato", "la vaca", **options)
+    >>> found.what, found.values.shape
+    ('heads', (2, 4))
 
     Attributes:
         what: ``"heads"``, or ``"positions"`` of the residual stream before each layer.

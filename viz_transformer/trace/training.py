@@ -43,6 +43,11 @@ class Snapshot:
 class TrainingTrace:
     """A training, at chosen moments and on chosen sentences.
 
+    >>> import viz_transformer as vt
+    >>> training = vt.load_training("en-es")
+    >>> bool(training.losses[0] > training.losses[-1])
+    True
+
     Attributes:
         name: what distinguishes this run from another, such as ``"seed 1"``.
         sources: the sentences; for a language model beginnings, for a masked-word model texts with

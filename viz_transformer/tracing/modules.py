@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from viz_transformer.errors import UserError
+from viz_transformer.errors import DOCUMENTATION, UserError
 from viz_transformer.model import Transformer
 from viz_transformer.trace import KINDS
 from viz_transformer.tracing.assemble import RawAttention
@@ -65,7 +65,8 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
             f"{type(model).__name__} has no attention that can be seen: it neither holds "
             "nn.MultiheadAttention, nor calls torch's scaled_dot_product_attention or "
             "flex_attention, nor multiplies the result of a softmax with values; let it return "
-            "its weights, and give those: vt.capture(weights, tokens=[...])"
+            "its weights, and give those: vt.capture(weights, tokens=[...]); what is seen, and how: "
+            f"{DOCUMENTATION}capture.html"
         )
     calls = joined_heads(recorder.calls, heads)
     n_sentences = _n_sentences([*positional, *named.values()])

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from viz_transformer._numbers import finite
+from viz_transformer._text import shown
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.trace import find_kind
@@ -15,6 +17,11 @@ from viz_transformer.trace import find_kind
 @dataclass(frozen=True)
 class HeadChange:
     """One head scaled, or with its attention weights or its output replaced.
+
+    >>> import viz_transformer as vt
+    >>> silent = vt.HeadChange("encoder", layer=1, head=1, factor=0)
+    >>> silent.factor
+    0
 
     Attributes:
         kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
@@ -83,6 +90,12 @@ class HeadChange:
 @dataclass(frozen=True, kw_only=True)
 class Interventions:
     """What to switch off or replace during one call; by default, nothing.
+
+    >>> import viz_transformer as vt
+    >>> silent = vt.HeadChange("encoder", layer=1, head=1, factor=0)
+    >>> changed = vt.Interventions(heads=(silent,))
+    >>> vt.load_translator().translate("the teacher lost his book", interventions=changed).text
+    'la maestra perdió su libro'
 
     Attributes:
         scale: False leaves dot products undivided by √d_k.
@@ -168,10 +181,10 @@ def checked(interventions: Interventions | None, config: ModelConfig) -> Interve
 
 
 def _check_number(name: str, value: Any, least: float) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not least < value < float("inf"):
+    number = finite(value)
+    if number is None or number <= least:
         beyond = "" if least == -float("inf") else f" above {least}"
-        raise UserError(f"{name}={value!r} must be a finite number{beyond}")
+        raise UserError(f"{name}={shown(value)} must be a finite number{beyond}")
 
 
 def _numbers(name: str, given: Any, axes: str, n_axes: tuple[int, ...]) -> Tensor:

@@ -33,6 +33,12 @@ class Architecture(View):
     What the viewer chooses is a trait, and setting the trait moves the view.
     ``vt.architecture(model, text)`` makes one.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.architecture(vt.load_translator(), "the black cat sleeps")
+    >>> view.step, view.head = 3, 1
+    >>> view.box
+    'encoder.0.self_attention'
+
     Attributes:
         sentence: the text that the model reads. Setting one that it cannot read raises a UserError
             and changes nothing; if it was typed, the view explains why.

@@ -36,6 +36,12 @@ class AttentionStepper(View):
 
     What the viewer chooses is a trait, and setting the trait moves the view. All count from 0.
 
+    >>> import viz_transformer as vt
+    >>> stepper = vt.thinking_machines()
+    >>> stepper.step = 4
+    >>> stepper.kind, stepper.query
+    ('encoder', 0)
+
     Attributes:
         step: index of the step shown, among ``view.steps.steps``.
         head: index of the head.

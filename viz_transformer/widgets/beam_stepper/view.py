@@ -63,6 +63,12 @@ class BeamStepper(View):
     Make one with ``vt.beam_stepper(model, text)``, or of a search alone with
     ``BeamStepper(translator.decode(text, attention=True))``.
 
+    >>> import viz_transformer as vt
+    >>> stepper = vt.beam_stepper(vt.load_translator(), "the black cat sleeps")
+    >>> stepper.step = 2
+    >>> stepper.method, stepper.beam_width
+    ('beam', 4)
+
     Attributes:
         sentence: what is translated or continued; of a search alone, its source or its prompt.
         task: ``"translate"``, or ``"continue"`` where the model has no source.

@@ -30,6 +30,10 @@ class BlockLab(View):
     What the viewer chooses is a trait, and setting the trait moves the view.
     ``vt.block_lab(translator)`` makes one.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.block_lab(vt.load_translator(), "the black cat sleeps")
+    >>> view.changed = 2  # another word in place of "cat"
+
     Attributes:
         sentence: the words. Setting one that the model cannot read raises a UserError and changes
             nothing; if it was typed, the view explains why.

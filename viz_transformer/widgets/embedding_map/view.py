@@ -34,6 +34,10 @@ class EmbeddingMap(View):
 
     What the viewer chooses is a trait, and setting the trait moves the view.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.embedding_map(vt.load_translator())
+    >>> view.token = "gato"
+
     Attributes:
         token: the chosen token, whose nearest ones are marked and listed.
         zoom: 1, 2, 4 or 8; above 1 the chosen token is in the middle.

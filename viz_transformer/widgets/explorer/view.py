@@ -56,6 +56,13 @@ class AttentionExplorer(View):
     the arrays of the trace do: ``view.trace.attention(view.kind)[view.layer, view.head]`` is
     what the large picture shows.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> view = vt.explore(trace)
+    >>> view.layer, view.head = 1, 2
+    >>> view.trace.attention(view.kind)[view.layer, view.head].shape
+    (5, 5)
+
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``; cross-attention at first, if present.
         layer: index of the layer.
@@ -165,37 +172,7 @@ class AttentionExplorer(View):
         grid: Sequence[int] | None = None,
         image: Any = None,
     ) -> None:
-        """Make a view of `trace`, or of `trace` minus `compare`; the rest is the first selection.
-
-        Args:
-            trace: the trace.
-            compare: another: the view shows the weights of `trace` minus those of `compare`, in
-                colours for less and for more. Two sentences of equally many tokens, two
-                checkpoints, or a model before and after one of its heads is taken out. The layers of
-                a deeper or shallower model are compared at the same share of its depth (see
-                `viz_transformer.analysis.match_traces`).
-            kind: and the others: the traits of these names.
-            wall: None opens the wall where the model has more than 6 layers or 16 heads a layer
-                and nothing in it is selected.
-            scores: your own numbers, by name: ``{"mine": array}``, an array ``[layer, head]`` of
-                `kind`, or ``{"mine": {"encoder": array, …}}``. NaN is a head without a score. The
-                heads can be sorted and filtered by each.
-            segments: which sentence of a pair each token belongs to, 0 or 1, such as BERT's
-                ``token_type_ids``; None takes the trace's own, or finds an
-                encoder's pair by its ``[SEP]`` or ``</s>``.
-            seconds_per_frame: of a sound model, how much time each source position stands for: then its
-                axes tell the time. None takes the trace's own, which `capture` knows of Whisper.
-            grid: of a vision model, the rows and columns of patches, such as ``(14, 14)``: the words
-                beside the large picture become these patches, as the query attends to them. The
-                patches are the last keys; a class token before them stands apart.
-            image: what the patches are cut from, to lie under them: an array ``[height, width, 3]``
-                from 0 to 255 or from 0 to 1, before it is normalised for the model.
-
-        Raises:
-            UserError: if a trace holds no attention, or not what is selected; if the two traces
-                have nothing to compare; if a score does not have one number per head; or if the
-                segments, or the grid, do not fit the tokens.
-        """
+        """Make a view of a trace; `explore` says what the arguments are and which errors they raise."""
         _one_of("attends_by", tuple(PARTS_OF_SCORES), attends_by)
         self._trace_view = trace_view = TraceView(trace, compare, segments, attends_by)
         self._version = 0
@@ -592,13 +569,49 @@ def explore(
 
     Args:
         trace: what to look at; `capture` makes one of any model or weights.
-        compare: another trace, whose weights are subtracted.
-        kind: and all others: what is selected first, as the attributes of `AttentionExplorer`
-            explain. Each can be read and set later: ``view.head = 3``.
+        compare: another: the view shows the weights of `trace` minus those of `compare`, in colours for less
+            and for more. Two sentences of equally many tokens, two checkpoints, or a model before and after
+            one of its heads is taken out. The layers of a deeper or shallower model are compared at the
+            same share of its depth (see `viz_transformer.analysis.match_traces`).
+        kind: of attention: ``"encoder"``, ``"decoder"`` or ``"cross"``; None takes cross-attention, if
+            present.
+        layer: index of the layer that is shown first, from 0.
+        head: index of the head in that layer.
+        query: index of the pinned query, or None.
+        key: index of the pinned key, or None.
+        selected: ``[layer, head]`` pairs that `aggregate` takes together.
+        aggregate: ``"head"``, or ``"mean"``, ``"max"`` or ``"rollout"`` of several heads.
+        threshold: weights below it are not drawn, 0 to 1.
+        hide_special: leave out ``<sos>``, ``[CLS]`` and their like.
+        merge_words: show the pieces of a word as one word.
+        order: sort the small pictures by ``"layer"``, ``"entropy"``, ``"label"`` or one of `scores`.
+        search: part of a token; tokens that hold it are marked.
+        linked: show all kinds on one screen, pinned together.
+        wall: fill the view with all heads; None does so where the model has more than 6 layers or 16 heads
+            a layer and nothing in it is selected.
+        scores: your own numbers, by name: ``{"mine": array}``, an array ``[layer, head]`` of `kind`, or
+            ``{"mine": {"encoder": array, …}}``. NaN is a head without a score. The heads can be sorted and
+            filtered by each.
+        pair: of two sentences, which attends to which: ``"all"``, ``"AA"``, ``"AB"``, ``"BA"`` or ``"BB"``.
+        segments: which sentence of a pair each token belongs to, 0 or 1, such as BERT's
+            ``token_type_ids``; None takes the trace's own, or finds an encoder's pair by its ``[SEP]`` or
+            ``</s>``.
+        seconds_per_frame: of a sound model, how much time each source position stands for: then its axes
+            tell the time. None takes the trace's own, which `capture` knows of Whisper.
+        attends_by: of a model that adds something to its scores for positions, ``"both"``, ``"content"``
+            alone or ``"positions"`` alone.
+        grid: of a vision model, the rows and columns of patches, such as ``(14, 14)``: the words beside the
+            large picture become these patches, as the query attends to them. The patches are the last keys;
+            a class token before them stands apart.
+        image: what the patches are cut from, to lie under them: an array ``[height, width, 3]`` from 0 to
+            255 or from 0 to 1, before it is normalised for the model.
+
+    All but the first two can be read and set later: ``view.head = 3``.
 
     Raises:
-        UserError: if a trace holds no attention, or not what is selected; or as
-            `AttentionExplorer` says.
+        UserError: if a trace holds no attention, or not what is selected; if the two traces have nothing to
+            compare; if a score does not have one number per head; or if the segments, or the grid, do not
+            fit the tokens.
     """
     return AttentionExplorer(
         trace,

@@ -31,6 +31,11 @@ _BYTES_EACH = 40_000
 class FigureLab(View):
     """A matplotlib figure that is redrawn whenever one of its controls is set.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.figure_lab(lambda power: vt.plots.plot_softmax([power, 0.0]), {"power": range(4)})
+    >>> view.values
+    {'power': 0}
+
     Attributes:
         places: for each control, the index of the chosen value among its values, from 0. Setting
             it, or calling `choose`, redraws the figure.

@@ -41,6 +41,10 @@ class HeadLab(View):
     ``vt.head_lab(model)`` makes one; ``vt.labs.interventions_of(lab)`` returns the changes in
     the form that ``translator.translate`` and the like take.
 
+    >>> import viz_transformer as vt
+    >>> lab = vt.head_lab(vt.load_translator(), "the black cat sleeps")
+    >>> lab.layer, lab.head = 1, 2
+
     Attributes:
         task: ``"translate"``, ``"continue"`` or ``"fill"``: what the model does with a text.
         sentence: the text: a sentence, the beginning of one, or one with a gap. Setting one that the

@@ -52,6 +52,10 @@ class InitialLossLab(View):
     What the viewer chooses is a trait, and setting the trait moves the view.
     ``vt.initial_loss_lab()`` makes one.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.initial_loss_lab(stds=(0.02, 1.0))
+    >>> view.std = 0.02
+
     Attributes:
         std: standard deviation of the embeddings, one of `stds`.
         sentence: index of the sentence that the decoder reads, from 0.

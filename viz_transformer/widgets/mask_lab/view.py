@@ -52,6 +52,10 @@ class MaskLab(View):
 
     What the viewer chooses is a trait; setting it moves the view. Positions count from 0.
 
+    >>> import viz_transformer as vt
+    >>> lab = vt.mask_lab()
+    >>> lab.kind, lab.mistake = "encoder", "inverted"
+
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` (self-attention) or ``"cross"``, of those in `kinds`.
         side: where the padding stands, ``"right"`` or ``"left"`` of the words.

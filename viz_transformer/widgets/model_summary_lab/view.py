@@ -54,6 +54,10 @@ class ModelSummaryLab(View):
     What the viewer chooses is a trait, and setting the trait moves the view.
     ``vt.model_summary_lab()`` makes one.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.model_summary_lab()
+    >>> view.d_model, view.n_heads = 128, 4
+
     Attributes:
         n_source: tokens in the source sentence, 1 to 1,000.
         n_target: tokens in the target sentence, 1 to 1,000.

@@ -29,6 +29,11 @@ class PositionClock(View):
 
     What the viewer chooses is a trait, and setting the trait moves the view.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> view = vt.position_clock(trace.source_positions)
+    >>> view.position = 2
+
     Attributes:
         pair: i of the columns 2i and 2i + 1.
         position: the row, from 0.

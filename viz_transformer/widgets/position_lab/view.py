@@ -42,6 +42,10 @@ class PositionLab(View):
 
     What the viewer chooses is a trait, and setting the trait moves the view.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.position_lab()
+    >>> view.shift = 3
+
     Attributes:
         encoding: ``"sinusoidal"``, ``"learned"``, ``"rotary"`` or ``"none"``.
         pair: i of the dimensions 2i and 2i + 1 whose curves are drawn.

@@ -26,6 +26,11 @@ class Prediction(View):
     A subclass says which answers are valid (`_parse`), what is true (`_find_truth`) and how an
     answer is scored (`_score`). The verdict's words are the page's work.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.predict_number("How many heads has the translator?", 24, unit="heads")
+    >>> view.question[:14]
+    'How many heads'
+
     Attributes:
         guess: the learner's answer, None before. Setting it submits it.
         score: from 0 to 1; None before the answer.

@@ -30,6 +30,11 @@ class ScalingLab(View):
 
     What the viewer chooses is a trait, and setting the trait moves the view.
 
+    >>> import numpy as np
+    >>> import viz_transformer as vt
+    >>> view = vt.scaling_lab({d: np.eye(6) * d**0.5 for d in (4, 64)})
+    >>> view.d_k = 4
+
     Attributes:
         d_k: width of the queries and keys, one of those that were given.
         power: the scores are divided by d_k to this power, 0 to 1: 0 leaves them as they are, 0.5

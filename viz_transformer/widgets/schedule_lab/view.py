@@ -36,6 +36,10 @@ class ScheduleLab(View):
     What the viewer chooses is a trait, and setting the trait moves the view. The rate is drawn at
     once; a training is made when it is first asked for.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.schedule_lab(lambda peak, warmup, seed: [3.0, 2.0], peaks=[0.01, 0.02], warmups=[0, 5])
+    >>> view.peak = 0.02
+
     Attributes:
         peak: the highest rate, one of those that were given.
         warmup: the steps of warm-up, one of those that were given.

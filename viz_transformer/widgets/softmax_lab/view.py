@@ -33,6 +33,10 @@ class SoftmaxLab(View):
 
     What the viewer chooses is a trait, and setting the trait moves the view.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.softmax_lab([2.0, 1.0], ["the", "cat"])
+    >>> view.scores = [0.0, 3.0]
+
     Attributes:
         scores: a score for each key, from -5 to 5.
         times: the factor that multiplies all scores: 0, 0.25, 0.5, 1, 2, 4, 8 or 16.

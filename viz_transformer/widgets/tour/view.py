@@ -34,6 +34,12 @@ class Tour(View):
     ``vt.tour(view)`` makes one. Bring the view into a state, click *Remember this state*, write a
     caption; ``tour.save("tour.json")`` saves the tour, ``vt.tour(view, "tour.json")`` loads it.
 
+    >>> import viz_transformer as vt
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> view = vt.tour(vt.explore(trace), [{"caption": "One head.", "state": {"layer": 1}}])
+    >>> view.view.layer
+    1
+
     Attributes:
         view: the view; it can be used as always below the tour.
         steps: list of ``{"caption": str, "state": {trait: value}}``. Traits that a state leaves

@@ -41,6 +41,10 @@ class TrainingScrubber(View):
     What the viewer chooses is a trait, and setting the trait moves the view; all count from 0.
     ``view.trace.moments[view.moment]`` is what is shown.
 
+    >>> import viz_transformer as vt
+    >>> view = vt.watch_training(vt.load_training("language-model"))
+    >>> view.moment = 0  # before the first step
+
     Attributes:
         moment: index of the moment, among ``view.trace.moments``.
         sentence: index of the sentence.
