@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import viz_transformer as vt
 from tests.support.fuzz.campaign import Count, Door, try_one
 from tests.support.fuzz.doors import DOORS
+from tests.support.fuzz.values import Hostile
 from tests.support.hand_made_traces import make_trace
 from tests.support.small_models import small_config
 from viz_transformer.checkpoint import CONFIG, Checkpoint
@@ -53,6 +54,41 @@ def test_an_endless_word_is_cut_in_the_message(translator: vt.Translator) -> Non
     with pytest.raises(UnknownWordError, match=r"and 295 more unknown words$") as refused:
         translator.translate(" ".join(f"word{number}" for number in range(300)))
     assert len(refused.value.words) == 5
+
+
+_HOSTILE = Hostile(RecursionError(), "__repr__")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"length_penalty": 2**31}, r"length_penalty=2147483648 must be a number from 0 to 100"),
+        ({"temperature": 10**400}, r"temperature=10+\.\.\.0+ must be a number above 0"),
+        ({"temperature": [_HOSTILE]}, r"temperature=\[<Hostile instance at \w+>\] must be a number above 0"),
+        ({"top_p": _HOSTILE}, r"top_p=<Hostile instance at \w+> must be above 0"),
+    ],
+)
+def test_a_setting_that_is_no_number_of_use_is_refused(
+    translator: vt.Translator, options: dict[str, object], expected: str
+) -> None:
+    """Found by 30,000 inputs: an int that no float holds, and a type whose repr fails."""
+    write = translator.decode if "length_penalty" in options else translator.sample
+    with pytest.raises(UserError, match=expected):
+        write("the cat sleeps", **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"encoder_layers": _HOSTILE}, {"source_words": [_HOSTILE]}, {"seconds_per_frame": _HOSTILE}],
+    ids=lambda options: next(iter(options)),
+)
+def test_a_trace_tells_what_it_was_given_even_where_that_cannot_be_shown(options: dict[str, object]) -> None:
+    with pytest.raises(UserError, match="<Hostile instance at"):
+        vt.ForwardTrace(source_tokens=["a"], encoder_attention=np.ones((1, 1, 1, 1)), **options)
+
+
+def test_a_large_whole_number_is_a_temperature(translator: vt.Translator) -> None:
+    assert translator.sample("the cat sleeps", temperature=10**30, seed=0).hypotheses
 
 
 def test_half_a_character_is_no_word_and_no_path(translator: vt.Translator) -> None:

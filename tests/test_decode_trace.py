@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,17 @@ def test_it_replays_without_torch(found: DecodeTrace, tmp_path: Path) -> None:
     assert printed_without_torch(f"trace.DecodeTrace.load({str(path)!r}).hypotheses[0].tokens") == repr(
         found.hypotheses[0].tokens
     )
+
+
+@pytest.mark.parametrize("name", ["decoder_attention", "cross_attention"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_attention_of_another_shape_than_the_other_steps_is_refused(
+    found: DecodeTrace, name: str, axis: int
+) -> None:
+    first, second, *others = found.steps
+    doubled = np.repeat(getattr(second, name), 2, axis)  # [hypothesis, layer, head, key]
+    with pytest.raises(UserError, match=f"^{name} of step 1 has shape .* or the other steps; decode again"):
+        replace(found, steps=(first, replace(second, **{name: doubled}), *others))
 
 
 def test_what_is_no_saved_search_is_refused(found: DecodeTrace, tmp_path: Path) -> None:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Between these a number is written out; outside them it is a multiple of a power of ten.
 _LEAST, _MOST = 1e-6, 1e9
 #: Of a difference: below this power of ten, not all of its zeros are written.
 _SMALLEST_POWER = -4
+
+
+def finite(value: Any) -> float | None:
+    """Return an int or a float as a finite float; of anything else, a truth value too, None."""
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:  # an int beyond the largest float
+        return None
+    return number if math.isfinite(number) else None
 
 
 def fixed_number(value: float, digits: int, *, signed: bool = False) -> str:

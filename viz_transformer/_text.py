@@ -51,9 +51,14 @@ _repr = reprlib.Repr()
 _repr.maxstring = _repr.maxother = _repr.maxlong = 60
 
 
+def shown(value: Any) -> str:
+    """Return a value as Python writes it in one short line, whatever the value is."""
+    return " ".join(_repr.repr(value).split())
+
+
 def described(value: Any) -> str:
     """Return a value and its type in one short line, whatever the value is."""
-    return f"{' '.join(_repr.repr(value).split())} ({type(value).__name__})"
+    return f"{shown(value)} ({type(value).__name__})"
 
 
 def quoted(text: str, most: int = 60) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from viz_transformer._numbers import finite
+from viz_transformer._text import shown
 from viz_transformer.decoding.constraints import (
     Constraints,
     Words,
@@ -15,7 +17,7 @@ from viz_transformer.decoding.constraints import (
     make_constraints,
     named_source,
 )
-from viz_transformer.decoding.length_penalty import LengthNorm, length_norm
+from viz_transformer.decoding.length_penalty import MOST_PENALTY, LengthNorm, length_norm
 from viz_transformer.decoding.recorder import Ranked, Recorder
 from viz_transformer.decoding.steps import Steps, evaluating, open_steps
 from viz_transformer.errors import UserError
@@ -62,7 +64,7 @@ def beam_search(
         sources: ids of each source, ``<eos>`` at its end; of a DecoderOnly, what it continues.
         vocabulary: names the tokens.
         beam_width: hypotheses followed, at least 1.
-        length_penalty: 0 favours short texts; larger values favour longer ones.
+        length_penalty: 0 favours short texts; larger values favour longer ones; at most 100.
         norm: `length_norm`, or `power_norm` for scores as Hugging Face's.
         min_length: fewest words before ``<eos>``.
         max_length: most words; by default what `default_max_length` says.
@@ -90,12 +92,11 @@ def beam_search(
             raise UserError(
                 f"n_best={n_best} hypotheses cannot come from beam_width={beam_width}; widen the beam"
             )
-    if not isinstance(length_penalty, int | float) or not 0 <= length_penalty < float("inf"):
-        raise UserError(f"length_penalty={length_penalty!r} must be a number of at least 0")
+    penalty = finite(length_penalty)
+    if penalty is None or not 0 <= penalty <= MOST_PENALTY:
+        raise UserError(f"length_penalty={shown(length_penalty)} must be a number from 0 to {MOST_PENALTY}")
     constraints = make_constraints(model, sources, vocabulary, min_length, max_length, prefix)
-    settings = _Settings(
-        beam_width, lambda length: norm(length, length_penalty), early_stop, n_best or beam_width
-    )
+    settings = _Settings(beam_width, lambda length: norm(length, penalty), early_stop, n_best or beam_width)
     traces: dict[int, DecodeTrace] = {}
     with evaluating(model):
         for numbers, decoder_steps, ids in open_steps(model, sources, constraints, interventions, attention):
@@ -290,4 +291,4 @@ def _padded(sums: Tensor, order: Tensor, n: int) -> tuple[Tensor, Tensor]:
 
 def _check_width(name: str, width: object) -> None:
     if not is_whole(width) or width < 1:
-        raise UserError(f"{name}={width!r} must be a whole number of at least 1")
+        raise UserError(f"{name}={shown(width)} must be a whole number of at least 1")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+#: A larger exponent only makes longer always better, and soon no float holds the norm.
+MOST_PENALTY = 100
 #: The number that a log-probability is divided by: (length with ``<eos>``, length_penalty) → norm.
 LengthNorm = Callable[[int, float], float]
 

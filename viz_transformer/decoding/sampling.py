@@ -6,11 +6,12 @@ from bisect import bisect
 from collections.abc import Sequence
 from itertools import accumulate
 from random import Random
-from typing import TypeGuard
 
 import torch
 from torch import Tensor
 
+from viz_transformer._numbers import finite
+from viz_transformer._text import shown
 from viz_transformer.decoding.constraints import (
     Constraints,
     Words,
@@ -87,7 +88,7 @@ def sample(
     seeds = list(seed) if isinstance(seed, Sequence) else [seed] * len(sources)
     if len(seeds) != len(sources) or not all(is_whole(each) and each >= 0 for each in seeds):
         raise UserError(
-            f"seed={seed!r:.40} must be a whole number of at least 0, or one for each of the "
+            f"seed={shown(seed)} must be a whole number of at least 0, or one for each of the "
             f"{len(sources)} sentences"
         )
     constraints = make_constraints(model, sources, vocabulary, min_length, max_length, prefix)
@@ -151,9 +152,9 @@ def sample_ids(
     """
     _check(temperature, top_k, top_p)
     if not is_whole(n) or n < 1:
-        raise UserError(f"n={n!r} must be a whole number of at least 1")
+        raise UserError(f"n={shown(n)} must be a whole number of at least 1")
     if not is_whole(seed) or seed < 0:
-        raise UserError(f"seed={seed!r:.40} must be a whole number of at least 0")
+        raise UserError(f"seed={shown(seed)} must be a whole number of at least 0")
     constraints = make_constraints(model, [source], vocabulary, min_length, max_length, prefix)
     generator = torch.Generator().manual_seed(seed)
     written: list[Tensor] = []  # of each step, [text]
@@ -193,7 +194,7 @@ def kept_probabilities(
         top_k: how many words are left; None leaves all.
         top_p: the probability that is left, up to 1; None leaves all.
     """
-    scaled = (logits / temperature).softmax(-1)  # [..., vocab]
+    scaled = (logits / float(temperature)).softmax(-1)  # [..., vocab]
     if top_k is None and top_p is None:
         return scaled
     values, order = scaled.sort(dim=-1, descending=True, stable=True)  # [..., rank]
@@ -318,16 +319,12 @@ def _drawn(shares: Sequence[float], number: float) -> int:
 
 
 def _check(temperature: object, top_k: object, top_p: object) -> None:
-    if not _is_number(temperature) or not 0 < temperature < float("inf"):
+    if (finite(temperature) or 0.0) <= 0:
         raise UserError(
-            f"temperature={temperature!r} must be a number above 0; for the most probable word "
+            f"temperature={shown(temperature)} must be a number above 0; for the most probable word "
             "each time, use greedy"
         )
     if top_k is not None and (not is_whole(top_k) or top_k < 1):
-        raise UserError(f"top_k={top_k!r} must be a whole number of at least 1, or None for all")
-    if top_p is not None and (not _is_number(top_p) or not 0 < top_p <= 1):
-        raise UserError(f"top_p={top_p!r} must be above 0 and at most 1, or None for all")
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+        raise UserError(f"top_k={shown(top_k)} must be a whole number of at least 1, or None for all")
+    if top_p is not None and not 0 < (finite(top_p) or 0.0) <= 1:
+        raise UserError(f"top_p={shown(top_p)} must be above 0 and at most 1, or None for all")

@@ -153,19 +153,23 @@ class DecodeTrace:
         """
         check_types(self)
         n_kept = 1
+        layers_heads: dict[str, tuple[int | None, ...]] = {}  # of the first step, which all share
         places: dict[str, tuple[FloatArray | None, tuple[int | None, ...]]] = {}
         for number, step in enumerate(self.steps):
             _check_step(step, number, n_kept)
-            n_kept = sum(one.status == "kept" for one in step.candidates)
+            n_read, n_kept = n_kept, sum(one.status == "kept" for one in step.candidates)
             lengths = (len(self.prompt_tokens) + number, len(self.source_tokens))
             for name, keys in zip(_ATTENTION, lengths, strict=True):
-                places[f"{name} of step {number}"] = getattr(step, name), (None, None, None, keys)
+                attention = getattr(step, name)  # [hypothesis, layer, head, key]
+                same = layers_heads.setdefault(name, getattr(attention, "shape", (None,) * 4)[1:3])
+                places[f"{name} of step {number}"] = attention, (n_read, *same, keys)
         n_prompt = len(self.prompt_tokens)
         places["prompt_attention"] = self.prompt_attention, (None, None, n_prompt - 1, n_prompt)
         for where, (attention, shape) in places.items():
             if attention is not None and not _has_shape(attention, shape):
                 raise UserError(
-                    f"{where} has shape {list(attention.shape)}, which does not fit its tokens; decode again"
+                    f"{where} has shape {list(attention.shape)}, which does not fit its tokens or the other "
+                    "steps; decode again"
                 )
         for rank, hypothesis in enumerate(self.hypotheses):
             _check_path(hypothesis, rank, self.steps)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer._text import given_texts
+from viz_transformer._numbers import finite
+from viz_transformer._text import given_texts, shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace.arrays import given_array, given_sequence, never_changes
 from viz_transformer.trace.files import load_trace, save_trace
@@ -171,7 +172,7 @@ class ForwardTrace:
         whole = all(isinstance(each, int | np.integer) and each >= 0 for each in numbers)
         if not whole or len(set(numbers)) != len(numbers) or set(sizes.values()) != {len(numbers)}:
             raise UserError(
-                f"{name}={given!r:.60} does not number the {what}s {sizes or 'of any attention'}; give each "
+                f"{name}={shown(given)} does not number the {what}s {sizes or 'of any attention'}; give each "
                 f"{what} of the trace its own number in the model, such as {name}=(1, 3)"
             )
         object.__setattr__(self, name, tuple(map(int, numbers)))
@@ -184,7 +185,7 @@ class ForwardTrace:
         numbers = [word for word in words if word is not None]
         if len(words) != length or not all(type(word) is int and word >= 0 for word in numbers):
             raise UserError(
-                f"{name}={words!r:.60} does not fit; give each of the {length} tokens the number "
+                f"{name}={shown(words)} does not fit; give each of the {length} tokens the number "
                 "of its word (0, 1, 2 …), or None where it belongs to no word"
             )
         object.__setattr__(self, name, words)
@@ -198,7 +199,7 @@ class ForwardTrace:
             isinstance(each, int | np.integer) and each in (0, 1) for each in segments
         ):
             raise UserError(
-                f"{name}={given!r:.60} does not fit; give each of the {length} tokens 0 for sentence A "
+                f"{name}={shown(given)} does not fit; give each of the {length} tokens 0 for sentence A "
                 "or 1 for sentence B, as BERT's token_type_ids do"
             )
         object.__setattr__(self, name, tuple(map(int, segments)))
@@ -294,13 +295,10 @@ def checked_seconds(given: Any) -> float:
     Raises:
         UserError: if that is no time above 0.
     """
-    try:
-        seconds = float(given)
-    except (TypeError, ValueError):
-        seconds = 0.0
-    if not 0 < seconds < np.inf:
+    seconds = finite(given.item() if isinstance(given, np.generic) else given)
+    if seconds is None or seconds <= 0:
         raise UserError(
-            f"seconds_per_frame={given!r:.40}; give the seconds of a source position, 0.02 for Whisper"
+            f"seconds_per_frame={shown(given)}; give the seconds of a source position, 0.02 for Whisper"
         )
     return seconds
 

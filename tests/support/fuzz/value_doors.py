@@ -105,7 +105,7 @@ def _value_for(rng: Random, value: Any) -> Any:
         import torch
 
         makers = (
-            lambda: torch.tensor(value, requires_grad=True),
+            lambda: torch.tensor(value, requires_grad=value.dtype.kind == "f"),
             lambda: torch.tensor(value, dtype=torch.bfloat16),
             lambda: value.tolist(),
             lambda: value.astype(object),

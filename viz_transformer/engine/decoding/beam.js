@@ -6,6 +6,8 @@ import { recordStep } from "./candidates.js";
 import { isWhole, openText } from "./constraints.js";
 import { logSumExp, topIds } from "./distribution.js";
 
+const MOST_PENALTY = 100; // of the exponent, as in length_penalty.py
+
 /**
  * Write a text, following the `beamWidth` most probable beginnings.
  *
@@ -94,7 +96,7 @@ function checkBeam(beamWidth, lengthPenalty) {
   if (!isWhole(beamWidth, 1)) {
     throw new UserError(`beam_width=${repr(beamWidth)} must be a whole number of at least 1`);
   }
-  if (!Number.isFinite(lengthPenalty) || lengthPenalty < 0) {
-    throw new UserError(`length_penalty=${repr(lengthPenalty)} must be a number of at least 0`);
+  if (!Number.isFinite(lengthPenalty) || lengthPenalty < 0 || lengthPenalty > MOST_PENALTY) {
+    throw new UserError(`length_penalty=${repr(lengthPenalty)} must be a number from 0 to ${MOST_PENALTY}`);
   }
 }

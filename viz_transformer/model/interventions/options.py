@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from viz_transformer._numbers import finite
+from viz_transformer._text import shown
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 from viz_transformer.trace import find_kind
@@ -179,10 +181,10 @@ def checked(interventions: Interventions | None, config: ModelConfig) -> Interve
 
 
 def _check_number(name: str, value: Any, least: float) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not least < value < float("inf"):
+    number = finite(value)
+    if number is None or number <= least:
         beyond = "" if least == -float("inf") else f" above {least}"
-        raise UserError(f"{name}={value!r} must be a finite number{beyond}")
+        raise UserError(f"{name}={shown(value)} must be a finite number{beyond}")
 
 
 def _numbers(name: str, given: Any, axes: str, n_axes: tuple[int, ...]) -> Tensor:
