@@ -226,8 +226,8 @@ INTRODUCTION = """# Every public name
 import viz_transformer as vt
 ```
 
-Each name of `vt` has its arguments with their types, what it returns, what it raises, and an example that a test
-runs. What you choose in a view is a trait: read it, set it, or watch it with
+Each name of `vt` has its arguments with their types, what it returns, what it raises, and an example that a
+test runs. What you choose in a view is a trait: read it, set it, or watch it with
 `view.observe(function, "head")`. Every view also has `about`, `figure()`, which draws it with matplotlib, and
 `alt_text()`, which says it in words.
 
