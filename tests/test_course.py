@@ -123,19 +123,6 @@ def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
     run_notebook(notebook, tmp_path)
 
 
-@pytest.mark.slow
-@every_lesson
-def test_unanswered_each_cell_may_be_run_twice(lesson: str, tmp_path: Path) -> None:
-    notebook = nbformat.read(find_lesson(lesson).path, as_version=4)
-    notebook.cells = [
-        nbformat.v4.new_code_cell(cell.source)
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-        for _ in range(2)
-    ]
-    run_notebook(notebook, tmp_path)
-
-
 @pytest.mark.parametrize(("one", "mistake"), MISTAKES)
 def test_each_likely_mistake_gets_its_own_message(one: Exercise, mistake: Mistake) -> None:
     is_function = isinstance(one.wanted, Function)

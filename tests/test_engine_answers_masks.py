@@ -116,6 +116,7 @@ def test_what_cannot_be_answered_is_refused_in_the_same_words(lab: MaskLab) -> N
         {**asked, "kind": "self"},
         *({**asked, "batch": batch} for batch in (None, {}, {"sources": [["the"], []], "targets": []}, long)),
         {**asked, "batch": {**asked["batch"], "mask": [[[1]]]}},
+        *({**asked, "longer": {**asked["longer"], "first": first}} for first in (5, 200)),
         {
             **asked,
             "batch": {**asked["batch"], "sources": [["?!"] * len(row) for row in asked["batch"]["sources"]]},

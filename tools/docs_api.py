@@ -164,10 +164,14 @@ def _page(title: str, names: list[str], about: str = "") -> str:
 def _module(title: str, module: ModuleType, there: set[str]) -> str:
     """Return the page of a module: its functions and classes, without those that have their entry `there`."""
     made = {name: getattr(module, name) for name in getattr(module, "__all__", dir(module))}
-    own = [each for each in made if inspect.isfunction(made[each]) or inspect.isclass(made[each])]
-    own = sorted(set(own) - there, key=_functions_first)
+    own = sorted({name for name in made if is_ours(made[name])} - there, key=_functions_first)
     about = inspect.cleandoc(module.__doc__ or "")
     return "\n\n".join([f"# {title}", about, *(_entry(f"{title}.{each}", made[each]) for each in own)])
+
+
+def is_ours(made: Any) -> bool:
+    """Whether a name stands for a function or a class of the package, and for no constant or other's."""
+    return callable(made) and getattr(made, "__module__", "").startswith("viz_transformer")
 
 
 def _entry(name: str, made: Any) -> str:
@@ -222,8 +226,8 @@ INTRODUCTION = """# Every public name
 import viz_transformer as vt
 ```
 
-Each name has its arguments with their types, what it returns, what it raises, and an example that a test
-runs. What you choose in a view is a trait: read it, set it, or watch it with
+Each name of `vt` has its arguments with their types, what it returns, what it raises, and an example that a
+test runs. What you choose in a view is a trait: read it, set it, or watch it with
 `view.observe(function, "head")`. Every view also has `about`, `figure()`, which draws it with matplotlib, and
 `alt_text()`, which says it in words.
 

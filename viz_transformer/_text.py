@@ -69,10 +69,14 @@ def quoted(text: str, most: int = 60) -> str:
 def join_tokens(tokens: Iterable[str]) -> str:
     """Return words and punctuation marks as text: a space between words, none inside ``¿…?``.
 
+    >>> from viz_transformer.vocabulary import join_tokens
     >>> join_tokens(["¿", "dónde", "está", "el", "gato", "?"])
     '¿dónde está el gato?'
 
     The views do the same in widgets/base/js/text.js.
+
+    Args:
+        tokens: words and punctuation marks.
     """
     text, attached = "", True
     for token in tokens:

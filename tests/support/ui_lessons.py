@@ -12,11 +12,12 @@ from tests.support.ui_windows import ROOT
 
 LESSONS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 
-#: What stands outside its cell's output, or shows nothing: one line for each.
+#: What stands outside its cell's output, or shows nothing: one line for each; of one cell or of all.
 FAULTS = """
-() => {
+index => {
     const faults = [];
-    for (const area of document.querySelectorAll('.jp-Cell .jp-OutputArea')) {
+    const of = index === null ? '' : `[data-windowed-list-index='${index}']`;
+    for (const area of document.querySelectorAll(`.jp-Cell${of} .jp-OutputArea`)) {
         const box = area.getBoundingClientRect();
         const cell = area.closest('.jp-Cell').dataset.windowedListIndex;
         for (const view of area.querySelectorAll('.vt')) {
@@ -33,8 +34,8 @@ FAULTS = """
             const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
             if (!data.some(byte => byte)) faults.push(`cell ${cell}: a blank canvas`);
         }
-        if (/Error displaying widget|model not found/.test(area.innerText))
-            faults.push(`cell ${cell}: ${area.innerText}`);
+        if (/Error displaying widget|model not found/.test(area.textContent))
+            faults.push(`cell ${cell}: ${area.textContent}`);
     }
     return faults;
 }
@@ -46,32 +47,40 @@ _SETTLED = """
 """
 
 
-def outputs(lab: LabPage) -> list[int]:
-    """Return the cells that show something."""
+def cells_with_views(lab: LabPage) -> list[int]:
+    """Return the cells that the kernel gave a view to show."""
     return lab.page.evaluate(
         """() => panel.content.widgets.flatMap((cell, index) =>
-            (cell.model.outputs?.toJSON() ?? []).length ? [index] : [])"""
+            (cell.model.outputs?.toJSON() ?? []).some(
+                ({data}) => data && 'application/vnd.jupyter.widget-view+json' in data) ? [index] : [])"""
     )
 
 
 def check_outputs(lab: LabPage, name: str) -> None:
-    """Bring every output into view, hold it to be whole, and keep a picture of it."""
-    shown = outputs(lab)
+    """Bring every view into sight, and hold all outputs to be whole; a picture is kept of a fault."""
+    shown = cells_with_views(lab)
     assert shown
     for index in shown:
         lab.select_cell(index)
-        lab.output(index).wait_for()
+        lab.output(index).locator(".vt").first.wait_for()
         with contextlib.suppress(PlaywrightTimeoutError):  # what is still not there is told below
-            lab.page.wait_for_function(f"({FAULTS})().length === 0")
+            lab.page.wait_for_function(f"index => ({FAULTS})(index).length === 0", arg=index)
         lab.page.evaluate(_SETTLED)
-        lab.screenshot(f"{name}-{index:02}")
-        assert lab.page.evaluate(FAULTS) == [], name
+        if faults := lab.page.evaluate(FAULTS, index):
+            picture = lab.screenshot(f"{name}-{index:02}")
+            raise AssertionError(f"{name}: {faults}; see {picture}")
+    assert lab.page.evaluate(FAULTS) == [], name
 
 
 #: What a view shows, but for its sliders, which show at once what they were set to.
 _SHOWN = """
 view => JSON.stringify([
-    ...[...view.querySelectorAll('canvas')].map(canvas => canvas.toDataURL()),
+    ...[...view.querySelectorAll('canvas')].map(canvas => {
+        if (!canvas.width || !canvas.height) return 0;
+        const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        // A number is as good as a picture to see a change by, which a PNG takes long to make.
+        return new Int32Array(data.buffer).reduce((sum, pixel) => (Math.imul(sum, 31) + pixel) | 0, 0);
+    }),
     ...[...view.querySelectorAll('img')].map(image => image.src),
     ...[...view.querySelectorAll('*')]
         .filter(part => !part.children.length && !part.closest('.vt-slider, select'))
@@ -84,15 +93,16 @@ _CONTROLS = (
     "input[type=range], select, canvas[tabindex='0'], svg [role=slider]",
     "button:not([aria-expanded])",
 )
-_VIEWS = ".vt:not(.vt .vt)"
+#: A prediction that was answered says so, and no longer moves.
+_VIEWS = ".vt:not(.vt .vt, :has(> [role=status].vt-verdict))"
 
 
 def check_answers(lab: LabPage, name: str) -> int:
     """Move something in every view, and hold it to show something else then; count the views."""
     n_views = 0
-    for index in outputs(lab):
+    for index in cells_with_views(lab):
         lab.select_cell(index)
-        lab.output(index).wait_for()
+        lab.output(index).locator(".vt").first.wait_for()
         for view in lab.output(index).locator(_VIEWS).all():
             n_views += 1
             check_moves(view, f"{name}, cell {index}")

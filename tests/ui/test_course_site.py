@@ -14,7 +14,7 @@ from tests.support.exported_pages import page_data
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_lab_questions import QUESTIONS
 from tests.support.ui_lessons import FAULTS, LESSONS, check_moves
-from tests.support.ui_windows import LAPTOP, PHONE, keep_picture, kernels_find_this_clone
+from tests.support.ui_windows import PHONE, keep_picture, kernels_find_this_clone
 from viz_transformer.cli import main
 from viz_transformer.translator import Translator
 
@@ -63,6 +63,18 @@ def views_of(page: Page) -> list[tuple[int, Locator]]:
     return found
 
 
+def fitting_views_of(page: Page, lesson: str) -> list[tuple[int, Locator]]:
+    """The views of a lesson's page, all whole and without a complaint; a picture of it is kept."""
+    views = views_of(page)
+    assert views
+    assert page.evaluate(FAULTS) == []
+    expect(page.locator(".vt-failed, .vt-note, .vt-view [role=alert]:visible")).to_have_count(0)
+    width = page.viewport_size["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    keep_picture(page, f"course_{lesson}_{width}")
+    return views
+
+
 def predict(view: Locator) -> None:
     """Answer a prediction, whatever its kind, and read what is said of it."""
     field, sliders = view.get_by_role("textbox"), view.get_by_role("slider")
@@ -101,29 +113,15 @@ def test_every_lab_that_the_page_can_answer_is_somewhere_in_the_course(course_si
     assert labs - {None} == set(QUESTIONS)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "size"), [("light", LAPTOP), ("dark", PHONE)], ids=["light 1280x720", "dark 390x844"]
-)
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_every_view_of_a_lesson_is_drawn_and_fits(
-    opened: Callable[..., Page], lesson: str, scheme: str, size: dict[str, int]
-) -> None:
-    page = opened(lesson, viewport=size, scheme=scheme)
-    assert views_of(page)
-    assert page.evaluate(FAULTS) == []
-    expect(page.locator(".vt-failed, .vt-note, .vt-view [role=alert]:visible")).to_have_count(0)
-    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    keep_picture(page, f"course_{lesson}_{size['width']}_{scheme}")
-
-
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_every_view_of_a_lesson_answers_without_python(
+def test_every_view_of_a_lesson_is_drawn_fits_and_answers_without_python(
     opened: Callable[..., Page], course_site: Path, translator: Translator, lesson: str
 ) -> None:
     """Labs are asked what nobody asked before; exercises and predictions are answered; all others move."""
     page = opened(lesson)
+    views = fitting_views_of(page, lesson)
     states = [view["state"] for view in page_data(course_site / f"{lesson}.html")["views"]]
-    for number, view in views_of(page):
+    for number, view in views:
         state = states[number]
         if lab := state["engine"].get("lab"):
             QUESTIONS[lab](view, translator)
@@ -133,3 +131,10 @@ def test_every_view_of_a_lesson_answers_without_python(
             answer_exercise(view, state["asked"]["kind"])
         else:
             check_moves(view, f"{lesson}, view {number}")
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_view_of_a_lesson_is_drawn_and_fits_dark_on_a_phone(
+    opened: Callable[..., Page], lesson: str
+) -> None:
+    fitting_views_of(opened(lesson, viewport=PHONE, scheme="dark"), lesson)

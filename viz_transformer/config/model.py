@@ -33,6 +33,11 @@ _FOR_FAMILIES: dict[str, tuple[object, tuple[Family, ...]]] = {
 class ModelConfig(JsonConfig):
     """The sizes and choices of a Transformer; defaults are the paper's base model.
 
+    >>> from viz_transformer.config import ModelConfig
+    >>> config = ModelConfig(vocab_size=100, d_model=32, n_heads=4)
+    >>> config.d_head, config.n_encoder_layers
+    (8, 6)
+
     Attributes:
         vocab_size: number of tokens; of the source where `target_vocab_size` is given.
         d_model: width of every position's vector; n_heads must divide it.

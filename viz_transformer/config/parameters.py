@@ -13,6 +13,10 @@ def count_parameters(config: ModelConfig) -> int:
 
     A matrix that is used twice (tied embeddings) counts once; fixed sinusoids do not count.
 
+    >>> from viz_transformer.config import ModelConfig, count_parameters
+    >>> count_parameters(ModelConfig.preset("gpt2"))
+    124439808
+
     Args:
         config: of any family.
 
@@ -24,6 +28,11 @@ def count_parameters(config: ModelConfig) -> int:
 
 def parameter_bill(config: ModelConfig) -> dict[str, int]:
     """Count the parameters part by part.
+
+    >>> from viz_transformer.config import ModelConfig, parameter_bill
+    >>> bill = parameter_bill(ModelConfig.preset("gpt2"))
+    >>> bill["attention"], bill["feed-forward"]
+    (28348416, 56669184)
 
     Args:
         config: of any family.

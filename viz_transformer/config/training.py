@@ -16,6 +16,11 @@ Optimiser = Literal["adam", "muon"]
 class TrainConfig(JsonConfig):
     """How a model is trained.
 
+    >>> from viz_transformer.config import TrainConfig
+    >>> config = TrainConfig(n_steps=100, learning_rate=0.005)
+    >>> config.optimiser, config.schedule
+    ('adam', 'cosine')
+
     Attributes:
         n_steps: optimiser steps.
         batch_size: sentence pairs a batch, where `batch_tokens` is not given.

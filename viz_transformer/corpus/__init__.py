@@ -48,6 +48,11 @@ HELD_OUT_REMAINDER = 1  # that of "black cat": the cat of the first lesson is ne
 class SentencePair:
     """A sentence, its translation and the links between their words.
 
+    >>> from viz_transformer.corpus import SentencePair
+    >>> pair = SentencePair(("the", "cat"), ("el", "gato"), links=((0, 0), (1, 1)))
+    >>> pair.links
+    ((0, 0), (1, 1))
+
     Attributes:
         source: English words.
         target: Spanish words.
@@ -73,7 +78,15 @@ class SentencePair:
 
 @cache
 def is_held_out(combination: str) -> bool:
-    """Whether a combination of words is kept out of training (the fixed rule of the split)."""
+    """Whether a combination of words is kept out of training (the fixed rule of the split).
+
+    >>> from viz_transformer.corpus import is_held_out
+    >>> isinstance(is_held_out("black cat"), bool)
+    True
+
+    Args:
+        combination: its words, as `SentencePair.combinations` has them.
+    """
     return zlib.crc32(combination.encode()) % HELD_OUT_MODULUS == HELD_OUT_REMAINDER
 
 
@@ -82,6 +95,14 @@ def draw(seed: int) -> Iterator[SentencePair]:
 
     A sentence comes as often as the grammar's probabilities say, with another translation each time
     if it has several.
+
+    >>> from viz_transformer.corpus import draw
+    >>> pair = next(draw(seed=0))
+    >>> len(pair.source) > 1, len(pair.links) > 0
+    (True, True)
+
+    Args:
+        seed: fixes the pairs.
     """
     rng = Random(seed)
     while True:
@@ -91,6 +112,11 @@ def draw(seed: int) -> Iterator[SentencePair]:
 @dataclass(frozen=True)
 class Corpus:
     """Training pairs, and what training never shows.
+
+    >>> from viz_transformer.corpus import english_spanish
+    >>> corpus = english_spanish(50, n_held_out=20, n_of_a_kind=5)
+    >>> len(corpus.train)
+    50
 
     Attributes:
         train: independent draws without any held-out combination; frequent sentences come often.
@@ -126,6 +152,11 @@ def english_spanish(
 ) -> Corpus:
     """Generate the corpus.
 
+    >>> from viz_transformer.corpus import english_spanish
+    >>> corpus = english_spanish(50, n_held_out=20, n_of_a_kind=5)
+    >>> len(corpus.train)
+    50
+
     Args:
         n_train: number of training pairs.
         n_held_out: number of held-out pairs of any pattern.
@@ -160,7 +191,17 @@ def _held_out_of(
 
 
 def vocabulary_of(pairs: Iterable[SentencePair], *, mask: bool = False) -> Vocabulary:
-    """Make the joint vocabulary of some pairs."""
+    """Make the joint vocabulary of some pairs.
+
+    >>> from viz_transformer.corpus import SentencePair, vocabulary_of
+    >>> pair = SentencePair(("the", "cat"), ("el", "gato"), links=((0, 0), (1, 1)))
+    >>> vocabulary_of([pair]).tokens
+    ('<pad>', '<sos>', '<eos>', 'cat', 'el', 'gato', 'the')
+
+    Args:
+        pairs: the sentence pairs.
+        mask: whether it has a ``<mask>``, too.
+    """
     sources: set[str] = set()
     targets: set[str] = set()
     for pair in pairs:

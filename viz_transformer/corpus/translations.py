@@ -26,6 +26,10 @@ Key = TypeVar("Key", str, tuple[str, ...])
 def translations(text: str) -> dict[str, float]:
     """Return every translation of a sentence with its exact probability, the likeliest first.
 
+    >>> from viz_transformer.corpus import translations
+    >>> {text: round(share, 2) for text, share in translations("the teacher lost her book").items()}
+    {'la maestra perdió su libro': 0.96, 'la profesora perdió su libro': 0.04}
+
     Args:
         text: an English sentence, typed as people type.
 
@@ -41,6 +45,13 @@ def translations(text: str) -> dict[str, float]:
 def translation_tokens(text: str) -> dict[Tokens, float]:
     """Return what `translations` returns, with the Spanish side as tokens.
 
+    >>> from viz_transformer.corpus import translation_tokens
+    >>> next(iter(translation_tokens("the teacher sleeps")))  # the likeliest
+    ('la', 'maestra', 'duerme')
+
+    Args:
+        text: an English sentence.
+
     Raises:
         UserError: as `translations`.
     """
@@ -54,7 +65,15 @@ def translation_tokens(text: str) -> dict[Tokens, float]:
 
 
 def is_spanish(tokens: Sequence[str]) -> bool:
-    """Whether the grammar writes a Spanish sentence, given as tokens."""
+    """Whether the grammar writes a Spanish sentence, given as tokens.
+
+    >>> from viz_transformer.corpus import is_spanish
+    >>> is_spanish("la maestra duerme".split()), is_spanish("la duerme".split())
+    (True, False)
+
+    Args:
+        tokens: its words and punctuation marks.
+    """
     written = given_texts(tokens)
     heard = Heard(spanish=written)
     return any(phrase.write()[1] == written for phrase, _ in derivations(sentence, heard))
@@ -62,6 +81,10 @@ def is_spanish(tokens: Sequence[str]) -> bool:
 
 def gap_words(tokens: Sequence[str]) -> dict[str, float]:
     """Return which words may fill the gap of a Spanish sentence, with their exact probabilities.
+
+    >>> from viz_transformer.corpus import gap_words
+    >>> round(sum(gap_words("la [?] está cansada".split()).values()), 6)
+    1.0
 
     Args:
         tokens: the sentence, with ``[?]`` in place of one word.

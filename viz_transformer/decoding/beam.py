@@ -51,6 +51,14 @@ def beam_search(
     1 is greedy search. At `max_length` words only ``<eos>`` may follow. The finished are ranked by
     score, log-probability divided by `norm`.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.decoding import beam_search
+    >>> translator = vt.load_translator()
+    >>> source = translator.vocabulary.source_ids("the black cat sleeps")
+    >>> (found,) = beam_search(translator.model, [source], translator.vocabulary, beam_width=3)
+    >>> found.hypotheses[0].tokens
+    ('el', 'gato', 'negro', 'duerme')
+
     Args:
         model: a Transformer, or a DecoderOnly; evaluated without dropout, its mode is put back.
         sources: ids of each source, ``<eos>`` at its end; of a DecoderOnly, what it continues.

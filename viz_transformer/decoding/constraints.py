@@ -147,7 +147,19 @@ def make_constraints(
 
 
 def default_max_length(model: AutoregressiveModel, sources: Sequence[Sequence[int]]) -> int:
-    """Return twice the longest source and ten words more, or what the model's positions reach."""
+    """Return twice the longest source and ten words more, or what the model's positions reach.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.decoding import default_max_length
+    >>> translator = vt.load_translator()
+    >>> source = translator.vocabulary.source_ids("the black cat sleeps")
+    >>> default_max_length(translator.model, [source]) == 2 * len(source) + 10
+    True
+
+    Args:
+        model: that writes.
+        sources: token ids, one list a text.
+    """
     return min(2 * max(map(len, sources)) + 10, _most_words(model, sources))
 
 

@@ -25,6 +25,14 @@ def greedy(
 ) -> list[list[int]]:
     """Write each text by taking the most probable word each time; of equal ones the lowest id.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.decoding import greedy
+    >>> translator = vt.load_translator()
+    >>> source = translator.vocabulary.source_ids("the black cat sleeps")
+    >>> (ids,) = greedy(translator.model, [source], translator.vocabulary)
+    >>> translator.vocabulary.decode(ids)
+    'el gato negro duerme'
+
     Args:
         model: a Transformer, or a DecoderOnly; evaluated without dropout, its mode is put back.
         sources: ids of each source, ``<eos>`` at its end; of a DecoderOnly, what it continues.

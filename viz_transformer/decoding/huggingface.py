@@ -56,6 +56,19 @@ def from_generate(
     returned, and held to the beam indices of the texts that it found. Their scores divide by
     length ** length_penalty; their texts may end at the maximum length without ``<eos>``.
 
+    >>> import torch
+    >>> from transformers import GPT2Config, GPT2LMHeadModel
+    >>> from viz_transformer.decoding import from_generate
+    >>> from viz_transformer.vocabulary import Vocabulary
+    >>> words = Vocabulary(["the", "cat"], ["el", "gato"])
+    >>> ids = {"bos_token_id": words.sos_id, "eos_token_id": words.eos_id, "pad_token_id": words.pad_id}
+    >>> model = GPT2LMHeadModel(GPT2Config(vocab_size=len(words), n_embd=8, n_layer=1, n_head=2, **ids))
+    >>> asked = {"num_beams": 2, "max_new_tokens": 3, "return_dict_in_generate": True, "output_scores": True}
+    >>> output = model.generate(torch.tensor([[words.sos_id]]), **asked)
+    >>> (found,) = from_generate(output, words, num_beams=2)
+    >>> len(found.hypotheses)
+    1
+
     Args:
         output: what ``generate`` returned.
         vocabulary: the tokenizer, or anything with ``tokens``, ``pad_id``, ``sos_id``, ``eos_id``.

@@ -51,6 +51,14 @@ def sample(
     one number of Python's `random.Random(seed)`, and is the first up to which the shares, summed in
     float64 in the order of ids, exceed it.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.decoding import sample
+    >>> translator = vt.load_translator()
+    >>> source = translator.vocabulary.source_ids("the black cat sleeps")
+    >>> (found,) = sample(translator.model, [source], translator.vocabulary, temperature=0.5, seed=1)
+    >>> len(found.hypotheses)
+    1
+
     Args:
         model: a Transformer, or a DecoderOnly; evaluated without dropout, its mode is put back.
         sources: ids of each source, ``<eos>`` at its end; of a DecoderOnly, what it continues.
@@ -115,6 +123,27 @@ def sample_ids(
     Each text is an independent draw from what `sample` draws from, with the same arguments; one
     generator draws them all, so a text is not that of `sample` with the same seed.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.decoding import sample_ids
+    >>> translator = vt.load_translator()
+    >>> source = translator.vocabulary.source_ids("the black cat sleeps")
+    >>> len(sample_ids(translator.model, source, translator.vocabulary, n=3))
+    3
+
+    Args:
+        model: that writes.
+        source: token ids; empty for a language model.
+        vocabulary: of the model.
+        n: how many texts.
+        temperature: as in `sample`.
+        top_k: as in `sample`.
+        top_p: as in `sample`.
+        seed: fixes the draws.
+        min_length: as in `sample`.
+        max_length: as in `sample`.
+        prefix: token ids that every text begins with.
+        interventions: what to switch off or replace; None changes nothing.
+
     Returns:
         The ids of each text, without ``<sos>`` and ``<eos>``.
 
@@ -153,6 +182,17 @@ def kept_probabilities(
     """Return with which probability each word is drawn [..., vocab]; those left out have 0.
 
     Of equally probable words at the edge the lower ids stay.
+
+    >>> import torch
+    >>> from viz_transformer.decoding import kept_probabilities
+    >>> kept_probabilities(torch.tensor([1.0, 1.0, 0.0]), top_k=2).tolist()
+    [0.5, 0.5, 0.0]
+
+    Args:
+        logits: scores of words [..., vocab].
+        temperature: scores are divided by it; above 0.
+        top_k: how many words are left; None leaves all.
+        top_p: the probability that is left, up to 1; None leaves all.
     """
     scaled = (logits / float(temperature)).softmax(-1)  # [..., vocab]
     if top_k is None and top_p is None:

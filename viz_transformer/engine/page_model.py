@@ -15,6 +15,12 @@ class PageModel(anywidget.AnyWidget):
 
     A notebook or an exported page holds it once, however many views ask it.
 
+    >>> import viz_transformer as vt
+    >>> lab = vt.translation_lab(vt.load_translator(), "the black cat sleeps")
+    >>> (model,) = lab.engine["models"].values()
+    >>> type(model).__name__
+    'PageModel'
+
     Attributes:
         config: the model's configuration as JSON.
         vocabulary: its vocabulary as JSON.

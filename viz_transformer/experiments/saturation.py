@@ -40,6 +40,11 @@ def softmax_jacobian(weights: Float[Tensor, "*batch key"]) -> Float[Tensor, "*ba
 
     ∂w_i / ∂s_j = w_i (1 - w_i) where i = j, and -w_i w_j elsewhere.
 
+    >>> import torch
+    >>> from viz_transformer.experiments import softmax_jacobian
+    >>> softmax_jacobian(torch.tensor([0.5, 0.5])).tolist()
+    [[0.25, -0.25], [-0.25, 0.25]]
+
     Args:
         weights: what a softmax returned, [..., key].
 

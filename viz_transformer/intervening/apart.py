@@ -20,6 +20,14 @@ def scaled_apart(model: nn.Module, changes: Sequence[HeadChange]) -> Iterator[No
 
     One run of a batch takes far less time than as many runs of one sentence.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.intervening import scaled_apart
+    >>> changes = [vt.HeadChange("encoder", layer=0, head=head, factor=0) for head in range(4)]
+    >>> model = vt.load_translator().model
+    >>> with scaled_apart(model, changes):
+    ...     pass  # a batch of four rows, each without another head
+
+
     Args:
         model: a torch module whose attention `find_sites` finds.
         changes: one for each row; only their factors count.

@@ -21,7 +21,18 @@ _N_PRINTED = 12
 
 
 class RankedHead(NamedTuple):
-    """One head, and the metric without it minus the metric of the whole model."""
+    """One head, and the metric without it minus the metric of the whole model.
+
+    >>> from viz_transformer.intervening import RankedHead
+    >>> RankedHead("encoder", layer=0, head=1, change=-0.5).change
+    -0.5
+
+    Attributes:
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+        layer: counted from 0.
+        head: counted from 0.
+        change: the metric without the head, minus that of the whole model.
+    """
 
     kind: str
     layer: int
@@ -32,6 +43,12 @@ class RankedHead(NamedTuple):
 @dataclass(frozen=True, eq=False, repr=False)
 class HeadRanking:
     """What switching off each head alone does to a metric; printed, the largest changes first.
+
+    >>> import numpy as np
+    >>> from viz_transformer.intervening import HeadRanking
+    >>> ranking = HeadRanking(whole=2.0, changes={"encoder": np.array([[0.1, -0.5]])})
+    >>> ranking.heads[0].head, ranking.heads[0].change
+    (1, -0.5)
 
     Attributes:
         whole: the metric of the whole model.

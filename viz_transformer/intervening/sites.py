@@ -47,6 +47,12 @@ class AttentionSite:
 
     A layer that the model runs several times, as ALBERT does, is one site.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.intervening import find_sites
+    >>> site = find_sites(vt.load_translator().model)[0]
+    >>> site.kind, site.n_heads, site.d_head
+    ('encoder', 4, 16)
+
     Attributes:
         kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
         layer: counted from 0 within its kind, in the order of the model's modules.
@@ -80,6 +86,15 @@ class AttentionSite:
 
 def find_sites(model: nn.Module) -> tuple[AttentionSite, ...]:
     """Return every attention layer of a model, in the order of its modules.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.intervening import find_sites
+    >>> sites = find_sites(vt.load_translator().model)
+    >>> [(site.kind, site.layer) for site in sites][:3]
+    [('encoder', 0), ('encoder', 1), ('decoder', 0)]
+
+    Args:
+        model: any torch model.
 
     Raises:
         UserError: if the model has no attention that can be found, or a layer whose output

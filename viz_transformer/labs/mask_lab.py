@@ -183,10 +183,19 @@ class MaskTester:
         }
 
     def _longer(self, kind: str, longer: dict[str, Any], before: Tensor) -> bytes:
-        """Return the change that more padding makes to the outputs before."""
+        """Return the change that more padding makes to the outputs before.
+
+        Raises:
+            UserError: if the longer batch does not hold the one before.
+        """
         batch, first = self._batch(kind, longer), longer["first"]
         after = self._outputs(kind, batch.sources, batch.targets, self._masks(kind, batch))
         after = after[:, first : first + before.shape[1]]  # [batch, query, feature]
+        if after.shape != before.shape:
+            raise UserError(
+                f"the longer batch holds {len(after)} × {after.shape[1]} of the {len(before)} × "
+                f"{before.shape[1]} tokens; give the same sentences, longer, and where their tokens begin"
+            )
         return float32_bytes((after - before).abs().amax(-1))
 
     def _correct_masks(self, batch: Batch) -> dict[str, Tensor]:

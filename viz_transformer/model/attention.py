@@ -36,6 +36,13 @@ def attend(
     The dot products of longer vectors are larger (their variance is d_k), and a softmax of large
     numbers puts all its weight on one key and passes hardly any gradient: hence the √d_k.
 
+    >>> import torch
+    >>> from viz_transformer.model import attend
+    >>> q, k, v = torch.randn(3, 1, 2, 5, 8)  # [batch, head, position, d]
+    >>> out, weights = attend(q, k, v)
+    >>> tuple(out.shape), tuple(weights.shape)
+    ((1, 2, 5, 8), (1, 2, 5, 5))
+
     Args:
         query: [..., query, d_k], mostly [batch, head, query, d_head].
         key: [..., key, d_k].

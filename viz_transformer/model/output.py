@@ -12,6 +12,14 @@ from viz_transformer.model.cache import DecoderCache
 class ModelOutput:
     """What a traced model returns; None stands for what its family has not.
 
+    >>> import torch
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import TracedDecoderOnly
+    >>> config = ModelConfig(family="decoder", vocab_size=10, d_model=8, n_heads=2, d_ff=16)
+    >>> output = TracedDecoderOnly(config)(torch.tensor([[1, 5, 7]]))
+    >>> tuple(output.decoder_attention[0].shape)  # of the first layer
+    (1, 2, 3, 3)
+
     Attributes:
         logits: [batch, target, vocab], unnormalised scores of the next word; of an encoder
             with a classification head [batch, classes], with the masked-word head those of the

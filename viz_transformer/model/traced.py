@@ -11,7 +11,19 @@ from viz_transformer.model.transformer import Transformer
 
 
 class TracedTransformer(Transformer):
-    """A `Transformer` that returns, beside its logits, the attention weights of every head."""
+    """A `Transformer` that returns, beside its logits, the attention weights of every head.
+
+    >>> import torch
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import TracedTransformer
+    >>> config = ModelConfig(vocab_size=10, d_model=8, n_heads=2, d_ff=16)
+    >>> output = TracedTransformer(config)(torch.tensor([[3, 4, 5]]), torch.tensor([[1, 6]]))
+    >>> tuple(output.cross_attention[0].shape)  # [batch, head, target, source]
+    (1, 2, 2, 3)
+
+    Args:
+        config: the sizes and choices, as of a `Transformer`.
+    """
 
     def forward(  # type: ignore[override]
         self,

@@ -25,6 +25,14 @@ from viz_transformer.model.stacks import Decoder, Encoder
 class Transformer(AutoregressiveModel):
     """The encoder–decoder of "Attention Is All You Need".
 
+    >>> import torch
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import Transformer
+    >>> config = ModelConfig(vocab_size=10, d_model=8, n_heads=2, d_ff=16)
+    >>> model = Transformer(config)
+    >>> tuple(model(torch.tensor([[3, 4, 5]]), torch.tensor([[1, 6]])).shape)  # [batch, target, vocab]
+    (1, 2, 10)
+
     Args:
         config: sizes and choices; the defaults are the paper's base model.
 

@@ -23,6 +23,11 @@ _ATTENTION = ("decoder_attention", "cross_attention")
 class Hypothesis:
     """One finished text.
 
+    >>> import viz_transformer as vt
+    >>> found = vt.load_translator().decode("the black cat sleeps", beam_width=2)
+    >>> found.hypotheses[0].tokens
+    ('el', 'gato', 'negro', 'duerme')
+
     Attributes:
         ids: token ids, without ``<sos>`` and ``<eos>``.
         tokens: the same as strings.
@@ -41,6 +46,12 @@ class Hypothesis:
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
     """One continuation that beam search considered at a step.
+
+    >>> import viz_transformer as vt
+    >>> found = vt.load_translator().decode("the black cat sleeps", beam_width=2)
+    >>> candidate = found.steps[0].candidates[0]
+    >>> candidate.token, candidate.status
+    ('el', 'kept')
 
     Attributes:
         parent: index, among the previous step's kept candidates, of the one that it continues.
@@ -69,7 +80,17 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Probable:
-    """A word that was probable, whether or not it might be written; `log_prob` in nats."""
+    """A word that was probable, whether or not it might be written; `log_prob` in nats.
+
+    >>> import viz_transformer as vt
+    >>> found = vt.load_translator().decode("the black cat sleeps", beam_width=2)
+    >>> found.steps[0].probable[0][0].token
+    'el'
+
+    Attributes:
+        token: the word.
+        log_prob: its log-probability, in nats.
+    """
 
     token: str
     log_prob: float
@@ -78,6 +99,11 @@ class Probable:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DecodeStep:
     """One step: from the hypotheses kept so far to those kept next.
+
+    >>> import viz_transformer as vt
+    >>> found = vt.load_translator().decode("the black cat sleeps", beam_width=2)
+    >>> len(found.steps[1].candidates) > 1
+    True
 
     Attributes:
         candidates: the continuations considered, best first, then those that were forbidden.

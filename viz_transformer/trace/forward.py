@@ -306,6 +306,16 @@ def checked_seconds(given: Any) -> float:
 def attention_of(trace: ForwardTrace, kind: str) -> FloatArray:
     """Return the weights of a kind, float32 ``[layer, head, query, key]``, which must be there.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.trace import attention_of
+    >>> trace = vt.load_translator().trace("the black cat sleeps")
+    >>> attention_of(trace, "cross").shape
+    (2, 4, 5, 5)
+
+    Args:
+        trace: the trace.
+        kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
+
     Raises:
         UserError: if the trace lacks the kind, or the kind is unknown.
     """

@@ -12,6 +12,10 @@ from viz_transformer.errors import UserError
 class Kind:
     """One kind of attention.
 
+    >>> from viz_transformer.trace import find_kind
+    >>> find_kind("cross").label
+    'cross-attention'
+
     Attributes:
         name: ``"encoder"``, ``"decoder"`` or ``"cross"``.
         label: what text calls it.
@@ -45,6 +49,13 @@ KINDS = {
 
 def find_kind(name: str) -> Kind:
     """Return the kind of that name.
+
+    >>> from viz_transformer.trace import find_kind
+    >>> find_kind("cross").query
+    'target'
+
+    Args:
+        name: ``"encoder"``, ``"decoder"`` or ``"cross"``.
 
     Raises:
         UserError: if there is none.

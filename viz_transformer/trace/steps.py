@@ -31,6 +31,11 @@ class AttentionSteps:
 
     Vectors are rows, as in the paper: a query is ``q = x @ W_Q + b_Q``.
 
+    >>> import viz_transformer as vt
+    >>> steps = vt.thinking_machines().steps
+    >>> steps.kind, steps.query_tokens
+    ('encoder', ('thinking', 'machines'))
+
     Attributes:
         kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
         layer: index of the layer, from 0.
@@ -156,6 +161,13 @@ class AttentionSteps:
 class ComputedHead:
     """Every intermediate number of one query in one head, in float64.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.trace import compute_head
+    >>> steps = vt.thinking_machines().steps
+    >>> worked = compute_head(steps, head=0, query=0)
+    >>> round(float(worked.weights.sum()), 6)
+    1.0
+
     Attributes:
         x: ``[d_model]``, the vector of the query's position.
         q: ``[d_head]``, its query.
@@ -195,6 +207,13 @@ def compute_head(
     temperature: float = 1.0,
 ) -> ComputedHead:
     """Compute one query of one head, step by step.
+
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.trace import compute_head
+    >>> steps = vt.thinking_machines().steps
+    >>> worked = compute_head(steps, head=0, query=0)
+    >>> worked.q.shape, worked.weights.shape
+    ((3,), (2,))
 
     Args:
         steps: the layer.

@@ -16,10 +16,14 @@ def running_text(tokens: Sequence[str]) -> str:
     Pieces are recognised by the marks before tokens that begin a word; without any such mark,
     every token is a word or a punctuation mark. A special token such as ``<eos>`` stands apart.
 
+    >>> from viz_transformer.trace import running_text
     >>> running_text(("▁Ein", "▁Lie", "ge", "stuhl", "<eos>"))
     'Ein Liegestuhl <eos>'
 
     The views do the same in widgets/base/js/text.js.
+
+    Args:
+        tokens: as the model reads them.
     """
     if not any(token.startswith(_MARKS) for token in tokens):
         return join_tokens(tokens)

@@ -23,6 +23,11 @@ _TOKENS = ("source_tokens", "target_tokens", "output_tokens", "source_words", "t
 class Snapshot:
     """The model as it was after some step.
 
+    >>> import viz_transformer as vt
+    >>> last = vt.load_training("en-es").moments[-1]
+    >>> last.step, len(last.translations) == len(last.traces)
+    (8000, True)
+
     Attributes:
         step: optimiser steps done; 0 is before the first.
         translations: what the model wrote for each sentence, unaided: its translation, the whole

@@ -15,6 +15,13 @@ class WeightAverage:
     Late in a training the weights oscillate around a minimum, and their mean is nearer to it. The
     paper averages its last checkpoints for the same reason (Vaswani et al. 2017, section 6.1).
 
+    >>> from viz_transformer.config import ModelConfig, TrainConfig
+    >>> from viz_transformer.training import WeightAverage, make_model
+    >>> sizes = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 16}
+    >>> model = make_model(ModelConfig(vocab_size=10, **sizes), seed=0)
+    >>> average = WeightAverage(model)
+    >>> average.add(model, step=1)
+
     Attributes:
         weights: by name.
         decay: how much of the average a step leaves, 0 to 1: about 1 / (1 - decay) steps count.

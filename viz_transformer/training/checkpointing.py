@@ -29,6 +29,13 @@ def save_state(
 ) -> Path:
     """Write all that the next step depends on; the file that was there stands until then.
 
+    >>> from viz_transformer.config import ModelConfig, TrainConfig
+    >>> from viz_transformer.training import Run, make_model, save_state
+    >>> sizes = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 16}
+    >>> model = make_model(ModelConfig(vocab_size=10, **sizes), seed=0)
+    >>> save_state(Run(model, TrainConfig(n_steps=3)), "run.safetensors").name
+    'run.safetensors'
+
     Args:
         run: between two steps.
         path: one safetensors file.
@@ -59,6 +66,21 @@ def load_state(
     run: Run, path: str | os.PathLike[str], facts: Facts | None = None, average: WeightAverage | None = None
 ) -> None:
     """Restore a run to the step at which `save_state` wrote the file.
+
+    >>> from viz_transformer.config import ModelConfig, TrainConfig
+    >>> from viz_transformer.training import Run, load_state, make_model, save_state
+    >>> sizes = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 16}
+    >>> model = make_model(ModelConfig(vocab_size=10, **sizes), seed=0)
+    >>> run = Run(model, TrainConfig(n_steps=3))
+    >>> load_state(run, save_state(run, "run.safetensors"))
+    >>> run.step
+    0
+
+    Args:
+        run: a run of the same model and configuration.
+        path: the file.
+        facts: what must be so in the file, too.
+        average: what takes up the average in the file, if there is one.
 
     Raises:
         FileError: if the file is missing or damaged; the run is as it was.

@@ -11,6 +11,12 @@ def token_loss(
 ) -> tuple[Tensor, Tensor]:
     """Return the mean cross-entropy and the accuracy over the tokens to predict.
 
+    >>> import torch
+    >>> from viz_transformer.training import token_loss
+    >>> loss, accuracy = token_loss(torch.zeros(1, 2, 4), torch.tensor([[3, 0]]), pad_id=0)
+    >>> round(loss.item(), 3)  # ln 4: nothing is known, and padding does not count
+    1.386
+
     Args:
         logits: [batch, target, vocab].
         wanted: ids [batch, target]: the text shifted by one, or the words behind masks.

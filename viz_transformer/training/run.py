@@ -27,6 +27,19 @@ Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
 class StepRecord:
     """What one optimiser step did.
 
+    >>> from viz_transformer.config import ModelConfig, TrainConfig
+    >>> from viz_transformer.corpus import SentencePair, vocabulary_of
+    >>> from viz_transformer.corpus.batches import batches
+    >>> from viz_transformer.training import fit, make_model
+    >>> pair = SentencePair(("the", "cat"), ("el", "gato"), links=())
+    >>> words = vocabulary_of([pair])
+    >>> sizes = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 16}
+    >>> model = make_model(ModelConfig(vocab_size=len(words), **sizes), seed=0)
+    >>> some = batches([pair], words, batch_size=1, seed=0)
+    >>> (record,) = fit(model, some, TrainConfig(n_steps=1))
+    >>> record.step, record.loss > 0
+    (1, True)
+
     Attributes:
         step: counted from 1.
         loss: cross-entropy per token to predict, in nats, label smoothing included.
@@ -53,7 +66,21 @@ def make_model(config: ModelConfig, seed: int, kind: type[Model]) -> Model: ...
 
 
 def make_model(config: ModelConfig, seed: int, kind: type[nn.Module] = Transformer) -> nn.Module:
-    """Build a model of a class whose initial weights are fixed by the seed; torch's own seed stays."""
+    """Build a model of a class whose initial weights are fixed by the seed; torch's own seed stays.
+
+    >>> import torch
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.training import make_model
+    >>> config = ModelConfig(vocab_size=10, d_model=8, n_heads=2, d_ff=16)
+    >>> one, other = make_model(config, seed=0), make_model(config, seed=0)
+    >>> all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters()))
+    True
+
+    Args:
+        config: the sizes.
+        seed: fixes the initial weights.
+        kind: the class of the model.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return kind(config)
@@ -71,6 +98,18 @@ def fit(
     was learned stays in the model whenever the caller stops asking; afterwards the model is in
     evaluation mode. To stop and go on later, bit for bit, hold the `Run` yourself.
 
+    >>> from viz_transformer.config import ModelConfig, TrainConfig
+    >>> from viz_transformer.corpus import SentencePair, vocabulary_of
+    >>> from viz_transformer.corpus.batches import batches
+    >>> from viz_transformer.training import fit, make_model
+    >>> pair = SentencePair(("the", "cat"), ("el", "gato"), links=())
+    >>> words = vocabulary_of([pair])
+    >>> sizes = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 16}
+    >>> model = make_model(ModelConfig(vocab_size=len(words), **sizes), seed=0)
+    >>> some = batches([pair], words, batch_size=1, seed=0)
+    >>> [record.step for record in fit(model, some, TrainConfig(n_steps=3))]
+    [1, 2, 3]
+
     Args:
         model: of any family, changed in place.
         batches: `config.n_steps` times `config.accumulate` of them, a `Batch` for an
@@ -85,6 +124,14 @@ def fit(
 
 class Run:
     """A training run: the model, its optimisers, and all else that the next step depends on.
+
+    >>> from viz_transformer.config import ModelConfig, TrainConfig
+    >>> from viz_transformer.training import Run, make_model
+    >>> sizes = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 16}
+    >>> model = make_model(ModelConfig(vocab_size=10, **sizes), seed=0)
+    >>> run = Run(model, TrainConfig(n_steps=3))
+    >>> run.step
+    0
 
     Attributes:
         model: the model, changed in place.

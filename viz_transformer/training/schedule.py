@@ -15,6 +15,15 @@ def learning_rate(step: int, config: TrainConfig) -> float:
 
     The paper's schedule (Vaswani et al. 2017, section 5.3) is ``"inverse_sqrt"`` with the peak
     (d_model · warmup_steps)^-½: 0.0007 for its base model and 4,000 steps.
+
+    >>> from viz_transformer.config import TrainConfig
+    >>> from viz_transformer.training import learning_rate
+    >>> learning_rate(100, TrainConfig(learning_rate=0.01, warmup_steps=200))  # halfway up
+    0.005
+
+    Args:
+        step: counted from 1.
+        config: with the peak, the warm-up and the schedule.
     """
     peak, warmup = config.learning_rate, config.warmup_steps
     if step <= warmup:

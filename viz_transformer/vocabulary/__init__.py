@@ -36,6 +36,14 @@ __all__ = [
 def from_json(text: str) -> Vocabulary | Subwords:
     """Read the vocabulary that `Vocabulary.to_json` or `Subwords.to_json` wrote.
 
+    >>> from viz_transformer.vocabulary import Vocabulary, from_json
+    >>> words = Vocabulary(["cat"], ["gato"])
+    >>> from_json(words.to_json()).tokens == words.tokens
+    True
+
+    Args:
+        text: what it wrote.
+
     Raises:
         UserError: if the text is neither.
     """

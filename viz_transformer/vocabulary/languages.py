@@ -17,6 +17,13 @@ def language_tag(name: str) -> str:
 
     A name that is a tag itself, such as ``"de"``, stays as it is.
 
+    >>> from viz_transformer.vocabulary import language_tag
+    >>> language_tag("Spanish")
+    'es'
+
+    Args:
+        name: of the language, in English.
+
     Source: BCP 47.
     """
     name = name.lower()

@@ -49,8 +49,12 @@ def split_text(text: str) -> list[str]:
 def tokenize(text: str) -> list[str]:
     """Split text into plain words: lower case, without punctuation, contractions spelled out.
 
+    >>> from viz_transformer.vocabulary import tokenize
     >>> tokenize("The cat didn't cross.")
     ['the', 'cat', 'did', 'not', 'cross']
+
+    Args:
+        text: any text.
 
     Raises:
         UserError: if it is no text.
@@ -60,6 +64,13 @@ def tokenize(text: str) -> list[str]:
 
 def split_sentences(text: str) -> list[str]:
     """Split text after each ``.``, ``!`` or ``?`` that ends a sentence.
+
+    >>> from viz_transformer.vocabulary import split_sentences
+    >>> split_sentences("The cat sleeps. Who sees it?")
+    ['The cat sleeps.', 'Who sees it?']
+
+    Args:
+        text: any text.
 
     Raises:
         UserError: if it is no text.

@@ -36,6 +36,11 @@ class Subwords(Tokeniser):
     ``<pad> <sos> <eos>`` are ids 0 1 2; then come 256 bytes, single characters, and longer pieces
     in the order in which they were merged. A text that spells ``<eos>`` is text like any other.
 
+    >>> from viz_transformer.vocabulary import Subwords
+    >>> pieces = Subwords("abc", [("a", "b")])
+    >>> len(pieces)
+    264
+
     Attributes:
         tokens: all tokens, as they are shown, by id.
         languages: the names of the source's and the target's language.

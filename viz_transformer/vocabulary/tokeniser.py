@@ -20,6 +20,11 @@ Side = Literal["source", "target"]
 class Tokeniser(ABC):
     """Text to ids and back: `Vocabulary` by words, `Subwords` by pieces of words.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.vocabulary import Tokeniser
+    >>> isinstance(vt.load_translator().vocabulary, Tokeniser)
+    True
+
     Attributes:
         pad_id, sos_id, eos_id: ids of ``<pad>``, ``<sos>`` and ``<eos>``: 0, 1, 2.
         tokens: all tokens, as they are shown, by id.

@@ -20,6 +20,9 @@ _MOST_UNKNOWN, _MOST_LETTERS = 5, 40
 class UnknownWordError(UserError):
     """A text holds words that the vocabulary does not know.
 
+    >>> from viz_transformer.vocabulary import UnknownWordError
+    >>> error = UnknownWordError({"catt": ["cat"]}, "English")
+
     Attributes:
         words: the first unknown words, in the order of the text.
         suggestions: for each of them the nearest known words, nearest first.
@@ -41,6 +44,9 @@ class UnknownWordError(UserError):
 class SeveralSentencesError(UserError):
     """A text holds several sentences, and the model reads one at a time.
 
+    >>> from viz_transformer.vocabulary import SeveralSentencesError
+    >>> error = SeveralSentencesError(["the cat sleeps.", "the dog sleeps."])
+
     Attributes:
         sentences: they, in the order of the text.
     """
@@ -61,6 +67,11 @@ class Vocabulary(Tokeniser):
     A word that both languages spell alike (*animal*, *no*) has one id; each side still knows only
     its own words, so a Spanish word typed as English is reported and not translated into noise.
     Words keep their accents and capitals, and a punctuation mark may be a word like any other.
+
+    >>> from viz_transformer.vocabulary import Vocabulary
+    >>> words = Vocabulary(["cat", "the"], ["el", "gato"])
+    >>> words.tokens
+    ('<pad>', '<sos>', '<eos>', 'cat', 'el', 'gato', 'the')
 
     Attributes:
         several_sentences: whether a source may hold more than one sentence.

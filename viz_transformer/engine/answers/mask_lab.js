@@ -79,9 +79,15 @@ function leaksReply({ model, vocabulary }, kind, sentences, request) {
 
 /** The change that more padding makes to the outputs before, [batch, query]. */
 function longerChanges(model, vocabulary, kind, before, given) {
-  const changes = readBatch(vocabulary, kind, given).map((sentence, b) =>
-    rowChanges(before[b], outputsOf(model, kind, sentence), given.first),
-  );
+  const after = readBatch(vocabulary, kind, given).map((sentence) => outputsOf(model, kind, sentence));
+  const [held, rows] = [Math.max(0, after[0].rows - given.first), before[0].rows];
+  if (after.length !== before.length || held < rows) {
+    throw new UserError(
+      `the longer batch holds ${after.length} × ${Math.min(held, rows)} of the ${before.length} × ${rows} ` +
+        "tokens; give the same sentences, longer, and where their tokens begin",
+    );
+  }
+  const changes = after.map((outputs, b) => rowChanges(before[b], outputs, given.first));
   return float32View(changes.flat());
 }
 

@@ -20,6 +20,13 @@ from viz_transformer.model.stacks import Encoder
 class DecoderOnly(AutoregressiveModel):
     """A language model: at every position it scores the words that may come next.
 
+    >>> import torch
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import DecoderOnly
+    >>> config = ModelConfig(family="decoder", vocab_size=10, d_model=8, n_heads=2, d_ff=16)
+    >>> tuple(DecoderOnly(config)(torch.tensor([[1, 5, 7]])).shape)  # [batch, position, vocab]
+    (1, 3, 10)
+
     Args:
         config: of the family ``"decoder"``; of ``"encoder-decoder"``, its decoder is made, without
             cross-attention.
@@ -98,7 +105,19 @@ class DecoderOnly(AutoregressiveModel):
 
 
 class TracedDecoderOnly(DecoderOnly):
-    """A `DecoderOnly` that returns, beside its logits, the attention weights of every head."""
+    """A `DecoderOnly` that returns, beside its logits, the attention weights of every head.
+
+    >>> import torch
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import TracedDecoderOnly
+    >>> config = ModelConfig(family="decoder", vocab_size=10, d_model=8, n_heads=2, d_ff=16)
+    >>> output = TracedDecoderOnly(config)(torch.tensor([[1, 5, 7]]))
+    >>> tuple(output.decoder_attention[0].shape)  # [batch, head, query, key]
+    (1, 2, 3, 3)
+
+    Args:
+        config: the sizes and choices, as of a `DecoderOnly`.
+    """
 
     def forward(  # type: ignore[override]
         self, target_ids: Int[Tensor, "batch target"], interventions: Interventions | None = None

@@ -26,6 +26,13 @@ class EncoderOnly(nn.Module):
     it through the pooler, if there is one, and scores the classes. The masked-word head scores
     every word of the vocabulary at every position, as a softmax over the vocabulary does.
 
+    >>> import torch
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import EncoderOnly
+    >>> config = ModelConfig(family="encoder", vocab_size=10, d_model=8, n_heads=2, d_ff=16)
+    >>> tuple(EncoderOnly(config)(torch.tensor([[1, 5, 7]])).shape)
+    (1, 3, 8)
+
     Args:
         config: of the family ``"encoder"``; of ``"encoder-decoder"``, its encoder is made.
 
@@ -151,7 +158,19 @@ class EncoderOnly(nn.Module):
 
 
 class TracedEncoderOnly(EncoderOnly):
-    """An `EncoderOnly` that returns, beside its result, the attention weights of every head."""
+    """An `EncoderOnly` that returns, beside its result, the attention weights of every head.
+
+    >>> import torch
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.model import TracedEncoderOnly
+    >>> config = ModelConfig(family="encoder", vocab_size=10, d_model=8, n_heads=2, d_ff=16)
+    >>> output = TracedEncoderOnly(config)(torch.tensor([[1, 5, 7]]))
+    >>> tuple(output.encoder_attention[0].shape)  # [batch, head, query, key]
+    (1, 2, 3, 3)
+
+    Args:
+        config: the sizes and choices, as of an `EncoderOnly`.
+    """
 
     def forward(  # type: ignore[override]
         self,

@@ -173,6 +173,36 @@ export function isDark(element) {
 }
 
 /**
+ * The colour that a view stands on: the nearest background around it, in whatever page that is, and
+ * outside the shadow tree that marimo draws a view in. Where nothing has one, the text's colour tells.
+ *
+ * @param {Element} view
+ * @returns {string} rgb(1, 2, 3)
+ */
+export function backgroundBehind(view) {
+  for (let node = around(view); node; node = around(node)) {
+    if (node.matches(".vt")) continue; // it stands on the same one
+    const [red, green, blue, alpha] = plainColour(getComputedStyle(node).backgroundColor);
+    if (alpha > 127) return `rgb(${red}, ${green}, ${blue})`;
+  }
+  const [red, green, blue] = plainColour(getComputedStyle(around(view) ?? view).color);
+  return luminance([red, green, blue]) > 0.5 ? "rgb(20, 22, 28)" : "rgb(255, 255, 255)";
+}
+
+/** The four channels of any colour of a style sheet, each 0 to 255: hosts name theirs in many ways. */
+function plainColour(colour) {
+  const pixel = new OffscreenCanvas(1, 1).getContext("2d");
+  pixel.fillStyle = colour;
+  pixel.fillRect(0, 0, 1, 1);
+  return pixel.getImageData(0, 0, 1, 1).data;
+}
+
+/** The element that an element lies in. */
+function around(element) {
+  return element.assignedSlot ?? element.parentElement ?? element.parentNode?.host ?? null;
+}
+
+/**
  * The colours and fonts of the page, as its style sheets resolve them.
  *
  * @param {HTMLElement} element

@@ -2,7 +2,7 @@
 
 import { textMeasurer, zoomOf } from "./canvas.js";
 import { forwardCellKeys } from "./cell_keys.js";
-import { isDark, readTheme, watchTheme } from "./colour.js";
+import { backgroundBehind, isDark, readTheme, watchTheme } from "./colour.js";
 import { button, element, uniqueId } from "./controls.js";
 import { addFrames } from "./frames.js";
 
@@ -131,6 +131,7 @@ export function heightInSight(root) {
 /** The colours and fonts of the page, and a function that measures text in them. */
 function pageTheme(root) {
   delete root.dataset.theme;
+  root.style.setProperty("--vt-behind", backgroundBehind(root)); // where the page names no colours
   root.dataset.theme = isDark(root) ? "dark" : "light"; // the style sheet's accents follow it
   const theme = readTheme(root);
   const measures = new Map();
