@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import nbformat
 import pytest
@@ -10,7 +13,9 @@ import pytest
 from viz_transformer.cli import main
 from viz_transformer.cli.course import course
 from viz_transformer.errors import FileError, UserError
+from viz_transformer.export import site as site_module
 from viz_transformer.export.mathml import mathml
+from viz_transformer.export.notebook import NotebookPage, convert
 from viz_transformer.export.site import read_page, write_site
 
 
@@ -87,6 +92,42 @@ def test_what_cannot_become_a_site_is_refused(tmp_path: Path) -> None:
     assert not site.exists()
     with pytest.raises(FileError, match="cannot make the folder"):
         write_site([page], tmp_path / "file" / "site")
+
+
+def test_notebooks_run_at_the_same_time_and_are_written_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second_began = Event()
+
+    def run(notebook: Path, *, execute: bool, environment: dict[str, str]) -> NotebookPage:
+        if notebook.stem == "b":
+            second_began.set()
+        assert second_began.wait(60)
+        assert (execute, environment["OMP_NUM_THREADS"]) == (True, "1")
+        return convert(notebook)
+
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(site_module, "convert", run)
+    written: list[str] = []
+    pages = [write(tmp_path / f"{name}.ipynb", f"# {name}") for name in "abc"]
+    write_site(pages, tmp_path / "site", progress=lambda path: written.append(path.name))
+    assert written == ["a.html", "b.html", "c.html"]
+
+
+def test_the_first_notebook_that_fails_is_told_and_those_before_it_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(notebook: Path, **_: Any) -> NotebookPage:
+        if notebook.stem != "a":
+            raise UserError(f"a cell of {notebook.name} raised")
+        return convert(notebook)
+
+    monkeypatch.setattr(site_module, "convert", run)
+    pages = [write(tmp_path / f"{name}.ipynb", f"# {name}") for name in "abc"]
+    with pytest.raises(UserError, match=r"a cell of b\.ipynb raised"):
+        write_site(pages, tmp_path / "site")
+    assert [path.name for path in (tmp_path / "site").iterdir()] == ["a.html"]
 
 
 def test_the_command_refuses_a_lesson_that_there_is_not(

@@ -7,7 +7,7 @@ import copy
 import html
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,15 +101,17 @@ def notebook_html(
     return write_page(target, text, max_megabytes=max_megabytes)
 
 
-def convert(notebook: Path, *, execute: bool = False) -> NotebookPage:
-    """Return a notebook's cells and views; see `notebook_html`.
+def convert(
+    notebook: Path, *, execute: bool = False, environment: Mapping[str, str] = os.environ
+) -> NotebookPage:
+    """Return a notebook's cells and views; see `notebook_html`. A kernel runs in `environment`.
 
     Raises:
         UserError: if nbconvert is not installed, or a cell raises.
         FileError: if the notebook cannot be read.
     """
     read = _read(notebook)
-    descriptions = _run(read, notebook) if execute else {}
+    descriptions = _run(read, notebook, environment) if execute else {}
     widgets = StoredWidgets(read, descriptions)
     parts = PageParts(widgets.state_of, widgets.describe)
     body = with_smaller_pictures(_cells(_with_places(read, parts), notebook))
@@ -179,7 +181,7 @@ def _read(path: Path) -> Any:
         raise FileError(f"{str(path)!r} is not a notebook that nbformat can read: {error}") from error
 
 
-def _run(notebook: Any, path: Path) -> dict[str, dict[str, Any]]:
+def _run(notebook: Any, path: Path, environment: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Run a notebook in place, with the state of its widgets; returns its views' descriptions.
 
     Where a result has a form, the form is shown in its place.
@@ -198,7 +200,7 @@ def _run(notebook: Any, path: Path) -> dict[str, dict[str, Any]]:
 
     client.on_cell_execute = name_the_views
     try:
-        client.execute()
+        client.execute(env=dict(environment))
     except CellExecutionError as error:
         first = error.evalue.partition("\n")[0]
         raise UserError(

@@ -8,7 +8,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from viz_transformer._files import given_path, make_folder, text_beside
 from viz_transformer._html import script_json, source_hash
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
-from viz_transformer.export.notebook import Frame, convert, page_html
+from viz_transformer.export.notebook import Frame, NotebookPage, convert, page_html
 from viz_transformer.export.page import document, page_script, write_page
 from viz_transformer.export.sections import Section
 
 INDEX = "index.html"
+#: A kernel with torch takes half a gigabyte; and more would wait for the longest lesson.
+_MOST_AT_A_TIME = 4
 
 _QUESTION = re.compile(r"\*\*The question:\*\*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 _MARKS = re.compile(r"[*`]+|(?<!\w)_|_(?!\w)")
@@ -63,8 +66,9 @@ def write_site(
     """Run notebooks and write them as pages of a site; returns the path of its first page.
 
     The site fetches nothing and needs no server: it opens from a disk. Pages of the same names are
-    replaced, and other files in the folder stay. The notebooks run in a folder of their own, and
-    stay as they are.
+    replaced, and other files in the folder stay. Each notebook runs in a folder of its own, and
+    stays as it is. On several cores some run at a time, each on one thread unless
+    `OMP_NUM_THREADS` says another number.
 
     Args:
         notebooks: the notebook files, in their order.
@@ -86,18 +90,34 @@ def write_site(
         raise UserError(f"two pages of the site would be called {twice[0]!r}; give the notebooks other names")
     target = make_folder(folder, "give another one")
     listed, sections = [], []
-    with tempfile.TemporaryDirectory() as scratch:
-        for number, page in enumerate(pages):
-            copied = Path(scratch) / page.notebook.name
-            shutil.copyfile(page.notebook, copied)
-            converted = convert(copied, execute=True)
-            text = page_html(converted, _frame(pages, number, converted.sections, title))
-            text = _linked_to_pages(text, pages)
-            progress(write_page(target / page.name, text, max_megabytes=max_megabytes))
-            listed.append({"name": page.name, "asked": converted.parts.kept})
-            sections += [_searched(page, section) for section in converted.sections]
+    for number, (page, converted) in enumerate(zip(pages, _all_converted(pages), strict=True)):
+        text = page_html(converted, _frame(pages, number, converted.sections, title))
+        text = _linked_to_pages(text, pages)
+        progress(write_page(target / page.name, text, max_megabytes=max_megabytes))
+        listed.append({"name": page.name, "asked": converted.parts.kept})
+        sections += [_searched(page, section) for section in converted.sections]
     index = _index(pages, title, {"pages": listed, "sections": sections})
     return write_page(target / INDEX, index, max_megabytes=max_megabytes)
+
+
+def _all_converted(pages: Sequence[Page]) -> Iterator[NotebookPage]:
+    """Run and convert some notebooks at a time; they come in their order, and so does an error.
+
+    Threads will do: they mostly wait for the kernels, which are processes.
+    """
+    pool = ThreadPoolExecutor(min(_MOST_AT_A_TIME, os.cpu_count() or 1))
+    try:
+        yield from pool.map(_converted, pages)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _converted(page: Page) -> NotebookPage:
+    with tempfile.TemporaryDirectory() as scratch:
+        copied = Path(scratch) / page.notebook.name
+        shutil.copyfile(page.notebook, copied)
+        # Threads of several kernels would wait for each other.
+        return convert(copied, execute=True, environment={"OMP_NUM_THREADS": "1", **os.environ})
 
 
 def read_page(notebook: Path) -> Page:

@@ -45,7 +45,7 @@ export function fitChoice(layer, { step, head, query, key, column, scale, mask, 
   };
 }
 
-export function render({ model, el }) {
+function render({ model, el }) {
   const kernel = connectKernel(model);
   const view = createView({
     model,

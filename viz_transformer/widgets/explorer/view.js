@@ -48,7 +48,7 @@ const TRAITS = [
   "text_size",
 ];
 
-export function render({ model, el }) {
+function render({ model, el }) {
   const view = createView({ model, el, name: "explorer", label: "Attention explorer", draw, traits: TRAITS });
   const parts = addParts(view.root);
   const store = new WeightStore(model, view.redraw);
