@@ -14,9 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, imports
+from tests.support.source_code import MODULES, PACKAGE, ROOT, TEST_MODULES, for_each, imports, imports_in
 from viz_transformer.widgets.base.bundle import bundle
 
 #: Leaves that every room may import.
@@ -155,7 +153,7 @@ def rooms_imported(module: Path) -> set[str]:
     return {part if part in BUILT | ALLOWED.keys() else "__init__" for part in ours}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name)
+@for_each(MODULES)
 def test_a_room_imports_only_what_the_table_allows(module: Path) -> None:
     here = room(module)
     assert here in ALLOWED, (
@@ -171,30 +169,30 @@ def test_a_room_imports_only_what_the_table_allows(module: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if room(m) in MODEL_FREE], ids=name)
+@for_each([m for m in MODULES if room(m) in MODEL_FREE])
 def test_views_never_see_a_model(module: Path) -> None:
     found = {imported.split(".")[0] for imported in imports(module)} & MODEL_LIBRARIES
     assert not found, f"{name(module)} imports {sorted(found)}; views draw from a trace alone"
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if room(m) == "widgets"], ids=name)
+@for_each([m for m in MODULES if room(m) == "widgets"])
 def test_a_widget_reaches_for_its_matplotlib_twin_only_inside_a_function(module: Path) -> None:
     tree = ast.parse(module.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = []
-    eager = [found for found in imports(module, tree) if ".plots" in found]
+    eager = [found for found in imports_in(tree, module) if ".plots" in found]
     assert not eager, f"{name(module)} imports {eager} at its top; import it inside the method"
 
 
-@pytest.mark.parametrize("folder", VIEW_FOLDERS, ids=name)
+@for_each(VIEW_FOLDERS)
 def test_a_view_is_one_folder(folder: Path) -> None:
     """Its Python, JavaScript and style."""
     wanted = {"__init__.py", "view.py", "view.js", "style.css"}
     assert wanted <= {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("folder", [WIDGETS / "base", *VIEW_FOLDERS], ids=name)
+@for_each([WIDGETS / "base", *VIEW_FOLDERS])
 def test_nothing_shared_stands_under_a_view_s_name(folder: Path) -> None:
     """A view imports from its own folder and from `base`, and `base` from no view."""
     others = {each.name for each in VIEW_FOLDERS} - {folder.name}
@@ -208,19 +206,19 @@ def test_nothing_shared_stands_under_a_view_s_name(folder: Path) -> None:
         assert not found, f"{name(script)} imports from the views {sorted(found)}; share it in base/js/"
 
 
-@pytest.mark.parametrize("script", [s for s in SCRIPTS if room(s) in ("engine", "widgets")], ids=name)
+@for_each([s for s in SCRIPTS if room(s) in ("engine", "widgets")])
 def test_views_and_the_engine_know_nothing_of_each_other(script: Path) -> None:
     found = {room(target) for target in imported_scripts(script)} - {room(script)}
     assert not found, f"{name(script)} imports from {sorted(found)}; they meet in page_engine.js alone"
 
 
-@pytest.mark.parametrize("folder", VIEW_FOLDERS, ids=name)
+@for_each(VIEW_FOLDERS)
 def test_a_view_is_joined_without_a_name_twice(folder: Path) -> None:
     """`bundle` raises ValueError where two parts declare one name."""
     assert "export default" in str(bundle(folder / "view.py"))
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=name)
+@for_each(SCRIPTS)
 def test_a_text_in_backticks_stays_on_its_line(script: Path) -> None:
     """`bundle` drops comments and indentation without looking whether they stand in a text."""
     code = re.sub(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", "", script.read_text("utf-8"), flags=re.M | re.S)
@@ -228,13 +226,13 @@ def test_a_text_in_backticks_stays_on_its_line(script: Path) -> None:
     assert not [text for text in texts if "\n" in text]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name)
+@for_each(MODULES)
 def test_a_module_says_in_its_first_line_what_it_holds(module: Path) -> None:
     first = (ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or "").partition("\n")[0]
     assert first.endswith("."), f"{name(module)} begins with no sentence: {first!r}"
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=name)
+@for_each(SCRIPTS)
 def test_a_script_says_in_its_first_line_what_it_holds(script: Path) -> None:
     assert script.read_text(encoding="utf-8").startswith(("//", "/*")), f"{name(script)} has no first comment"
 
@@ -248,7 +246,7 @@ def test_the_documented_table_is_the_one_that_is_held() -> None:
     assert not undocumented, f"docs/architecture.md has no line for {sorted(undocumented)}"
 
 
-@pytest.mark.parametrize("module", TEST_MODULES, ids=name)
+@for_each(TEST_MODULES)
 def test_a_test_module_imports_no_other(module: Path) -> None:
     """What several of them need stands in `tests/support`, where a reader looks for it."""
     from_tests = {each for each in imports(module) if each.split(".")[0] == "tests"}
@@ -264,7 +262,7 @@ def test_the_guard_sees_every_way_to_import(tmp_path: Path) -> None:
         "from .. import labs\nfrom . import explorer\n"
         "def late():\n    from viz_transformer.model.masks import causal_mask\n"
     )
-    assert set(imports(PACKAGE / "widgets" / "x.py", ast.parse(source))) == {
+    assert set(imports_in(ast.parse(source), PACKAGE / "widgets" / "x.py")) == {
         "torch.nn",
         "viz_transformer.plots",
         "viz_transformer.trace.ForwardTrace",
@@ -284,18 +282,15 @@ def loaded_by(code: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_what_draws_from_a_trace_loads_no_model_library() -> None:
+    code = [
         *(f"import viz_transformer.{free}" for free in MODEL_FREE if free in BUILT),
         "import viz_transformer; viz_transformer.plots",
-        "import viz_transformer; viz_transformer.capture; viz_transformer.load_training",
+        "viz_transformer.capture; viz_transformer.load_training",
         "import viz_transformer.cli",
-    ],
-)
-def test_importing_loads_no_model_library(code: str) -> None:
-    heavy = loaded_by(code) & MODEL_LIBRARIES
-    assert not heavy, f"{code!r} loads {sorted(heavy)}"
+    ]
+    heavy = loaded_by("\n".join(code)) & MODEL_LIBRARIES
+    assert not heavy, f"one of {code} loads {sorted(heavy)}"
 
 
 def test_importing_the_package_loads_nothing_large() -> None:

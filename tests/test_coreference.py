@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jaxtyping
 import matplotlib.pyplot as plt
 import pytest
 import torch
@@ -45,12 +46,15 @@ SHORT = replace(COREFERENCE_TRAINING, n_steps=3)
 @pytest.fixture(scope="module")
 def trained() -> dict[tuple[int, str], CoreferenceModel]:
     steps = {(0, "start"): 500, (1, "start"): 500, (0, "it"): 350}  # 500: as the study itself
-    return {
-        (seed, at): coreference_model(
-            seed, read_at=at, training=replace(COREFERENCE_TRAINING, n_steps=n_steps)
-        )
-        for (seed, at), n_steps in steps.items()
-    }
+    with pytest.MonkeyPatch.context() as patch:
+        # The checks of shapes take as long as the training; the tests below make them.
+        patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+        return {
+            (seed, at): coreference_model(
+                seed, read_at=at, training=replace(COREFERENCE_TRAINING, n_steps=n_steps)
+            )
+            for (seed, at), n_steps in steps.items()
+        }
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import viz_transformer as vt
+from tests.support.source_code import for_each
 from viz_transformer.model import attend
 from viz_transformer.model.layers import EncoderLayer
 
@@ -63,3 +64,12 @@ def test_what_has_no_source_is_told_in_one_line(wrong: object) -> None:
     with pytest.raises(vt.UserError, match="no source is found for") as error:
         vt.show_source(wrong)  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
+
+
+def test_a_rule_for_each_file_names_every_one_that_breaks_it() -> None:
+    @for_each([ROOT / "README.md", ROOT / "Makefile", ROOT / "CHANGELOG.md"])
+    def is_no_prose(path: Path) -> None:
+        assert path.suffix != ".md", "it is prose"
+
+    with pytest.raises(AssertionError, match=r"^README.md: it is prose(\n.*)*\nCHANGELOG.md: it is prose"):
+        is_no_prose()

@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 import nbformat
-import pytest
 
-from tests.support.source_code import MODULES, PACKAGE, ROOT
+from tests.support.source_code import MODULES, PACKAGE, ROOT, for_each
 
 STYLE = ROOT / "docs" / "style.md"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -54,7 +53,7 @@ def test_the_list_is_read() -> None:
     assert not NEVER.search("The shallow one is marshalled.")
 
 
-@pytest.mark.parametrize("path", READ, ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each(READ)
 def test_it_is_written_in_the_words_of_today(path: Path) -> None:
     assert not (found := NEVER.findall(text_of(path))), f"{found}: see docs/style.md"
 

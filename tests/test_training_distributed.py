@@ -22,6 +22,7 @@ from viz_transformer.training.distributed import shard
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 #: Without the keys' biases: their gradient is nothing but rounding, and Adam would scale it up.
 MODEL = replace(training_runs.MODEL, dropout=0.0, bias=False)
+OPTIMISERS = ("adam", "muon")
 CONFIG = TrainConfig(n_steps=5, batch_size=5, accumulate=2, warmup_steps=2)
 
 
@@ -33,22 +34,30 @@ def train(optimiser: str) -> tuple[dict[str, torch.Tensor], list[float]]:
     return weights, [record.loss for record in records]
 
 
-def one_of_two(number: int, folder: str, optimiser: str) -> None:
+def one_of_two(number: int, folder: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=number, world_size=2)
     try:
-        weights, losses = train(optimiser)
-        save_file({**weights, "losses": torch.tensor(losses)}, f"{folder}/{number}")
+        for optimiser in OPTIMISERS:
+            weights, losses = train(optimiser)
+            save_file({**weights, "losses": torch.tensor(losses)}, f"{folder}/{optimiser}{number}")
     finally:
         dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "muon"])
-def test_two_processes_give_the_weights_of_one(tmp_path: Path, optimiser: str) -> None:
-    mp.start_processes(one_of_two, (str(tmp_path), optimiser), nprocs=2, start_method="spawn")
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which two processes left what they trained, once with each optimiser."""
+    folder = tmp_path_factory.mktemp("together")
+    mp.start_processes(one_of_two, (str(folder),), nprocs=2, start_method="spawn")
+    return folder
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+def test_two_processes_give_the_weights_of_one(together: Path, optimiser: str) -> None:
     alone, losses = train(optimiser)
     for number in (0, 1):
-        theirs = load_file(tmp_path / str(number))
+        theirs = load_file(together / f"{optimiser}{number}")
         assert theirs.pop("losses").tolist() == pytest.approx(losses, abs=1e-5)
         for name, value in alone.items():
             torch.testing.assert_close(theirs[name], value, atol=1e-5, rtol=0, msg=name)

@@ -1,9 +1,10 @@
-"""The repository's own source: its modules, and what each of them imports."""
+"""The repository's own source: its modules, what each of them imports, and rules for every file."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, wraps
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -12,10 +13,16 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 
 
-def imports(module: Path, tree: ast.AST | None = None) -> Iterator[str]:
-    """Yield the full name of everything that a file imports, wherever in it that stands."""
+@cache
+def imports(module: Path) -> tuple[str, ...]:
+    """Return the full name of everything that a file imports, wherever in it that stands."""
+    return tuple(imports_in(ast.parse(module.read_text(encoding="utf-8")), module))
+
+
+def imports_in(tree: ast.AST, module: Path) -> Iterator[str]:
+    """Yield the full name of everything that a part of a file imports."""
     package = list(module.relative_to(ROOT).parent.parts)
-    for node in ast.walk(tree or ast.parse(module.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -23,3 +30,26 @@ def imports(module: Path, tree: ast.AST | None = None) -> Iterator[str]:
             base = ".".join([*up, *(node.module or "").split(".")]).strip(".")
             # `from viz_transformer import plots` imports a room; `from x import name` may.
             yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def for_each(files: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
+    """Make of a rule for a file one test that names every file that breaks it.
+
+    A test for each file costs ten times as long as what it looks at.
+    """
+
+    def decorated(rule: Callable[[Path], None]) -> Callable[[], None]:
+        @wraps(rule)
+        def test() -> None:
+            broken = []
+            for file in files:
+                try:
+                    rule(file)
+                except AssertionError as error:
+                    broken.append(f"{file.relative_to(ROOT).as_posix()}: {error}")
+            assert not broken, "\n".join(broken)
+
+        del test.__wrapped__  # pytest would look there for what the test is given
+        return test
+
+    return decorated
