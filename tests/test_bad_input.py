@@ -244,6 +244,12 @@ def test_any_answer_gets_a_sentence(name: str, answer: object) -> None:
     assert "\n" not in found.message
 
 
+def test_a_list_far_too_long_is_refused_before_it_is_read() -> None:
+    """A function that returned one used to be compared for half a minute, a second for each call."""
+    told = str(exercise("6.5").check(lambda *_: [0] * 1_000_001))
+    assert "This is a list of 1,000,001 items, far longer than any answer here." in told
+
+
 def test_an_endless_answer_ends_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viz_transformer.exercises.sandbox.LIMIT_S", 0.1)
 

@@ -17,6 +17,10 @@ class UnusableError(Exception):
     """An answer that cannot be compared with anything; the message says why."""
 
 
+#: Longer lists are not read: each would take numpy a second, and one is compared many times.
+_MOST_ITEMS = 10**6
+
+
 def as_array(answer: Any) -> NDArray[Any]:
     """Return an answer as an array: numbers, lists of them, arrays and tensors.
 
@@ -28,6 +32,8 @@ def as_array(answer: Any) -> NDArray[Any]:
         answer = (answer.float() if answer.is_floating_point() else answer).numpy()
     if not isinstance(answer, np.ndarray | np.generic | Number | list | tuple):
         raise UnusableError(f"Give numbers, a list, an array or a tensor; this is {describe_type(answer)}.")
+    if isinstance(answer, list | tuple) and (length := len(answer)) > _MOST_ITEMS:
+        raise UnusableError(f"This is a list of {length:,} items, far longer than any answer here.")
     try:
         array = np.asarray(answer)
     except (ValueError, TypeError, RuntimeError) as error:
