@@ -56,10 +56,7 @@ def table(rows: list[tuple[Door, Count]], seed: int) -> str:
     """Return the table of a campaign, and when and where it ran."""
     total = Count()
     for _, count in rows:
-        total.inputs += count.inputs
-        total.refused += count.refused
-        for name in ("raw", "hangs", "half_written"):
-            getattr(total, name).extend(getattr(count, name))
+        total.add(count)
     return "\n".join(
         [
             f"Seed {seed}. {machine()}",

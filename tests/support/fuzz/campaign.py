@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import signal
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +18,16 @@ from random import Random
 from types import FrameType
 from typing import Any
 
+import torch
+
 from viz_transformer.errors import UserError
 
 #: An input that takes longer counts as a hang; after the second number it is ended.
 HANG_S, GIVEN_UP_S = 5.0, 30.0
 #: The most letters of an error: one line that can be read.
 _MOST_LETTERS = 1_200
+#: Inputs that a process tries at a time, and how often before a new one takes its place.
+_PART, _PARTS_EACH = 50, 20
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,13 @@ class Count:
     hangs: list[str] = field(default_factory=list)
     half_written: list[str] = field(default_factory=list)
 
+    def add(self, other: Count) -> None:
+        """Add what became of other inputs."""
+        self.inputs += other.inputs
+        self.refused += other.refused
+        for name in ("raw", "hangs", "half_written"):
+            getattr(self, name).extend(getattr(other, name))
+
     @property
     def failures(self) -> list[str]:
         """All failures."""
@@ -63,14 +77,37 @@ class _GivenUpError(BaseException):
 
 
 def run(doors: Iterable[Door], n: int, seed: int) -> Iterator[tuple[Door, Count]]:
-    """Give every door its share of `n` inputs; yields each door with its count when it is done."""
+    """Give every door its share of `n` inputs; yields each door with its count when it is done.
+
+    Inputs are tried in as many processes as there are processors, some at a time.
+    """
     doors = list(doors)
     shares = sum(door.share for door in doors)
-    for door in doors:
-        count = Count()
-        for number in range(max(1, round(n * door.share / shares))):
-            try_one(door, f"{seed}/{number}", count)
-        yield door, count
+    spawn = multiprocessing.get_context("spawn")  # a fork would share torch's threads
+    with ProcessPoolExecutor(mp_context=spawn, initializer=_quietly, max_tasks_per_child=_PARTS_EACH) as pool:
+        parts = []
+        for door in doors:
+            share = max(1, round(n * door.share / shares))
+            numbers = [range(first, min(first + _PART, share)) for first in range(0, share, _PART)]
+            parts.append([pool.submit(try_some, door, seed, part) for part in numbers])
+        for door, futures in zip(doors, parts, strict=True):
+            count = Count()
+            for future in futures:
+                count.add(future.result())
+            yield door, count
+
+
+def _quietly() -> None:
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+
+
+def try_some(door: Door, seed: int, numbers: range) -> Count:
+    """Give a door the inputs of these numbers."""
+    count = Count()
+    for number in numbers:
+        try_one(door, f"{seed}/{number}", count)
+    return count
 
 
 def try_one(door: Door, seed: str, count: Count) -> None:
