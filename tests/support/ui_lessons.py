@@ -119,7 +119,8 @@ def _moves(view: Locator, control: Locator) -> bool:
     """Whether a control that can be used changes what its view shows."""
     if not (control.is_visible() and control.is_enabled()):
         return False
-    before = view.evaluate(_SHOWN)
+    shown = view.element_handle()  # a prediction that is answered is none of `_VIEWS` any more
+    before = shown.evaluate(_SHOWN)
     kind = control.evaluate("one => one.localName")
     if kind == "select":
         control.select_option(index=1 - min(1, control.evaluate("one => one.selectedIndex")))
@@ -133,7 +134,7 @@ def _moves(view: Locator, control: Locator) -> bool:
     with contextlib.suppress(PlaywrightTimeoutError):
         view.page.wait_for_function(
             f"([view, before]) => ({_SHOWN})(view) !== before",
-            arg=[view.element_handle(), before],
+            arg=[shown, before],
             timeout=_MOVE_MS,
         )
         return True
