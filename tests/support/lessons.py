@@ -135,10 +135,16 @@ def lessons_kernel() -> Iterator[NotebookClient]:
         yield client
 
 
-#: Leaves a kernel as it was started, but for what it imported: no names, figures or widgets.
+#: Leaves a kernel as it was started, but for what it imported: torch's settings, and no names,
+#: figures or widgets.
 _FRESH = """
 import os, sys
 os.chdir({folder!r})
+if "torch" in sys.modules:
+    torch = sys.modules["torch"]
+    torch.set_grad_enabled(True)
+    torch.set_printoptions(profile="default", sci_mode=None)
+    torch.manual_seed(0)
 if "ipywidgets" in sys.modules:
     sys.modules["ipywidgets"].Widget.close_all()
 if "matplotlib.pyplot" in sys.modules:
