@@ -129,6 +129,7 @@ $(VENV)/.ready-%: pyproject.toml constraints.txt
 	@$(find_python); \
 	echo "Setting up $(VENV) for '$*' with $$python (a few minutes the first time)"; \
 	"$$python" -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --upgrade pip || true # halves what follows
 	$(BIN)/python -m pip install --disable-pip-version-check $(PIP_FLAGS) -c constraints.txt -e ".[$(EXTRAS)]"
 	@touch $@
 
