@@ -46,7 +46,7 @@ def test_the_bundled_translator_is_held_to_the_grammars_own_links() -> None:
     assert found.error_rates.shape == (2, 4)
     layer, head = found.best
     links, gold = [], []
-    for pair in english_spanish(n_train=0).held_out[:12]:
+    for pair in english_spanish(n_train=0, n_held_out=12).held_out:
         trace = translator.trace(" ".join(pair.source), " ".join(pair.target))
         rows = trace.cross_attention[layer, head][:-1]  # the last query writes <eos>
         most = rows.argmax(axis=-1)

@@ -73,6 +73,34 @@ def test_the_comparison_takes_every_tool_from_the_benchmarks_with_their_date() -
         assert re.search(rf"^\| 12 × 12 \| 128 \| {tool} \| [\d.]+ MB \|", table, re.MULTILINE)
 
 
+def test_the_readme_gives_the_numbers_of_the_benchmarks() -> None:
+    """Of 12 × 12 heads and 128 tokens: rounded, or what stands in the place of a number."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("## How it compares")[2]
+    tools, page, paint, layer = (
+        re.split(r" \| ", re.search(rf"^\| ?{row} \| (.+) \|$", readme, re.MULTILINE)[1])
+        for row in ("", "page", "first picture", "another layer")
+    )
+    measured = {
+        tool.replace("explorer", "viz_transformer"): rest
+        for tool, *rest in re.findall(
+            r"^\| 12 × 12 \| 128 \| (\w+) \| (.+?) \| (.+?) \| (.+?) \|", docs_site.measured(), re.MULTILINE
+        )
+    }
+    for tool, *told in zip(tools, page, paint, layer, strict=True):
+        megabytes, first, other = measured[tool.split()[0]]
+        assert told == [_rounded(megabytes, "MB"), _rounded(first, "s"), _rounded(other, "ms")], tool
+
+
+def _rounded(measured: str, unit: str) -> str:
+    """Return a number of the benchmarks as the README writes it."""
+    number, _, of = measured.partition(" ")
+    if not of or not number[0].isdigit():
+        return measured.replace("stopped at", "over")
+    value = float(number) / (1000 if (of, unit) == ("ms", "s") else 1)
+    digits = 0 if unit == "ms" or value >= 100 else 1
+    return f"{value:,.{digits}f} {unit}"
+
+
 def test_the_build_stops_at_whatever_is_broken() -> None:
     class Loader(yaml.SafeLoader):
         """Reads mkdocs.yml; what Python makes of a tag is left out."""

@@ -46,11 +46,15 @@ def with_extras(lines: list[str]) -> list[str]:
     return found
 
 
+def constraints(file: str = "constraints.txt") -> list[Requirement]:
+    """Return the exact version of each package, for every system."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return [Requirement(line) for line in lines if not line.startswith("#")]
+
+
 def pins(file: str = "constraints.txt") -> dict[str, str]:
     """Return the exact version of each package that this system gets."""
-    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
-    pinned = [Requirement(line) for line in lines if not line.startswith("#")]
-    here = [each for each in pinned if each.marker is None or each.marker.evaluate()]
+    here = [each for each in constraints(file) if each.marker is None or each.marker.evaluate()]
     return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each in here}
 
 
@@ -105,8 +109,7 @@ def test_the_hosts_of_the_tests_are_pinned_beside_the_rest() -> None:
 
 def test_there_are_pins_for_every_system() -> None:
     """What JupyterLab needs on Windows and macOS alone is not installed where `make lock` runs."""
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    markers = {Requirement(line).name: Requirement(line).marker for line in lines if not line.startswith("#")}
+    markers = {each.name: each.marker for each in constraints()}
     windows = {"sys_platform": "win32", "os_name": "nt"}
     assert markers["pywinpty"].evaluate(windows)
     assert markers["appnope"].evaluate({"sys_platform": "darwin"})

@@ -231,6 +231,6 @@ test runs. What you choose in a view is a trait: read it, set it, or watch it wi
 `view.observe(function, "head")`. Every view also has `about`, `figure()`, which draws it with matplotlib, and
 `alt_text()`, which says it in words.
 
-At the end stand the names that the package's rooms have for each other, and for you if you build on them:
-`from viz_transformer.corpus import translations`.
+At the end stand, explained in the same way, the names that the package's rooms have for each other, and for
+you if you build on them: `from viz_transformer.corpus import translations`.
 """

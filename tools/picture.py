@@ -5,22 +5,19 @@
 
 from __future__ import annotations
 
-import io
 import re
-import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect
 
 import viz_transformer as vt
-from tests.support.ui_jupyterlab import guard
-from tools.ensure import CHROMIUM_FLAGS, find_chromium
+from tools.browser import open_page, picture
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "translation.webp"
-SIZE = {"width": 1120, "height": 720}
+SIZE: ViewportSize = {"width": 1120, "height": 720}
 #: Where to click, in pixels of a canvas: head 1 of the encoder's layer 1, and the query *teacher*.
 HEAD, TEACHER = (82, 96), (60, 56)
 #: An arrow that shows where the mouse is, which a screenshot leaves out.
@@ -54,7 +51,7 @@ class Film:
 
     def take(self, stays_ms: int) -> None:
         """Add what the page shows now."""
-        self.frames.append(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB"))
+        self.frames.append(picture(self.page))
         self.stays_ms.append(stays_ms)
 
     def click(self, canvas: str, place: tuple[float, float]) -> None:
@@ -108,25 +105,18 @@ def play(film: Film) -> None:
     film.take(3200)
 
 
-def main() -> int:
-    """Write the picture; return 0, or 1 if the page asked for anything elsewhere."""
+def main() -> None:
+    """Write the picture."""
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, open_page(SIZE) as page:
         lab = vt.translation_lab(vt.load_translator(), "the black cat sleeps")
-        written = vt.export_html(lab, Path(folder) / "lab.html", title="Which head attends where")
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
-        context = browser.new_context(viewport=SIZE)
-        left = guard(context)
-        page = context.new_page()
-        page.goto(written.as_uri())
+        page.goto(vt.export_html(lab, Path(folder) / "lab.html", title="Which head attends where").as_uri())
         page.locator(".vt-explorer[data-vt-drawn]").wait_for()
         page.evaluate(POINTER)
         film = Film(page)
         play(film)
-        browser.close()
     film.save(PICTURE)
-    return int(bool(left))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -37,15 +37,39 @@ function fakeModel(state) {
         disconnect: (slot) => reconnected.delete(slot),
       },
     },
-    reply: (content, buffers = []) => tell("msg:custom", content, buffers),
+    reply: (content) => tell("msg:custom", content, []),
+    /** Reply to a question, by its index, with the question itself. */
+    answer(index) {
+      this.reply({ id: sent[index].id, reply: sent[index].ask });
+    },
     restart: () => tell("comm_live_update"),
     reconnect: () => Array.from(reconnected, (slot) => slot()),
     listening: () => listeners.length + reconnected.size,
   };
 }
+/**
+ * A connection to a kernel that is there, with `latest(n)` and what was told, in order: the number of a
+ * reply, or the words of an error. A `context` stops the clock.
+ */
+function connect(context) {
+  context?.mock.timers.enable({ apis: ["setTimeout"] });
+  const model = fakeModel({ live: true });
+  const [kernel, told] = [connectKernel(model), []];
+  const latest = (n, ...onWait) =>
+    kernel.latest(
+      { n },
+      (reply) => told.push(reply.n),
+      (error) => told.push(error.message),
+      ...onWait,
+    );
+  return { model, kernel, told, latest };
+}
 /** The numbers that a model was asked for, in order. */
 const asked = (model) => model.sent.map(({ ask }) => ask.n);
-const tick = () => new Promise((done) => setTimeout(done, 0));
+/** Let every promise that is kept by now be told; the clock may stand still. */
+const settle = async () => {
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+};
 
 test("equal requests have one text, whatever the order of their names", () => {
   assert.equal(
@@ -66,8 +90,7 @@ test("bytes come back in their places", () => {
 });
 
 test("a reply reaches the one who asked, an error as an error", async () => {
-  const model = fakeModel({ live: true });
-  const kernel = connectKernel(model);
+  const { model, kernel } = connect();
   const [first, second] = [kernel.ask({ n: 1 }), kernel.ask({ n: 2 })];
   assert.deepEqual(asked(model), [1, 2]);
   model.reply({ id: model.sent[1].id, error: "no such word" });
@@ -79,82 +102,60 @@ test("a reply reaches the one who asked, an error as an error", async () => {
 });
 
 test("thirty fast questions ask the first and the last, and only the last is told", async () => {
-  const model = fakeModel({ live: true });
-  const kernel = connectKernel(model);
-  const told = [];
-  for (let n = 0; n < 30; n++) kernel.latest({ n }, (reply) => told.push(reply.n));
+  const { model, told, latest } = connect();
+  for (let n = 0; n < 30; n++) latest(n);
   assert.deepEqual(asked(model), [0]);
-  model.reply({ id: model.sent[0].id, reply: { n: 0 } });
-  await tick();
+  model.answer(0);
+  await settle();
   assert.deepEqual(asked(model), [0, 29]);
-  model.reply({ id: model.sent[1].id, reply: { n: 29 } });
-  await tick();
+  model.answer(1);
+  await settle();
   assert.deepEqual(told, [29]);
 });
 
 test("a kernel that does not answer is told of, and its late answer still counts", async (context) => {
-  context.mock.timers.enable({ apis: ["setTimeout"] });
-  const model = fakeModel({ live: true });
-  const [told, problems] = [[], []];
-  connectKernel(model).latest(
-    { n: 1 },
-    (reply) => told.push(reply.n),
-    (error) => problems.push(error.message),
-  );
+  const { model, told, latest } = connect(context);
+  latest(1);
   context.mock.timers.tick(4000);
-  assert.deepEqual(problems, []);
+  assert.deepEqual(told, []);
   context.mock.timers.tick(2000);
-  assert.deepEqual(problems, [NO_ANSWER]);
+  assert.deepEqual(told, [NO_ANSWER]);
   context.mock.timers.tick(54_000); // a minute in all
-  assert.deepEqual([told, problems], [[], [NO_ANSWER]]);
-  model.reply({ id: model.sent[0].id, reply: { n: 1 } });
-  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
-  assert.deepEqual([told, problems], [[1], [NO_ANSWER]]);
+  assert.deepEqual(told, [NO_ANSWER]);
+  model.answer(0);
+  await settle();
+  assert.deepEqual(told, [NO_ANSWER, 1]);
 });
 
 test("asking a silent kernel again says at once to wait, and only the newest answer is shown", async (context) => {
-  context.mock.timers.enable({ apis: ["setTimeout"] });
-  const model = fakeModel({ live: true });
-  const kernel = connectKernel(model);
-  const told = [];
-  const latest = (n) =>
-    kernel.latest(
-      { n },
-      (reply) => told.push(reply.n),
-      () => told.push("error"),
-      () => told.push(`wait ${n}`),
-    );
-  const settle = async () => {
-    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
-  };
-  latest(1);
-  latest(2);
+  const { model, told, latest } = connect(context);
+  const patient = (n) => latest(n, () => told.push(`wait ${n}`));
+  patient(1);
+  patient(2);
   context.mock.timers.tick(6000);
   assert.deepEqual(told, ["wait 2"]);
-  latest(3);
+  patient(3);
   assert.deepEqual(told.splice(0), ["wait 2", "wait 3"]);
-  model.reply({ id: model.sent[0].id, reply: { n: 1 } });
+  model.answer(0);
   await settle();
   assert.deepEqual(asked(model), [1, 3]);
-  model.reply({ id: model.sent[1].id, reply: { n: 3 } });
+  model.answer(1);
   await settle();
   assert.deepEqual(told.splice(0), [3]);
-  latest(4); // it answers again: a question asked now is not told to wait
-  latest(5);
+  patient(4); // it answers again: a question asked now is not told to wait
+  patient(5);
   assert.deepEqual(told, []);
 });
 
 test("a promised reply may be late: a word is said, once, and none after it came", async (context) => {
-  context.mock.timers.enable({ apis: ["setTimeout"] });
-  const model = fakeModel({ live: true });
-  const kernel = connectKernel(model);
+  const { model, kernel } = connect(context);
   let waits = 0;
   const [late, quick, closed] = [1, 2, 3].map((n) => kernel.ask({ n }, () => waits++));
-  model.reply({ id: model.sent[1].id, reply: { n: 2 } });
+  model.answer(1);
   assert.deepEqual(await quick, { n: 2 });
   context.mock.timers.tick(6000);
   assert.equal(waits, 2); // not of the quick one
-  model.reply({ id: model.sent[0].id, reply: { n: 1 } });
+  model.answer(0);
   assert.deepEqual(await late, { n: 1 });
   kernel.ask({ n: 4 }, () => waits++);
   kernel.close();
@@ -164,46 +165,35 @@ test("a promised reply may be late: a word is said, once, and none after it came
 });
 
 test("a restarted kernel owes no answer: what was asked fails, and what is asked then fails at once", async () => {
-  const model = fakeModel({ live: true });
-  const kernel = connectKernel(model);
-  const told = [];
-  const latest = (n) =>
-    kernel.latest(
-      { n },
-      (reply) => told.push(reply.n),
-      (error) => told.push(error.message),
-    );
+  const { model, told, latest } = connect();
   latest(1);
   model.restart();
-  await tick();
+  await settle();
   assert.deepEqual(told, [NEEDS_KERNEL]);
   latest(2);
-  await tick();
+  await settle();
   assert.deepEqual(told, [NEEDS_KERNEL, NEEDS_KERNEL]);
   assert.deepEqual(asked(model), [1]);
 });
 
 test("what was asked before the connection was cut is asked again, and answered once", async () => {
-  const model = fakeModel({ live: true });
-  const kernel = connectKernel(model);
-  const told = [];
+  const { model, kernel, told } = connect();
   for (const n of [1, 2]) kernel.ask({ n }).then((reply) => told.push(reply.n));
-  model.reply({ id: model.sent[0].id, reply: { n: 1 } });
+  model.answer(0);
   model.reconnect();
   assert.deepEqual(asked(model), [1, 2, 2]); // what is answered is not asked again
   assert.equal(model.sent[1].id, model.sent[2].id);
-  for (let twice = 0; twice < 2; twice++) model.reply({ id: model.sent[1].id, reply: { n: 2 } });
-  await tick();
+  for (let twice = 0; twice < 2; twice++) model.answer(1);
+  await settle();
   assert.deepEqual(told, [1, 2]);
 });
 
 test("of two tabs on one notebook each gets its own answers", async () => {
-  const model = fakeModel({ live: true }); // the kernel sends each message to both
-  const tabs = [connectKernel(model), connectKernel(model)];
-  const told = [];
+  const { model, kernel: one, told } = connect();
+  const tabs = [one, connectKernel(model)]; // the kernel sends each message to both
   for (const [tab, kernel] of tabs.entries()) kernel.ask({ n: tab }).then(({ n }) => told.push([tab, n]));
-  for (const { id, ask } of model.sent.reverse()) model.reply({ id, reply: ask });
-  await tick();
+  for (const index of [1, 0]) model.answer(index);
+  await settle();
   assert.deepEqual(told, [
     [1, 1],
     [0, 0],

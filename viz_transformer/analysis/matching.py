@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from viz_transformer.errors import UserError
-from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
+from viz_transformer.trace import KINDS, ForwardTrace, attention_of
+from viz_transformer.trace.arrays import hand_over
 
 
 def layers_at_same_depth(n_layers: int, n_other: int) -> list[int]:
@@ -86,14 +87,8 @@ def _kept(each: ForwardTrace, trace: ForwardTrace, other: ForwardTrace, kinds: l
             changes[f"{kind}_layers"] = trace.layer_numbers(kind)
         if own.shape[1] != others.shape[1]:
             weights = weights.mean(axis=1, keepdims=True, dtype=np.float32)  # [layer, 1, query, key]
-        changes[KINDS[kind].field] = _fixed(weights)
+        changes[KINDS[kind].field] = hand_over(weights)
     return replace(each, **changes)
-
-
-def _fixed(weights: FloatArray) -> FloatArray:
-    """Make weights read-only, so that a trace does not copy them."""
-    weights.setflags(write=False)
-    return weights
 
 
 def _listed(trace: ForwardTrace) -> str:

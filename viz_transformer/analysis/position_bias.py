@@ -149,8 +149,9 @@ def without_position_bias(trace: ForwardTrace) -> ForwardTrace:
     >>> bias = np.array([[[[0.0, -1.0], [-1.0, 0.0]]]], dtype=np.float32)  # one layer, one head
     >>> words, look = ["the", "cat"], np.full((1, 1, 2, 2), 0.5)
     >>> trace = vt.ForwardTrace(source_tokens=words, encoder_attention=look, encoder_position_bias=bias)
-    >>> vt.analysis.without_position_bias(trace).encoder_attention[0, 0].round(2).tolist()
-    [[0.27000001072883606, 0.7300000190734863], [0.7300000190734863, 0.27000001072883606]]
+    >>> vt.analysis.without_position_bias(trace).encoder_attention[0, 0].round(2)
+    array([[0.27, 0.73],
+           [0.73, 0.27]], dtype=float32)
 
     Args:
         trace: of a model with relative biases, such as T5. Kinds without stay as they are.
@@ -183,8 +184,9 @@ def position_bias_alone(trace: ForwardTrace) -> ForwardTrace:
     >>> bias = np.array([[[[0.0, -1.0], [-1.0, 0.0]]]], dtype=np.float32)  # one layer, one head
     >>> words, look = ["the", "cat"], np.full((1, 1, 2, 2), 0.5)
     >>> trace = vt.ForwardTrace(source_tokens=words, encoder_attention=look, encoder_position_bias=bias)
-    >>> vt.analysis.position_bias_alone(trace).encoder_attention[0, 0].round(2).tolist()
-    [[0.7300000190734863, 0.27000001072883606], [0.27000001072883606, 0.7300000190734863]]
+    >>> vt.analysis.position_bias_alone(trace).encoder_attention[0, 0].round(2)
+    array([[0.73, 0.27],
+           [0.27, 0.73]], dtype=float32)
 
     Args:
         trace: of a model with such biases. Kinds without stay as they are.

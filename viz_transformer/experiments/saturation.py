@@ -57,6 +57,11 @@ def softmax_jacobian(weights: Float[Tensor, "*batch key"]) -> Float[Tensor, "*ba
 class SlopeSpread(NamedTuple):
     """The steepness and saturation of softmaxes, for queries and keys of one width.
 
+    >>> from viz_transformer.experiments import SlopeSpread
+    >>> spread = SlopeSpread(64, slope=0.05, scaled_slope=0.2, settled=0.33, scaled_settled=0.0)
+    >>> f"d_k = {spread.d_k}: {spread.settled:.0%} of the queries settled on one key"
+    'd_k = 64: 33% of the queries settled on one key'
+
     Attributes:
         d_k: width of the queries and keys.
         slope: of the steepest weight of a query, w (1 - w), at most 1/4; the median over queries,
@@ -75,6 +80,14 @@ class SlopeSpread(NamedTuple):
 
 def slope_spread(d_k: int, *, n_keys: int = 10, n_queries: int = 2000, seed: int = 0) -> SlopeSpread:
     """Measure how steep softmaxes of random scores are, with and without the division by √d_k.
+
+    >>> from viz_transformer.experiments import slope_spread
+    >>> for d_k in (4, 64, 512):
+    ...     spread = slope_spread(d_k)
+    ...     print(d_k, round(spread.slope, 2), round(spread.scaled_slope, 1))
+    4 0.22 0.2
+    64 0.05 0.2
+    512 0.0 0.2
 
     Args:
         d_k: width of the queries and keys.

@@ -12,6 +12,11 @@ from viz_transformer.model.scoring import dot, scaled_dot
 class ScoreSpread(NamedTuple):
     """The variance of random vectors' scores, and the softmax weights that result.
 
+    >>> from viz_transformer.experiments import ScoreSpread
+    >>> spread = ScoreSpread(64, 63.8, 1.0, largest_weight=0.86, largest_scaled_weight=0.32)
+    >>> f"one of ten keys gets {spread.largest_weight:.0%}; scaled, {spread.largest_scaled_weight:.0%}"
+    'one of ten keys gets 86%; scaled, 32%'
+
     Attributes:
         d_k: width of the queries and keys.
         variance: of q·k; about d_k.

@@ -42,6 +42,11 @@ class ShiftedScores(NamedTuple):
 class ShiftExperiment(NamedTuple):
     """How a shift of the positions changes scores; see `shift_experiment`.
 
+    >>> from viz_transformer.experiments import shift_experiment
+    >>> rotary = shift_experiment(n_words=3, shift=100).rotary
+    >>> rotary.here.shape, rotary.largest_difference < 1e-4 < rotary.rms
+    (torch.Size([3, 3]), True)
+
     Attributes:
         positions: PE·PE, the sinusoids compared with each other alone: nothing changes.
         sinusoidal: whole scores, the sinusoids added to the words: they change.
@@ -70,6 +75,11 @@ class RandomHead(NamedTuple):
 def random_head(n_words: int = 12, d_model: int = 64, seed: int = 0) -> RandomHead:
     """Draw the words and projections of `shift_experiment`.
 
+    >>> from viz_transformer.experiments import random_head
+    >>> head = random_head(n_words=5, d_model=16)
+    >>> ((head.words @ head.query_weight.T) @ (head.words @ head.key_weight.T).T).shape  # its scores
+    torch.Size([5, 5])
+
     Args:
         n_words: words in the sentence.
         d_model: width of the vectors.
@@ -95,6 +105,11 @@ def shift_experiment(
     scaled embeddings are. Sinusoids have PE(p)·PE(q) = Σ cos((p - q) ω), which depends on the
     distance alone; but a score is (W_q (x + PE(p)))·(W_k (y + PE(q))), where words meet positions
     and projections come between, and that depends on the place. Rotary scores do not.
+
+    >>> from viz_transformer.experiments import shift_experiment
+    >>> found = shift_experiment(shift=10)
+    >>> {name: round(scores.rms_difference, 1) for name, scores in found._asdict().items()}
+    {'positions': 0.0, 'sinusoidal': 1.0, 'rotary': 0.0}
 
     Args:
         n_words: words in the sentence.

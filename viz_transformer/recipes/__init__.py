@@ -1,4 +1,4 @@
-"""Recipes: how models are trained, evaluated and record_training.
+"""Recipes: how models are trained, evaluated and recorded.
 
 The one place where corpus, training, checkpoint, translator and traces come together.
 `english_spanish` is the bundled translator, `spanish_models` the language model and the masked-word

@@ -49,11 +49,24 @@ class AttentionOnly(nn.Module):
     Pre-norm, with rotary positions and no biases. `vt.capture` and `vt.head_scores` read it as they
     read any module that calls torch's attention.
 
+    >>> import viz_transformer as vt
+    >>> from viz_transformer.recipes import AttentionOnly
+    >>> untrained = AttentionOnly(n_tokens=10, d_model=8, n_heads=2)
+    >>> trace = vt.capture(untrained, input_ids=[[0, 3, 7, 3]], tokens=["<sos>", "be", "du", "be"])
+    >>> trace.decoder_attention.shape
+    (2, 2, 4, 4)
+
     Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
     """
 
     def __init__(self, n_tokens: int = len(TOKENS), d_model: int = 64, n_heads: int = 4) -> None:
-        """Make two layers of random weights, for texts of up to 64 tokens."""
+        """Make two layers of random weights, for texts of up to 64 tokens.
+
+        Args:
+            n_tokens: different tokens that it reads and writes; those of `SYLLABLES`, if nothing is said.
+            d_model: width of the vectors.
+            n_heads: heads of each layer; d_model is a multiple of it.
+        """
         super().__init__()
         self.max_length = 64
         self.embedding = nn.Embedding(n_tokens, d_model)
@@ -120,6 +133,19 @@ class AttentionOnly(nn.Module):
 def load_induction_model(folder: str | os.PathLike[str] | None = None) -> AttentionOnly:
     """Load a model that `train_induction_model` saved; by default the bundled one.
 
+    What followed a syllable before comes again:
+
+    >>> import torch
+    >>> from viz_transformer.recipes import load_induction_model
+    >>> from viz_transformer.recipes.induction import TOKENS
+    >>> read = ["<sos>", *"ba ki so mu ba ki so".split()]
+    >>> logits = load_induction_model()(torch.tensor([[TOKENS.index(token) for token in read]]))
+    >>> TOKENS[logits[0, -1].argmax()]
+    'mu'
+
+    Args:
+        folder: where ``model.safetensors`` is.
+
     Raises:
         FileError: if its file is missing or damaged, or holds another model.
     """
@@ -139,6 +165,13 @@ def train_induction_model(folder: str | os.PathLike[str], training: TrainConfig 
     """Train the induction model and save it, with how it was made beside it.
 
     On one thread: the same arguments give the same file on one machine.
+
+    >>> from dataclasses import replace
+    >>> from viz_transformer.recipes import INDUCTION_TRAINING, load_induction_model, train_induction_model
+    >>> two_steps = replace(INDUCTION_TRAINING, n_steps=2, batch_size=4)  # the whole takes a minute
+    >>> folder = train_induction_model("induction", two_steps)
+    >>> load_induction_model(folder).trace("ba ki ba ki").decoder_attention.shape
+    (2, 4, 5, 5)
 
     Args:
         folder: where ``model.safetensors`` and ``made_by.json`` go.

@@ -33,6 +33,15 @@ def train_learned_positions(
 
     On one thread: the same arguments give the same file on one machine.
 
+    >>> from dataclasses import replace
+    >>> from safetensors.torch import load_file
+    >>> from viz_transformer.recipes import POSITIONS, POSITIONS_TRAINING, train_learned_positions
+    >>> two_steps = replace(POSITIONS_TRAINING, n_steps=2, batch_size=8)  # the whole takes minutes
+    >>> tables = load_file(train_learned_positions("positions", two_steps, n_train=50) / POSITIONS)
+    >>> moved = (tables["table"] != tables["start"]).any(dim=1)
+    >>> moved[0].item(), moved[-1].item()  # no sentence is as long as the model allows
+    (True, False)
+
     Args:
         folder: where ``learned.safetensors`` goes, with how it was made beside it. The file holds
             ``start``, the random table before training, and ``table``, the one after; both
@@ -45,7 +54,7 @@ def train_learned_positions(
         FileError: if the folder cannot be written.
     """
     folder = make_folder(folder)  # before the training, so that a bad path costs no time
-    corpus = english_spanish(n_train)
+    corpus = english_spanish(n_train, n_held_out=0)
     vocabulary = vocabulary_of(corpus.train)
     model = make_model(replace(MODEL, vocab_size=len(vocabulary), positional="learned"), training.seed)
     positions = model.source_positions

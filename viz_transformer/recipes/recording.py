@@ -34,6 +34,10 @@ def moments_for(n_steps: int, n_moments: int = 24) -> tuple[int, ...]:
     They are spaced geometrically, because most happens at the beginning, and shifted so that they
     do not crowd together in the first hundredth of the training.
 
+    >>> from viz_transformer.recipes import moments_for
+    >>> moments_for(1000, n_moments=6)
+    (0, 15, 53, 149, 391, 1000)
+
     Args:
         n_steps: optimiser steps of the training.
         n_moments: about how many; a short training has fewer, since no step is recorded twice.
@@ -56,6 +60,20 @@ class Recorder:
 
     Call `record_moment` before the first step and after each, and `add_step` with each step's
     record; or wrap the records in `record_training`, which does both. `trace` returns the result.
+
+    >>> from viz_transformer.config import ModelConfig
+    >>> from viz_transformer.corpus import SentencePair, vocabulary_of
+    >>> from viz_transformer.recipes import Recorder
+    >>> from viz_transformer.training import make_model
+    >>> pair = SentencePair(("the", "cat"), ("el", "gato"), links=())
+    >>> words = vocabulary_of([pair])
+    >>> sizes = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 16}
+    >>> model = make_model(ModelConfig(vocab_size=len(words), **sizes), seed=0)
+    >>> recorder = Recorder(model, words, [pair], "by hand", moments=(0, 5))
+    >>> for step in range(6):  # after each, your own code would change the model's parameters
+    ...     recorder.record_moment(step)
+    >>> [(moment.step, moment.traces[0].output_tokens) for moment in recorder.trace().moments]
+    [(0, ('el', 'gato', '<eos>')), (5, ('el', 'gato', '<eos>'))]
 
     Attributes:
         moments: the steps that are recorded.
@@ -157,6 +175,23 @@ class Recorder:
 
 def record_training(records: Iterable[StepRecord], recorder: Recorder, done: int = 0) -> Iterator[StepRecord]:
     """Yield the records of a training while the recorder records it.
+
+    >>> from dataclasses import replace
+    >>> from viz_transformer.corpus import SentencePair, vocabulary_of
+    >>> from viz_transformer.corpus.batches import batches
+    >>> from viz_transformer.recipes import SMALL_MODEL, SMALL_TRAINING
+    >>> from viz_transformer.recipes import Recorder, moments_for, record_training
+    >>> from viz_transformer.training import fit, make_model
+    >>> pair = SentencePair(("the", "cat"), ("el", "gato"), links=())
+    >>> words = vocabulary_of([pair])
+    >>> model = make_model(replace(SMALL_MODEL, vocab_size=len(words)), seed=0)
+    >>> recorder = Recorder(model, words, [pair], "one pair", moments_for(3))
+    >>> records = fit(model, batches([pair], words, 1, seed=0), replace(SMALL_TRAINING, n_steps=3))
+    >>> for record in record_training(records, recorder):
+    ...     pass  # such as a progress bar
+    >>> learned = recorder.trace()
+    >>> learned.steps.tolist(), bool(learned.losses[-1] < learned.losses[0])
+    ([1, 2, 3], True)
 
     Args:
         records: one a step, from the step after `done` on.

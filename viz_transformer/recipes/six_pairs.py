@@ -43,6 +43,10 @@ def six_pairs_translator(n_steps: int = 300, seed: int = 0) -> Translator:
     300 steps take about a second, and it knows all six. After 70 steps with seed 7 it is half
     trained: without length normalisation *buenos* beats *buenos dias*, and with it loses.
 
+    >>> from viz_transformer.recipes import six_pairs_translator
+    >>> six_pairs_translator(n_steps=40).translate("i love you").text  # learned before the others
+    'te amo'
+
     Args:
         n_steps: how long to train.
         seed: of the weights, the order and the dropout.
@@ -61,6 +65,15 @@ def six_pairs_training(seed: int = 0, n_epochs: int = 100, n_moments: int = 24) 
     100 epochs take about a second, and it knows all six. Like `six_pairs_translator`'s, but for
     the dropout and the falling rate.
 
+    >>> from viz_transformer.recipes import six_pairs_training
+    >>> training = six_pairs_training(n_epochs=15, n_moments=3)
+    >>> [moment.step for moment in training.moments]
+    [0, 3, 15]
+    >>> training.moments[-1].translations[3]
+    'buenos dias'
+
+    `vt.training_player` plays it.
+
     Args:
         seed: of the weights.
         n_epochs: how long to train.
@@ -77,6 +90,13 @@ def train_six_pairs(
     model: ModelConfig, training: TrainConfig, name: str, n_moments: int = 24
 ) -> TrainingTrace:
     """Train any model on the six pairs, and return the recorded training.
+
+    >>> from dataclasses import replace
+    >>> from viz_transformer.recipes import SMALL_MODEL, SMALL_TRAINING, train_six_pairs
+    >>> narrow = replace(SMALL_MODEL, d_model=8, n_heads=2, d_ff=16)
+    >>> training = train_six_pairs(narrow, replace(SMALL_TRAINING, n_steps=2), "narrow", n_moments=2)
+    >>> training.moments[-1].traces[0].cross_attention.shape  # of its first pair, "hola mundo"
+    (2, 2, 3, 3)
 
     Args:
         model: sizes and choices; the size of the vocabulary is the pairs'.
@@ -99,6 +119,14 @@ def write_six_pairs_trainings(folder: str | os.PathLike[str]) -> Path:
     """Make the bundled trainings: two of the small model, and the large one's, in minutes.
 
     On one thread: the same files on one machine.
+
+    >>> from viz_transformer.recipes import load_training, write_six_pairs_trainings
+    >>> folder = write_six_pairs_trainings("six-pairs")  # doctest: +SKIP
+    >>> for name in ("six-pairs-0", "six-pairs-large"):  # those of the package
+    ...     last = load_training(name).moments[-1]
+    ...     print(last.translations[0], last.traces[0].cross_attention.max().round(1))
+    hola mundo 0.9
+    hola mundo 0.4
 
     Args:
         folder: where ``seed-0.npz``, ``seed-1.npz`` and ``large.npz`` go, and ``made_by.json``.

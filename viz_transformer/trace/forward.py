@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from viz_transformer._numbers import finite
 from viz_transformer._text import given_texts, shown
 from viz_transformer.errors import UserError
-from viz_transformer.trace.arrays import given_array, given_sequence, never_changes
+from viz_transformer.trace.arrays import given_array, given_sequence, hand_over, never_changes
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.kinds import KINDS, Kind, find_kind
 from viz_transformer.trace.summary import trace_as_html, trace_as_text
@@ -285,7 +285,7 @@ class ForwardTrace:
 
 def _unpack(tokens: dict[str, Any], arrays: dict[str, Any]) -> ForwardTrace:
     for array in arrays.values():
-        array.setflags(write=False)  # so that it is not copied
+        hand_over(array)  # so that it is not copied
     return ForwardTrace(**tokens, **arrays)
 
 

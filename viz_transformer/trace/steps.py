@@ -234,7 +234,7 @@ def compute_head(
             raise UserError(f"{name}={index}, but there are {size}; choose 0 to {size - 1}")
     if not 0 < temperature < math.inf:
         raise UserError(f"temperature={temperature!r} must be a finite number above 0")
-    divisor = (math.sqrt(steps.d_head) if (steps.scale if scale is None else scale) else 1.0) * (temperature)
+    divisor = (math.sqrt(steps.d_head) if (steps.scale if scale is None else scale) else 1.0) * temperature
     allowed = steps.mask[query] if mask and steps.mask is not None else True
     every = range(steps.n_heads) if steps.w_o is not None else (head,)
     worked = {each: _attend(steps, each, query, divisor, allowed) for each in every}

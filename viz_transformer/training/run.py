@@ -25,20 +25,12 @@ Model = TypeVar("Model", bound=Transformer | DecoderOnly | EncoderOnly)
 
 @dataclass(frozen=True)
 class StepRecord:
-    """What one optimiser step did.
+    """What one optimiser step did, as `fit` yields it.
 
-    >>> from viz_transformer.config import ModelConfig, TrainConfig
-    >>> from viz_transformer.corpus import SentencePair, vocabulary_of
-    >>> from viz_transformer.corpus.batches import batches
-    >>> from viz_transformer.training import fit, make_model
-    >>> pair = SentencePair(("the", "cat"), ("el", "gato"), links=())
-    >>> words = vocabulary_of([pair])
-    >>> sizes = {"d_model": 8, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 16}
-    >>> model = make_model(ModelConfig(vocab_size=len(words), **sizes), seed=0)
-    >>> some = batches([pair], words, batch_size=1, seed=0)
-    >>> (record,) = fit(model, some, TrainConfig(n_steps=1))
-    >>> record.step, record.loss > 0
-    (1, True)
+    >>> from viz_transformer.training import StepRecord
+    >>> record = StepRecord(1, 2.3, 0.25, learning_rate=0.01, grad_norm=1.5, tokens_per_second=4000.0)
+    >>> f"step {record.step}: {record.loss} nats a token, {record.token_accuracy:.0%} right"
+    'step 1: 2.3 nats a token, 25% right'
 
     Attributes:
         step: counted from 1.

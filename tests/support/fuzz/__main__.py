@@ -9,12 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-import warnings
-
-import torch
 
 from benchmarks.__main__ import DOCS, machine
-from tests.support.fuzz.campaign import Count, Door, run, try_one
+from tests.support.fuzz.campaign import Count, Door, quietly, run, try_one
 from tests.support.fuzz.doors import DOORS
 
 PAGE = DOCS / "reliability.md"
@@ -29,8 +26,7 @@ def main() -> int:
     parser.add_argument("--one", metavar="SEED/NUMBER", help="give one input to the door again")
     parser.add_argument("--write", action="store_true", help=f"write the table to {PAGE.name}")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
+    quietly()
     doors = [door for door in DOORS if options.door is None or door.name in options.door]
     if options.one:
         count = Count()

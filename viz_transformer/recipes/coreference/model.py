@@ -105,15 +105,33 @@ class CoreferenceModel:
         return torch.tensor([[self.vocabulary.sos_id, *ids]])
 
 
-def coreference_trace(seed: int, sentence: str, *, read_at: ReadAt = "start") -> ForwardTrace:
+def coreference_trace(
+    seed: int, sentence: str, *, read_at: ReadAt = "start", training: TrainConfig = COREFERENCE_TRAINING
+) -> ForwardTrace:
     """Train the model of a seed, and return its attention in a sentence.
 
     For several sentences, keep the result of `coreference_model` and call its `trace`.
 
+    >>> from dataclasses import replace
+    >>> from viz_transformer.recipes import coreference_trace
+    >>> from viz_transformer.recipes.coreference import COREFERENCE_TRAINING
+    >>> sentence = "the animal did not cross the street because it was too tired"
+    >>> one_step = replace(COREFERENCE_TRAINING, n_steps=1)  # the whole takes a few seconds
+    >>> trace = coreference_trace(0, sentence, training=one_step)
+    >>> it = trace.source_tokens.index("it")
+    >>> trace.encoder_attention[1, :, it].shape  # what each head of the last layer looks at from there
+    (4, 13)
+
+    Args:
+        seed: of the weights and of the order of the sentences.
+        sentence: one of the study's form, such as the one above.
+        read_at: as in `coreference_model`.
+        training: as in `coreference_model`.
+
     Raises:
         UserError: as `coreference_model` and `CoreferenceModel.trace`.
     """
-    return coreference_model(seed, read_at=read_at).trace(sentence)
+    return coreference_model(seed, read_at=read_at, training=training).trace(sentence)
 
 
 def coreference_model(
@@ -122,6 +140,15 @@ def coreference_model(
     """Train one model of the study, in a few seconds on one thread.
 
     The same arguments give the same weights on one machine.
+
+    >>> from dataclasses import replace
+    >>> from viz_transformer.recipes import coreference_model
+    >>> from viz_transformer.recipes.coreference import COREFERENCE_TRAINING
+    >>> quick = coreference_model(training=replace(COREFERENCE_TRAINING, n_steps=80))
+    >>> for adjective in ("tired", "wide"):
+    ...     quick.answer(f"the animal did not cross the street because it was too {adjective}")
+    'animal'
+    'street'
 
     Args:
         seed: of the weights and of the order of the sentences.

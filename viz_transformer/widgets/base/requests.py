@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from viz_transformer._numbers import finite
 from viz_transformer._text import described
 from viz_transformer.errors import UserError
 
@@ -136,5 +136,4 @@ def _is_whole(value: Any, lowest: int, highest: int) -> bool:
 
 
 def _is_number(value: Any, lowest: float, highest: float) -> bool:
-    real = isinstance(value, int | float) and not isinstance(value, bool)
-    return real and lowest <= value <= highest and math.isfinite(value)
+    return finite(value) is not None and lowest <= value <= highest

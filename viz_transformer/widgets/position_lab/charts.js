@@ -129,9 +129,9 @@ export function drawTable(canvas, layout, sheet, { position, pair, border, count
  * @param {{rows: number, width: number, height: number}} size
  */
 export function wavesLayout({ rows, width, height }) {
-  const clock = Math.min(height - 24, 130);
-  const isNarrow = width < 440; // the names of the curves take two rows
-  const [left, top, bottom] = [38, isNarrow ? 38 : 22, 20];
+  const isNarrow = width < 440; // the names of the curves take a row each, and the clock stands below them
+  const [left, top, bottom] = [38, isNarrow ? 54 : 22, 20];
+  const clock = Math.min(height - top - 2, 130);
   const right = width - clock - 26;
   return { rows, width, height, left, right, top, bottom: height - bottom, clock, isNarrow };
 }
@@ -174,10 +174,11 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
   for (const which of [0, 1]) {
     const points = Array.from({ length: rows }, (_, row) => [x(row), y(at(row, 2 * pair + which))]);
     drawWave(context, points, which, { position, alike }, theme);
-    legend = drawLegendLine(context, legend, which, names[which], theme);
+    const [start, middle] = layout.isNarrow ? [left, 9 + 16 * which] : [legend, 9];
+    legend = drawLegendLine(context, [start, middle], which, names[which], theme);
   }
   if (alike.length) {
-    const [start, middle] = layout.isNarrow ? [left, 25] : [legend, 9];
+    const [start, middle] = layout.isNarrow ? [left, 41] : [legend, 9];
     context.fillStyle = theme.accent;
     dot(context, start + 3, middle, 3);
     drawText(context, `looks like ${position}`, start + 11, middle, textStyle(theme));
@@ -185,7 +186,7 @@ export function drawWaves(canvas, layout, table, { pair, position, alike, names 
   axisText(context, "pos", left - 8, height - 8, "right", theme);
   drawClock(
     context,
-    { x: width - clock / 2 - 4, y: 12 + clock / 2, radius: clock / 2 - 6 },
+    { x: width - clock / 2 - 4, y: top - 10 + clock / 2, radius: clock / 2 - 6 },
     (row) => [at(row, 2 * pair + 1) / limit, at(row, 2 * pair) / limit],
     { rows, position, alike },
     theme,
@@ -206,16 +207,16 @@ function drawWave(context, points, which, { position, alike }, theme) {
 }
 
 /** A curve's name with a piece of its line; returns where the next one begins. */
-function drawLegendLine(context, left, which, name, theme) {
+function drawLegendLine(context, [left, middle], which, name, theme) {
   context.strokeStyle = waveColour(which, theme);
   context.lineWidth = which ? 1.5 : 2.5;
   context.setLineDash(which ? [5, 3] : []);
   line(context, [
-    [left, 9],
-    [left + 16, 9],
+    [left, middle],
+    [left + 16, middle],
   ]);
   context.setLineDash([]);
-  drawText(context, name, left + 21, 9, textStyle(theme));
+  drawText(context, name, left + 21, middle, textStyle(theme));
   return left + 21 + theme.measure(name, AXIS, false) + 14;
 }
 

@@ -299,12 +299,14 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
   const { left, top, cell, rowCell, x, y, boxWidth, boxHeight, flat, font } = layout;
   const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
   const rowNames = shown.rowNames ?? shown.queries;
-  const query = rowNames === shown.queries ? "query" : "query: read → written";
+  const longest = "← query: read → written";
+  const fits = theme.measure(longest, 12, false) <= layout.height - top;
+  const query = rowNames === shown.queries || !fits ? "← query" : longest;
   drawText(context, "key (attended to) →", left, 9, quiet);
   context.save();
   context.translate(9, top);
   context.rotate(-Math.PI / 2);
-  drawText(context, `← ${query}`, 0, 0, { ...quiet, align: "right" });
+  drawText(context, query, 0, 0, { ...quiet, align: "right" });
   context.restore();
 
   // The active row and column are always named; a neighbour whose label would touch it is not.
