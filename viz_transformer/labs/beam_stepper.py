@@ -28,7 +28,7 @@ def beam_stepper(
     """Return a view of the search for a translation, or for the rest of a text, step by step.
 
     >>> import viz_transformer as vt
-    >>> stepper = vt.beam_stepper(vt.load_translator(), "the black cat sleeps", beam_width=3)
+    >>> stepper = vt.beam_stepper(vt.load_translator(), "the teacher sleeps", beam_width=3)
     >>> stepper.beam_width
     3
 

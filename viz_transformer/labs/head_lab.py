@@ -43,7 +43,7 @@ def head_lab(
     model continues it, of the word in a gap.
 
     >>> import viz_transformer as vt
-    >>> lab = vt.head_lab(vt.load_translator(), "the black cat sleeps")
+    >>> lab = vt.head_lab(vt.load_translator(), "the teacher lost his book")
     >>> type(lab).__name__
     'HeadLab'
 

@@ -55,8 +55,9 @@ def trace_switch(traces: Mapping[str, ForwardTrace], *, kind: str | None = None)
 
     >>> import viz_transformer as vt
     >>> translator = vt.load_translator()
-    >>> texts = ("the cat sleeps", "the dog sleeps")
-    >>> view = vt.trace_switch({text: translator.trace(text) for text in texts})
+    >>> texts = [f"the teacher lost {whose} book" for whose in ("her", "his")]
+    >>> view = vt.trace_switch({text: translator.trace(text) for text in texts}, kind="encoder")
+    >>> view.explorer.layer, view.explorer.head, view.explorer.query = 1, 1, texts[0].split().index("teacher")
 
     Args:
         traces: the traces by their labels, at least one.

@@ -149,7 +149,7 @@ def translation_lab(translator: Translator, sentence: str, engine: str | None = 
     """Return a text field with its translation and an explorer of the attention weights.
 
     >>> import viz_transformer as vt
-    >>> view = vt.translation_lab(vt.load_translator(), "the black cat sleeps")
+    >>> view = vt.translation_lab(vt.load_translator(), "the teacher lost her book")
 
     Args:
         translator: the translator.

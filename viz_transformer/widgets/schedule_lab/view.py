@@ -167,9 +167,19 @@ def schedule_lab(
     """Return a view of a learning rate's warm-up, and of the trainings that it makes.
 
     >>> import viz_transformer as vt
+    >>> from viz_transformer.config import ModelConfig, TrainConfig
+    >>> from viz_transformer.corpus import vocabulary_of
+    >>> from viz_transformer.corpus.batches import batches
+    >>> from viz_transformer.corpus.six_pairs import SIX_PAIRS
+    >>> from viz_transformer.training import fit, make_model
+    >>> words = vocabulary_of(SIX_PAIRS)
     >>> def train(peak, warmup, seed):
-    ...     return [peak * step + warmup + seed for step in range(20)]
-    >>> view = vt.schedule_lab(train, peaks=[0.01, 0.02], warmups=[0, 5])
+    ...     config = TrainConfig(
+    ...         n_steps=40, learning_rate=peak, warmup_steps=warmup, schedule="constant", fused=False
+    ...     )
+    ...     model = make_model(ModelConfig.preset("tiny"), seed)
+    ...     return [step.loss for step in fit(model, batches(SIX_PAIRS, words, 6, seed), config)]
+    >>> view = vt.schedule_lab(train, peaks=[0.003, 0.02], warmups=[0, 10], peak=0.02, warmup=10)
 
     Args:
         train: called with a peak, a warm-up and a seed; returns the loss of every step. The same
