@@ -53,7 +53,7 @@ test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers t
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m "not slow" $(TEST_FLAGS)
 
-test-slow: $(VENV)/.ready-slow $(BIN)/configurable-http-proxy ## every lesson and view in JupyterLab, long texts and long use
+test-slow: $(VENV)/.ready-slow $(BIN)/configurable-http-proxy build/hosts/.ready ## every lesson and view in JupyterLab, other hosts, long texts and long use
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m slow $(TEST_FLAGS)
 
@@ -141,6 +141,12 @@ build/site/index.html:
 # kernel's websocket protocol.
 $(BIN)/configurable-http-proxy: | $(VENV)/.ready-slow
 	$(BIN)/npm install --global --prefix $(VENV) --no-audit --no-fund --ignore-scripts configurable-http-proxy@5.3.0
+
+# Other hosts of notebooks. pip's --target leaves them out of $(VENV), whose packages they are run with.
+build/hosts/.ready: tests/hosts.txt | $(VENV)/.ready-slow
+	rm -rf build/hosts
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --target build/hosts -r tests/hosts.txt
+	@touch $@
 
 # The tools that check JavaScript, at the versions that package.json names.
 node_modules/.ready: package.json $(VENV)/.ready-test

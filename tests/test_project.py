@@ -46,15 +46,15 @@ def with_extras(lines: list[str]) -> list[str]:
     return found
 
 
-def constraints() -> list[Requirement]:
+def constraints(file: str = "constraints.txt") -> list[Requirement]:
     """Return the exact version of each package, for every system."""
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
     return [Requirement(line) for line in lines if not line.startswith("#")]
 
 
-def pins() -> dict[str, str]:
+def pins(file: str = "constraints.txt") -> dict[str, str]:
     """Return the exact version of each package that this system gets."""
-    here = [each for each in constraints() if each.marker is None or each.marker.evaluate()]
+    here = [each for each in constraints(file) if each.marker is None or each.marker.evaluate()]
     return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each in here}
 
 
@@ -85,6 +85,26 @@ def test_pins_are_exact_and_fit_every_build_of_a_version() -> None:
     assert "viz-transformer" not in pins()
     for name, version in pins().items():
         assert re.fullmatch(r"[\w.]+", version), f"{name}=={version} asks for one build of it"
+
+
+#: Where views are tested, by the name in the documentation's table.
+TESTED_IN = {
+    "JupyterLab": "jupyterlab",
+    "Notebook": "notebook",
+    "JupyterHub": "jupyterhub",
+    "classic notebook": "nbclassic",
+    "Voilà": "voila",
+    "marimo": "marimo",
+}
+
+
+def test_the_hosts_of_the_tests_are_pinned_beside_the_rest() -> None:
+    hosts, ours = pins("tests/hosts.txt"), pins()
+    assert {name for name in hosts.keys() & ours if hosts[name] != ours[name]} == {"pymdown-extensions"}
+    table = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
+    for name, package in TESTED_IN.items():
+        version = re.escape({**ours, **hosts}[package])
+        assert re.search(rf"^\| {name}[^|]*\| {version} \|", table, re.MULTILINE), f"{name} is {version}"
 
 
 def test_there_are_pins_for_every_system() -> None:

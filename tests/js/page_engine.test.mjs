@@ -24,6 +24,7 @@ function view(state = {}) {
         assert.equal(id, "7");
         return { get: (name) => ({ digest: "abc" })[name] };
       },
+      async create_view() {},
     },
   };
 }
@@ -93,6 +94,12 @@ test("or found among the replies that the page carries, or refused in one line",
 test("a view without an engine has none behind it", () => {
   assert.equal(engineBehind(view({ engine: {} })), null);
   assert.equal(engineBehind(view({ engine: undefined })), null);
+});
+
+test("where a host runs no script of a widget that is not shown, the kernel answers at once", () => {
+  const inMarimo = view();
+  delete inMarimo.widget_manager.create_view;
+  assert.equal(engineBehind(inMarimo), null);
 });
 
 test("a view can be asked where there is an engine or a live kernel", () => {

@@ -100,14 +100,18 @@ class Hub:
 
     def __exit__(self, *_: object) -> None:
         """Let the hub end its proxy and servers, and end what is left."""
-        is_running = self._process.poll() is None
-        every = psutil.Process(self._process.pid).children(recursive=True) if is_running else []
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=TIMEOUT_S)
-        finally:
-            for process in psutil.wait_procs(every, timeout=10)[1]:
-                process.kill()
+        end_with_children(self._process)
+
+
+def end_with_children(process: subprocess.Popen[bytes]) -> None:
+    """Let a server end what it started, such as kernels, and end what is left."""
+    every = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    process.terminate()
+    try:
+        process.wait(timeout=TIMEOUT_S)
+    finally:
+        for left in psutil.wait_procs(every, timeout=10)[1]:
+            left.kill()
 
 
 def free_ports(count: int) -> list[int]:

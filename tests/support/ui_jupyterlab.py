@@ -41,13 +41,15 @@ ELSEWHERE = re.compile(r"^(?:https?|wss?)://(?!(?:127\.0\.0\.1|localhost)(?:[:/]
 _DOORS = {
     "jupyterlab": ("lab/workspaces/w{fresh}/tree/{notebook}", "LabApp"),
     "notebook": ("notebooks/{notebook}", "JupyterNotebookApp"),
+    "nbclassic": ("nbclassic/notebooks/{notebook}", "NotebookApp"),
 }
 
 
 class LabServer:
     """A JupyterLab on a free loopback port, with settings, kernels' state and files of its own.
 
-    `app` is ``"jupyterlab"``, or ``"notebook"`` for Jupyter Notebook 7, which is made of its parts.
+    `app` is ``"jupyterlab"``, ``"notebook"`` for Jupyter Notebook 7, which is made of its parts, or
+    ``"nbclassic"`` for the notebook before it, which needs the `host_environment` of `ui_hosts`.
     `environment` adds variables for it and its kernels.
     """
 

@@ -1,5 +1,6 @@
 // The prediction: a question, controls to answer it, the verdict, and what is then revealed.
 
+import { addChildView } from "../base/js/child_view.js";
 import { element, setText } from "../base/js/controls.js";
 import { pngAddress } from "../base/js/png.js";
 import { addProse } from "../base/js/prose.js";
@@ -38,20 +39,12 @@ function showTable(parent, { heads, rows }) {
   }
 }
 
-/** Show the view or the picture that comes with the answer; returns a function that removes it. */
-async function reveal(manager, place, { view, png, width, alt }) {
-  if (png) {
-    const image = element(place, "img", "", { alt, width });
-    image.src = pngAddress(png);
-    return () => image.remove();
-  }
-  const inner = await manager.get_model(String(view).replace("IPY_MODEL_", ""));
-  const shown = await manager.create_view(inner);
-  place.append(shown.el);
-  return () => shown.remove?.();
+/** Show the picture that comes with the answer. */
+function showPicture(place, { png, width, alt }) {
+  element(place, "img", "", { alt, width }).src = pngAddress(png);
 }
 
-function render({ model, el }) {
+function render({ model, el, host }) {
   /** @type {any} */
   const asked = Object.fromEntries(ASKED.map((name) => [name, model.get(name)]));
   const view = createView({ model, el, name: "prediction", label: asked.question, traits: TRAITS, draw });
@@ -59,7 +52,7 @@ function render({ model, el }) {
   const controls = addControls(element(view.root, "div", "vt-answers"), asked, submit, () => say(""));
   const status = element(view.root, "div", "", { role: "status" });
   const place = element(view.root, "div", "vt-revealed");
-  let [problem, locked, judged, opened, closed] = [null, false, false, null, false];
+  let [problem, locked, judged, child] = [null, false, false, null];
 
   function say(text) {
     problem?.remove();
@@ -84,16 +77,15 @@ function render({ model, el }) {
     judged = true;
     showVerdict(status, verdictOf({ ...asked, guess, truth }));
     addProse(status, asked.afterwards, !model.send); // an exported page has nobody to send to
-    if (revealed?.view || revealed?.png)
-      opened = reveal(model.widget_manager, place, revealed).then((remove) => {
-        if (closed) remove();
-        return remove;
-      });
+    if (revealed?.png) showPicture(place, revealed);
+    if (revealed?.view) {
+      child = addChildView({ model, host }, revealed.view, place);
+      child.opened.catch((error) => say(`The picture cannot be shown (${error.message ?? error}).`));
+    }
   }
 
   return () => {
-    closed = true;
-    opened?.then((remove) => remove());
+    child?.close();
     view.close();
   };
 }

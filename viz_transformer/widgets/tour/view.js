@@ -26,7 +26,7 @@ class TourView {
   #inner = null;
   #presenting = false;
 
-  constructor({ model, el }) {
+  constructor({ model, el, host }) {
     this.model = model;
     this.editable = Boolean(model.send); // in an exported page nothing could be saved
     this.view = createView({
@@ -44,7 +44,9 @@ class TourView {
     this.problem.hidden = true;
     this.stage = element(this.root, "div", "vt-tour-view");
     this.fit = addFit(this.stage, this.panel);
-    this.child = addChildView(model, "view", this.stage, (inner) => this.#addAnswers(inner));
+    this.child = addChildView({ model, host }, model.get("view"), this.stage, (inner) =>
+      this.#addAnswers(inner),
+    );
     this.child.opened.then(
       (inner) => {
         this.#inner = inner;
@@ -236,8 +238,8 @@ class TourView {
   }
 }
 
-function render({ model, el }) {
-  const tour = new TourView({ model, el });
+function render({ model, el, host }) {
+  const tour = new TourView({ model, el, host });
   return () => tour.close();
 }
 

@@ -6,7 +6,7 @@ import { button, element, setText } from "../base/js/controls.js";
 import { NEEDS_KERNEL } from "../base/js/kernel.js";
 import { createView } from "../base/js/view.js";
 
-function render({ model, el }) {
+function render({ model, el, host }) {
   const traits = ["shown", "labels"];
   const view = createView({ model, el, name: "trace-switch", label: "Trace switch", traits, draw });
   const bar = element(view.root, "div", "vt-controls", { role: "group", "aria-label": "Trace" });
@@ -14,7 +14,7 @@ function render({ model, el }) {
   setText(about.querySelector("button"), "About these buttons");
   const problem = element(view.root, "p", "vt-problem", { role: "alert" });
   const stage = element(view.root, "div", "vt-stage");
-  const child = addChildView(model, "explorer", stage);
+  const child = addChildView({ model, host }, model.get("explorer"), stage);
   let [inner, buttons] = [null, new Map()];
   child.opened.then(
     (found) => {

@@ -24,7 +24,7 @@ class TranslationLab {
   /** @type {{text: string, suggestions: [string, string][]} | null} */
   #problem = null;
 
-  constructor({ model, el }) {
+  constructor({ model, el, host }) {
     this.model = model;
     this.view = createView({
       model,
@@ -42,7 +42,7 @@ class TranslationLab {
     this.message = element(this.hint, "p", "vt-problem", { role: "alert" });
     this.offers = element(this.hint, "div", "vt-controls");
     const stage = element(this.root, "div", "vt-stage");
-    this.child = addChildView(model, "explorer", stage);
+    this.child = addChildView({ model, host }, model.get("explorer"), stage);
     this.child.opened.then(
       (inner) => {
         this.#inner = inner;
@@ -166,8 +166,8 @@ class TranslationLab {
   }
 }
 
-function render({ model, el }) {
-  const lab = new TranslationLab({ model, el });
+function render({ model, el, host }) {
+  const lab = new TranslationLab({ model, el, host });
   return () => lab.close();
 }
 

@@ -1,33 +1,62 @@
-// A view inside another one: drawn by the widget manager of the notebook, or of an exported page.
+// A view inside another one: drawn by the widget manager of a notebook or an exported page, or by marimo.
+
+import { element } from "./controls.js";
 
 /**
- * Draw the view that a trait of `model` refers to into `place`.
+ * Where a view stands, as its `render` is told.
+ *
+ * @typedef {object} Surroundings
+ * @property {Pick<import("./kernel.js").Model, "get" | "widget_manager">} model
+ * @property {any} [host] what marimo draws other widgets by: its manager finds them and draws none
+ */
+
+/**
+ * Draw the view that a trait refers to into `place`.
  *
  * `opened` is a promise of its model, which fails where the view is not to be found; `close()` removes
  * the view again.
  *
- * @param {Pick<import("./kernel.js").Model, "get" | "widget_manager">} model
- * @param {string} trait
+ * @param {Surroundings} surroundings
+ * @param {string} reference the trait's value
  * @param {HTMLElement} place
  * @param {(inner: import("./kernel.js").Model) => void} prepare called before it is drawn
  */
-export function addChildView(model, trait, place, prepare = (_) => {}) {
-  let [view, closed] = [null, false];
+export function addChildView({ model, host }, reference, place, prepare = (_) => {}) {
+  const [manager, id] = [model.widget_manager, String(reference).replace("IPY_MODEL_", "")];
+  let [remove, closed] = [() => {}, false];
 
   async function open() {
-    const manager = model.widget_manager;
-    const inner = await manager.get_model(String(model.get(trait)).replace("IPY_MODEL_", ""));
+    const inner = await manager.get_model(id);
     prepare(inner);
-    view = await manager.create_view(inner);
-    if (closed) view.remove?.();
-    else place.append(view.el);
+    remove = await (manager.create_view ? drawByManager(manager, inner, place) : drawByHost(host, id, place));
+    if (closed) remove();
     return inner;
   }
 
   function close() {
     closed = true;
-    view?.remove?.();
+    remove();
   }
 
   return { opened: open(), close };
+}
+
+async function drawByManager(manager, inner, place) {
+  const view = await manager.create_view(inner);
+  place.append(view.el);
+  return () => view.remove?.();
+}
+
+async function drawByHost(host, id, place) {
+  if (!host?.getWidget)
+    throw new Error(
+      "this notebook draws no view inside another; update it, or show each in a cell of its own",
+    );
+  const widget = await host.getWidget(`anywidget:${id}`);
+  const [el, shown] = [element(place, "div"), new AbortController()]; // on the page first: then it gets its style
+  await widget.render({ el, signal: shown.signal });
+  return () => {
+    shown.abort();
+    el.remove();
+  };
 }

@@ -45,6 +45,7 @@ function soon(promise) {
 export function engineBehind(model) {
   const { lab, models, context } = model.get("engine") ?? {};
   if (!lab) return null;
+  if (!model.widget_manager.create_view) return null; // marimo runs a widget's script only where it is shown
   const named = Object.entries(models).map(async ([name, reference]) => {
     const carrier = await model.widget_manager.get_model(String(reference).replace("IPY_MODEL_", ""));
     return [name, await engineOf(carrier.get("digest"))];
