@@ -20,12 +20,17 @@ LOCK_WITH ?= "torch==2.13.0" "jsonschema<4.25"
 # `make lock LOCK_FLAGS=` moves nothing and only adds or drops what pyproject.toml does.
 LOCK_FLAGS ?= --upgrade
 
+# Python keeps what it compiles, also where a shell's or a container's settings say that it should not:
+# the tests start a hundred processes, and each would compile the package again.
+export PYTHONDONTWRITEBYTECODE :=
+
 biome = $(BIN)/node node_modules/@biomejs/biome/bin/biome
 pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help lab dev site docs test test-slow test-lowest test-newest lint format bench fuzz picture lock dist clean
+.PHONY: lint-style lint-types lint-scripts
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -58,10 +63,17 @@ test-lowest: ## the tests on the lowest versions that pyproject.toml allows
 test-newest: ## the tests on the newest versions of everything, and a newer Python
 	$(call test_resolved,newest,$(NEWEST_PYTHON),--upgrade)
 
-lint: $(VENV)/.ready-test node_modules/.ready ## check style, types and formatting; changes nothing
+lint: $(VENV)/.ready-test ## check style, types and formatting; changes nothing
+	@$(MAKE) --no-print-directory --jobs=2 lint-types lint-style lint-scripts
+
+lint-types: $(VENV)/.ready-test
+	$(BIN)/mypy
+
+lint-style: $(VENV)/.ready-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+
+lint-scripts: node_modules/.ready
 	$(biome) ci --error-on-warnings
 	$(BIN)/node node_modules/typescript/bin/tsc
 
@@ -111,11 +123,14 @@ $(VENV)/.ready-slow: EXTRAS := lab,test,lens,hub
 $(VENV)/.ready-dev: EXTRAS := lab,dev
 $(VENV)/.ready-bench: EXTRAS := lab,bench
 $(VENV)/.ready-docs: EXTRAS := docs
+# pip would compile all 19,000 files, one after another; the tests import a few thousand of them.
+$(VENV)/.ready-test $(VENV)/.ready-slow: PIP_FLAGS := --no-compile
 $(VENV)/.ready-%: pyproject.toml constraints.txt
 	@$(find_python); \
 	echo "Setting up $(VENV) for '$*' with $$python (a few minutes the first time)"; \
 	"$$python" -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --upgrade pip || true # halves what follows
+	$(BIN)/python -m pip install --disable-pip-version-check $(PIP_FLAGS) -c constraints.txt -e ".[$(EXTRAS)]"
 	@touch $@
 
 # The course as pages, which the documentation carries: minutes, so they are written once. `make site` renews them.

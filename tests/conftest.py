@@ -7,12 +7,15 @@ import sys
 import jaxtyping
 import pytest
 
+from tests.support.shape_checks import once_for_calls_alike
+
 # nbformat imports jsonschema, which builds parsers of internationalised addresses from this
 # package: seconds for each process, and no test looks at such an address.
 sys.modules["rfc3987_syntax"] = None
 
 # Every signature in viz_transformer.model, such as Float[Tensor, "batch head query key"], is
-# checked on each call while the tests run. Without this line it costs nothing.
+# checked while the tests run. Without these lines it costs nothing.
+jaxtyping.jaxtyped = once_for_calls_alike
 jaxtyping.install_import_hook("viz_transformer.model", "beartype.beartype")
 
 import hypothesis  # noqa: E402

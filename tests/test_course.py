@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
 
-from tests.support.lessons import Lesson, run_notebook
+from tests.support.lessons import Lesson, lessons_kernel, run_notebook
 from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import exercise_cell, find_lesson
 from viz_transformer.exercises import exercises_of
@@ -100,15 +102,22 @@ def test_a_lesson_asks_for_predictions_and_folds_their_code(lesson: str) -> None
     assert all(cell.metadata.get("jupyter") == {"source_hidden": True} for cell in asking)
 
 
+@pytest.fixture(scope="module")
+def grading_kernel() -> Iterator[NotebookClient]:
+    """A kernel that grades: there, a check that does not pass is an error of its cell."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(GRADING, "1")
+        with lessons_kernel() as client:
+            yield client
+
+
 @pytest.mark.parametrize(
     "lesson",
     [pytest.param(lesson, marks=[pytest.mark.slow] if lesson in LONGEST else []) for lesson in LESSONS],
 )
 def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
-    lesson: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lesson: str, grading_kernel: NotebookClient, tmp_path: Path
 ) -> None:
-    """Under grading, a check that does not pass is an error of its cell."""
-    monkeypatch.setenv(GRADING, "1")
     notebook = nbformat.read(find_lesson(lesson).path, as_version=4)
     solved = solutions(lesson)
     run = []
@@ -120,7 +129,7 @@ def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
         if cell.cell_type == "code" and ASKS.search(cell.source):
             run.append(nbformat.v4.new_code_cell(GUESS))
     notebook.cells = run
-    run_notebook(notebook, tmp_path)
+    run_notebook(grading_kernel, notebook, tmp_path)
 
 
 @pytest.mark.parametrize(("one", "mistake"), MISTAKES)

@@ -383,7 +383,9 @@ def test_interventions_are_values():
 @pytest.fixture(scope="module")
 def owners(translator):
     """Sentences in which *his* or *her* decides a person's sex, and the whole model's translations."""
-    sources = [" ".join(pair.source) for pair in english_spanish(n_train=0).held_out_owners[::10]]
+    sources = [
+        " ".join(pair.source) for pair in english_spanish(n_train=0, n_held_out=0).held_out_owners[::10]
+    ]
     return sources, [found.text for found in translator.translate_all(sources)]
 
 

@@ -97,7 +97,7 @@ class TestManySentences:
     def test_the_goat_has_ten_words_and_eleven_links(self) -> None:
         (pair,) = (
             pair
-            for pair in english_spanish(n_train=0).held_out_reasons
+            for pair in english_spanish(n_train=0, n_held_out=0).held_out_reasons
             if " ".join(pair.source) == "the goat did not cross the street because it was too hungry"
         )
         assert (len(pair.target), len(pair.links)) == (10, 11)

@@ -28,7 +28,7 @@ def small_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_gives_the_same_file_twice_and_says_how_it_was_made(small_corpus: None, tmp_path: Path) -> None:
-    training = replace(recipes.TRAINING, n_steps=12, batch_size=16)
+    training = replace(recipes.TRAINING, n_steps=6, batch_size=16)
     digests, traces = [], []
     for name in ("first", "again"):
         seen: list[int] = []
@@ -37,21 +37,21 @@ def test_it_gives_the_same_file_twice_and_says_how_it_was_made(small_corpus: Non
             for record in records:
                 seen.append(record.step)
                 yield record
-            assert total == 12
+            assert total == 6
 
         folder = recipes.train_english_spanish(tmp_path / name, training, progress=watched)
-        assert seen == list(range(1, 13))
+        assert seen == list(range(1, 7))
         digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
         made_by = json.loads((folder / "made_by.json").read_text())
         assert made_by["sha256"]["model.safetensors"] == digest
-        assert made_by["training"]["n_steps"] == 12
+        assert made_by["training"]["n_steps"] == 6
         digests.append(digest)
         traces.append((folder / recipes.TRAINING_TRACE).read_bytes())
     assert digests[0] == digests[1]
     assert traces[0] == traces[1]
     seen = recipes.load_training(tmp_path / "first")
-    assert (seen.moments[0].step, seen.moments[-1].step) == (0, 12)
-    assert seen.steps.tolist() == list(range(1, 13))
+    assert (seen.moments[0].step, seen.moments[-1].step) == (0, 6)
+    assert seen.steps.tolist() == list(range(1, 7))
     assert load_translator(tmp_path / "first").config.d_model == recipes.MODEL.d_model
 
 
@@ -122,17 +122,17 @@ def small_spanish(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", SPANISH)
 def test_the_spanish_models_give_the_same_files_twice(name: str, small_spanish: None, tmp_path: Path) -> None:
     train, usual, load = SPANISH[name]
-    training = replace(usual, n_steps=8, batch_size=16)
+    training = replace(usual, n_steps=4, batch_size=16)
     one, other = (train(tmp_path / folder, training) for folder in ("first", "again"))
     for file in ("model.safetensors", recipes.TRAINING_TRACE, "vocabulary.json"):
         assert (one / file).read_bytes() == (other / file).read_bytes()
     made_by = json.loads((one / "made_by.json").read_text())
     digest = hashlib.sha256((one / "model.safetensors").read_bytes()).hexdigest()
     assert made_by["sha256"]["model.safetensors"] == digest
-    assert made_by["command"] == f"viz-transformer train {name} --out first --steps 8 --seed 0"
+    assert made_by["command"] == f"viz-transformer train {name} --out first --steps 4 --seed 0"
     model, seen = load(one), recipes.load_training(one)
     assert model.config.d_model == 64
-    assert (seen.moments[0].step, seen.moments[-1].step) == (0, 8)
+    assert (seen.moments[0].step, seen.moments[-1].step) == (0, 4)
     last = seen.moments[-1]
     for index, (source, reference) in enumerate(zip(seen.sources, seen.references, strict=True)):
         trace, log_probs = model.judge(source, reference)

@@ -209,7 +209,7 @@ def test_a_training_has_a_beginning_and_an_end(n_steps: int, n_moments: int) -> 
 
 
 def test_what_is_watched_of_the_translator_is_new_to_it_and_translated_by_the_grammar() -> None:
-    seen = {pair.source for pair in english_spanish(n_train=20_000).train}
+    seen = {pair.source for pair in english_spanish(n_train=20_000, n_held_out=0, n_of_a_kind=0).train}
     combinations = ("black cat", "Beijing Lisbon", "animal … square", "animal … square")
     for pair, combination in zip(recipes.WATCHED, combinations, strict=True):
         assert is_held_out(combination)

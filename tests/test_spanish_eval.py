@@ -101,7 +101,7 @@ def test_a_head_of_the_language_model_looks_at_the_noun_that_decides_the_ending(
     """*la vaca no cruzó la calle porque estaba demasiado* → *cansada*: docs/models.md has 0.90."""
     model = load_language_model()
     weights = []
-    for pair in english_spanish(n_train=0).held_out_reasons[:50]:
+    for pair in english_spanish(n_train=0, n_held_out=0).held_out_reasons[:50]:
         words = pair.target
         about_animal = pair.source[-1] in {"tired", "sick", "hungry", "scared"}
         noun = words.index("no" if about_animal else "porque") - 1

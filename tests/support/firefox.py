@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import websocket
 
-from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer
+from tests.support.ui_jupyterlab import PICTURES, TIMEOUT_S, LabPage, LabServer
 from tests.support.ui_windows import ARTIFACTS, LAPTOP
 from tools.ensure import find_firefox
 
@@ -249,7 +249,9 @@ class Tab:
         self._send("input.performActions", actions=[{"type": device, "id": device, "actions": actions}])
 
     def keep_picture(self, name: str) -> None:
-        """Keep a picture of the whole page among the artifacts, for people to look at."""
+        """Keep a picture of the whole page among the artifacts, if people want to look at them."""
+        if not PICTURES:
+            return
         ARTIFACTS.mkdir(exist_ok=True)
         picture = self._send("browsingContext.captureScreenshot", origin="document")["data"]
         (ARTIFACTS / f"{name}.png").write_bytes(base64.b64decode(picture))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from contextlib import chdir
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -126,16 +127,41 @@ def n_pictures(view: Any) -> int:
     return int("png" in view.revealed)
 
 
-def run_notebook(notebook: nbformat.NotebookNode, folder: Path) -> None:
+@contextmanager
+def lessons_kernel() -> Iterator[NotebookClient]:
+    """Start a kernel in which `run_notebook` runs notebooks one after another."""
+    client = NotebookClient(nbformat.v4.new_notebook(), timeout=CELL_TIMEOUT_S, kernel_name="python3")
+    with client.setup_kernel():
+        yield client
+
+
+#: Leaves a kernel as it was started, but for what it imported: torch's settings, and no names,
+#: figures or widgets.
+_FRESH = """
+import os, sys
+os.chdir({folder!r})
+if "torch" in sys.modules:
+    torch = sys.modules["torch"]
+    torch.set_grad_enabled(True)
+    torch.set_printoptions(profile="default", sci_mode=None)
+    torch.manual_seed(0)
+if "ipywidgets" in sys.modules:
+    sys.modules["ipywidgets"].Widget.close_all()
+if "matplotlib.pyplot" in sys.modules:
+    sys.modules["matplotlib.pyplot"].close("all")
+get_ipython().run_line_magic("reset", "-f")
+"""
+
+
+def run_notebook(client: NotebookClient, notebook: nbformat.NotebookNode, folder: Path) -> None:
     """Run a notebook in a kernel; what it writes goes to a folder that is thrown away.
 
     Raises:
         CellExecutionError: if a cell has an error.
         CellTimeoutError: if one hangs.
     """
-    NotebookClient(
-        notebook,
-        timeout=CELL_TIMEOUT_S,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(folder)}},
-    ).execute()
+    fresh = nbformat.v4.new_code_cell(_FRESH.format(folder=str(folder)))
+    client.nb = nbformat.v4.new_notebook(cells=[fresh, *notebook.cells])
+    client.reset_execution_trackers()
+    for index, cell in enumerate(client.nb.cells):
+        client.execute_cell(cell, index)

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.support.ui_jupyterlab import LabPage
-from tests.support.ui_windows import ROOT
+from tests.support.ui_windows import ARTIFACTS, ROOT
 
 LESSONS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 
@@ -67,7 +67,8 @@ def check_outputs(lab: LabPage, name: str) -> None:
             lab.page.wait_for_function(f"index => ({FAULTS})(index).length === 0", arg=index)
         lab.page.evaluate(_SETTLED)
         if faults := lab.page.evaluate(FAULTS, index):
-            picture = lab.screenshot(f"{name}-{index:02}")
+            picture = ARTIFACTS / f"{name}-{index:02}.png"
+            lab.page.screenshot(path=picture)
             raise AssertionError(f"{name}: {faults}; see {picture}")
     assert lab.page.evaluate(FAULTS) == [], name
 

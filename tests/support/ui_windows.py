@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.ui_jupyterlab import LabPage, LabServer, guard
+from tests.support.ui_jupyterlab import PICTURES, LabPage, LabServer, guard
 
 ROOT = Path(__file__).parents[2]
 ARTIFACTS = ROOT / "artifacts"
@@ -34,9 +34,10 @@ def in_every_window(test: Callable[..., None]) -> Callable[..., None]:
 
 
 def keep_picture(page: Page, name: str) -> None:
-    """Keep a picture of the whole page among the artifacts, for people to look at."""
-    ARTIFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True)
+    """Keep a picture of the whole page among the artifacts, if people want to look at them."""
+    if PICTURES:
+        ARTIFACTS.mkdir(exist_ok=True)
+        page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True)
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.support.ui_explorer import MAKE, Explorer
-from tests.support.ui_jupyterlab import LabPage, guard
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, serving
+from tests.support.ui_jupyterlab import LabPage
+from tests.support.ui_windows import guarded_lab, serving
 
 CELLS = {
     "make": MAKE,
@@ -28,16 +29,15 @@ def opened(
     request: pytest.FixtureRequest, browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LabPage]:
     """Return a notebook that has been run, in JupyterLab or in Notebook 7."""
-    ARTIFACTS.mkdir(exist_ok=True)
-    with serving(tmp_path_factory.mktemp(request.param), request.param) as server:
-        context = browser.new_context(viewport=LAPTOP, service_workers="block")
-        asked = guard(context)
-        lab = LabPage(context.new_page(), server, ARTIFACTS)
+    with ExitStack() as stack:
+        if request.param == "jupyterlab":
+            server = request.getfixturevalue("lab_server")
+        else:
+            server = stack.enter_context(serving(tmp_path_factory.mktemp(request.param), request.param))
+        lab = stack.enter_context(guarded_lab(server, browser, service_workers="block"))
         lab.open_cells(*CELLS.values())
         lab.run_all()
         yield lab
-        context.close()
-    assert asked == []
 
 
 def output(lab: LabPage, name: str) -> Locator:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_jupyterlab import errors_of
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, PHONE, SMALL, kernels_find_this_clone
+from tests.support.ui_windows import LAPTOP, PHONE, SMALL, keep_picture, kernels_find_this_clone
 from viz_transformer.export.site import write_site
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -141,10 +141,9 @@ def test_formulas_are_drawn_by_the_browser(page: Page, site: Path) -> None:
 @pytest.mark.parametrize("size", [LAPTOP, SMALL, PHONE], ids=["1280x720", "1024x768", "390x844"])
 def test_it_fits_its_window(new_page: Callable[..., Page], site: Path, scheme: str, size: dict) -> None:
     page = new_page(viewport=size, scheme=scheme)
-    ARTIFACTS.mkdir(exist_ok=True)
     for name in ("index", "01_first"):
         page.goto(site.with_name(f"{name}.html").as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
         if name != "index":
             expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)
-        page.screenshot(path=ARTIFACTS / f"site_{name}_{size['width']}_{scheme}.png")
+        keep_picture(page, f"site_{name}_{size['width']}_{scheme}")

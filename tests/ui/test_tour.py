@@ -13,7 +13,7 @@ from tests.support.hand_made_traces import HOSTILE, make_trace
 from tests.support.ui_jupyterlab import LabPage, errors_of
 from tests.support.ui_rooms import wait_until_whole
 from tests.support.ui_views import EVERY_VIEW
-from tests.support.ui_windows import ARTIFACTS, LOOKS, ROOT, SMALL
+from tests.support.ui_windows import LOOKS, ROOT, SMALL, keep_picture
 from viz_transformer.export import export_html
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.tour import Tour, tour
@@ -162,14 +162,13 @@ def test_it_fits_a_projector(
     steps = [{"caption": "A caption of two lines. " * 6, "state": {"query": 1}}, *STEPS]
     root = open_tour(page, tour(explore(make_trace()), steps), tmp_path)
     assert root.get_attribute("data-theme") == scheme
-    ARTIFACTS.mkdir(exist_ok=True)
     name = f"tour_{window['width']}_{scheme}"
-    page.screenshot(path=ARTIFACTS / f"{name}.png")
+    keep_picture(page, name)
     root.get_by_role("button", name="Present").click()
     expect(page.locator(":fullscreen")).to_have_count(1)
     expect(root.locator(".vt-head canvas")).to_be_in_viewport(ratio=1)
     assert root.evaluate("(node) => node.scrollWidth <= node.clientWidth")
-    page.screenshot(path=ARTIFACTS / f"{name}_presented.png")
+    keep_picture(page, f"{name}_presented")
 
 
 def test_a_presented_picture_grows_and_answers_the_pointer(
