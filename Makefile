@@ -21,7 +21,7 @@ LOCK_WITH ?= "torch==2.13.0" "jsonschema<4.25"
 LOCK_FLAGS ?= --upgrade
 
 # Python keeps what it compiles, also where a shell's or a container's settings say that it should not:
-# the tests start a hundred processes, and each would compile the package again.
+# the tests start a hundred processes, and each would compile again what it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
 biome = $(BIN)/node node_modules/@biomejs/biome/bin/biome
