@@ -123,10 +123,11 @@ _signal_again: defaultdict[None, None] = defaultdict(partial(_thread.interrupt_m
 
 
 def _is_work(frame: FrameType | None, guard: FrameType | None) -> bool:
-    """Whether a frame is below the guard's, and not the end of the work already."""
+    """Whether a frame is below the guard's, and no part of what keeps a limit within this one."""
     if frame is guard:
         return False
-    while frame is not None and frame is not guard and frame.f_code is not _end_what_is_late.__code__:
+    own = within_time.__code__, _end_what_is_late.__code__
+    while frame is not None and frame is not guard and frame.f_code not in own:
         frame = frame.f_back
     return frame is not None and frame is guard
 
