@@ -31,6 +31,7 @@ MODULES = (
     "capture",
     "training",
     "lesson_cells",
+    "sharing",
     "capture_models",
 )
 DOCS = Path(__file__).parents[1] / "docs"
@@ -69,6 +70,9 @@ def write(table: Table) -> None:
 def main(arguments: list[str]) -> int:
     """Run the named benchmarks, or all of them; return 1 if a goal was missed."""
     given = [argument for argument in arguments if argument != "--write"]
+    # A learner's Python keeps what it compiles, whatever this shell says: without it, `import torch`
+    # compiles a thousand modules in every kernel that is measured.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     names = list(takewhile(lambda argument: not argument.startswith("-"), given))
     flags = given[len(names) :]
     missed = []

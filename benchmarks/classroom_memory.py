@@ -84,8 +84,10 @@ def run() -> Table:
             "each lesson then has a kernel of its own. Under JupyterHub each learner has a server, too. "
             "*Own* is what every further learner adds. *Files* are pages of programs and libraries, which "
             "are in memory once, however many kernels there are: a class needs as many times *own* as it "
-            "has learners, and once *files*. `python -m benchmarks classroom_memory --write` measures this "
-            "again."
+            "has learners, and once *files*. Lesson 11 cannot simply reach 200 MiB: torch brings 109, half "
+            "of them before it runs any Python, a kernel with numpy 41, matplotlib 28. That leaves 22 for "
+            "the package, its views, a lesson's figures and five trainings. `python -m benchmarks "
+            "classroom_memory --write` measures this again."
         ),
         columns=("process", "own", "files"),
         rows=tuple((name, f"{own:.0f} MiB", f"{files:.0f} MiB") for name, own, files in measured),

@@ -288,7 +288,9 @@ class TestOtherTools:
         capsys: pytest.CaptureFixture[str],
     ) -> None:
         monkeypatch.setitem(sys.modules, "transformers", None)
-        exec(LESSON["tiny-bert"], {"vt": vt, "TIRED": TIRED, "torch": torch})
+        scope = {"vt": vt, "TIRED": TIRED, "torch": torch}
+        exec(LESSON["tiny-bert-sizes"], scope)
+        exec(LESSON["tiny-bert"], scope)
         assert "pip install transformers" in capsys.readouterr().out
         monkeypatch.setattr(scripts, "find_spec", lambda name: None)
         scripts.read_script.cache_clear()
