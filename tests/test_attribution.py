@@ -280,7 +280,10 @@ REFUSED = {
     "three tokens": (lambda: patching(gpt2(), IDS, OTHER, (9, 3, 1)), "a pair of tokens"),
     "a target": (lambda: logit_lens(gpt2(), IDS, target=IDS), "reads one text"),
     "a kind": (lambda: patching(gpt2(), IDS, OTHER, 9, kind="cross"), r"has heads of \['decoder'\]"),
-    "batch_size": (lambda: patching(gpt2(), IDS, OTHER, 9, batch_size=0), "give 1 or more"),
+    "batch_size": (
+        lambda: patching(gpt2(), IDS, OTHER, 9, batch_size=0),
+        "give a whole number of at least 1",
+    ),
 }
 
 

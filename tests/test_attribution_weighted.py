@@ -155,7 +155,7 @@ def test_the_traces_serve_views_and_analyses() -> None:
     [
         (lambda: value_weighted(small_model(), IDS), "Transformer reads a text of its own; give target="),
         (lambda: value_weighted(gpt2(), IDS, scale="layer"), "choose 'row'"),
-        (lambda: gradient_weighted(bert(), IDS), "load it with its language-model head"),
+        (lambda: gradient_weighted(bert(), IDS), "load it with its head"),
         (lambda: gradient_weighted(gpt2(), IDS, position=9), "choose 0 to 7"),
         (lambda: gradient_weighted(ours(scoring="additive"), IDS, token=99), "give an id below 13"),
         (lambda: value_weighted(Torchs(), IDS), "give a model of Hugging Face's with eager attention"),

@@ -118,7 +118,7 @@ def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **n
 
     def measured(*changes: HeadChange) -> float:
         with interventions(model, changes), evaluating(model):
-            return _number(metric(model(*inputs, **named)))
+            return as_number(metric(model(*inputs, **named)))
 
     whole = measured()
     changes = {}
@@ -132,7 +132,7 @@ def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **n
     return HeadRanking(whole, changes)
 
 
-def _number(value: Any) -> float:
+def as_number(value: Any) -> float:
     """Return what a metric gave as a number, or raise a UserError that says what it gave."""
     try:
         number = float(value)

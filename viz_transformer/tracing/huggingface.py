@@ -25,7 +25,7 @@ from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps
 from viz_transformer.tracing.written_text import reading_inputs, write
 
 #: Arguments that ask for a form of the output; they are read before a forward that need not name them.
-_OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
+OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
 #: What the parts of a joint model read, and what the model calls the part.
 _PARTS = {"input_ids": "text_model", "pixel_values": "vision_model", "input_features": "audio_model"}
 
@@ -189,7 +189,7 @@ def _without_cache(named: Mapping[str, Any]) -> dict[str, Any]:
 def used_by(model: Any) -> frozenset[str]:
     """Return the names of the inputs that a model's forwards, and those of the models in it, name."""
     inner = [each for each in model.modules() if each is model or hasattr(each, OF_A_MODEL)]
-    return _OUTPUT_ARGUMENTS.union(*(inspect.signature(each.forward).parameters for each in inner))
+    return OUTPUT_ARGUMENTS.union(*(inspect.signature(each.forward).parameters for each in inner))
 
 
 def _check_used(

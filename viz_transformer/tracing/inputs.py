@@ -20,7 +20,7 @@ from viz_transformer.tracing.selection import Selection, sentence_index
 from viz_transformer.tracing.wrapped_models import hooked_encoding, is_hooked
 
 #: How many axes these inputs have with the batch's.
-_AXES = {"pixel_values": 4, "input_values": 2, "input_features": 3}
+AXES = {"pixel_values": 4, "input_values": 2, "input_features": 3}
 #: Each model of ours with its traced variant.
 TRACED: dict[type[nn.Module], type[nn.Module]] = {
     models.Transformer: models.TracedTransformer,
@@ -68,11 +68,11 @@ class CaptureInputs:
     def as_tensor(self, name: str, value: Any) -> Any:
         """Return an input as the model's forward takes it: numbers as a tensor, with a batch."""
         is_ids = name.endswith(("_ids", "_mask"))
-        if isinstance(value, list | tuple | np.ndarray) and (is_ids or name in _AXES):
+        if isinstance(value, list | tuple | np.ndarray) and (is_ids or name in AXES):
             value = torch.as_tensor(np.asarray(value))
         if not isinstance(value, Tensor):
             return value
-        n_axes = 2 if is_ids else _AXES.get(name, value.ndim)
+        n_axes = 2 if is_ids else AXES.get(name, value.ndim)
         value = value.to(self.device)
         return value[None] if value.ndim == n_axes - 1 else value  # [batch, ...]
 

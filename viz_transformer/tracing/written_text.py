@@ -7,6 +7,7 @@ drawn at random.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -47,6 +48,8 @@ def write(
     given = dict(named) if has_both else _without_padding(named)
     # T5's cache counts the layers of the encoder, which are too few for a deeper decoder.
     options: dict[str, Any] = {"use_cache": False}
+    if "force_unique_generate_call" in inspect.signature(model.generate).parameters:
+        options["force_unique_generate_call"] = True  # else Whisper returns the words without their start
     if "generation_config" not in given:
         options |= {"do_sample": False, "num_beams": 1}
         if "max_length" not in given:
