@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.causal_models import CLEAN, PRE_NORM, gpt2, llama, ours, tokenizer
+from tests.support.causal_models import CLEAN, PRE_NORM, gpt2, gpt_oss, llama, ours, tokenizer
 from tests.support.huggingface_models import BERT_SIZES, hf
 from tests.support.small_models import small_model
 from viz_transformer.analysis import rollout
@@ -131,6 +131,17 @@ def test_a_weight_of_ours_has_the_effect_that_its_gradient_tells() -> None:
         effects = np.array([[logit(head, key) - base for key in range(8)] for head in range(4)]) / step
     expected = np.maximum(0, plain * effects)
     np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=5e-3)
+
+
+def test_a_part_that_goes_to_a_sink_is_left_out() -> None:
+    model = gpt_oss()
+    plain = vt.capture(model, input_ids=IDS, tokens=list(map(str, IDS)))
+    assert plain.sinks == ("decoder",)
+    weighted = value_weighted(model, IDS)
+    assert weighted.sinks == ("decoder",)
+    np.testing.assert_allclose(weighted.decoder_attention.sum(-1), 1, atol=1e-6)
+    assert ((weighted.decoder_attention > 0) == (plain.decoder_attention > 0)).all()
+    assert gradient_weighted(model, IDS).decoder_attention.any()
 
 
 def test_frozen_parameters_do_not_matter() -> None:

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import viz_transformer as vt
+from tests.support.causal_models import jamba
 from tests.support.huggingface_models import BERT_SIZES, LLAMA_SIZES, SIZES, hf, llama, word_piece
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
@@ -35,12 +36,6 @@ def t5() -> nn.Module:
 def albert() -> nn.Module:  # one layer, run three times
     sizes = BERT_SIZES | {"num_hidden_layers": 3, "embedding_size": 8}
     return hf.AlbertModel(hf.AlbertConfig(max_position_embeddings=32, **sizes, **SIZES))
-
-
-def jamba() -> nn.Module:  # two of its four layers attend
-    sizes = LLAMA_SIZES | {"num_hidden_layers": 4, "num_experts": 2, "num_experts_per_tok": 1}
-    periods = {"attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2}
-    return hf.JambaForCausalLM(hf.JambaConfig(**sizes, **periods, mamba_d_state=4, use_mamba_kernels=False))
 
 
 def own() -> nn.Module:

@@ -17,6 +17,7 @@ from viz_transformer.intervening.rewriting import rewritten
 from viz_transformer.tracing.inputs import as_ids, forward_parameters
 from viz_transformer.tracing.labels import TokenLabels, encode, labels_of_ids
 from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.sizes import within_sizes
 from viz_transformer.tracing.written_text import write
 from viz_transformer.vocabulary import Tokeniser
 
@@ -335,7 +336,16 @@ def _logits_of(output: Any) -> Tensor | None:
 
 
 def run_whole(model: Any, prompt: Prompt, n_rows: int = 1) -> Any:
-    """Return what a model, or its forward, makes of a batch of equal rows."""
+    """Return what a model, or its forward, makes of a batch of equal rows.
+
+    Raises:
+        UserError: if the prompt holds unknown ids, or more than the model has positions for.
+    """
+    with within_sizes(model, prompt.ids, prompt.side("source").ids):
+        return _run(model, prompt, n_rows)
+
+
+def _run(model: Any, prompt: Prompt, n_rows: int) -> Any:
     source, ids = prompt.source, _rows(prompt.ids, n_rows)  # [row, position]
     if source is None:
         features = {name: _rows(value, n_rows) for name, value in prompt.features.items()}

@@ -177,7 +177,8 @@ def _run(model: Any, prompt: Prompt, with_gradients: bool) -> _Run:
     trace = _plain_trace(model, prompt, sites)
     kinds = [KINDS[kind] for kind in trace.kinds]
     recorder = ProductRecorder(
-        [(len(prompt.side(kind.query).tokens), len(prompt.side(kind.key).tokens)) for kind in kinds]
+        [(len(prompt.side(kind.query).tokens), len(prompt.side(kind.key).tokens)) for kind in kinds],
+        has_sink=bool(trace.sinks),
     )
     found: dict[AttentionSite, _Product] = {}
 
@@ -225,8 +226,8 @@ def _forward(model: nn.Module) -> Any:
 def _are_attention(trace: ForwardTrace, products: Sequence[_Product]) -> bool:
     """Return whether the products are the model's attention, and nothing but them goes on."""
     return all(
-        each.site.layer < len(attention_of(trace, each.site.kind))
-        and _is_attention(attention_of(trace, each.site.kind)[each.site.layer], each)
+        each.site.layer in (numbers := trace.layer_numbers(each.site.kind))
+        and _is_attention(attention_of(trace, each.site.kind)[numbers.index(each.site.layer)], each)
         for each in products
     )
 

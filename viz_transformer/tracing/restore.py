@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,24 @@ from typing import Any
 import torch
 from torch import nn
 
+from viz_transformer.errors import UserError
+
 _CONTAINERS = (dict, OrderedDict, list, set)
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Run what torch.compile made as it was written: compiled code does not call hooks put on later."""
+    if "torch._dynamo" not in sys.modules:  # nothing is compiled
+        yield
+    elif not hasattr(torch.compiler, "set_stance"):
+        raise UserError(
+            f"torch {torch.__version__} cannot run a compiled model without its compiled code; give "
+            "the model as it was before torch.compile, in a fresh kernel, or install torch 2.6 or newer"
+        )
+    else:
+        with torch.compiler.set_stance("force_eager"):
+            yield
 
 
 @contextmanager
@@ -25,7 +43,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     """
     before = [(each, _snapshot(vars(each)), each.training) for each in model.modules()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
-    with torch.no_grad():
+    with torch.no_grad(), uncompiled():
         try:
             for module, _, _ in before:
                 module.training = False

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.sizes import within_sizes
 
 
 def write(
@@ -54,7 +55,7 @@ def write(
         options |= {"do_sample": False, "num_beams": 1}
         if "max_length" not in given:
             options["max_new_tokens"] = max_new_tokens
-    with evaluating(model):
+    with evaluating(model), within_sizes(model, given.get("input_ids")):
         written = model.generate(**{**options, **given, "output_attentions": False})
     ids = written if isinstance(written, Tensor) else written["sequences"]
     least = 2 if has_both else given["input_ids"].shape[1] + 1
