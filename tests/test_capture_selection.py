@@ -179,3 +179,16 @@ def test_views_figures_and_numbers_take_half_precision() -> None:
         np.testing.assert_allclose(drawn, whole.decoder_attention[-1].mean(0), atol=1e-3)
     view = vt.explore(half, compare=whole)
     assert np.abs(view.figure().axes[0].images[0].get_array()).max() < 1e-3
+
+
+def test_figures_and_summaries_tell_the_model_s_own_numbers() -> None:
+    """Row 1 of this trace is the model's layer 3."""
+    trace = vt.capture(jamba(), input_ids=IDS, target_tokens=NAMES, heads=[1, 2])
+    assert repr(trace).startswith("ForwardTrace: decoder-only, 2 layers (1, 3) of 2 heads (1, 2)")
+    assert vt.plots.plot_head(trace, "decoder", 1, 0).get_title("left").endswith("layer 3 · head 1")
+    assert "layer 3, head 2:" in vt.explore(trace, layer=1, head=1).alt_text()
+    grid = vt.plots.plot_heads(trace, "decoder")
+    named = [label.get_text() for axis in grid.axes[0].child_axes for label in axis.get_yticklabels()]
+    assert {"layer 1", "layer 3"} <= set(named)
+    mean = vt.plots.plot_aggregate(trace, "decoder", [(0, 0), (0, 1)], how="mean")
+    assert "mean of all 2 heads of layer 1" in mean.get_title("left")
