@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+import sys
+import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -260,7 +263,7 @@ def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_ends_an_answer_never_reaches_the_code_around_it() -> None:
-    """An answer whose time is up just as it returns: it once ended the kernel instead."""
+    """An answer whose time is up just as it returns: it once ended the kernel instead, and once hung it."""
     rng, ended = Random(0), 0
 
     def short(turns: int) -> None:
@@ -269,11 +272,72 @@ def test_what_ends_an_answer_never_reaches_the_code_around_it() -> None:
                 torch.ones(9) @ torch.ones(9)
 
     for _ in range(300):
+        turns = rng.choice([0, rng.randrange(1_000), 10**9])
         try:
-            within_time(0, lambda: within_time(0, lambda: short(rng.randrange(200))))
+            within_time(0, lambda turns=turns: within_time(0, lambda: short(turns)))  # type: ignore[misc]
         except TimeoutError:
             ended += 1
+        assert sys.exc_info() == (None, None, None)  # nothing of it is left behind
     assert 0 < ended < 300  # both were met
+
+
+class Undying:
+    def __del__(self) -> None:
+        while True:
+            try:
+                len("")
+            except BaseException:
+                break
+
+
+def in_three_withs() -> None:
+    while True:
+        with suppress(BaseException), suppress(BaseException), suppress(BaseException):
+            while True:
+                pass
+
+
+def in_two_loops() -> None:
+    while True:
+        try:
+            while True:
+                try:
+                    torch.ones(3)
+                except BaseException:
+                    continue
+        except BaseException:
+            continue
+
+
+def in_a_finaliser() -> None:
+    while True:
+        Undying()
+
+
+def asleep() -> None:
+    time.sleep(10**6)
+
+
+def waiting() -> None:
+    threading.Event().wait()
+
+
+@pytest.mark.parametrize("endless", [in_three_withs, in_two_loops, in_a_finaliser, asleep, waiting])
+def test_an_answer_that_catches_everything_or_waits_is_ended(endless: Callable[[], None]) -> None:
+    before = threading.active_count()
+    for seconds in (0, 0.02):
+        with pytest.raises(TimeoutError):
+            within_time(seconds, endless)
+    assert threading.active_count() == before
+
+
+def test_an_answer_outside_the_main_thread_has_no_limit() -> None:
+    """A signal reaches the main thread only."""
+    found: list[int] = []
+    other = threading.Thread(target=lambda: found.append(within_time(0, lambda: sum(range(10**6)))))
+    other.start()
+    other.join()
+    assert found == [499_999_500_000]
 
 
 @pytest.mark.parametrize(

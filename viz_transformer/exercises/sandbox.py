@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import _thread
 import copy
-import ctypes
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -19,113 +22,125 @@ LIMIT_S = 3.0
 WHOLE_LIMIT_S = 30.0
 #: How many times as long what only waits may take by the clock.
 _WAITING = 4
+#: How often the clock is looked at, and how often what goes on beyond its time is told to end.
+_LOOK_S, _TELL_S = 0.05, 0.001
 
-#: How soon other threads are let in, as Python has it.
-_SWITCH_S = sys.getswitchinterval()
+#: The signal by which a limit's thread reaches Python's main thread. Windows has few that nothing else sends.
+_SIGNAL = getattr(signal, "SIGVTALRM", signal.SIGTERM)
 
 Result = TypeVar("Result")
-TraceFunction = Callable[[FrameType, str, Any], Any]
 
 
 class _OutOfTime(BaseException):
     """Raised inside a learner's function to end it; their `except Exception` does not catch it."""
 
 
-class _Insistent(_OutOfTime):
-    """Where it is caught nevertheless, Python's tracing raises the next one with the line that follows."""
+class _Limit:
+    """One limit in force.
+
+    Attributes:
+        guard: the frame that called the work; what runs below it may be ended, and nothing else.
+        is_up: whether its time is up.
+        is_over: set when the work has been left.
+    """
 
     def __init__(self) -> None:
-        super().__init__()
-        frame = sys._getframe(1)
-        if frame.f_code is _watched.__code__:
-            return
-        while frame.f_code is not _watched.__code__ and frame.f_back is not None:
-            frame.f_trace = _raise_at_once
-            frame = frame.f_back
-        sys.settrace(_raise_at_once)
+        self.guard: FrameType | None = None
+        self.is_up = False
+        self.is_over = threading.Event()
+
+    def watch(self, seconds: float) -> None:
+        """Wait for the end of the work, or of its time; then signal until the work has been left."""
+        begun, latest = time.process_time(), time.monotonic() + _WAITING * seconds
+        while time.process_time() - begun < seconds and time.monotonic() < latest:
+            if self.is_over.wait(_LOOK_S):
+                return
+        self.is_up = True
+        while not self.is_over.wait(_TELL_S):
+            _signal_main_thread()
 
 
-def _raise_at_once(_: FrameType, event: str, __: object) -> TraceFunction:
-    if event == "line":
-        raise _OutOfTime
-    return _raise_at_once
+#: The limits in force, one within the other. Only the main thread reads and changes it.
+_limits: list[_Limit] = []
 
 
 def within_time(seconds: float, work: Callable[[], Result]) -> Result:
     """Return what `work` returns, or end it with a `TimeoutError` when its processor time is up.
 
-    The work is done where this is called, so nothing lives on when it is ended; a second thread raises
-    an exception in it, again and again, until it is left. A process of its own could be ended
-    surely, but would have to be forked from a kernel whose torch has threads, or be sent what
-    can't be pickled, a learner's functions and modules. A tracer would make every check ten times
-    as slow. What stays out of reach is one endless call of C, such as ``list(itertools.count())``.
+    The work is done where this is called, so nothing lives on when it is ended: a signal's handler
+    raises an exception in it, again and again, until it is left. Python runs the handler between
+    two steps of the work, so that it sees at which step it would raise: never in the code around.
+    A process of its own could be ended surely, but would have to be forked from a kernel
+    whose torch has threads, or be sent what can't be pickled, a learner's functions and modules. What stays
+    out of reach is one endless call of C, such as ``list(itertools.count())``, and all that is
+    not done in the main thread, as a cell is.
     """
-    caller, news, ended = threading.get_ident(), SimpleQueue[FrameType | None](), threading.Lock()
-    tracing = sys.gettrace()
-    ended.acquire()
-    threading.Thread(target=_watch, args=(seconds, caller, news, ended), daemon=True).start()
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    if signal.getsignal(_SIGNAL) is not _end_what_is_late:
+        signal.signal(_SIGNAL, _end_what_is_late)
+    limit = _Limit()
+    watcher = threading.Thread(target=limit.watch, args=(seconds,), daemon=True)
+    _limits.append(limit)
     try:
-        try:
-            return _watched(work, news)
-        finally:
-            try:
-                ended.acquire()  # the watcher has ended: it raises no more
-            finally:
-                sys.settrace(tracing)
-                _raise_in(caller, None)  # what it raised may not have arrived
+        with _without_reports():
+            watcher.start()
+            return _guarded(work, limit)
     except _OutOfTime:
         raise TimeoutError from None
-
-
-def _watched(work: Callable[[], Result], news: SimpleQueue[FrameType | None]) -> Result:
-    """Do the work; what runs below this frame may be ended, and nothing around it."""
-    news.put(sys._getframe())
-    try:
-        return work()
     finally:
-        news.put(None)
+        _limits.remove(limit)
+        limit.is_over.set()
+        watcher.join()
 
 
-def _watch(seconds: float, caller: int, news: SimpleQueue[FrameType | None], ended: threading.Lock) -> None:
-    """Wait for the end of the work, or of its time; then raise in it until it is left."""
-    guard, begun, latest = news.get(), time.process_time(), time.monotonic() + _WAITING * seconds
-    try:
-        while time.process_time() - begun < seconds and time.monotonic() < latest:
-            if _is_told(news, 0.05):
-                return
-        sys.setswitchinterval(1e-5)  # so that it is also raised between one `try` and the next
-        while True:
-            if _may_end(guard, caller):
-                _raise_in(caller, _Insistent)
-            if _is_told(news, 1e-4):
-                return
-    finally:
-        sys.setswitchinterval(_SWITCH_S)
-        ended.release()
+def _guarded(work: Callable[[], Result], limit: _Limit) -> Result:
+    """Do the work; what runs below this frame may be ended."""
+    limit.guard = sys._getframe()
+    return work()
 
 
-def _is_told(news: SimpleQueue[FrameType | None], within_s: float) -> bool:
-    try:
-        news.get(timeout=within_s)
-    except Empty:
-        return False
-    return True
+def _signal_main_thread() -> None:
+    """Have `_end_what_is_late` run at the main thread's next step, which no longer waits for anything."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, _SIGNAL)
+    else:
+        _thread.interrupt_main(_SIGNAL)
 
 
-def _may_end(guard: FrameType | None, caller: int) -> bool:
-    """Whether a thread is below the guard's frame, and not in a shorter limit, which ends by itself."""
-    frame = sys._current_frames().get(caller)
+def _end_what_is_late(_: int, frame: FrameType | None) -> None:
+    """Raise in the work of the innermost limit, if its time is up and this is a step of that work."""
+    if not (_limits and _limits[-1].is_up and _is_work(frame, _limits[-1].guard)):
+        return
+    _signal_again.clear()
+    raise _OutOfTime from _signal_again[None]
+
+
+#: Signals when it is asked for what it does not have, so that where an exception is caught, the next step
+#: raises again. It does so in C: a call in Python ends with a look for signals, and would not return.
+_signal_again: defaultdict[None, None] = defaultdict(partial(_thread.interrupt_main, _SIGNAL))
+
+
+def _is_work(frame: FrameType | None, guard: FrameType | None) -> bool:
+    """Whether a frame is below the guard's, and no part of what keeps a limit within this one."""
     if frame is guard:
         return False
-    while frame is not None and frame is not guard and frame.f_code is not within_time.__code__:
+    own = within_time.__code__, _end_what_is_late.__code__
+    while frame is not None and frame is not guard and frame.f_code not in own:
         frame = frame.f_back
-    return frame is guard
+    return frame is not None and frame is guard
 
 
-def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Raise an exception in a thread at its next step of Python, or take back one that has not arrived."""
-    error = None if kind is None else ctypes.py_object(kind)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)
+@contextmanager
+def _without_reports() -> Iterator[None]:
+    """Have Python say nothing of what ends the work where it can't be raised, such as in a `__del__`."""
+    report = sys.unraisablehook
+    sys.unraisablehook = deque[Any](maxlen=0).append  # in C: a signal can't end it
+    try:
+        yield
+    finally:
+        sys.unraisablehook = report
 
 
 def call_each(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[Any]:

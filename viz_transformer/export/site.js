@@ -1,6 +1,6 @@
 // The script of a site's pages: the theme, what has been read and answered, and the search.
 
-import { keep, kept } from "./store.js";
+import { followKept, keep, kept } from "./store.js";
 
 const THEMES = ["system", "light", "dark"];
 
@@ -125,7 +125,7 @@ function open() {
   themeSwitch(document.querySelector(".vt-theme"));
   if (page) watchReading(page, document.querySelector(".vt-way-on"));
   if (!sections) return;
-  showProgress(pages);
+  followKept(() => showProgress(pages));
   const [field, list] = [".vt-search input", ".vt-found"].map((each) => document.querySelector(each));
   addSearch(field, list, document.querySelector(".vt-lessons"), sections);
 }

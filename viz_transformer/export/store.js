@@ -27,3 +27,16 @@ export function keep(change) {
     // Private windows and full disks keep nothing; the page works without.
   }
 }
+
+/**
+ * Call a function now, and again whenever another page has kept something, or this one is gone back to.
+ *
+ * A browser may write what a page kept only after the next page has begun to read.
+ *
+ * @param {() => void} show
+ */
+export function followKept(show) {
+  addEventListener("storage", show);
+  addEventListener("pageshow", show);
+  show();
+}
