@@ -12,6 +12,7 @@ from tests.support.causal_models import (
     CORRUPTED,
     PRE_NORM,
     WORDS,
+    byte_tokenizer,
     gemma2,
     gpt1,
     gpt2,
@@ -84,6 +85,18 @@ def test_a_language_model_of_ours_is_read_with_its_own_vocabulary() -> None:
     assert lens.tokens == ("<sos>", "el", "gato")
     assert lens.top_tokens[-1, -1].tolist() == [likeliest]
     assert lens.top_probabilities[-1, -1, 0] == pytest.approx(probability, rel=1e-5)
+
+
+def test_byte_level_tokens_are_named_as_text() -> None:
+    text = "你好 the cat"
+    words = byte_tokenizer(text)
+    model = gpt2(len(words))
+    lens = logit_lens(model, text, tokenizer=words, answer=" cat")
+    assert (lens.tokens, set(lens.answers)) == (("你好", "Ġthe", "Ġcat"), {"Ġcat"})
+    parts = direct_logit_attribution(model, text, tokenizer=words, token="你好", against="Ġcat")
+    assert (parts.token, parts.against) == ("你好", "Ġcat")
+    again = direct_logit_attribution(model, text, tokenizer=words, token=lens.tokens[0])
+    assert again.token == "你好"
 
 
 @pytest.mark.parametrize("make", PRE_NORM)
@@ -252,6 +265,12 @@ def test_half_precision_gives_the_same_up_to_its_rounding() -> None:
 
 REFUSED = {
     "an encoder–decoder": (lambda: logit_lens(small_model(), IDS), "a text of its own; give target="),
+    "k as text": (lambda: logit_lens(gpt2(), IDS, k="5"), "k='5', but the model scores 13 tokens"),
+    "a position as text": (lambda: direct_logit_attribution(gpt2(), IDS, position="x"), "position='x'"),
+    "an unknown id": (lambda: logit_lens(gpt2(), [99]), "knows 13 tokens; give ids from 0 to 12"),
+    "too long": (lambda: logit_lens(gpt2(), IDS * 3), "has 24 tokens, and GPT2LMHeadModel reads at most 16"),
+    "words": (lambda: logit_lens(gpt2(), ["the", "cat"]), "are no token ids"),
+    "many numbers": (lambda: patching(gpt2(), IDS, OTHER, lambda logits: logits), "one number was expected"),
     "no module": (lambda: logit_lens(vt.load_language_model(), IDS), "give its .model"),
     "no head": (lambda: logit_lens(gpt2().transformer, IDS), "AutoModelForCausalLM"),
     "no tokenizer": (lambda: logit_lens(gpt2(), CLEAN), "came without a tokenizer"),
@@ -280,7 +299,10 @@ REFUSED = {
     "three tokens": (lambda: patching(gpt2(), IDS, OTHER, (9, 3, 1)), "a pair of tokens"),
     "a target": (lambda: logit_lens(gpt2(), IDS, target=IDS), "reads one text"),
     "a kind": (lambda: patching(gpt2(), IDS, OTHER, 9, kind="cross"), r"has heads of \['decoder'\]"),
-    "batch_size": (lambda: patching(gpt2(), IDS, OTHER, 9, batch_size=0), "give 1 or more"),
+    "batch_size": (
+        lambda: patching(gpt2(), IDS, OTHER, 9, batch_size=0),
+        "give a whole number of at least 1",
+    ),
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.causal_models import CLEAN, PRE_NORM, gpt2, llama, ours, tokenizer
+from tests.support.causal_models import CLEAN, PRE_NORM, gpt2, gpt_oss, llama, ours, tokenizer
 from tests.support.huggingface_models import BERT_SIZES, hf
 from tests.support.small_models import small_model
 from viz_transformer.analysis import rollout
@@ -133,6 +133,17 @@ def test_a_weight_of_ours_has_the_effect_that_its_gradient_tells() -> None:
     np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=5e-3)
 
 
+def test_a_part_that_goes_to_a_sink_is_left_out() -> None:
+    model = gpt_oss()
+    plain = vt.capture(model, input_ids=IDS, tokens=list(map(str, IDS)))
+    assert plain.sinks == ("decoder",)
+    weighted = value_weighted(model, IDS)
+    assert weighted.sinks == ("decoder",)
+    np.testing.assert_allclose(weighted.decoder_attention.sum(-1), 1, atol=1e-6)
+    assert ((weighted.decoder_attention > 0) == (plain.decoder_attention > 0)).all()
+    assert gradient_weighted(model, IDS).decoder_attention.any()
+
+
 def test_frozen_parameters_do_not_matter() -> None:
     model = gpt2()
     expected = gradient_weighted(model, IDS).decoder_attention
@@ -155,7 +166,7 @@ def test_the_traces_serve_views_and_analyses() -> None:
     [
         (lambda: value_weighted(small_model(), IDS), "Transformer reads a text of its own; give target="),
         (lambda: value_weighted(gpt2(), IDS, scale="layer"), "choose 'row'"),
-        (lambda: gradient_weighted(bert(), IDS), "load it with its language-model head"),
+        (lambda: gradient_weighted(bert(), IDS), "load it with its head"),
         (lambda: gradient_weighted(gpt2(), IDS, position=9), "choose 0 to 7"),
         (lambda: gradient_weighted(ours(scoring="additive"), IDS, token=99), "give an id below 13"),
         (lambda: value_weighted(Torchs(), IDS), "give a model of Hugging Face's with eager attention"),

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import viz_transformer as vt
+from tests.support.causal_models import jamba
 from tests.support.huggingface_models import BERT_SIZES, LLAMA_SIZES, SIZES, hf, llama, word_piece
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
@@ -35,12 +36,6 @@ def t5() -> nn.Module:
 def albert() -> nn.Module:  # one layer, run three times
     sizes = BERT_SIZES | {"num_hidden_layers": 3, "embedding_size": 8}
     return hf.AlbertModel(hf.AlbertConfig(max_position_embeddings=32, **sizes, **SIZES))
-
-
-def jamba() -> nn.Module:  # two of its four layers attend
-    sizes = LLAMA_SIZES | {"num_hidden_layers": 4, "num_experts": 2, "num_experts_per_tok": 1}
-    periods = {"attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2}
-    return hf.JambaForCausalLM(hf.JambaConfig(**sizes, **periods, mamba_d_state=4, use_mamba_kernels=False))
 
 
 def own() -> nn.Module:
@@ -184,3 +179,16 @@ def test_views_figures_and_numbers_take_half_precision() -> None:
         np.testing.assert_allclose(drawn, whole.decoder_attention[-1].mean(0), atol=1e-3)
     view = vt.explore(half, compare=whole)
     assert np.abs(view.figure().axes[0].images[0].get_array()).max() < 1e-3
+
+
+def test_figures_and_summaries_tell_the_model_s_own_numbers() -> None:
+    """Row 1 of this trace is the model's layer 3."""
+    trace = vt.capture(jamba(), input_ids=IDS, target_tokens=NAMES, heads=[1, 2])
+    assert repr(trace).startswith("ForwardTrace: decoder-only, 2 layers (1, 3) of 2 heads (1, 2)")
+    assert vt.plots.plot_head(trace, "decoder", 1, 0).get_title("left").endswith("layer 3 · head 1")
+    assert "layer 3, head 2:" in vt.explore(trace, layer=1, head=1).alt_text()
+    grid = vt.plots.plot_heads(trace, "decoder")
+    named = [label.get_text() for axis in grid.axes[0].child_axes for label in axis.get_yticklabels()]
+    assert {"layer 1", "layer 3"} <= set(named)
+    mean = vt.plots.plot_aggregate(trace, "decoder", [(0, 0), (0, 1)], how="mean")
+    assert "mean of all 2 heads of layer 1" in mean.get_title("left")

@@ -109,7 +109,7 @@ def test_the_shares_of_heads_and_networks_stand_on_a_scale_around_0() -> None:
     assert texts(ax)[:4] == ["+0.50", "−2.00", "0.00", "+0.50"]
     assert texts(ax)[-2] == "0.00"
     assert ax.get_title("left") == (
-        "logit of on − mat after sat = 0.02\n= −0.25 heads +0.25 networks +0.12 embedding −0.10 bias"
+        "logit of on − mat at sat = 0.02\n= −0.25 heads +0.25 networks +0.12 embedding −0.10 bias"
     )
     assert "layer 0 head 1 −2.00, layer 1 head 1 +1.00, layer 0 head 0 +0.50" in ax.figure.alt_text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,37 @@ def test_the_first_layer_without_its_bias_is_that_of_a_model_without_tables(fami
     assert np.abs(trace.encoder_position_bias).max() > 0.1
     for name, parameter in model.named_parameters():
         if any(table in name for table in TABLES):
+            nn.init.zeros_(parameter)
+    bare = vt.capture(model, **given, tokens=names)
+    assert np.abs(bare.encoder_attention[0] - trace.encoder_attention[0]).max() > 0.01
+    np.testing.assert_allclose(by_content(trace)[0], bare.encoder_attention[0], atol=2e-6)
+
+
+class Backbone(nn.Module):
+    """Stands for the convolutions of LayoutLMv2, which need a package that is not on PyPI (detectron2)."""
+
+    def __init__(self, config) -> None:
+        super().__init__()
+        n = math.prod(config.image_feature_pool_shape[:2])
+        self.register_buffer("features", torch.randn(1, n, config.image_feature_pool_shape[2]))
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.features.expand(len(images), -1, -1)  # [batch, patch, channel]
+
+
+def test_a_page_s_first_layer_without_its_bias_is_that_without_tables(monkeypatch) -> None:
+    from transformers.models.layoutlmv2 import modeling_layoutlmv2 as layoutlmv2
+
+    monkeypatch.setattr(layoutlmv2, "requires_backends", lambda *_: None)
+    monkeypatch.setattr(layoutlmv2, "LayoutLMv2VisualBackbone", Backbone)
+    monkeypatch.setattr(layoutlmv2.LayoutLMv2PreTrainedModel, "_init_weights", lambda *_: None)
+    sizes = {"vocab_size": 40, "coordinate_size": 2, "shape_size": 4, "image_feature_pool_shape": [2, 2, 8]}
+    model = made("LayoutLMv2Model", **SMALL, **sizes)
+    given = {**PAGE, "bbox": PAGE["bbox"].sort(-1).values, "image": PIXELS}
+    names = [f"p{i}" for i in range(9 + 4)]  # words, then patches
+    trace = vt.capture(model, **given, tokens=names)
+    for name, parameter in model.named_parameters():
+        if name.startswith("encoder.rel_pos"):
             nn.init.zeros_(parameter)
     bare = vt.capture(model, **given, tokens=names)
     assert np.abs(bare.encoder_attention[0] - trace.encoder_attention[0]).max() > 0.01

@@ -204,7 +204,7 @@ def test_the_model_stays_as_it_was(make, training) -> None:
 def test_the_model_stays_as_it_was_when_it_raises(make) -> None:
     model = make().train()
     before = frozen(model)
-    with pytest.raises(IndexError):
+    with pytest.raises(UserError, match=r"the ids hold 99, and \w+ knows 11 tokens"):
         vt.capture(model, input_ids=[[99]], decoder_input_ids=[[1]] if make in BOTH else None)
     assert same(before, state(model))
 
@@ -374,6 +374,13 @@ def refusals() -> list:
         (t5, {"input_ids": ids, "decoder_input_ids": ids, "tokens": tokens}, "source_tokens="),
         (lambda: t5().get_encoder(), {"input_ids": ids}, "tokens were not given"),
         (lambda: marian().model, {**both, "tokenizer": word_piece(True)}, "cannot write a target"),
+        (gpt2, {"input_ids": [4, 99], "tokens": ["a", "b"]}, "the ids hold 99, and GPT2LMHeadModel knows"),
+        (
+            gpt2,
+            {"input_ids": [4] * 99, "tokens": ["a"] * 99},
+            "has 99 tokens, and GPT2LMHeadModel reads",
+        ),
+        (gpt2, {"input_ids": "the cat", "tokens": tokens}, "'the cat' are no token ids"),
         (
             lambda: hf.MambaModel(mamba),
             {"input_ids": ids, "tokens": tokens},
@@ -389,6 +396,11 @@ def test_what_does_not_fit_is_refused(make, given, message) -> None:
         model = make()
     with pytest.raises(UserError, match=message):
         vt.capture(model, **given)
+
+
+def test_a_text_without_a_token_is_refused() -> None:
+    with pytest.raises(UserError, match="the text '' has no token; give some words"):
+        vt.capture(gpt2(), "", tokenizer=word_piece(special=False))
 
 
 def given_to(make) -> dict:

@@ -11,6 +11,7 @@ import torch
 
 import viz_transformer as vt
 from tests.support.attending_models import N_WORDS, WORDS, built, run, word_tokenizer
+from tests.support.causal_models import byte_tokenizer, gpt2
 from tests.support.huggingface_models import frozen, same, state
 from tests.support.javascript import answers_in_node
 from viz_transformer.errors import UserError
@@ -169,9 +170,16 @@ def test_another_text_is_read_and_one_that_is_too_long_is_refused() -> None:
     assert lab.sentence == "the cat sleeps"
 
 
+def test_byte_level_tokens_are_shown_as_text() -> None:
+    tokenizer = byte_tokenizer("你好 the cat")
+    lab = vt.head_lab(gpt2(len(tokenizer)), "你好 the cat", tokenizer=tokenizer, max_new_tokens=2)
+    assert tuple(asked(lab)["translation"][:3]) == ("你好", "Ġthe", "Ġcat")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "options", "message"),
     [
+        ("GPT-2", 5, {"tokenizer": True}, "text=5 is no text; give one"),
         ("GPT-2", TEXT, {}, "GPT2LMHeadModel reads token ids, and tokenizer=None makes none"),
         ("GPT-2", TEXT, {"tokenizer": "gpt2"}, "tokenizer='gpt2' makes none"),
         ("GPT-2", None, {"tokenizer": True}, "has no text of its own"),

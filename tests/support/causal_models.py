@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
-from tests.support.huggingface_models import hf
+from tests.support.huggingface_models import LLAMA_SIZES, hf
 from viz_transformer.config import ModelConfig
 from viz_transformer.model import DecoderOnly
 
@@ -88,6 +88,19 @@ def falcon() -> nn.Module:
     return randomised(hf.FalconForCausalLM(hf.FalconConfig(vocab_size=len(WORDS), **sizes, **_SPECIAL)))
 
 
+def jamba() -> nn.Module:
+    """Two of its four layers attend, 1 and 3."""
+    sizes = LLAMA_SIZES | {"num_hidden_layers": 4, "num_experts": 2, "num_experts_per_tok": 1}
+    periods = {"attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2}
+    return hf.JambaForCausalLM(hf.JambaConfig(**sizes, **periods, mamba_d_state=4, use_mamba_kernels=False))
+
+
+def gpt_oss() -> nn.Module:
+    """A part of its attention goes to a sink that is no token."""
+    sizes = {"head_dim": 4, "num_local_experts": 2, "num_experts_per_tok": 1, "sliding_window": 4}
+    return randomised(hf.GptOssForCausalLM(hf.GptOssConfig(**_GROUPED, **sizes)))
+
+
 def gpt1() -> nn.Module:
     """Post-norm; a block returns a list."""
     sizes = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 16}
@@ -118,3 +131,13 @@ def logits_of(model: nn.Module, ids) -> torch.Tensor:
     """The model's own logits [position, vocab]."""
     output = model(torch.as_tensor(ids).reshape(1, -1))
     return getattr(output, "logits", output)[0]
+
+
+def byte_tokenizer(text: str):
+    """A byte-level tokenizer like GPT-2's, to which each word of a text is one token."""
+    words = Tokenizer(models.BPE())
+    words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    words.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    words.train_from_iterator([text] * 3, trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet))
+    return hf.PreTrainedTokenizerFast(tokenizer_object=words)

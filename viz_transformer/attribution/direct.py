@@ -12,18 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from viz_transformer.attribution.classifier import answering_position, class_logits
 from viz_transformer.attribution.frozen_norm import FrozenNorm, exact
-from viz_transformer.attribution.prompt import (
-    Prompt,
-    PromptLike,
-    difference,
-    read_prompt,
-    run,
-    target_ids,
-    token_names,
-)
+from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, run
 from viz_transformer.attribution.residual import (
     Blocks,
+    Stream,
     after,
     before_any,
     check_same,
@@ -32,6 +26,7 @@ from viz_transformer.attribution.residual import (
     logits_of,
     read_stream,
 )
+from viz_transformer.attribution.scores import difference, target_ids, token_names
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite
 from viz_transformer.trace import LogitAttribution
@@ -40,13 +35,14 @@ from viz_transformer.tracing.restore import evaluating
 
 def direct_logit_attribution(
     model: Any,
-    prompt: PromptLike,
+    prompt: PromptLike | None = None,
     *,
     tokenizer: Any = None,
     target: PromptLike | None = None,
     token: str | int | None = None,
     against: str | int | None = None,
-    position: int = -1,
+    position: int | None = None,
+    **inputs: Any,
 ) -> LogitAttribution:
     """Divide a logit among the parts of the model that wrote it.
 
@@ -69,14 +65,17 @@ def direct_logit_attribution(
 
     Args:
         model: a causal language model or an encoder–decoder, of Hugging Face's or ours; its blocks must
-            add to the residual stream (pre-norm), as those of GPT-2, Llama, OPT, GPT-NeoX, Gemma and T5 do.
-        prompt: a text, or token ids [position].
+            add to the residual stream (pre-norm), as those of GPT-2, Llama, OPT, GPT-NeoX, Gemma, T5 and
+            Whisper do; or a classifier that reads one position, as ViT reads its class token.
+        prompt: a text, or token ids [position]; or what a processor returns of one picture or sound.
         tokenizer: Hugging Face's, or a vocabulary of ours.
         target: of an encoder–decoder, as in `logit_lens`.
         token: the token whose logit is explained, an id or a text that is one token; by default the
             model's own first choice.
         against: a token whose logit is subtracted.
-        position: where the logit stands; −1 is the last position.
+        position: where the logit stands; by default at the end.
+        inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
+            ``input_features=`` or ``input_values=`` of a sound.
 
     Raises:
         UserError: if the model is no such model, or the text, a token or the position does not fit.
@@ -91,15 +90,21 @@ def direct_logit_attribution(
             f"{type(model).__name__} have no attention whose heads are known; give a model whose blocks "
             "all attend"
         )
-    text = read_prompt(model, prompt, tokenizer, target)
-    place = text.index_of(position)
+    text = read_prompt(model, prompt, tokenizer, target, named=inputs)
+    at_place = text.index_of(position)
     with evaluating(model):
         stream = read_stream(blocks, text)
-        at_place = stream.logits[place]
-        ids = target_ids(at_place, tokenizer, token, against)
+        if len(stream.states) != len(blocks.modules) + 1:
+            raise UserError(
+                f"the blocks of {type(model).__name__} run several times each, so what one writes "
+                "is not told apart; give a model whose blocks each run once"
+            )
+        logits = stream.logits[at_place]  # [vocab] or [class]
+        place = _place_of(blocks, text, stream) if text.is_classified else at_place
+        ids = target_ids(logits, text.namer, token, against)
         layers = list(_layers(blocks, text, place, stream.states[:, place]))
-        shares = _shares(blocks, text, stream.states[:, place], layers, at_place, ids)
-    names = [*token_names(tokenizer, ids), None]
+        shares = _shares(blocks, text, stream.states[:, place], layers, place, logits, ids)
+    names = [*token_names(text.namer, ids), None]
     n_layers, n_heads = len(layers), blocks.sites[0].n_heads
     embedding, heads, mlps, biases, constant = shares.split(
         [1, sum(len(each.heads) for each in layers), n_layers, n_layers, 1]
@@ -115,8 +120,24 @@ def direct_logit_attribution(
         mlps=mlps.float().cpu().numpy(),
         embedding=float(embedding),
         bias=float(biases.sum() + constant),
-        logit=float(difference(at_place, ids)),
+        logit=float(difference(logits, ids)),
     )
+
+
+def _place_of(blocks: Blocks, prompt: Prompt, stream: Stream) -> int:
+    """Return the position that a classifier reads.
+
+    Raises:
+        UserError: if it reads several.
+    """
+    place = answering_position(blocks, prompt, stream)
+    if place is None:
+        raise UserError(
+            f"{type(blocks.model).__name__} classifies by several positions at once (their mean, or "
+            "more than the class token), so a logit is not the sum of what the heads write at one; "
+            "patch instead: vt.attribution.patching(…)"
+        )
+    return place
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +177,7 @@ class _Watched:
 
 def _layers(blocks: Blocks, prompt: Prompt, place: int, states: Tensor) -> Iterator[_Layer]:
     """Yield what each block wrote at a position, from the states [block + 1, d_model] there."""
-    watched = [_Watched(prompt.ids.shape[1], place) for _ in blocks.modules]
+    watched = [_Watched(len(prompt.tokens), place) for _ in blocks.modules]
     with ExitStack() as hooks:
         for block, seen in zip(blocks.modules, watched, strict=True):
             for module in block.modules():
@@ -243,6 +264,7 @@ def _shares(
     prompt: Prompt,
     states: Tensor,
     layers: list[_Layer],
+    place: int,
     logits: Tensor,
     targets: list[int],
 ) -> Tensor:
@@ -251,7 +273,7 @@ def _shares(
     Raises:
         UserError: if the logits are no linear function of the normed stream.
     """
-    norm = first_reader(blocks, prompt)
+    norm = first_reader(blocks, prompt, place)
     frozen = FrozenNorm(norm, states[-1])
     parts = torch.cat(
         [
@@ -262,7 +284,8 @@ def _shares(
     )  # [part, d_model]
     constants = torch.stack([frozen.bias, torch.zeros_like(frozen.bias)])
     rows = torch.cat([frozen(parts), constants]).to(states)  # [part + 2, d_model]
-    scored = exact(difference(logits_of(blocks, prompt, norm, rows), targets))  # [part + 2]
+    read = class_logits if prompt.is_classified else logits_of
+    scored = exact(difference(read(blocks, prompt, norm, rows), targets))  # [part + 2]
     nothing = scored[-1]
     shares = torch.cat([scored[:-2] - nothing, scored[-2:-1]])  # [part + 1]; the logits' bias is constant
     check_same(
@@ -270,7 +293,7 @@ def _shares(
         shares.sum(),
         f"the logits of {type(blocks.model).__name__} are not a linear function of its last norm (Gemma 2 "
         "caps them, a masked model transforms it first), so they cannot be divided; of Gemma 2, set "
-        "model.config.final_logit_softcapping = None",
+        "model.config.final_logit_softcapping = None; else patch: vt.attribution.patching(…)",
         size=logits.abs().max().cpu(),
     )
     return shares

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, token_id, token_names
+from viz_transformer.attribution.classifier import answering_position, class_logits, whole_logits
+from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt
 from viz_transformer.attribution.residual import (
     Blocks,
     Stream,
@@ -18,22 +19,27 @@ from viz_transformer.attribution.residual import (
     logits_of,
     read_stream,
 )
+from viz_transformer.attribution.scores import token_id, token_names
 from viz_transformer.errors import UserError
 from viz_transformer.trace import LogitLens
 from viz_transformer.tracing.restore import evaluating
 
 #: How many logits are held at once: half a GiB in float32.
 _MOST_LOGITS = 2**27
+_USUAL_K = 5
+#: The column of a classifier that reads several positions at once: what it makes of all of them.
+_WHOLE = "[whole]"
 
 
 def logit_lens(
     model: Any,
-    prompt: PromptLike,
+    prompt: PromptLike | None = None,
     *,
     tokenizer: Any = None,
     target: PromptLike | None = None,
-    k: int = 5,
+    k: int | None = None,
     answer: str | int | None = None,
+    **inputs: Any,
 ) -> LogitLens:
     """Read the residual stream after each layer as if it were the last.
 
@@ -45,6 +51,10 @@ def logit_lens(
     says. Early rows are a reading in the language of the last layer,
     which the early layers need not speak.
 
+    A classifier reads its class token, or a mean, and names a class. Its lens says for every position
+    which class that state would be read as, so a picture's patches are read too. Where no position alone
+    is the model's answer, a first column, ``[whole]``, is.
+
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()
     >>> lens = vt.attribution.logit_lens(model.model, "el gato", tokenizer=model.vocabulary)
@@ -53,42 +63,71 @@ def logit_lens(
 
     Args:
         model: of Hugging Face's a causal language model, a masked one such as BERT, which fills each
-            position, or an encoder–decoder, whose decoder is read; or one of ours.
-        prompt: a text, or token ids [position].
+            position, an encoder–decoder, whose decoder is read, or a classifier; or one of ours.
+        prompt: a text, or token ids [position]; or what a processor returns of one picture or sound.
         tokenizer: Hugging Face's, or a vocabulary of ours.
         target: of an encoder–decoder, what the decoder reads: the words that it has written so far, or
             ids with the start's first; by default, what a Hugging Face model writes by itself.
-        k: how many of the likeliest tokens are kept at each place.
-        answer: the token to follow through the layers, an id or a text that is one token; by default
-            the one that the model itself puts first at each position.
+        k: how many of the likeliest tokens are kept at each place; by default 5.
+        answer: the token to follow through the layers, an id or a text that is one token, or a class; by
+            default the one that the model itself puts first at each position.
+        inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
+            ``input_features=`` or ``input_values=`` of a sound.
 
     Raises:
-        UserError: if the model has no such stack or no language-model head, or the text, `k` or `answer`
+        UserError: if the model has no such stack or no language-model head, or the input, `k` or `answer`
             does not fit.
 
-    Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
+    Source: nostalgebraist 2020, "interpreting GPT: the logit lens"; of pictures Vilas et al. 2023,
+    "Analyzing Vision Transformers for Image Classification in Class Embedding Space", section 3.
     """
     blocks = find_blocks(model)
-    text = read_prompt(model, prompt, tokenizer, target)
+    text = read_prompt(model, prompt, tokenizer, target, named=inputs)
     with evaluating(model):
         stream = read_stream(blocks, text)
         n_tokens = stream.logits.shape[-1]
-        if not 1 <= k <= n_tokens:
-            raise UserError(f"k={k}, but the model scores {n_tokens} tokens; choose 1 to {n_tokens}")
-        answers = stream.logits.argmax(-1)  # [position]
+        what = "classes" if text.is_classified else "tokens"
+        k = min(_USUAL_K, n_tokens) if k is None else k
+        if not isinstance(k, int) or not 1 <= k <= n_tokens:
+            raise UserError(f"k={k!r:.40}, but the model scores {n_tokens} {what}; choose 1 to {n_tokens}")
+        read_rows = _class_rows if text.is_classified else _token_rows
+        columns, rows_of_logits = read_rows(blocks, text, stream)
+        answers = stream.logits.argmax(-1).expand(len(columns))  # [position]
         if answer is not None:
-            answers = torch.full_like(answers, token_id(tokenizer, answer, n_tokens))
-        rows = [_read_row(logits, answers, k) for logits in _logits_by_row(blocks, text, stream)]
+            answers = torch.full_like(answers, token_id(text.namer, answer, n_tokens))
+        rows = [_read_row(logits, answers, k) for logits in rows_of_logits]
     top_ids, top, probabilities, ranks = (np.stack(column) for column in zip(*rows, strict=True))
-    names = token_names(tokenizer, top_ids.ravel().tolist())
+    names = token_names(text.namer, top_ids.ravel().tolist())
     return LogitLens(
-        tokens=text.tokens,
+        tokens=columns,
         top_tokens=np.array(names).reshape(top_ids.shape),
         top_probabilities=top,
-        answers=token_names(tokenizer, answers.tolist()),
+        answers=token_names(text.namer, answers.tolist()),
         answer_probabilities=probabilities,
         answer_ranks=ranks,
     )
+
+
+def _token_rows(blocks: Blocks, prompt: Prompt, stream: Stream) -> tuple[tuple[str, ...], Iterator[Tensor]]:
+    """Return the positions, and each row's logits [position, vocab]."""
+    return prompt.tokens, _logits_by_row(blocks, prompt, stream)
+
+
+def _class_rows(blocks: Blocks, prompt: Prompt, stream: Stream) -> tuple[tuple[str, ...], Iterator[Tensor]]:
+    """Return the columns of a classifier's lens, and each row's logits [column, class].
+
+    Where no position alone is the model's answer, a first column is: that of the whole state.
+    """
+    flat = stream.states.flatten(0, 1)  # [row · position, d_model]
+    logits = class_logits(blocks, prompt, blocks.modules[-1], flat)  # [row · position, class]
+    rows = logits.unflatten(0, stream.states.shape[:2])  # [row, position, class]
+    place = answering_position(blocks, prompt, stream)
+    if place is not None:
+        rows[-1, place] = stream.logits[0]
+        return prompt.tokens, iter(rows)
+    whole = whole_logits(blocks, prompt, stream.states)  # [row, class]
+    whole[-1] = stream.logits[0]
+    return (_WHOLE, *prompt.tokens), iter(torch.cat([whole[:, None], rows], dim=1))  # [row, column, class]
 
 
 def _logits_by_row(blocks: Blocks, prompt: Prompt, stream: Stream) -> Iterator[Tensor]:

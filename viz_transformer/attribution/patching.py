@@ -12,18 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.attribution.prompt import (
-    Prompt,
-    PromptLike,
-    difference,
-    read_prompt,
-    run,
-    target_ids,
-    token_names,
-)
+from viz_transformer.attribution.prompt import Prompt, PromptLike, read_prompt, run
 from viz_transformer.attribution.residual import before, find_blocks
+from viz_transformer.attribution.scores import difference, target_ids, token_names
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
+from viz_transformer.intervening.ranking import as_number
 from viz_transformer.intervening.rewriting import rewritten
 from viz_transformer.trace import KINDS, PatchingMap
 from viz_transformer.tracing.restore import evaluating
@@ -44,6 +38,7 @@ def patching(
     kind: str | None = None,
     target: PromptLike | None = None,
     position: int | None = None,
+    width: int = 1,
     batch_size: int = 16,
 ) -> PatchingMap:
     """Put one part of the clean run into the corrupted run at a time, and measure what comes back.
@@ -65,12 +60,13 @@ def patching(
     (2, 4)
 
     Args:
-        model: of Hugging Face's a causal language model, a masked one such as BERT, or an
-            encoder–decoder; or one of ours.
-        clean: the prompt whose answer is to come back, a text or token ids [position].
+        model: of Hugging Face's a causal language model, a masked one such as BERT, an encoder–decoder, or a
+            classifier; or one of ours.
+        clean: the prompt whose answer is to come back: a text, token ids [position], or a picture or a
+            sound, as the numbers that the model reads or as what its processor returns.
         corrupted: a prompt of the same length that leads to another answer.
-        metric: what is measured: a token, whose logit it is; two tokens, for the difference of their
-            logits; or a function of the logits [position, vocab].
+        metric: what is measured: a token or a class, whose logit it is; two of them, for the difference of
+            their logits; or a function of the logits [position, vocab], of a classifier [class].
         what: ``"heads"`` patches the output of a head at all positions; ``"positions"`` patches the
             residual stream that enters a layer, at one position.
         tokenizer: Hugging Face's, or a vocabulary of ours.
@@ -79,6 +75,7 @@ def patching(
         target: of an encoder–decoder, the words that it has written so far in both runs, or their ids; by
             default none, so that its first word is measured.
         position: where the logits stand; by default at the one gap of a masked model, or else at the end.
+        width: how many neighbouring positions are patched together: 50 frames of Whisper are a second.
         batch_size: how many patched runs are computed at once.
 
     Raises:
@@ -91,17 +88,26 @@ def patching(
     """
     if what not in ("heads", "positions"):
         raise UserError(f"what={what!r}; choose 'heads' or 'positions'")
-    if batch_size < 1:
-        raise UserError(f"batch_size={batch_size}; give 1 or more")
+    for name, number in (("batch_size", batch_size), ("width", width)):
+        if not isinstance(number, int) or number < 1:
+            raise UserError(f"{name}={number!r:.40}; give a whole number of at least 1")
+    if width > 1 and what == "heads":
+        raise UserError(
+            f"width={width} joins positions, and what='heads' patches heads; give what='positions'"
+        )
     kind = _kind_of(model, what, kind)
     prompts = [read_prompt(model, each, tokenizer, target, writes=False) for each in (clean, corrupted)]
     sides = [each.side(KINDS[kind].query) for each in prompts]
     _check_lengths(*sides)
-    places = _head_places(model, kind) if what == "heads" else _position_places(model, kind, sides[0])
+    places = (
+        _head_places(model, kind)
+        if what == "heads"
+        else _position_places(model, kind, len(sides[0].tokens), width)
+    )
     with evaluating(model):
         kept, clean_logits = _run_clean(model, places, prompts[0])
         corrupted_logits = run(model, prompts[1])[0]  # [position, vocab]
-        measure, name = _parse_metric(metric, tokenizer, clean_logits, prompts[0].index_of(position))
+        measure, name = _parse_metric(metric, prompts[0], clean_logits, prompts[0].index_of(position))
         clean_value, corrupted_value = measure(clean_logits), measure(corrupted_logits)
         _check_apart(clean_value, corrupted_value, name)
         values = [
@@ -115,8 +121,8 @@ def patching(
         clean=clean_value,
         corrupted=corrupted_value,
         metric=name,
-        clean_tokens=sides[0].tokens,
-        corrupted_tokens=sides[1].tokens,
+        clean_tokens=_joined(sides[0].tokens, width),
+        corrupted_tokens=_joined(sides[1].tokens, width),
     )
 
 
@@ -160,9 +166,10 @@ def _head_places(model: nn.Module, kind: str) -> list[_Place]:
     return [place(site) for site in find_sites(model) if site.kind == kind]
 
 
-def _position_places(model: nn.Module, kind: str, prompt: Prompt) -> list[_Place]:
+def _position_places(model: nn.Module, kind: str, n_positions: int, width: int) -> list[_Place]:
     """Return, for each layer, the positions of the stream that enters it, [1, position, d_model]."""
-    parts = torch.eye(len(prompt.tokens)).bool()[..., None]  # [part, position, 1]
+    part_of = torch.arange(n_positions) // width  # [position]
+    parts = (part_of == part_of.unique()[:, None])[..., None]  # [part, position, 1]
     return [_Place(partial(before, block), parts) for block in find_blocks(model, kind).modules]
 
 
@@ -178,6 +185,12 @@ def _run_clean(model: nn.Module, places: Sequence[_Place], prompt: Prompt) -> tu
         for place in places:
             hooks.enter_context(place.hook(keep))
         logits = run(model, prompt)[0]
+    if len(found) != len(places) or any(len(numbers) != 1 for numbers in found):
+        raise UserError(
+            f"a layer of {type(model).__name__} runs several times or on parts of what it reads "
+            "(Swin's windows), so no one output can be patched; give a model whose layers each read "
+            "the whole once"
+        )
     return found, logits
 
 
@@ -185,14 +198,14 @@ def _patched(
     model: nn.Module, place: _Place, clean: Tensor, prompt: Prompt, batch_size: int
 ) -> Iterator[Tensor]:
     """Yield the logits [position, vocab] of the corrupted run with each part of a place patched."""
-    for parts in place.parts.to(prompt.ids.device).split(batch_size):
+    for parts in place.parts.to(clean.device).split(batch_size):
         with place.hook(lambda numbers, parts=parts: torch.where(parts, clean, numbers)):  # type: ignore[misc]
             logits = run(model, prompt, len(parts))
         yield from logits
 
 
 def _parse_metric(
-    metric: Metric, tokenizer: Any, logits: Tensor, place: int
+    metric: Metric, prompt: Prompt, logits: Tensor, place: int
 ) -> tuple[Callable[[Tensor], float], str]:
     """Return a metric as a function of the logits [position, vocab], and in words; tokens stand at a place.
 
@@ -200,16 +213,27 @@ def _parse_metric(
         UserError: if it is none.
     """
     if callable(metric):
-        return lambda logits: float(metric(logits)), getattr(metric, "__name__", "metric").strip("<>")
-    tokens = metric if isinstance(metric, tuple) else (metric, None)
+        own = metric
+
+        def measured(logits: Tensor) -> float:  # of a classifier, the logits [class]
+            return as_number(own(logits[0] if prompt.is_classified else logits))
+
+        return measured, getattr(metric, "__name__", "metric").strip("<>")
+    tokens = tuple(metric) if isinstance(metric, tuple | list) else (metric, None)
     if len(tokens) != 2 or tokens[0] is None:
         raise UserError(
             f"metric={metric!r:.60} is no metric; give a token, a pair of tokens (right, wrong), or a "
             "function of the logits [position, vocab]"
         )
-    ids = target_ids(logits[place], tokenizer, *tokens)
-    name = "logit of " + " − ".join(token_names(tokenizer, ids))
+    ids = target_ids(logits[place], prompt.namer, *tokens)
+    name = "logit of " + " − ".join(token_names(prompt.namer, ids))
     return lambda logits: float(difference(logits[place], ids)), name
+
+
+def _joined(tokens: tuple[str, ...], width: int) -> tuple[str, ...]:
+    """Return the names of so many neighbouring positions each: the first and the last."""
+    groups = [tokens[i : i + width] for i in range(0, len(tokens), width)]
+    return tuple(each[0] if len(each) == 1 else f"{each[0]}–{each[-1]}" for each in groups)
 
 
 def _check_lengths(clean: Prompt, corrupted: Prompt) -> None:

@@ -15,7 +15,8 @@ _PRODUCTS = frozenset({torch.matmul, torch.bmm, Tensor.matmul, Tensor.bmm, Tenso
 class ProductRecorder(TorchFunctionMode):
     """Record each product of attention weights with values inside a ``with`` block.
 
-    A product is one of these if its first factor is [..., query, key] and every row of it sums to 1.
+    A product is one of these if its first factor is [..., query, key] and every row of it sums to 1, or to
+    less where a part goes to a sink that is no token.
     The weights then have gradients, whatever is frozen in the model.
 
     Attributes:
@@ -23,12 +24,13 @@ class ProductRecorder(TorchFunctionMode):
         values: [head, key, d_head].
     """
 
-    def __init__(self, shapes: Collection[tuple[int, int]]) -> None:
-        """Take the numbers of queries and keys that attention may have."""
+    def __init__(self, shapes: Collection[tuple[int, int]], has_sink: bool = False) -> None:
+        """Take the numbers of queries and keys that attention may have, and whether it has a sink."""
         super().__init__()
         self.weights: list[Tensor] = []
         self.values: list[Tensor] = []
         self._shapes = set(shapes)
+        self._has_sink = has_sink
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple = (), kwargs: Mapping[str, Any] | None = None
@@ -50,4 +52,6 @@ class ProductRecorder(TorchFunctionMode):
             return False
         sums = factor.detach().float().sum(-1)
         shared = ((sums - 1).abs() < 0.01) | (sums == 0)  # a query of padding may attend to nothing
+        if self._has_sink:
+            shared |= sums < 1
         return bool((factor.detach() >= 0).all() and shared.all())

@@ -1,23 +1,28 @@
-"""A prompt as a model reads it, and the tokens that it may write next."""
+"""A prompt as a model reads it: a text, or a picture or a sound, and what it is to write next."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from viz_transformer.attribution.features import as_features
+from viz_transformer.attribution.scores import Classes, class_names, token_names
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import find_sites
-from viz_transformer.tracing.inputs import as_ids
+from viz_transformer.intervening.rewriting import rewritten
+from viz_transformer.tracing.inputs import as_ids, forward_parameters
 from viz_transformer.tracing.labels import TokenLabels, encode, labels_of_ids
+from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.sizes import within_sizes
 from viz_transformer.tracing.written_text import write
 from viz_transformer.vocabulary import Tokeniser
 
-#: What may be given as a prompt: a text, or its token ids.
-PromptLike = str | Sequence[int] | Tensor
+#: What may be given as a prompt: a text, its token ids, or a model's inputs by name.
+PromptLike = str | Sequence[int] | Tensor | Mapping[str, Any]
 #: At most so many tokens of a target are written.
 _MOST_WRITTEN = 60
 
@@ -27,16 +32,22 @@ class Prompt:
     """One prompt.
 
     Attributes:
-        ids: its token ids, [1, position]; of an encoder–decoder, those that the decoder reads.
-        labels: its tokens, with the numbers of their words where those are known.
+        ids: its token ids, [1, position]; of an encoder–decoder, those that the decoder reads; None of a
+            picture or a sound.
+        labels: its tokens, with the numbers of their words where those are known; a picture's or a
+            sound's positions are numbered.
         source: what the encoder of an encoder–decoder reads; else None.
         gap: the position of the one gap that a masked model is to fill; else None.
+        features: a picture or a sound, each input [1, ...] by its name.
+        namer: what names the model's scores: the tokenizer, `Classes`, or None.
     """
 
-    ids: Tensor
+    ids: Tensor | None
     labels: TokenLabels
     source: Prompt | None = None
     gap: int | None = None
+    features: Mapping[str, Any] = field(default_factory=dict)
+    namer: Any = None
 
     def side(self, name: str) -> Prompt:
         """Return what the ``"source"`` or the ``"target"`` side of a model reads."""
@@ -47,18 +58,29 @@ class Prompt:
         """Its tokens, [position]."""
         return self.labels.tokens
 
+    @property
+    def is_classified(self) -> bool:
+        """Whether the model scores the whole of it, and not each position."""
+        return isinstance(self.namer, Classes)
+
     def index_of(self, position: int | None) -> int:
-        """Return a position counted from 0; −1 is the last, and None the gap or else the last.
+        """Return where logits stand, counted from 0; −1 is the last, and None the gap or else the last.
 
         Raises:
             UserError: if the prompt has no such position.
         """
+        if self.is_classified:
+            if position is not None:
+                raise UserError(
+                    f"position={position}, but a classifier scores what it reads as a whole; leave it out"
+                )
+            return 0
         length = len(self.tokens)
         if position is None:
             return length - 1 if self.gap is None else self.gap
-        if not -length <= position < length:
+        if not isinstance(position, int) or not -length <= position < length:
             raise UserError(
-                f"position={position}, but the prompt has {length} tokens; choose 0 to {length - 1}, "
+                f"position={position!r:.40}, but the prompt has {length} tokens; choose 0 to {length - 1}, "
                 "or −1 for the last"
             )
         return position % length
@@ -66,39 +88,87 @@ class Prompt:
 
 def read_prompt(
     model: nn.Module,
-    prompt: PromptLike,
+    prompt: PromptLike | None,
     tokenizer: Any,
     target: PromptLike | None = None,
     *,
+    named: Mapping[str, Any] | None = None,
     writes: bool = True,
 ) -> Prompt:
-    """Turn a text or ids into a prompt.
+    """Turn a text, ids, a picture or a sound into a prompt.
 
     Args:
         model: the model, for the device of the ids, and because an encoder–decoder reads two texts.
-        prompt: a text, or token ids [position] or [1, position].
+        prompt: a text, token ids [position] or [1, position], or inputs by name, as a processor returns.
         tokenizer: Hugging Face's, or a vocabulary of ours, which puts ``<sos>`` before the text of a
             decoder; without one, tokens are named by their ids.
         target: what the decoder of an encoder–decoder reads: the text that it has written so far, or
             ids, the start's among them.
+        named: inputs by name, in place of the prompt.
         writes: without a target, True lets the model write one, greedily; False gives the start alone.
 
     Raises:
         UserError: if a text has no tokenizer, there is not exactly one prompt, or a target is missing
             or does not belong here.
     """
-    if any(site.kind == "cross" for site in find_sites(model)):
-        source = _read(model, prompt, tokenizer, "source")
-        return replace(_read_target(model, source, target, tokenizer, writes), source=source)
+    if hasattr(model, "get_text_features"):
+        raise UserError(
+            f"{type(model).__name__} joins two models, and an attribution reads one; give that: "
+            "model.text_model, model.vision_model, or a classifier made of it, such as "
+            "AutoModelForImageClassification loads"
+        )
+    kinds = {site.kind for site in find_sites(model)}
+    given = _one_of(model, prompt, named or {})
+    if "cross" in kinds:
+        source = _read(model, given, tokenizer, "source")
+        return replace(_read_target(model, source, target, tokenizer, writes), source=source, namer=tokenizer)
     if target is not None:
         raise UserError(
             f"{type(model).__name__} reads one text, and target= is what the decoder of an encoder–decoder "
             "reads; leave it out"
         )
-    return _read(model, prompt, tokenizer, "target")
+    read = _read(model, given, tokenizer, "target")
+    return replace(read, namer=_classes_of(model, read, kinds) or tokenizer)
 
 
-def _read(model: nn.Module, prompt: PromptLike, tokenizer: Any, side: str) -> Prompt:
+def _one_of(model: nn.Module, prompt: PromptLike | None, named: Mapping[str, Any]) -> Any:
+    """Return what was given, by position or by name.
+
+    Raises:
+        UserError: if nothing was, or both.
+    """
+    main = getattr(model, "main_input_name", "input_ids")
+    if isinstance(prompt, Mapping):
+        named, prompt = {**prompt, **named}, None
+    if prompt is not None and named:
+        raise UserError(
+            f"a prompt was given and {[*named]} by name; give one of the two"
+            if set(named) & {main, "input_ids"}
+            else f"{[*named]} was given beside the prompt, and neither attribution nor a text has "
+            "it; leave it out"
+        )
+    if prompt is None and not named:
+        raise UserError(
+            f"nothing was given for {type(model).__name__} to read; give a text and tokenizer=, "
+            f"token ids, or {main}="
+        )
+    if prompt is None or main == "input_ids" or "input_ids" in forward_parameters(model):
+        return named or prompt
+    if isinstance(prompt, Tensor) and prompt.is_floating_point():
+        return {main: prompt}
+    raise UserError(
+        f"{type(model).__name__} reads {main}=, and a {type(prompt).__name__} was given; give what its "
+        f'processor returns: {main}=processor(..., return_tensors="pt").{main}'
+    )
+
+
+def _read(model: nn.Module, prompt: Any, tokenizer: Any, side: str) -> Prompt:
+    if isinstance(prompt, Mapping) and "input_ids" in prompt:
+        prompt = _only_ids(prompt)
+    if isinstance(prompt, Mapping):
+        features = as_features(model, prompt)
+        numbers = tuple(map(str, range(_n_positions(model, features))))
+        return Prompt(None, TokenLabels(tokens=numbers), features=features)
     encoding = None
     if not isinstance(prompt, str):
         given: Any = prompt
@@ -119,6 +189,56 @@ def _read(model: nn.Module, prompt: PromptLike, tokenizer: Any, side: str) -> Pr
     gaps = [i for i, each in enumerate(found) if each == getattr(tokenizer, "mask_token_id", None)]
     gap = gaps[0] if len(gaps) == 1 else None
     return Prompt(ids, _labels(tokenizer, found, encoding), gap=gap)
+
+
+def _only_ids(named: Mapping[str, Any]) -> Any:
+    """Return the ids of what a tokenizer returned.
+
+    Raises:
+        UserError: if something beside them changes what is read.
+    """
+    plain = {"attention_mask": 1, "token_type_ids": 0}
+    for name, value in named.items():
+        if name != "input_ids" and not (name in plain and (torch.as_tensor(value) == plain[name]).all()):
+            raise UserError(
+                f"{name}= was given beside input_ids=, and an attribution reads one whole text; give its ids "
+                "alone, without padding"
+            )
+    return named["input_ids"]
+
+
+def _n_positions(model: Any, features: Mapping[str, Any]) -> int:
+    """Return how many positions a model makes of a picture or a sound.
+
+    Raises:
+        UserError: if none of its attention reads it.
+    """
+    sites = find_sites(model)
+    first = next((site for site in sites if site.kind == "encoder"), sites[0])
+    lengths: list[int] = []
+
+    def measure(heads: Tensor) -> Tensor:
+        lengths.append(heads.shape[1])
+        return heads
+
+    has_decoder = any(site.kind == "cross" for site in sites)
+    with rewritten([(first, measure)]), evaluating(model):
+        (model.get_encoder() if has_decoder else model)(**features)
+    if not lengths:
+        raise UserError(
+            f"the attention of {type(model).__name__} does not read {[*features]}; give the part that does, "
+            "such as model.vision_model"
+        )
+    return lengths[0]
+
+
+def _classes_of(model: nn.Module, prompt: Prompt, kinds: set[str]) -> Classes | None:
+    """Return the classes that a model scores; None if it scores each position, or nothing."""
+    if "decoder" in kinds and not type(model).__name__.endswith("ForSequenceClassification"):
+        return None
+    with evaluating(model):
+        logits = _logits_of(run_whole(model, prompt))
+    return class_names(model, logits.shape[1]) if logits is not None and logits.ndim == 2 else None
 
 
 def _read_target(
@@ -144,13 +264,31 @@ def _read_target(
     if isinstance(target, str):
         if tokenizer is None:
             raise _no_tokenizer(target)
-        ids = [start, *tokenizer(text_target=target, add_special_tokens=False)["input_ids"]]
+        words = tokenizer(text_target=target, add_special_tokens=False)["input_ids"]
+        ids = [*_beginning(tokenizer, start), *words]
+    elif writes and tokenizer is None:
+        raise UserError(
+            f"{type(model).__name__} writes its answer itself, and without tokenizer= its tokens "
+            "have no names; give tokenizer=, or target=, the ids that it has written so far"
+        )
     elif writes:
-        room = getattr(model.config, "max_position_embeddings", _MOST_WRITTEN + 1) - 1
-        ids = write(model, {"input_ids": source.ids}, tokenizer, min(_MOST_WRITTEN, room), True)[:-1]
+        read = source.features or {"input_ids": source.ids}
+        ids = write(model, read, tokenizer, min(_MOST_WRITTEN, _room(model.config)), True)[:-1]
     else:
         ids = [start]
     return _read(model, ids, tokenizer, "target")
+
+
+def _beginning(tokenizer: Any, start: int) -> list[int]:
+    """Return what a decoder reads before the words: Whisper's tokenizer adds a language and a task."""
+    prefix = getattr(tokenizer, "prefix_tokens", None)
+    return [*prefix] if isinstance(prefix, list | tuple) and prefix[:1] == [start] else [start]
+
+
+def _room(config: Any) -> int:
+    """Return how many tokens a decoder can write behind its start."""
+    names = ("max_target_positions", "max_position_embeddings")  # the first is Whisper's
+    return next((n for name in names if (n := getattr(config, name, None))), _MOST_WRITTEN + 1) - 1
 
 
 def _no_tokenizer(text: str) -> UserError:
@@ -164,50 +302,8 @@ def _labels(tokenizer: Any, ids: list[int], encoding: Any) -> TokenLabels:
     return labels_of_ids(tokenizer, ids, encoding)
 
 
-def token_names(tokenizer: Any, ids: Sequence[int]) -> tuple[str, ...]:
-    """Return the tokens of some ids; without a tokenizer, the ids themselves as text."""
-    if tokenizer is None:
-        return tuple(map(str, ids))
-    if isinstance(tokenizer, Tokeniser):
-        return tokenizer.tokens_of(ids)
-    # A model may score more ids than its tokenizer knows: its matrix is padded to a round number.
-    names = tokenizer.convert_ids_to_tokens(list(ids))
-    return tuple(str(index) if name is None else name for name, index in zip(names, ids, strict=True))
-
-
-def token_id(tokenizer: Any, token: str | int, n_tokens: int) -> int:
-    """Return the id of one token of a model's vocabulary.
-
-    Args:
-        tokenizer: as in `read_prompt`.
-        token: an id, or a text that is one token: ``" Paris"``, or the token itself, ``"ĠParis"``.
-        n_tokens: how many tokens the model scores.
-
-    Raises:
-        UserError: if it is none, or several.
-    """
-    if isinstance(token, int) and not isinstance(token, bool):
-        if 0 <= token < n_tokens:
-            return token
-        raise UserError(f"token {token}, but the model scores {n_tokens} tokens; give an id below {n_tokens}")
-    if not isinstance(token, str) or tokenizer is None:
-        raise UserError(f"token {token!r:.40} is no id and has no tokenizer; give its id, or give tokenizer=")
-    if isinstance(tokenizer, Tokeniser):
-        return tokenizer.ids_of([token])[0]
-    pieces = tokenizer(token, add_special_tokens=False)["input_ids"]
-    if len(pieces) == 1 and pieces[0] != getattr(tokenizer, "unk_token_id", None):
-        return pieces[0]
-    known = tokenizer.get_vocab()
-    if token in known:
-        return known[token]
-    named = list(token_names(tokenizer, pieces))
-    raise UserError(
-        f"{token!r:.40} is {named} to this tokenizer, and one token is needed; give one of its tokens"
-    )
-
-
 def run(model: nn.Module, prompt: Prompt, n_rows: int = 1) -> Tensor:
-    """Return a model's logits [row, position, vocab] for a batch of equal rows.
+    """Return a model's logits for a batch of equal rows, as `logits_in`.
 
     Raises:
         UserError: if the model returns none.
@@ -216,47 +312,53 @@ def run(model: nn.Module, prompt: Prompt, n_rows: int = 1) -> Tensor:
 
 
 def logits_in(model: nn.Module, output: Any) -> Tensor:
-    """Return the logits [row, position, vocab] of what a model returned.
+    """Return the logits of what a model returned.
+
+    Returns:
+        [row, position, vocab], or of a classifier [row, 1, class].
 
     Raises:
         UserError: if there are none.
     """
-    logits = output if isinstance(output, Tensor) else getattr(output, "logits", None)
-    if not isinstance(logits, Tensor) or logits.ndim != 3:
+    logits = _logits_of(output)
+    if logits is None or logits.ndim not in (2, 3):
         raise UserError(
-            f"{type(model).__name__} returns no logits [batch, position, vocab]; load it with its "
-            "language-model head: AutoModelForCausalLM, AutoModelForMaskedLM or AutoModelForSeq2SeqLM"
+            f"{type(model).__name__} returns no logits [batch, position, vocab] or [batch, class]; load it "
+            "with its head (AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, "
+            "AutoModelForImageClassification …), or give a module of yours whose forward returns them"
         )
-    return logits
+    return logits if logits.ndim == 3 else logits[:, None]  # [row, 1, class]
+
+
+def _logits_of(output: Any) -> Tensor | None:
+    logits = output if isinstance(output, Tensor) else getattr(output, "logits", None)
+    return logits if isinstance(logits, Tensor) else None
 
 
 def run_whole(model: Any, prompt: Prompt, n_rows: int = 1) -> Any:
-    """Return what a model, or its forward, makes of a batch of equal rows."""
-    ids = prompt.ids.expand(n_rows, -1)  # [row, position]
-    if prompt.source is None:
-        return model(ids)
-    source = prompt.source.ids.expand(n_rows, -1)  # [row, source position]
-    if hasattr(getattr(model, "config", None), "is_encoder_decoder"):
-        return model(input_ids=source, decoder_input_ids=ids)
-    return model(source, ids)
+    """Return what a model, or its forward, makes of a batch of equal rows.
 
-
-def target_ids(
-    logits: Tensor, tokenizer: Any, token: str | int | None, against: str | int | None
-) -> list[int]:
-    """Return the ids of the token to explain and, if there is one, of the token it is compared with.
-
-    Args:
-        logits: [vocab], of the position where the token is to be written.
-        tokenizer: as in `read_prompt`.
-        token: None takes the model's own first choice.
-        against: None compares with nothing.
+    Raises:
+        UserError: if the prompt holds unknown ids, or more than the model has positions for.
     """
-    first = int(logits.argmax()) if token is None else token_id(tokenizer, token, len(logits))
-    return [first] if against is None else [first, token_id(tokenizer, against, len(logits))]
+    with within_sizes(model, prompt.ids, prompt.side("source").ids):
+        return _run(model, prompt, n_rows)
 
 
-def difference(logits: Tensor, ids: Sequence[int]) -> Tensor:
-    """Return the logit [...] of one id, or of the first minus that of the second, of logits [..., vocab]."""
-    picked = logits[..., torch.tensor(list(ids))]  # [..., 1 or 2]
-    return picked[..., 0] if len(ids) == 1 else picked[..., 0] - picked[..., 1]
+def _run(model: Any, prompt: Prompt, n_rows: int) -> Any:
+    source, ids = prompt.source, _rows(prompt.ids, n_rows)  # [row, position]
+    if source is None:
+        features = {name: _rows(value, n_rows) for name, value in prompt.features.items()}
+        return model(**features) if features else model(ids)
+    if source.features:
+        features = {name: _rows(value, n_rows) for name, value in source.features.items()}
+        return model(**features, decoder_input_ids=ids)
+    read = _rows(source.ids, n_rows)  # [row, source position]
+    if hasattr(getattr(model, "config", None), "is_encoder_decoder"):
+        return model(input_ids=read, decoder_input_ids=ids)
+    return model(read, ids)
+
+
+def _rows(value: Any, n_rows: int) -> Any:
+    """Repeat an input [1, ...] as [row, ...]; a flag stays as it is."""
+    return value.expand(n_rows, *value.shape[1:]) if isinstance(value, Tensor) and value.ndim > 1 else value

@@ -67,16 +67,29 @@ def find_blocks(model: Any, kind: str | None = None) -> Blocks:
     sites = find_sites(model)
     kinds = {site.kind for site in sites}
     kind = kind or ("decoder" if "decoder" in kinds else "encoder")
-    own = tuple(site for site in sites if site.kind == kind)
-    cross = tuple(site for site in sites if site.kind == "cross") if kind == "decoder" else ()
-    stacks = {id(stack): stack for stack in (_stack_of(model, site) for site in (*own, *cross))}
-    if len(stacks) != 1 or None in stacks.values():
+    of_stack = {kind, "cross"} if kind == "decoder" else {kind}
+    # A site in no list is no block: SigLIP's head attends to what the last one leaves.
+    listed = [
+        (site, stack)
+        for site in sites
+        if site.kind in of_stack and (stack := _stack_of(model, site)) is not None
+    ]
+    stacks = {id(stack): stack for _, stack in listed}
+    if len(stacks) != 1:
         raise UserError(
             f"{type(model).__name__} has no single stack of {kind} blocks; give a model whose blocks stand "
             "in one list, such as AutoModelForCausalLM, AutoModelForMaskedLM and AutoModelForSeq2SeqLM load"
         )
     (stack,) = stacks.values()
-    assert stack is not None
+    own, cross = (
+        tuple(site for site, _ in listed if (site.kind == "cross") == is_cross) for is_cross in (False, True)
+    )
+    if len(own) > len(stack):
+        raise UserError(
+            f"{type(model).__name__} has {len(own)} layers of attention in {len(stack)} stages of "
+            f"its {kind}, so there is no one residual stream; give a model whose blocks read the "
+            "same positions, such as ViT"
+        )
     return Blocks(model, tuple(stack), own, cross)
 
 
@@ -95,10 +108,16 @@ def read_stream(blocks: Blocks, prompt: Prompt) -> Stream:
     states: list[Tensor] = []
     first, *_ = blocks.modules
     with ExitStack() as hooks:
-        hooks.enter_context(before(first, lambda stream: states.append(stream)))
+        # ALBERT runs its one block several times: what enters it later has left it before.
+        hooks.enter_context(before(first, lambda stream: None if states else states.append(stream)))
         for block in blocks.modules:
             hooks.enter_context(after(block, lambda stream: states.append(stream)))
         logits = run(blocks.model, prompt)
+    if any(len(each) != 1 for each in states):
+        raise UserError(
+            f"a block of {type(blocks.model).__name__} reads parts of what was given by themselves, "
+            "so there is no one residual stream; give a model whose blocks read the whole"
+        )
     return Stream(torch.cat(states), logits[0])  # [block + 1, position, d_model], [position, vocab]
 
 
@@ -116,7 +135,7 @@ def logits_of(blocks: Blocks, prompt: Prompt, module: nn.Module, vectors: Tensor
     Returns:
         [vector, vocab]
     """
-    n_positions = prompt.ids.shape[1]
+    n_positions = len(prompt.tokens)
     # A model may insist on the shape that it read, so the vectors take the places of whole texts.
     missing = -len(vectors) % n_positions
     texts = F.pad(vectors, (0, 0, 0, missing)).unflatten(0, (-1, n_positions))  # [text, position, d_model]
@@ -161,8 +180,13 @@ def after(module: nn.Module, change: Callable[[Tensor], Any]) -> Iterator[None]:
         handle.remove()
 
 
-def first_reader(blocks: Blocks, prompt: Prompt) -> nn.Module:
+def first_reader(blocks: Blocks, prompt: Prompt, place: int) -> nn.Module:
     """Return the module that reads the stream when the last block has left it: the final norm.
+
+    Args:
+        blocks: of the model.
+        prompt: what it reads.
+        place: a position that may be read by itself, as a classifier reads its class token.
 
     Raises:
         UserError: if no module does.
@@ -172,7 +196,7 @@ def first_reader(blocks: Blocks, prompt: Prompt) -> nn.Module:
     readers: list[nn.Module] = []
 
     def watch(module: nn.Module) -> Callable[[Tensor], None]:
-        return lambda stream: readers.append(module) if left and stream is left[0] else None
+        return lambda stream: readers.append(module) if left and _reads(stream, left[0], place) else None
 
     with ExitStack() as hooks:
         hooks.enter_context(after(blocks.modules[-1], left.append))
@@ -183,6 +207,14 @@ def first_reader(blocks: Blocks, prompt: Prompt) -> nn.Module:
     if not readers:
         raise UserError(f"no norm of {type(blocks.model).__name__} reads what its last block leaves")
     return readers[0]
+
+
+def _reads(given: Any, stream: Tensor, place: int) -> bool:
+    """Return whether a module was given the stream [1, position, d_model], or its vector at a place."""
+    if given is stream:
+        return True
+    vector = stream[:, place]  # [1, d_model]
+    return isinstance(given, Tensor) and given.shape == vector.shape and torch.equal(given, vector)
 
 
 @contextmanager
@@ -207,7 +239,12 @@ def check_same(own: Tensor, computed: Tensor, message: str, size: Tensor | None 
     Raises:
         UserError: if they differ.
     """
+    if not is_close(own, computed, size):
+        raise UserError(message)
+
+
+def is_close(own: Tensor, computed: Tensor, size: Tensor | None = None) -> bool:
+    """Return whether numbers computed in parts are the model's own, up to rounding; see `check_same`."""
     largest = (own.abs().max() if size is None else size).clamp(min=1.0)
     room = torch.finfo(own.dtype).eps ** 0.5 * largest  # float32: 0.0003; bfloat16: 0.09
-    if not (own - computed).abs().max() <= room:
-        raise UserError(message)
+    return bool((own - computed).abs().max() <= room)

@@ -14,16 +14,9 @@ from torch import Tensor, nn
 
 from viz_transformer.attribution.frozen_norm import exact
 from viz_transformer.attribution.products import ProductRecorder
-from viz_transformer.attribution.prompt import (
-    Prompt,
-    PromptLike,
-    difference,
-    logits_in,
-    read_prompt,
-    run_whole,
-    target_ids,
-)
+from viz_transformer.attribution.prompt import Prompt, PromptLike, logits_in, read_prompt, run_whole
 from viz_transformer.attribution.residual import before
+from viz_transformer.attribution.scores import difference, target_ids
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace, attention_of
@@ -34,11 +27,12 @@ from viz_transformer.tracing.restore import attention_implementation, evaluating
 
 def value_weighted(
     model: Any,
-    prompt: PromptLike,
+    prompt: PromptLike | None = None,
     *,
     tokenizer: Any = None,
     target: PromptLike | None = None,
     scale: str = "row",
+    **inputs: Any,
 ) -> ForwardTrace:
     """Weight attention by the vectors that it carries: ‖α f(x)‖ in place of α.
 
@@ -55,12 +49,14 @@ def value_weighted(
 
     Args:
         model: an encoder, a decoder or both in one, of Hugging Face's or of ours.
-        prompt: a text, or token ids [position].
+        prompt: a text, or token ids [position]; or what a processor returns of one picture or sound.
         tokenizer: Hugging Face's, or a vocabulary of ours.
         target: of an encoder–decoder, as in `logit_lens`.
         scale: the weights of a trace are shares. With ``"row"`` each row is divided by its sum, and
             with ``"trace"`` everything by the largest sum of a row, which keeps heads and layers
             comparable.
+        inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
+            ``input_features=`` or ``input_values=`` of a sound.
 
     Returns:
         A trace for every view. A row sums to 1 (``"row"``) or at most 1 (``"trace"``).
@@ -70,7 +66,7 @@ def value_weighted(
 
     Source: Kobayashi et al. 2020, "Attention is Not Only a Weight", section 3, equation 5.
     """
-    run = _run(model, read_prompt(model, prompt, tokenizer, target), with_gradients=False)
+    run = _run(model, read_prompt(model, prompt, tokenizer, target, named=inputs), with_gradients=False)
     layers = [
         each.weights * _written_sizes(each.site, each.values)[:, None, :]  # [head, query, key]
         for each in run.products
@@ -80,7 +76,7 @@ def value_weighted(
 
 def gradient_weighted(
     model: Any,
-    prompt: PromptLike,
+    prompt: PromptLike | None = None,
     *,
     tokenizer: Any = None,
     target: PromptLike | None = None,
@@ -88,6 +84,7 @@ def gradient_weighted(
     against: str | int | None = None,
     position: int | None = None,
     scale: str = "row",
+    **inputs: Any,
 ) -> ForwardTrace:
     """Weight attention by its effect on a logit: max(0, α ∂logit/∂α) in place of α.
 
@@ -103,15 +100,17 @@ def gradient_weighted(
     ('decoder',)
 
     Args:
-        model: of Hugging Face's a causal language model, a masked one such as BERT, or an
-            encoder–decoder; or one of ours.
-        prompt: a text, or token ids [position].
+        model: of Hugging Face's a causal language model, a masked one such as BERT, an encoder–decoder, or a
+            classifier; or one of ours.
+        prompt: a text, or token ids [position]; or what a processor returns of one picture or sound.
         tokenizer: Hugging Face's, or a vocabulary of ours.
         target: of an encoder–decoder, as in `logit_lens`.
-        token: the token whose logit it is; by default the model's own first choice.
+        token: the token, or the class, whose logit it is; by default the model's own first choice.
         against: a token whose logit is subtracted.
         position: where the logit stands; by default at the one gap of a masked model, or else at the end.
         scale: as in `value_weighted`. A query without any effect keeps a row of zeros.
+        inputs: the model's own inputs by name, in place of the prompt: ``pixel_values=`` of a picture,
+            ``input_features=`` or ``input_values=`` of a sound.
 
     Returns:
         A trace for every view. A row sums to 1 (``"row"``) or at most 1 (``"trace"``), or to 0.
@@ -122,11 +121,11 @@ def gradient_weighted(
 
     Source: Chefer et al. 2021, "Generic Attention-model Explainability", section 3.2, equation 5.
     """
-    text = read_prompt(model, prompt, tokenizer, target)
+    text = read_prompt(model, prompt, tokenizer, target, named=inputs)
     place = text.index_of(position)
     run = _run(model, text, with_gradients=True)
     at_place = logits_in(model, run.output)[0, place]  # [vocab]
-    logit = difference(at_place, target_ids(at_place.detach(), tokenizer, token, against))
+    logit = difference(at_place, target_ids(at_place.detach(), text.namer, token, against))
     weights = [each.weights for each in run.products]
     slopes = torch.autograd.grad(logit, weights, allow_unused=True)
     layers = [
@@ -178,7 +177,8 @@ def _run(model: Any, prompt: Prompt, with_gradients: bool) -> _Run:
     trace = _plain_trace(model, prompt, sites)
     kinds = [KINDS[kind] for kind in trace.kinds]
     recorder = ProductRecorder(
-        [(len(prompt.side(kind.query).tokens), len(prompt.side(kind.key).tokens)) for kind in kinds]
+        [(len(prompt.side(kind.query).tokens), len(prompt.side(kind.key).tokens)) for kind in kinds],
+        has_sink=bool(trace.sinks),
     )
     found: dict[AttentionSite, _Product] = {}
 
@@ -208,10 +208,11 @@ def _plain_trace(model: nn.Module, prompt: Prompt, sites: Sequence[AttentionSite
     sides = {KINDS[site.kind].query for site in sites}
     labels: dict[str, Any] = {f"{side}_tokens": prompt.side(side).tokens for side in sides}
     words: dict[str, Any] = {f"{side}_words": prompt.side(side).labels.words for side in sides}
-    ids: dict[str, Any] = {"input_ids": prompt.ids}
+    encoder = prompt.source or prompt
+    read: dict[str, Any] = {**encoder.features} or {"input_ids": encoder.ids}
     if prompt.source is not None:
-        ids = {"input_ids": prompt.source.ids, "decoder_input_ids": prompt.ids}
-    return replace(capture(model, **ids, **labels), **words)
+        read["decoder_input_ids"] = prompt.ids
+    return replace(capture(model, **read, **labels), **words)
 
 
 def _forward(model: nn.Module) -> Any:
@@ -225,8 +226,8 @@ def _forward(model: nn.Module) -> Any:
 def _are_attention(trace: ForwardTrace, products: Sequence[_Product]) -> bool:
     """Return whether the products are the model's attention, and nothing but them goes on."""
     return all(
-        each.site.layer < len(attention_of(trace, each.site.kind))
-        and _is_attention(attention_of(trace, each.site.kind)[each.site.layer], each)
+        each.site.layer in (numbers := trace.layer_numbers(each.site.kind))
+        and _is_attention(attention_of(trace, each.site.kind)[numbers.index(each.site.layer)], each)
         for each in products
     )
 

@@ -78,15 +78,21 @@ def _rewrite(changes: Sequence[HeadChange]) -> Rewrite:
 
 def site_of(sites: dict[tuple[str, int], AttentionSite], change: HeadChange) -> AttentionSite:
     """Return the layer of a change, or raise a UserError that says what the model has."""
-    n_layers = {kind: sum(each == kind for each, _ in sites) for kind, _ in sites}
-    if change.kind not in n_layers:
-        raise UserError(f"this model has no {change.kind} attention; it has {list(n_layers)}")
+    layers = {kind: [layer for each, layer in sites if each == kind] for kind, _ in sites}
+    if change.kind not in layers:
+        raise UserError(f"this model has no {change.kind} attention; it has {list(layers)}")
     site = sites.get((change.kind, change.layer))
     if site is None or change.head >= site.n_heads:
         n_heads = max(each.n_heads for (kind, _), each in sites.items() if kind == change.kind)
         raise UserError(
             f"{change.kind} layer {change.layer} head {change.head} is not in this model, whose "
-            f"{change.kind} layers go from 0 to {n_layers[change.kind] - 1} and heads from 0 to "
+            f"{change.kind} layers {_listed(layers[change.kind])} and heads from 0 to "
             f"{(site.n_heads if site else n_heads) - 1}"
         )
     return site
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Say which layers there are: all from 0, or some of a model whose others do not attend."""
+    is_all = list(numbers) == list(range(len(numbers)))
+    return f"go from 0 to {len(numbers) - 1}" if is_all else f"that attend are {list(numbers)}"

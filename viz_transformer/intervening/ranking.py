@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ class RankedHead(NamedTuple):
 
     Attributes:
         kind: ``"encoder"``, ``"decoder"`` or ``"cross"``.
-        layer: counted from 0.
+        layer: its number as the model counts, from 0.
         head: counted from 0.
         change: the metric without the head, minus that of the whole model.
     """
@@ -54,16 +54,18 @@ class HeadRanking:
         whole: the metric of the whole model.
         changes: for each kind float64 [layer, head]: the metric without that head, minus `whole`.
             NaN where a layer has fewer heads than others.
+        layers: for each kind the model's numbers of these layers, where they are not 0, 1, 2 …
     """
 
     whole: float
     changes: Mapping[str, NDArray[np.float64]]
+    layers: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @property
     def heads(self) -> tuple[RankedHead, ...]:
         """Every head, the largest change first, up or down."""
         heads = [
-            RankedHead(kind, layer, head, float(change))
+            RankedHead(kind, self.layers.get(kind, range(len(changes)))[layer], head, float(change))
             for kind, changes in self.changes.items()
             for (layer, head), change in np.ndenumerate(changes)
             if not np.isnan(change)
@@ -118,21 +120,22 @@ def rank_heads(model: nn.Module, metric: Callable[[Any], Any], *inputs: Any, **n
 
     def measured(*changes: HeadChange) -> float:
         with interventions(model, changes), evaluating(model):
-            return _number(metric(model(*inputs, **named)))
+            return as_number(metric(model(*inputs, **named)))
 
     whole = measured()
-    changes = {}
+    changes, numbers = {}, {}
     for kind in dict.fromkeys(site.kind for site in sites):
         layers = [site for site in sites if site.kind == kind]
         changes[kind] = np.full((len(layers), max(site.n_heads for site in layers)), np.nan)
-        for site in layers:
+        numbers[kind] = [site.layer for site in layers]
+        for layer, site in enumerate(layers):
             for head in range(site.n_heads):
                 off = HeadChange(kind, site.layer, head, factor=0.0)
-                changes[kind][site.layer, head] = measured(off) - whole
-    return HeadRanking(whole, changes)
+                changes[kind][layer, head] = measured(off) - whole
+    return HeadRanking(whole, changes, numbers)
 
 
-def _number(value: Any) -> float:
+def as_number(value: Any) -> float:
     """Return what a metric gave as a number, or raise a UserError that says what it gave."""
     try:
         number = float(value)

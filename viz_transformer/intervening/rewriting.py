@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 from viz_transformer.intervening.patterns import fix_inside_multi_head
 from viz_transformer.intervening.sites import AttentionSite
 from viz_transformer.model.interventions import HeadChange
+from viz_transformer.tracing.restore import uncompiled
 
 #: Given the heads' outputs [batch, position, head, d_head], it returns what replaces them.
 Rewrite = Callable[[Tensor], Tensor]
@@ -41,6 +42,7 @@ def rewritten(
     """
     inside = {id(site.projection): (site, f) for site, f in rewrites if site.is_torchs}
     with ExitStack() as stack:
+        stack.enter_context(uncompiled())
         for site, rewrite in rewrites:
             if not site.is_torchs:
                 hook = _pre_hook(site, rewrite)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import nn
 
 from viz_transformer.errors import UserError
+from viz_transformer.tracing.watched_layers import OF_A_MODEL, place_of
 
 _BEFORE, _AFTER = r"(to_?|w_?|linear_?)?", r"(_?[ab])?(_?(proj|projection|lin|linear|layer|head|attn|net))?"
 _QUERY, _KEY, _VALUE, _KEY_VALUE = (
@@ -55,7 +56,8 @@ class AttentionSite:
 
     Attributes:
         kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
-        layer: counted from 0 within its kind, in the order of the model's modules.
+        layer: its number as the model counts, which is that of a trace: Jamba's 1 and 3 attend. Where the
+            modules' names do not tell, layers are counted from 0 within their kind.
         name: the output projection's path in the model, for ``model.get_submodule``.
         projection: the output projection. Its input is the heads' outputs side by side,
             [batch, position, n_heads · d_head].
@@ -120,7 +122,20 @@ def find_sites(model: nn.Module) -> tuple[AttentionSite, ...]:
         sites.append(AttentionSite(kind, layer, name, projection, n_heads, d_head, module))
     if unclear or not sites:
         raise UserError(_nothing_found(model, unclear))
-    return tuple(sites)
+    return tuple(_numbered(model, sites))
+
+
+def _numbered(model: nn.Module, sites: list[AttentionSite]) -> Iterator[AttentionSite]:
+    """Yield sites with the numbers that a Hugging Face model's names give to layers, as `capture` "
+    "reads them."""
+    numbers: dict[str, list[int | None]] = {}
+    for site in sites:
+        numbers.setdefault(site.kind, []).append(place_of(site.name)[2])
+    for site in sites:
+        of_kind = numbers[site.kind]
+        is_told = None not in of_kind and len(set(of_kind)) == len(of_kind) and hasattr(model, OF_A_MODEL)
+        number = of_kind[site.layer] if is_told else site.layer
+        yield site if number is None else replace(site, layer=number)
 
 
 def width_of(module: Any) -> int | None:

@@ -74,10 +74,13 @@ def head_lab(
 
 
 def _huggingface_lab(model: HuggingFaceText, text: str | None, engine: str | None) -> HeadLab:
-    if text is None:
-        raise UserError(
-            "this model has no text of its own to begin with; give one: vt.head_lab(model, text, …)"
+    if not isinstance(text, str):
+        given = (
+            "this model has no text of its own to begin with"
+            if text is None
+            else f"text={text!r:.40} is no text"
         )
+        raise UserError(f"{given}; give one: vt.head_lab(model, text, …)")
     if engine not in ("kernel", None):
         raise UserError(
             f"engine={engine!r}, but only the kernel runs a model of Hugging Face's; leave engine= out"
@@ -132,6 +135,8 @@ def _reply(
     log_probs: np.ndarray,
     answer: tuple[str, ...],
 ) -> dict[str, Any]:
+    if isinstance(model, HuggingFaceText):
+        answer = model.shown(answer)
     reply = {"translation": answer, "log_probs": log_probs, "trace": trace}
     if model.task == "fill":
         (gap,) = (i for i, token in enumerate(trace.source_tokens) if token == MASK)

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
-from viz_transformer.intervening import interventions, scaled_apart
+from viz_transformer.intervening import find_sites, interventions, scaled_apart
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
 from viz_transformer.text_model import log_probs_of
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.tracing import capture
+from viz_transformer.tracing.labels import shown_tokens
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
@@ -88,7 +89,8 @@ class HuggingFaceText:
         self.model = model
         self.tokenizer = tokenizer
         self.task = "translate" if model.config.is_encoder_decoder else "continue"
-        self.max_new_tokens = max_new_tokens or _MOST_TOKENS[self.task]
+        room = getattr(model.config, "max_position_embeddings", None) or _MOST_TOKENS["translate"] + 1
+        self.max_new_tokens = max_new_tokens or min(_MOST_TOKENS[self.task], room - 1)
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
         self._known_apart: tuple[Any, NDArray[np.float64]] = (None, np.empty(0))
 
@@ -192,7 +194,7 @@ class HuggingFaceText:
     def _forward_apart(self, reading: _Reading, changes: Sequence[HeadChange], **options: Any) -> Any:
         given = {name: ids.expand(len(changes), -1) for name, ids in reading.given.items()}
         with (
-            scaled_apart(self.model, changes),
+            scaled_apart(self.model, self._numbered(changes)),
             evaluating(self.model),
             attention_implementation(self.model, "eager"),
         ):
@@ -221,7 +223,7 @@ class HuggingFaceText:
         others = [change for change, is_same in zip(changes, same.tolist(), strict=True) if not is_same]
         if not others:
             return [answer] * len(changes)
-        with scaled_apart(self.model, others):
+        with scaled_apart(self.model, self._numbered(others)):
             searched = iter(self._search(self._read(text), len(others)))
         return [answer if is_same else next(searched) for is_same in same.tolist()]
 
@@ -243,7 +245,7 @@ class HuggingFaceText:
         if self.task == "translate":
             whole = [self._start, *ids, *self._end_after(len(ids))]
             given = {"input_ids": self._tensor(read), "decoder_input_ids": self._tensor(whole[:-1])}
-            return _Reading(given, whole, 0, self._tokens(read))
+            return _Reading(given, whole, 0, self.shown(self._tokens(read)))
         begin = read[: self._n_special(read)]
         n_given = len(read) - len(begin)
         whole = [*begin, *ids, *self._end_after(len(ids) - n_given)]
@@ -251,10 +253,10 @@ class HuggingFaceText:
 
     def _judged(self, reading: _Reading, output: Any, row: int) -> tuple[ForwardTrace, NDArray[np.float64]]:
         """Return one row's trace and log-probabilities."""
-        read = self._tokens(reading.whole[:-1])
+        read = self.shown(self._tokens(reading.whole[:-1]))
         trace = capture(output, source_tokens=reading.source, target_tokens=read, batch_index=row)
         return (
-            replace(trace, output_tokens=self._tokens(reading.written)),
+            replace(trace, output_tokens=self.shown(self._tokens(reading.written))),
             log_probs_of(output.logits[row].detach(), reading.written),
         )
 
@@ -279,13 +281,27 @@ class HuggingFaceText:
         return ids
 
     def _changed(self, changes: Interventions | None) -> Any:
-        return interventions(self.model, (changes or UNCHANGED).heads)
+        return interventions(self.model, self._numbered((changes or UNCHANGED).heads))
+
+    def _numbered(self, changes: Sequence[HeadChange]) -> list[HeadChange]:
+        """Return changes with the model's own numbers of layers: a lab counts those that attend."""
+        layers = [(site.kind, site.layer) for site in find_sites(self.model)]
+
+        def number(change: HeadChange) -> int:
+            of_kind = [layer for kind, layer in layers if kind == change.kind]
+            return of_kind[change.layer] if change.layer < len(of_kind) else change.layer
+
+        return [replace(change, layer=number(change)) for change in changes]
 
     def _tensor(self, ids: list[int]) -> Tensor:
         return torch.tensor([ids], device=self.model.device)  # [1, position]
 
     def _tokens(self, ids: list[int]) -> tuple[str, ...]:
         return tuple(map(str, self.tokenizer.convert_ids_to_tokens(ids)))
+
+    def shown(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Return tokens as labels: those of a byte-level tokenizer as text, each space as Ġ."""
+        return shown_tokens(self.tokenizer, tokens)
 
     def _n_special(self, ids: list[int]) -> int:
         """Return how many special tokens a text begins with."""

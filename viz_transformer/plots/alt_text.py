@@ -54,7 +54,7 @@ def describe_head(trace: ForwardTrace, kind: str, layer: int, head: int) -> str:
         attention_of(trace, kind)[layer, head],
         trace.query_tokens(kind),
         trace.key_tokens(kind),
-        f"{kind} attention, layer {layer}, head {head}",
+        f"{kind} attention, layer {trace.layer_numbers(kind)[layer]}, head {trace.head_numbers[head]}",
     )
 
 

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 _MOST_TEXTS = 900  # cells; more have no room for text
+_NARROW, _NAMED_EVERY = 0.08, 7  # inches of a column without texts; every how many has a name
 _LONGEST = 8  # characters of a token in a cell
 _NAMED = 3  # strongest cells named in the alternative text
 
 
 def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top") -> Axes:
-    """Draw what a model would write after each layer: layers down the side, the prompt along the top.
+    """Draw what a model would say after each layer: layers down the side, the prompt along the top.
 
     >>> import viz_transformer as vt
     >>> model = vt.load_language_model()
@@ -50,20 +51,22 @@ def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top
     if show == "top":
         values = lens.top_probabilities[..., 0]
         texts = np.vectorize(_short, otypes=[object])(lens.top_tokens[..., 0])
-        title, meaning = "What it would write after", "probability of the token shown (bold: the answer)"
+        title, meaning = "What it would say after", "probability of the token shown (bold: the answer)"
     elif show == "answer":
         values, texts = lens.answer_probabilities, lens.answer_ranks.astype(str).astype(object)
         title, meaning = "Rank of the answer after", "probability of the answer (in the cells: its rank)"
     else:
         raise UserError(f"show={show!r}; choose 'top' (the likeliest tokens) or 'answer' (its rank)")
     if ax is None:
-        width, height = 2.6 + 0.66 * max(values.shape[1], 4), 1.9 + 0.3 * max(len(values), 4)
+        _, height = _size(values)
+        width = 2.6 + max(_width(values, 0.66), 2.64)
         _, ax = new_axes(width, height + _room_for(lens.tokens), close=True)
         set_alt_text(ax.figure, describe_logit_lens(lens))  # type: ignore[arg-type]
     image = _draw(ax, values, weight_colormap(), (0.0, 1.0), texts, bold=is_answer)
     _name_axes(ax, lens.tokens, lens.rows, "the model reads →")
     below = ax.secondary_xaxis("bottom")
-    below.set_xticks(range(len(lens.answers)), [_short(token) for token in lens.answers], **label_style(8))
+    named = _named_columns(values.shape)
+    below.set_xticks(named, [_short(lens.answers[i]) for i in named], **label_style(8))
     below.set_xlabel("the answer", color="0.35", loc="left")
     below.tick_params(length=0)
     below.spines[:].set_visible(False)
@@ -212,7 +215,7 @@ def describe_patching(found: PatchingMap) -> str:
 
 
 def _whole(parts: LogitAttribution) -> str:
-    after = f"after {label(parts.tokens[parts.position])}"
+    after = f"at {label(parts.tokens[parts.position])}"
     against = "" if parts.against is None else f" − {label(parts.against)}"
     return f"logit of {label(parts.token)}{against} {after} = {_number(parts.logit)}"
 
@@ -252,8 +255,18 @@ def _short(token: str) -> str:
 
 def _size(values: NDArray[np.floating]) -> tuple[float, float]:
     """Return the width and height of a new figure of signed cells, in inches."""
-    n_rows, n_columns = values.shape
-    return 2.6 + max(0.46 * n_columns, 4.0), 1.9 + 0.3 * max(n_rows, 4)
+    n_rows = len(values)
+    return 2.6 + max(_width(values, 0.46), 4.0), 1.9 + 0.3 * max(n_rows, 4)
+
+
+def _width(values: NDArray[np.floating], of_text: float) -> float:
+    """Return the width of all columns, in inches; without texts in the cells they are narrow."""
+    return values.shape[1] * (of_text if values.size <= _MOST_TEXTS else _NARROW)
+
+
+def _named_columns(shape: tuple[int, ...]) -> range:
+    """Return the columns that have room for a name: all, or every so many where they are narrow."""
+    return range(0, shape[1], 1 if np.prod(shape) <= _MOST_TEXTS else _NAMED_EVERY)
 
 
 def _room_for(columns: Sequence[str]) -> float:
@@ -294,11 +307,12 @@ def _draw(
 
 
 def _name_axes(ax: Axes, columns: Sequence[str], rows: Sequence[str], what: str) -> None:
-    names = [label(column) if column else "" for column in columns]
-    slanted = max(map(len, names)) > 7
+    named = _named_columns((len(rows), len(columns)))
+    names = [label(columns[i]) if columns[i] else "" for i in named]
+    slanted = max(map(len, names)) > 6
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
-    ax.set_xticks(range(len(names)), names, **label_style(9), **(SLANTED if slanted else {}))
+    ax.set_xticks(named, names, **label_style(9), **(SLANTED if slanted else {}))
     ax.set_yticks(range(len(rows)), list(rows), size=9)
     ax.tick_params(which="both", length=0)
     ax.set_xlabel(what, color="0.35", loc="left", labelpad=6)

@@ -72,9 +72,10 @@ def plot_heads(trace: ForwardTrace, kind: str, ax: Axes | None = None) -> Figure
     else:
         ax.set(xticks=[], yticks=[])
     top, right = ax.secondary_xaxis("top"), ax.secondary_yaxis("right")
-    heads = [f"head {head}" if n_heads <= 8 or head == 0 else str(head) for head in range(n_heads)]
+    numbers = trace.head_numbers[:n_heads]
+    heads = [f"head {each}" if n_heads <= 8 or i == 0 else str(each) for i, each in enumerate(numbers)]
     top.set_xticks(cols + (width - 1) / 2, heads, size=10)
-    right.set_yticks(rows + (height - 1) / 2, [f"layer {i}" for i in range(n_layers)], size=10)
+    right.set_yticks(rows + (height - 1) / 2, [f"layer {i}" for i in trace.layer_numbers(kind)], size=10)
     for each in (ax, top, right):
         each.tick_params(length=0)
         each.spines[:].set_visible(False)

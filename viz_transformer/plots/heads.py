@@ -224,7 +224,7 @@ def picture_of(
     if len(queries.groups) < queries.n_tokens or len(keys.groups) < keys.n_tokens:
         weights = between_words(weights, queries, keys)
         masked = between_words((~masked).astype(np.float32), queries, keys) == 0
-    said = _describe_heads(heads, how, weights_of(trace, kind).shape[1])
+    said = _describe_heads(heads, how, traces[0], kind)
     signed = len(traces) == 2
     return Picture(
         weights=weights,
@@ -294,15 +294,18 @@ def _largest_difference(traces: Sequence[ForwardTrace], kind: str) -> float:
     return difference_limit(one.astype(np.float32, copy=False) - other for one, other in layers)
 
 
-def _describe_heads(heads: Sequence[tuple[int, int]], how: str, n_heads: int) -> str:
-    """What is shown, in words."""
+def _describe_heads(heads: Sequence[tuple[int, int]], how: str, trace: ForwardTrace, kind: str) -> str:
+    """What is shown, in words, with the model's own numbers of layers and heads."""
+    n_heads = weights_of(trace, kind).shape[1]
+    layers, numbers = trace.layer_numbers(kind), trace.head_numbers[:n_heads]
+    heads = [(layers[layer], numbers[head]) for layer, head in heads]
     (layer, head), *others = heads
     if how == "head":
         return f"layer {layer} · head {head}"
     if how == "rollout":
         return f"rollout of layers 0 to {layer}" if layer else "rollout of layer 0"
     name = {"mean": "mean", "max": "maximum"}[how]
-    if list(heads) == [(layer, each) for each in range(n_heads)]:
+    if heads == [(layer, each) for each in numbers]:
         return f"{name} of all {n_heads} heads of layer {layer}"
     named = ", ".join(f"{one}·{other}" for one, other in heads[:_MOST_NAMED])
     more = f" and {len(heads) - _MOST_NAMED} more" if len(heads) > _MOST_NAMED else ""

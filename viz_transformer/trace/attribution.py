@@ -25,7 +25,8 @@ class LogitLens:
     (('<sos>', 'el', 'gato'), [1, 1, 1])
 
     Attributes:
-        tokens: the prompt, [position]; of an encoder–decoder, what the decoder reads.
+        tokens: the prompt, [position]; of an encoder–decoder, what the decoder reads; of a picture or a
+            sound, its positions' numbers.
         top_tokens: the likeliest tokens, [row, position, k], the likeliest first.
         top_probabilities: float32 [row, position, k].
         answers: the token that is followed through the layers, one for each position.
@@ -72,8 +73,8 @@ class LogitAttribution:
 
     Attributes:
         tokens: the prompt, [position].
-        position: where the logit stands, from 0.
-        token: the next token that the logit scores.
+        position: where the logit stands, from 0; of a classifier, the class token.
+        token: the next token, or the class, that the logit scores.
         against: the token whose logit is subtracted, or None.
         heads: what each head adds, float32 [layer, head].
         cross_heads: what each head of the decoder's cross-attention adds, likewise; None without one.
@@ -132,7 +133,8 @@ class PatchingMap:
         clean: the metric of the clean run.
         corrupted: the metric of the corrupted run.
         metric: what was measured, in words.
-        clean_tokens: the clean prompt, [position], as the patched layers read it.
+        clean_tokens: the clean prompt, [position], as the patched layers read it; where several positions
+            were patched together, the first and the last of each group.
         corrupted_tokens: the corrupted prompt, likewise.
     """
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # forward.py imports this file
 
 #: What a stack of layers alone is called, by its kind.
 _FAMILIES = {"encoder": "encoder-only", "decoder": "decoder-only", "cross": "cross-attention alone"}
+_MOST_NUMBERS = 8
 _MOST_LETTERS = 76  # of tokens in a line
 _MOST_CELLS = 48  # of a thumbnail in each direction
 
@@ -74,8 +75,16 @@ def _layers_and_heads(trace: ForwardTrace) -> Iterator[str]:
     for kind in trace.kinds:
         weights = trace.attention(kind)
         assert weights is not None  # a kind that is present
-        n_layers, n_heads = weights.shape[:2]
-        yield f"{n_layers} layer{'s' * (n_layers > 1)} of {n_heads} head{'s' * (n_heads > 1)}"
+        n_heads = weights.shape[1]
+        layers, heads = trace.layer_numbers(kind), trace.head_numbers[:n_heads]
+        yield f"{_counted('layer', layers)} of {_counted('head', heads)}"
+
+
+def _counted(what: str, numbers: tuple[int, ...]) -> str:
+    """Say how many layers or heads there are, and which, if they are not the first."""
+    shown = ", ".join(map(str, numbers[:_MOST_NUMBERS])) + ", …" * (len(numbers) > _MOST_NUMBERS)
+    which = "" if numbers == tuple(range(len(numbers))) else f" ({shown})"
+    return f"{len(numbers)} {what}{'s' * (len(numbers) > 1)}{which}"
 
 
 def _shape(trace: ForwardTrace, kind: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, MutableSequence, Sequence
+from collections.abc import Collection, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,8 @@ class RawAttention:
             key], by the number of the layer; if there is only one, all layers share it.
         seconds_per_frame: of a sound model, how much time each source position stands for, if known.
         has_sink: whether rows may sum to less than 1, the rest going to a sink that is no token.
+        is_numbered: whether a picture or a sound was read; its positions are numbered where they have no
+            labels.
         labels: the labels, those of one sequence where there is only one kind of self-attention.
         batch_index: which sentence.
         causal: whether the model says that it is causal; see `_self_attention_kind`.
@@ -50,6 +52,7 @@ class RawAttention:
     biases: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)
     seconds_per_frame: float | None = None
     has_sink: bool = False
+    is_numbered: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,8 +81,9 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
     for kind in map(KINDS.__getitem__, layers):
         stack = layers[kind.name]
         n_queries, n_keys = _one_shape(kind, stack)
-        query = read[kind.query] = _labelled(sides, kind.query, kind.name, n_queries)
-        key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys)
+        numbered = {"source"} if raw.is_numbered else set()
+        query = read[kind.query] = _labelled(sides, kind.query, kind.name, n_queries, numbered)
+        key = read[kind.key] = _labelled(sides, kind.key, kind.name, n_keys, numbered)
         kept = _fit(n_queries, kind.name, kind.query, query), _fit(n_keys, kind.name, kind.key, key)
         given = raw.biases.get(kind.name, raw.biases.get("self") if kind.query == kind.key else None)
         added = _biases(given or {}, stack.numbers)
@@ -115,7 +119,8 @@ def _layers_by_kind(raw: RawAttention, selection: Selection) -> dict[str, _Stack
             "attends, or its weights: vt.capture([layer_0, layer_1], tokens=[...])"
         )
     labels = raw.labels
-    if set(present) == {"self"} and labels.only is None:
+    is_unlabelled = set(present) == {"self"} and labels.only is None
+    if is_unlabelled and not (raw.is_numbered and labels.source is None):
         raise UserError(
             "the model reads one sequence, and "
             + ("two lists of tokens were given" if labels.source else "its tokens were not given")
@@ -131,7 +136,10 @@ def _layers_by_kind(raw: RawAttention, selection: Selection) -> dict[str, _Stack
     if "self" in stacks:
         stack = stacks.pop("self")
         # Beside other kinds it belongs to a decoder that also attends to a source.
-        kind = "decoder" if len(present) > 1 else _self_attention_kind(stack.layers, labels, raw.causal)
+        if is_unlabelled:
+            kind = "encoder"
+        else:
+            kind = "decoder" if len(present) > 1 else _self_attention_kind(stack.layers, labels, raw.causal)
         stacks[kind] = stack
     return {kind: stacks[kind] for kind in KINDS if kind in stacks}
 
@@ -334,9 +342,13 @@ def _zero_padding_rows(weights: FloatArray, key: TokenLabels) -> FloatArray:
     return np.where(on_padding > TOLERANCE, weights.dtype.type(0), weights)
 
 
-def _labelled(sides: Mapping[str, TokenLabels | None], side: str, kind: str, n_positions: int) -> TokenLabels:
-    """Return the labels of a side, which must have some."""
+def _labelled(
+    sides: Mapping[str, TokenLabels | None], side: str, kind: str, n_positions: int, numbered: Collection[str]
+) -> TokenLabels:
+    """Return the labels of a side, which must have some unless its positions are numbered."""
     labels = sides.get(side)
+    if labels is None and side in numbered:
+        return TokenLabels(tokens=tuple(map(str, range(n_positions))))
     if labels is None:
         raise UserError(
             f"the {kind} attention runs over {n_positions} {side} positions without labels; "

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.block_maps import whole_blocks
-from viz_transformer.tracing.inputs import CaptureInputs, forward_parameters
+from viz_transformer.tracing.inputs import AXES, CaptureInputs, forward_parameters
 from viz_transformer.tracing.labels import Labels, TokenLabels, labels_of_ids
 from viz_transformer.tracing.modules import attention_of_module
 from viz_transformer.tracing.named_weights import layers_of_output
@@ -20,12 +20,13 @@ from viz_transformer.tracing.position_biases import biases_of, watching_biases
 from viz_transformer.tracing.refusals import check_traceable
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.selection import sentence_index
+from viz_transformer.tracing.sizes import within_sizes
 from viz_transformer.tracing.watched_layers import OF_A_MODEL, has_sink, watching
 from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps_of_softmaxes
 from viz_transformer.tracing.written_text import reading_inputs, write
 
 #: Arguments that ask for a form of the output; they are read before a forward that need not name them.
-_OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
+OUTPUT_ARGUMENTS = frozenset({"output_attentions", "output_hidden_states", "return_dict"})
 #: What the parts of a joint model read, and what the model calls the part.
 _PARTS = {"input_ids": "text_model", "pixel_values": "vision_model", "input_features": "audio_model"}
 
@@ -86,10 +87,16 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
     """Run the model once; where it returns no weights, watch what it computes."""
 
     def forward() -> Any:
-        with evaluating(model), attention_implementation(model, "eager"):
+        read = named.get("input_ids"), named.get("decoder_input_ids")
+        with (
+            evaluating(model),
+            attention_implementation(model, "eager"),
+            within_sizes(model, *read),
+        ):
             return model(**{**named, "output_attentions": True, "return_dict": True})
 
     check_traceable(model)
+    is_numbered = not named.keys().isdisjoint(AXES)
     with watching_biases(model) as biases:
         parts = maps_of_parts(model, named, forward, biases)
     if parts is not None:
@@ -99,6 +106,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
             batch_index=None,
             causal=says_causal(model, named, inputs.causal),
             biases=biases_of(biases, parts),
+            is_numbered=is_numbered,
         )
     watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
     watch = replace(watch, generate=False, batch_index=None)
@@ -114,7 +122,9 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
     if not hold_weights(layers):
         seen = maps_of_softmaxes(model, forward, labels, layers)
         if seen is not None:
-            return RawAttention(layers=seen, labels=labels, batch_index=None, causal=causal)
+            return RawAttention(
+                layers=seen, labels=labels, batch_index=None, causal=causal, is_numbered=is_numbered
+            )
     _check_windows(model, layers)
     return RawAttention(
         layers={kind: watched.kept(of_kind) for kind, of_kind in layers.items()},
@@ -126,6 +136,7 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         biases=biases_of(biases, layers),
         seconds_per_frame=_SECONDS_PER_FRAME.get(model.config.model_type),
         has_sink=any(map(has_sink, model.modules())),
+        is_numbered=is_numbered,
     )
 
 
@@ -157,7 +168,15 @@ def _named_inputs(inputs: CaptureInputs) -> dict[str, Any]:
             f"{len(inputs.positional)} inputs came by position, but the model takes "
             f"{[*inputs.parameters]}; give them by name"
         )
-    named = {**dict(zip(inputs.parameters, inputs.positional, strict=False)), **inputs.ids, **inputs.named}
+    by_place = dict(zip(inputs.parameters, inputs.positional, strict=False))
+    for name, value in by_place.items():
+        if name.endswith("_ids") and isinstance(value, Tensor) and value.is_floating_point():
+            other = next((each for each in AXES if each in inputs.parameters), "inputs_embeds")
+            raise UserError(
+                f"the numbers {list(value.shape)} came where {name}= stands in the model's forward, "
+                f"and they are no token ids; give them by name: {other}="
+            )
+    named = {**by_place, **inputs.ids, **inputs.named}
     if inputs.encoding is not None:
         named |= {name: ids for name, ids in inputs.encoding.items() if name in inputs.parameters}
     named = {name: inputs.as_tensor(name, value) for name, value in named.items()}
@@ -189,7 +208,7 @@ def _without_cache(named: Mapping[str, Any]) -> dict[str, Any]:
 def used_by(model: Any) -> frozenset[str]:
     """Return the names of the inputs that a model's forwards, and those of the models in it, name."""
     inner = [each for each in model.modules() if each is model or hasattr(each, OF_A_MODEL)]
-    return _OUTPUT_ARGUMENTS.union(*(inspect.signature(each.forward).parameters for each in inner))
+    return OUTPUT_ARGUMENTS.union(*(inspect.signature(each.forward).parameters for each in inner))
 
 
 def _check_used(

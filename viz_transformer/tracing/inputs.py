@@ -20,7 +20,7 @@ from viz_transformer.tracing.selection import Selection, sentence_index
 from viz_transformer.tracing.wrapped_models import hooked_encoding, is_hooked
 
 #: How many axes these inputs have with the batch's.
-_AXES = {"pixel_values": 4, "input_values": 2, "input_features": 3}
+AXES = {"pixel_values": 4, "input_values": 2, "input_features": 3}
 #: Each model of ours with its traced variant.
 TRACED: dict[type[nn.Module], type[nn.Module]] = {
     models.Transformer: models.TracedTransformer,
@@ -68,11 +68,11 @@ class CaptureInputs:
     def as_tensor(self, name: str, value: Any) -> Any:
         """Return an input as the model's forward takes it: numbers as a tensor, with a batch."""
         is_ids = name.endswith(("_ids", "_mask"))
-        if isinstance(value, list | tuple | np.ndarray) and (is_ids or name in _AXES):
+        if isinstance(value, list | tuple | np.ndarray) and (is_ids or name in AXES):
             value = torch.as_tensor(np.asarray(value))
         if not isinstance(value, Tensor):
             return value
-        n_axes = 2 if is_ids else _AXES.get(name, value.ndim)
+        n_axes = 2 if is_ids else AXES.get(name, value.ndim)
         value = value.to(self.device)
         return value[None] if value.ndim == n_axes - 1 else value  # [batch, ...]
 
@@ -111,6 +111,8 @@ def parse_inputs(
             f"the text {text!r:.40} came without a tokenizer; give tokenizer=, or input_ids= and tokens="
         )
     parameters = forward_parameters(model)
+    if not isinstance(max_new_tokens, int) or max_new_tokens < 1:
+        raise UserError(f"max_new_tokens={max_new_tokens!r:.40} must be a whole number of at least 1")
     if second is not None:
         _check_pair(model, parameters, text, second, tokenizer)
     _check_names(model, parameters, named, known)
@@ -153,7 +155,10 @@ def _encode(
     """Return a text as the model's inputs: by the tokenizer given, else as TransformerLens reads it."""
     if tokenizer is None and is_hooked(model):
         return hooked_encoding(model, text, named)
-    return encode(tokenizer, text, second)
+    encoding = encode(tokenizer, text, second)
+    if not encoding["input_ids"].shape[-1]:
+        raise UserError(f"the text {text!r:.40} has no token; give some words")
+    return encoding
 
 
 def _forward_of(model: nn.Module) -> Callable[..., Any]:
@@ -185,7 +190,12 @@ def _declared_causal(model: nn.Module) -> bool | None:
 
 def as_ids(model: nn.Module, ids: Any) -> Tensor:
     """Turn ids, also those of one sentence in a list, into a tensor [batch, position]."""
-    tensor = torch.as_tensor(ids, device=_device_of(model))
+    try:
+        tensor = torch.as_tensor(ids, device=_device_of(model))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UserError(
+            f"{ids!r:.60} are no token ids; give whole numbers, [position], or a text and tokenizer="
+        ) from error
     return tensor if tensor.ndim > 1 else tensor[None]
 
 

@@ -163,11 +163,18 @@ def labels_of_ids(tokenizer: Any, ids: Sequence[int], encoding: Any = None) -> T
     tokens = tuple(f"<{i}>" if token is None else token for i, token in zip(ids, named, strict=True))
     special = set(getattr(tokenizer, "all_special_tokens", ()))
     counted = count_words(tokens, special)
-    if "ByteLevel" in str(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", "")):
-        tokens = tuple(token if token in special else text_of_bytes(token) for token in tokens)
+    tokens = shown_tokens(tokenizer, tokens)
     if encoding is not None and getattr(encoding, "is_fast", False):
         return TokenLabels(tokens=tokens, words=tuple(encoding.word_ids(0)))
     return TokenLabels(tokens=tokens, words=counted)
+
+
+def shown_tokens(tokenizer: Any, tokens: Sequence[str]) -> tuple[str, ...]:
+    """Return tokens as labels: those of a byte-level tokenizer as text."""
+    if "ByteLevel" not in str(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", "")):
+        return tuple(tokens)
+    special = set(getattr(tokenizer, "all_special_tokens", ()))
+    return tuple(token if token in special else text_of_bytes(token) for token in tokens)
 
 
 def count_words(tokens: Sequence[str], special: set[str]) -> Words | None:

@@ -125,18 +125,21 @@ def _alibi_of_mpt(module: Any, given: Mapping[str, Any], output: Any) -> tuple[A
 
 
 def _of_a_layout(module: Any, given: Mapping[str, Any], output: Any) -> tuple[Any, Tensor] | None:
-    """Of two words' distance in the text, and on the page (Huang et al. 2022, *LayoutLMv3*, section 3.1)."""
-    bias = given.get("rel_pos")  # [1, head, query, key]
-    if bias is None:
-        return None
-    on_page = given.get("rel_2d_pos")
-    whole = bias if on_page is None else bias + on_page
-    return bias, whole[0] / math.sqrt(module.attention_head_size)
+    """Of two words' distance in the text, and on the page (Xu et al. 2021, *LayoutLMv2*, section 2.2)."""
+    added = [each for name in ("rel_pos", "rel_2d_pos") if (each := given.get(name)) is not None]
+    return (added[0], sum(each[0] for each in added)) if added else None  # [head, query, key]
+
+
+def _of_a_scaled_layout(module: Any, given: Mapping[str, Any], output: Any) -> tuple[Any, Tensor] | None:
+    """Likewise, divided as the scores are (Huang et al. 2022, *LayoutLMv3*, section 3.1)."""
+    found = _of_a_layout(module, given, output)
+    return found and (found[0], found[1] / math.sqrt(module.attention_head_size))
 
 
 _BY_CLASS: Mapping[str, _Rule] = {
     "BloomAttention": _alibi,
     "FalconAttention": _alibi,
     "MptAttention": _alibi_of_mpt,
-    "LayoutLMv3SelfAttention": _of_a_layout,
+    "LayoutLMv2SelfAttention": _of_a_layout,
+    "LayoutLMv3SelfAttention": _of_a_scaled_layout,
 }

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import nn
 
 _CONTAINERS = (dict, OrderedDict, list, set)
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Run what torch.compile made as it was written: compiled code does not call hooks put on later."""
+    is_needed = "torch._dynamo" in sys.modules  # else nothing is compiled
+    # Torch 2.5 cannot do it, and does not say whether anything is compiled.
+    can = is_needed and hasattr(torch.compiler, "set_stance")
+    with torch.compiler.set_stance("force_eager") if can else nullcontext():
+        yield
 
 
 @contextmanager
@@ -25,7 +36,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     """
     before = [(each, _snapshot(vars(each)), each.training) for each in model.modules()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
-    with torch.no_grad():
+    with torch.no_grad(), uncompiled():
         try:
             for module, _, _ in before:
                 module.training = False

@@ -7,6 +7,7 @@ drawn at random.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.restore import evaluating
+from viz_transformer.tracing.sizes import within_sizes
 
 
 def write(
@@ -47,11 +49,13 @@ def write(
     given = dict(named) if has_both else _without_padding(named)
     # T5's cache counts the layers of the encoder, which are too few for a deeper decoder.
     options: dict[str, Any] = {"use_cache": False}
+    if "force_unique_generate_call" in inspect.signature(model.generate).parameters:
+        options["force_unique_generate_call"] = True  # else Whisper returns the words without their start
     if "generation_config" not in given:
         options |= {"do_sample": False, "num_beams": 1}
         if "max_length" not in given:
             options["max_new_tokens"] = max_new_tokens
-    with evaluating(model):
+    with evaluating(model), within_sizes(model, given.get("input_ids")):
         written = model.generate(**{**options, **given, "output_attentions": False})
     ids = written if isinstance(written, Tensor) else written["sequences"]
     least = 2 if has_both else given["input_ids"].shape[1] + 1

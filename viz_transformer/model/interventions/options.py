@@ -25,7 +25,7 @@ class HeadChange:
 
     Attributes:
         kind: ``"encoder"`` or ``"decoder"`` for self-attention, or ``"cross"``.
-        layer: counted from 0.
+        layer: its number as the model counts, from 0.
         head: counted from 0.
         factor: what the head says is multiplied by this; 0 ablates it. Its weights stay.
         pattern: weights in place of its own: ``"uniform"`` over the keys that each query may
