@@ -193,11 +193,25 @@ test("heads are ranked by the size of their effect, beside their confidence", ()
   );
 });
 
+test("an engine in the page gives all replies in the frame that asks", () => {
+  const asked = [];
+  const now = (request) => {
+    asked.push(Object.keys(request).at(-1));
+    return "each" in request ? { error: new Error("no room") } : { reply: { translation: ["gato"] } };
+  };
+  const replies = new Replies({ now, latest: assert.fail }, assert.fail);
+  const factors = [{ kind: "encoder", layer: 0, head: 0, factor: 0 }];
+  for (let frame = 0; frame < 2; frame++) replies.fetchMissing({ sentence: "the cat", factors });
+  assert.deepEqual(asked, ["changes", "each", "changes"]); // once each, though one failed
+  assert.equal(replies.failure, "no room");
+  assert.deepEqual(replies.after({ factors }).request.changes, factors);
+});
+
 test("a first reply that takes long is waited for, asked for once, and shown when it comes", () => {
   const [sent, state] = [[], { sentence: "the cat", factors: [] }];
   const latest = (request, onReply, onError, onSlow) => sent.push({ request, onReply, onError, onSlow });
   let changes = 0;
-  const replies = new Replies({ latest }, () => changes++);
+  const replies = new Replies({ latest, now: () => null }, () => changes++);
   replies.fetchMissing(state);
   sent[0].onSlow();
   assert.equal(replies.failure, NO_ANSWER);

@@ -64,6 +64,24 @@ test("what the user can mend comes as an error, and is not asked of the kernel",
   assert.deepEqual(model.sent, []);
 });
 
+test("an engine that has answered once answers at once, and drops what was asked before", async () => {
+  const told = [];
+  offer((_lab, _models, { n }) => {
+    if (n < 0) throw new Error("too small");
+    return { n };
+  });
+  const kernel = connectKernel(view());
+  assert.equal(kernel.now({ n: 1 }), null); // its promise is still to be kept
+  kernel.latest({ n: 1 }, ({ n }) => told.push(n));
+  await new Promise((done) => setTimeout(done, 5));
+  assert.deepEqual(kernel.now({ n: 2 }), { reply: { n: 2 } });
+  assert.equal(kernel.now({ n: -1 }).error.message, "too small");
+  kernel.latest({ n: 3 }, ({ n }) => told.push(n));
+  kernel.now({ n: 4 });
+  await new Promise((done) => setTimeout(done, 5));
+  assert.deepEqual(told, [1]);
+});
+
 /** An engine that leaves every question to Python. */
 function offerNothing() {
   offer(() => {
@@ -74,8 +92,10 @@ function offerNothing() {
 test("what needs Python is asked of the kernel", async () => {
   offerNothing();
   const model = view({ live: true });
-  connectKernel(model).ask({ n: 1 });
+  const kernel = connectKernel(model);
+  kernel.ask({ n: 1 });
   await new Promise((done) => setTimeout(done, 5));
+  assert.equal(kernel.now({ n: 2 }), null);
   assert.deepEqual(
     model.sent.map(({ ask }) => ask),
     [{ n: 1 }],

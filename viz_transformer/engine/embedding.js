@@ -3,6 +3,7 @@
 import { layerNorm, makeMatrix } from "./matrix.js";
 import { readMatrix, readNorm } from "./parameters.js";
 import { embeddingScale, makePositions } from "./positions.js";
+import { newestOf } from "./remembered.js";
 
 /**
  * @typedef {object} Embedding
@@ -61,6 +62,20 @@ export function readSideEmbedding(config, weights, side) {
 /** Number of tokens that a model may write: the target's where it has its own. */
 export function outputVocabSize(config) {
   return config.target_vocab_size ?? config.vocab_size;
+}
+
+/**
+ * A whole sentence as vectors; of the newest sentence they are remembered.
+ *
+ * @param {Embedding} embedding
+ * @param {ArrayLike<number>} ids
+ * @param {Required<import("./interventions.js").Interventions>} interventions
+ */
+export function embedSentence(embedding, ids, interventions) {
+  const positions = Array.from(ids, (_, position) => position);
+  const of = JSON.stringify([Array.from(ids), interventions.positions]);
+  const x = newestOf(embedding, of, () => embed(embedding, ids, positions, interventions));
+  return { x, positions };
 }
 
 /**

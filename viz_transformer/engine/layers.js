@@ -6,7 +6,7 @@
 // source too; in a decoder alone there is none, and its layers are the encoder's behind a causal mask.
 
 import { ACTIVATIONS } from "./activations.js";
-import { extendKeysValues, keysValuesOf, multiHeadAttention, readAttention } from "./attention.js";
+import { keysValuesOf, multiHeadAttention, readAttention } from "./attention.js";
 import { attentionChanges } from "./interventions.js";
 import { addMatrices, layerNorm, linear } from "./matrix.js";
 import { readLinear, readNorm } from "./parameters.js";
@@ -38,7 +38,9 @@ import { readLinear, readNorm } from "./parameters.js";
  * @property {number[]} positions of each row of the vectors
  * @property {Uint8Array[]} masks of the self-attention, [query, key] for each group of queries
  * @property {Required<import("./interventions.js").Interventions>} interventions
- * @property {KeysValues[] | null} past in decoding, those of the words before, for each text
+ * @property {number | null} step in decoding, the position that is written; null for whole sentences
+ * @property {((fresh: KeysValues) => KeysValues[]) | null} among puts the keys and values of these
+ *   vectors among those that each group of queries looks at; null where there are no others
  * @property {KeysValues | null} source what the cross-attention looks at
  * @property {Uint8Array | null} sourceMask [query, source]
  *
@@ -87,14 +89,13 @@ export function readLayer(config, weights, name, hasCross) {
  * @returns {LayerOutput}
  */
 export function runLayer(layer, x, inputs) {
-  const { interventions, past } = inputs;
-  const step = past ? inputs.positions[0] : null; // all texts under way are equally long
-  const changesOf = (kind) => attentionChanges(interventions, kind, inputs.index, step);
+  const { interventions, among } = inputs;
+  const changesOf = (kind) => attentionChanges(interventions, kind, inputs.index, inputs.step);
 
   const selfInput = branch(layer.selfAttentionResidual, x, interventions);
   const positions = interventions.positions ? inputs.positions : null;
   const fresh = keysValuesOf(layer.selfAttention, selfInput, positions);
-  const keysValues = past ? past.map((before, row) => extendKeysValues(before, fresh, row)) : [fresh];
+  const keysValues = among ? among(fresh) : [fresh];
   const own = multiHeadAttention(
     layer.selfAttention,
     selfInput,

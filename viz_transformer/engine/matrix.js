@@ -38,43 +38,106 @@ export function makeMatrix(rows, cols, data = new Float32Array(rows * cols)) {
  * @returns {Matrix} [row, out]
  */
 export function linear(x, { weight, bias }) {
-  const [nIn, nOut] = [weight.cols, weight.rows];
-  const y = makeMatrix(x.rows, nOut);
-  const [from, w, to] = [x.data, weight.data, y.data];
-  const byFours = nOut - (nOut % 4);
-  for (let row = 0; row < x.rows; row++) {
-    const first = row * nIn;
-    const out = row * nOut;
-    if (bias) to.set(bias, out);
-    // Four sums at once: they share each number of x, and none waits for the one before it.
-    for (let col = 0; col < byFours; col += 4) {
-      const w0 = col * nIn;
-      const w1 = w0 + nIn;
-      const w2 = w1 + nIn;
-      const w3 = w2 + nIn;
-      let sum0 = 0; // a double: it is rounded once, at the end
-      let sum1 = 0;
-      let sum2 = 0;
-      let sum3 = 0;
-      for (let i = 0; i < nIn; i++) {
-        const number = from[first + i];
-        sum0 += number * w[w0 + i];
-        sum1 += number * w[w1 + i];
-        sum2 += number * w[w2 + i];
-        sum3 += number * w[w3 + i];
-      }
-      to[out + col] += sum0;
-      to[out + col + 1] += sum1;
-      to[out + col + 2] += sum2;
-      to[out + col + 3] += sum3;
-    }
-    for (let col = byFours; col < nOut; col++) {
-      let sum = 0;
-      for (let i = 0; i < nIn; i++) sum += from[first + i] * w[col * nIn + i];
-      to[out + col] += sum;
-    }
-  }
+  const y = makeMatrix(x.rows, weight.rows); // [row, out]
+  if (bias) for (let row = 0; row < y.rows; row++) y.data.set(bias, row * y.cols);
+  const inPairs = x.rows - (x.rows % 2);
+  for (let row = 0; row < inPairs; row += 2) addTwoRows(y, x, weight, row);
+  if (inPairs < x.rows) addRow(y, x, weight, inPairs);
   return y;
+}
+
+/**
+ * Add x Wᵀ to two rows of y, four columns at a time: eight sums share six numbers, and none waits for
+ * the one before it.
+ */
+function addTwoRows(y, x, weight, row) {
+  const [from, w, to] = [x.data, weight.data, y.data];
+  const [nIn, nOut] = [weight.cols, weight.rows];
+  const x0 = row * nIn;
+  const x1 = x0 + nIn;
+  const y0 = row * nOut;
+  const y1 = y0 + nOut;
+  const byFours = nOut - (nOut % 4);
+  for (let col = 0; col < byFours; col += 4) {
+    const w0 = col * nIn;
+    const w1 = w0 + nIn;
+    const w2 = w1 + nIn;
+    const w3 = w2 + nIn;
+    let a0 = 0; // a double: it is rounded once, at the end
+    let a1 = 0;
+    let a2 = 0;
+    let a3 = 0;
+    let b0 = 0;
+    let b1 = 0;
+    let b2 = 0;
+    let b3 = 0;
+    for (let i = 0; i < nIn; i++) {
+      const a = from[x0 + i];
+      const b = from[x1 + i];
+      const c0 = w[w0 + i];
+      const c1 = w[w1 + i];
+      const c2 = w[w2 + i];
+      const c3 = w[w3 + i];
+      a0 += a * c0;
+      b0 += b * c0;
+      a1 += a * c1;
+      b1 += b * c1;
+      a2 += a * c2;
+      b2 += b * c2;
+      a3 += a * c3;
+      b3 += b * c3;
+    }
+    to[y0 + col] += a0;
+    to[y0 + col + 1] += a1;
+    to[y0 + col + 2] += a2;
+    to[y0 + col + 3] += a3;
+    to[y1 + col] += b0;
+    to[y1 + col + 1] += b1;
+    to[y1 + col + 2] += b2;
+    to[y1 + col + 3] += b3;
+  }
+  for (let col = byFours; col < nOut; col++) {
+    to[y0 + col] += dotProduct(from, x0, w, col * nIn, nIn);
+    to[y1 + col] += dotProduct(from, x1, w, col * nIn, nIn);
+  }
+}
+
+/** Add x Wᵀ to one row of y, four columns at a time. */
+function addRow(y, x, weight, row) {
+  const [from, w, to] = [x.data, weight.data, y.data];
+  const [nIn, nOut] = [weight.cols, weight.rows];
+  const x0 = row * nIn;
+  const y0 = row * nOut;
+  const byFours = nOut - (nOut % 4);
+  for (let col = 0; col < byFours; col += 4) {
+    const w0 = col * nIn;
+    const w1 = w0 + nIn;
+    const w2 = w1 + nIn;
+    const w3 = w2 + nIn;
+    let a0 = 0;
+    let a1 = 0;
+    let a2 = 0;
+    let a3 = 0;
+    for (let i = 0; i < nIn; i++) {
+      const a = from[x0 + i];
+      a0 += a * w[w0 + i];
+      a1 += a * w[w1 + i];
+      a2 += a * w[w2 + i];
+      a3 += a * w[w3 + i];
+    }
+    to[y0 + col] += a0;
+    to[y0 + col + 1] += a1;
+    to[y0 + col + 2] += a2;
+    to[y0 + col + 3] += a3;
+  }
+  for (let col = byFours; col < nOut; col++) to[y0 + col] += dotProduct(from, x0, w, col * nIn, nIn);
+}
+
+/** The dot product of `length` numbers of x from `i` on and as many of y from `j` on. */
+function dotProduct(x, i, y, j, length) {
+  let sum = 0;
+  for (let k = 0; k < length; k++) sum += x[i + k] * y[j + k];
+  return sum;
 }
 
 /**

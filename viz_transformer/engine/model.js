@@ -5,7 +5,7 @@
 // three families); `steps` (decoding without computing anything twice). `interventions` switches parts
 // off. It is the model of viz_transformer/model, in the same words, one sentence at a time.
 
-import { embed, outputVocabSize, readEmbedding, readSideEmbedding } from "./embedding.js";
+import { embedSentence, outputVocabSize, readEmbedding, readSideEmbedding } from "./embedding.js";
 import { UserError } from "./errors.js";
 import { checkIds, checkMask } from "./inputs.js";
 import { checkedInterventions } from "./interventions.js";
@@ -132,8 +132,7 @@ export function runEncoder(model, ids, interventions, mask) {
   const { config, sourceEmbedding, encoder } = model;
   checkIds("source_ids", ids, config.vocab_size, config.max_length);
   if (mask) checkMask("encoder", mask, ids.length, ids.length);
-  const positions = places(ids);
-  const x = embed(sourceEmbedding, ids, positions, interventions); // [source, d_model]
+  const { x, positions } = embedSentence(sourceEmbedding, ids, interventions); // [source, d_model]
   const masks = [mask ?? sourceMask(config, ids, interventions)];
   return { ...runStack(encoder, x, { positions, masks, interventions }), masks };
 }
@@ -153,7 +152,7 @@ export function runDecoder(model, ids, memory, sourceIds, interventions, masks) 
   checkIds("target_ids", ids, outputVocabSize(config), config.max_length);
   if (masks.decoder) checkMask("decoder", masks.decoder, ids.length, ids.length);
   if (masks.cross) checkMask("cross", masks.cross, ids.length, sourceIds.length);
-  const positions = places(ids);
+  const { x, positions } = embedSentence(targetEmbedding, ids, interventions); // [target, d_model]
   const inputs = {
     positions,
     masks: [masks.decoder ?? targetMask(config, ids, interventions)],
@@ -161,13 +160,7 @@ export function runDecoder(model, ids, memory, sourceIds, interventions, masks) 
     sources: memory ? readMemory(decoder, memory) : null,
     sourceMask: memory && (masks.cross ?? sourceMask(config, sourceIds, interventions, ids.length)),
   };
-  const x = embed(targetEmbedding, ids, positions, interventions); // [target, d_model]
   return { ...runStack(decoder, x, inputs), masks: inputs.masks, sourceMask: inputs.sourceMask };
-}
-
-/** The positions 0, 1, … of a sentence. */
-function places(ids) {
-  return Array.from(ids, (_, position) => position);
 }
 
 /** The weights of each layer's self-attention, [head, query, key]; a whole sentence is one group of queries. */

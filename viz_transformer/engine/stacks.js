@@ -4,6 +4,7 @@ import { keysValuesOf } from "./attention.js";
 import { readLayer, runLayer } from "./layers.js";
 import { layerNorm } from "./matrix.js";
 import { readNorm } from "./parameters.js";
+import { firstOf } from "./remembered.js";
 
 /**
  * @typedef {import("./matrix.js").Matrix} Matrix
@@ -34,7 +35,7 @@ export function readStack(config, weights, kind) {
 }
 
 /**
- * Run vectors through all layers.
+ * Run vectors through all layers. What a layer made of a whole sentence is remembered.
  *
  * @param {Stack} stack
  * @param {Matrix} x [position, d_model]
@@ -42,28 +43,42 @@ export function readStack(config, weights, kind) {
  * @param {number[]} inputs.positions of each row of the vectors
  * @param {Uint8Array[]} inputs.masks of the self-attention, [query, key] for each group of queries
  * @param {Required<import("./interventions.js").Interventions>} inputs.interventions
- * @param {KeysValues[][]} [inputs.past] in decoding, those of the words before: of each layer and text
+ * @param {number} [inputs.step] in decoding, the position that is written
+ * @param {((fresh: KeysValues) => KeysValues[])[]} [inputs.among] of each layer, where these vectors are
+ *   not a whole sentence: puts their keys and values among the others
  * @param {KeysValues[]} [inputs.sources] what each layer's cross-attention looks at
  * @param {Uint8Array} [inputs.sourceMask] [query, source]
  * @returns {{ x: Matrix, layers: import("./layers.js").LayerOutput[] }} the last layer's vectors,
  *   normalised if they have not been yet, and what each layer returned
  */
-export function runStack(stack, x, { positions, masks, interventions, past, sources, sourceMask }) {
+export function runStack(stack, x, { step, among, sources, sourceMask, ...shared }) {
   const layers = stack.layers.map((layer, index) => {
-    const output = runLayer(layer, x, {
+    const inputs = {
+      ...shared,
       kind: stack.kind,
       index,
-      positions,
-      masks,
-      interventions,
-      past: past?.[index] ?? null,
+      step: step ?? null,
+      among: among?.[index] ?? null,
       source: sources?.[index] ?? null,
       sourceMask: sourceMask ?? null,
-    });
+    };
+    const run = () => runLayer(layer, x, inputs);
+    const output = among ? run() : firstOf(x, layer, inputs.source, inWords(inputs), run);
     x = output.x;
     return output;
   });
-  return { x: stack.norm && interventions.layerNorm ? layerNorm(x, stack.norm) : x, layers };
+  return { x: stack.norm && shared.interventions.layerNorm ? layerNorm(x, stack.norm) : x, layers };
+}
+
+/** All that a layer's output depends on, but for its vectors and its source. */
+function inWords({ kind, index, masks, sourceMask, interventions }) {
+  const heads = interventions.heads.filter((change) => change.layer === index && reads(kind, change.kind));
+  return JSON.stringify([{ ...interventions, heads }, String(masks), String(sourceMask)]);
+}
+
+/** Whether a layer of one kind has attention of another. */
+function reads(kind, other) {
+  return other === kind || (kind === "decoder" && other === "cross");
 }
 
 /**
@@ -74,5 +89,7 @@ export function runStack(stack, x, { positions, masks, interventions, past, sour
  * @returns {KeysValues[]}
  */
 export function readMemory(decoder, memory) {
-  return decoder.layers.map((layer) => keysValuesOf(layer.crossAttention, memory));
+  return firstOf(memory, decoder, null, "", () =>
+    decoder.layers.map((layer) => keysValuesOf(layer.crossAttention, memory)),
+  );
 }

@@ -4,6 +4,7 @@
 // causal mask hides the later ones from them; so each layer keeps their keys and values, and a new word
 // costs one position instead of the whole sentence. The source's never change at all.
 
+import { extendKeysValues } from "./attention.js";
 import { embed, outputVocabSize } from "./embedding.js";
 import { checkIds, checkNextIds } from "./inputs.js";
 import { checkedInterventions } from "./interventions.js";
@@ -113,7 +114,10 @@ class Steps {
       positions,
       masks,
       interventions: this.interventions,
-      past: decoder.layers.map((_, layer) => texts.map((text) => text.keysValues[layer])),
+      step: this.#length,
+      among: decoder.layers.map((_, layer) => (fresh) => {
+        return texts.map(({ keysValues }, row) => extendKeysValues(keysValues[layer], fresh, row));
+      }),
       sources: this.sources,
       sourceMask: this.sources && sourceMask(config, this.source, this.interventions, ids.length),
     });

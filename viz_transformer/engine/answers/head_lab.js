@@ -1,6 +1,7 @@
 // The head lab's answers: what a model says with heads scaled or switched off. labs/head_lab.py and
 // widgets/head_lab/view.py give the same.
 
+import { newestOf } from "../remembered.js";
 import { MASK } from "../vocabulary.js";
 import { bytesOf } from "./bytes.js";
 
@@ -14,7 +15,7 @@ import { bytesOf } from "./bytes.js";
  */
 export function answerHeadLab({ "": model }, { sentence, changes, each }) {
   // Always the log-probabilities of the unchanged model's words, so that they can be compared.
-  const target = model.answer(sentence);
+  const target = newestOf(model, sentence, () => model.answer(sentence));
   if (each !== undefined) {
     const judged = model.judge(sentence, target);
     return { ...judgedReply(judged), each: eachHead(model, sentence, target, judged, each) };
@@ -23,7 +24,7 @@ export function answerHeadLab({ "": model }, { sentence, changes, each }) {
   const judged = model.judge(sentence, target, interventions);
   return {
     ...judgedReply(judged),
-    translation: model.answer(sentence, interventions),
+    translation: changes.length ? model.answer(sentence, interventions) : target,
     output: foundTokens(model.task, judged.trace, target),
   };
 }

@@ -3,10 +3,9 @@
 // labs/mask_lab.py answers the same requests in Python.
 
 import { UserError } from "../errors.js";
-import { attentionLayers, checkedInterventions } from "../interventions.js";
-import { linear } from "../matrix.js";
-import { runDecoder, runEncoder } from "../model.js";
+import { attentionLayers } from "../interventions.js";
 import { repr } from "../repr.js";
+import { outputsOf, readSentence } from "../rereading.js";
 import { float32View, readBatch, SIDES_OF } from "./mask_batch.js";
 import { waysReply } from "./mask_formulas.js";
 
@@ -59,83 +58,92 @@ function leaksReply({ model, vocabulary }, kind, sentences, request) {
   const edited = /** @type {"source" | "target"} */ (SIDES_OF[kind].key);
   const nearest = nearestWords(model, vocabulary, request.vocabulary);
   const others = sentences.map((sentence) => sentence[edited].map(nearest)); // [batch][key]
-  const memories = sentences.map((sentence) => memoryOf(model, kind, sentence));
-  const before = sentences.map((sentence, b) => outputsOf(model, kind, sentence, memories[b]));
-  const changes = sentences.map((sentence, b) =>
-    others[b].map((other, key) => {
-      const changed = { ...sentence, [edited]: sentence[edited].with(key, other) };
-      const memory = edited === "target" ? memories[b] : undefined; // of the source, which stays
-      return rowChanges(before[b], outputsOf(model, kind, changed, memory)); // [query]
-    }),
-  );
-  const shape = [sentences.length, others[0].length, before[0].rows]; // [batch, edited, query]
+  const longer = request.longer && readLonger(vocabulary, kind, sentences, request.longer);
+  const known = newestLeaks.get(model);
+  const found = new Map(); // in this request's sentences; painting a cell changes but one of them
+  newestLeaks.set(model, found);
+  const leaks = sentences.map((sentence, b) => {
+    const asked = {
+      kind,
+      edited,
+      sentence,
+      others: others[b],
+      longer: longer?.[b],
+      first: request.longer?.first,
+    };
+    const name = JSON.stringify(asked, (_, value) => (ArrayBuffer.isView(value) ? String(value) : value));
+    if (!found.has(name)) found.set(name, known?.get(name) ?? leaksOf(model, asked));
+    return found.get(name);
+  });
+  const shape = [sentences.length, others[0].length, leaks[0].changes[0].length]; // [batch, edited, query]
   return {
     shape,
-    changes: float32View(changes.flat(2)),
+    changes: float32View(leaks.flatMap(({ changes }) => changes.flat())),
     replacements: others.map((row) => vocabulary.tokensOf(row)),
-    longer: request.longer && longerChanges(model, vocabulary, kind, before, request.longer),
+    longer: longer && float32View(leaks.flatMap((each) => each.longer)),
   };
 }
 
-/** The change that more padding makes to the outputs before, [batch, query]. */
-function longerChanges(model, vocabulary, kind, before, given) {
-  const after = readBatch(vocabulary, kind, given).map((sentence) => outputsOf(model, kind, sentence));
-  const [held, rows] = [Math.max(0, after[0].rows - given.first), before[0].rows];
-  if (after.length !== before.length || held < rows) {
+/** @type {WeakMap<object, Map<string, ReturnType<typeof leaksOf>>>} of each model's newest request */
+const newestLeaks = new WeakMap();
+
+/** The leaks of one sentence: `changes` [edited][query], and `longer` [query] if it is given longer. */
+function leaksOf(model, { kind, edited, sentence, others, longer, first }) {
+  const before = readSentence(model, kind, readable(kind, sentence));
+  const { outputs } = outputsOf(model, before); // [query, feature]
+  const changesOf = (reading, shift = 0) => rowChanges(outputs, outputsOf(model, reading), shift); // [query]
+  return {
+    changes: others.map((other, key) => {
+      const changed = { ...sentence, [edited]: sentence[edited].with(key, other) };
+      return changesOf(readSentence(model, kind, readable(kind, changed), before));
+    }),
+    // Where padding comes first, every word stands at another position.
+    longer:
+      longer && changesOf(readSentence(model, kind, readable(kind, longer), first ? null : before), first),
+  };
+}
+
+/** A sentence with the mask that is tried, and the right ones elsewhere. */
+function readable(kind, { source, target, mask, correct }) {
+  return { source, target, masks: { ...correct, [kind]: mask } };
+}
+
+/** The sentences with more padding. */
+function readLonger(vocabulary, kind, sentences, given) {
+  const longer = readBatch(vocabulary, kind, given);
+  const query = SIDES_OF[kind].query;
+  const [held, rows] = [Math.max(0, longer[0][query].length - given.first), sentences[0][query].length];
+  if (longer.length !== sentences.length || held < rows) {
     throw new UserError(
-      `the longer batch holds ${after.length} × ${Math.min(held, rows)} of the ${before.length} × ${rows} ` +
+      `the longer batch holds ${longer.length} × ${Math.min(held, rows)} of the ${sentences.length} × ${rows} ` +
         "tokens; give the same sentences, longer, and where their tokens begin",
     );
   }
-  const changes = after.map((outputs, b) => rowChanges(before[b], outputs, given.first));
-  return float32View(changes.flat());
+  return longer;
 }
 
 /**
- * What the encoder makes of a sentence, with the mask that is tried if it is the encoder's.
- *
- * @param {MaskedSentence} sentence
- * @returns {Matrix | null} [source, d_model]; of a model without an encoder null
- */
-function memoryOf(model, kind, sentence) {
-  if (!model.encoder) return null;
-  const { source, mask, correct } = sentence;
-  const unchanged = checkedInterventions(null, model.config);
-  return runEncoder(model, source, unchanged, kind === "encoder" ? mask : correct.encoder).x;
-}
-
-/**
- * What the model makes of a sentence with the mask that is tried and the right ones elsewhere: logits,
- * or of the encoder its vectors.
- *
- * @param {MaskedSentence} sentence
- * @returns {Matrix} [query, feature]
- */
-function outputsOf(model, kind, sentence, memory = memoryOf(model, kind, sentence)) {
-  if (kind === "encoder") return memory;
-  const { source, target, mask, correct } = sentence;
-  const unchanged = checkedInterventions(null, model.config);
-  const { x } = runDecoder(model, target, memory, source, unchanged, { ...correct, [kind]: mask });
-  return linear(x, model.output); // [target, vocab]
-}
-
-/**
- * The largest change in each row of a matrix; row 0 of the first is row `first` of the second.
+ * The largest change in each row, 0 where nothing was computed again; row 0 before is row `shift` after.
  *
  * @param {Matrix} before [query, feature]
- * @param {Matrix} after
+ * @param {{ rows: number[], outputs: Matrix }} after outputs [row, feature]
  * @returns {number[]} [query]
  */
-function rowChanges(before, after, first = 0) {
-  const shift = first * after.cols;
-  return Array.from({ length: before.rows }, (_, row) => {
-    let largest = 0;
-    for (let i = row * before.cols; i < (row + 1) * before.cols; i++) {
-      largest = Math.max(largest, Math.abs(after.data[i + shift] - before.data[i]));
+function rowChanges(before, { rows, outputs }, shift) {
+  const changes = new Array(before.rows).fill(0);
+  for (const [i, row] of rows.entries()) {
+    const query = row - shift;
+    if (query < 0 || query >= before.rows) continue;
+    for (let col = 0; col < before.cols; col++) {
+      const change = outputs.data[i * before.cols + col] - before.data[query * before.cols + col];
+      changes[query] = Math.max(changes[query], Math.abs(change));
     }
-    return largest;
-  });
+  }
+  return changes;
 }
+
+/** @type {WeakMap<object, Record<string, (id: number) => number>>} by model and side */
+const nearestOf = new WeakMap();
 
 /**
  * A function from an id to that of another word of one side: the nearest by cosine similarity.
@@ -143,6 +151,12 @@ function rowChanges(before, after, first = 0) {
  * @param {"source" | "target"} side
  */
 function nearestWords(model, vocabulary, side) {
+  if (!nearestOf.has(model)) nearestOf.set(model, {});
+  nearestOf.get(model)[side] ??= findNearest(model, vocabulary, side);
+  return nearestOf.get(model)[side];
+}
+
+function findNearest(model, vocabulary, side) {
   const known = vocabulary.idsOf(vocabulary.words(side));
   const { words } = model[`${side}Embedding`] ?? model.targetEmbedding ?? model.sourceEmbedding;
   const vectorOf = (id) => words.data.subarray(id * words.cols, (id + 1) * words.cols); // [d_model]

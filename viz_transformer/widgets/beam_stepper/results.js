@@ -96,25 +96,32 @@ export class Results {
     const known = this.find(key);
     if (this.refused?.key !== key) this.refused = null;
     if (known || this.failure?.key !== key) this.failure = null; // a reply may come after all
-    if (known) this.shown = known;
-    else if (this.asking !== key && !this.failure) this.ask(request, key);
-    return { result: this.shown, isCurrent: Boolean(known) };
+    if (!known && this.asking !== key && !this.failure) this.ask(request, key);
+    const found = known ?? this.find(key); // an engine in the page answers at once
+    if (found) this.shown = found;
+    return { result: this.shown, isCurrent: Boolean(found) };
   }
 
   ask(request, key) {
     this.asking = key;
-    const settle = (then) => (value) => {
+    /** @param {{reply?: any, error?: any}} answer */
+    const settle = ({ reply, error }) => {
       if (this.asking === key) this.asking = null;
-      then(value);
+      if (error) this.failure = { key, message: error.message };
+      else this.receive(request, reply);
+    };
+    const settleLater = (answer) => {
+      settle(answer);
       this.view.redraw();
     };
-    this.kernel.latest(
-      request,
-      settle((reply) => this.receive(request, reply)),
-      settle((error) => {
-        this.failure = { key, message: error.message };
-      }),
-    );
+    const here = this.kernel.now(request);
+    if (here) settle(here);
+    else
+      this.kernel.latest(
+        request,
+        (reply) => settleLater({ reply }),
+        (error) => settleLater({ error }),
+      );
   }
 
   /** What is wrong, and what is shown meanwhile, or "". */

@@ -42,6 +42,8 @@ function addControls(parent, controls, onChange) {
   };
 }
 
+const LEAST_WIDTH = 480; // pixels; in fewer its letters cannot be read
+
 function render({ model, el }) {
   const kernel = connectKernel(model);
   const label = "Picture with controls";
@@ -52,7 +54,8 @@ function render({ model, el }) {
     (at, place) => view.set({ places: withPlace(model.get("places"), at, place) }),
   );
   const problem = element(view.root, "p", "vt-problem", { role: "alert" });
-  const image = element(view.root, "img", "vt-figure");
+  const box = element(view.root, "div", "vt-figure-box");
+  const image = element(box, "img", "vt-figure");
   let [shown, asked, failure] = [null, null, ""];
 
   function show(reply, places) {
@@ -62,6 +65,7 @@ function render({ model, el }) {
     image.alt = reply.alt;
     image.width = reply.width;
     image.height = reply.height;
+    image.style.minWidth = `${Math.min(reply.width, LEAST_WIDTH)}px`;
     view.root.dataset.shown = places.join(" ");
   }
 

@@ -26,7 +26,7 @@ export class Replies {
   #state = "";
 
   /**
-   * @param {{latest: Function}} kernel
+   * @param {{latest: Function, now: Function}} kernel
    * @param {() => void} onChange
    */
   constructor(kernel, onChange) {
@@ -66,7 +66,10 @@ export class Replies {
     );
   }
 
-  /** Request the first reply that is missing; its arrival causes a frame, and that requests the next. */
+  /**
+   * Request the first reply that is missing; its arrival causes a frame, and that requests the next. An
+   * engine in the page gives all of them at once.
+   */
   fetchMissing({ sentence, factors }) {
     const state = canonicalJson([sentence, factors]);
     if (state !== this.#state) this.#failures.clear();
@@ -76,29 +79,38 @@ export class Replies {
       { name: "effects", request: { sentence, each: 0 } },
       ...(factors.length ? [{ name: "changed", request: { sentence, changes: factors } }] : []),
     ].map((each) => ({ ...each, asked: canonicalJson(each.request) }));
-    const missing = wanted.find(
-      ({ name, asked }) => this[name]?.asked !== asked && !this.#failures.has(asked),
-    );
-    if (missing && this.#pending !== missing.asked) this.#fetch(missing);
+    const isMissing = ({ name, asked }) => this[name]?.asked !== asked && !this.#failures.has(asked);
+    let missing = wanted.find(isMissing);
+    while (missing && this.#pending !== missing.asked && this.#fetch(missing))
+      missing = wanted.find(isMissing);
   }
 
+  /** Fetch a reply; return whether it is here at once. */
   #fetch({ name, request, asked }) {
     this.#pending = asked;
-    const settle = (keep) => (value) => {
+    const settle = ({ reply, error }) => {
       if (this.#pending === asked) this.#pending = null;
-      keep(value);
+      if (error) this.#failures.set(asked, error.message);
+      else this[name] = { ...(reply.moved ? withAllWeights(reply, this.base) : reply), asked, request };
+    };
+    const settleLater = (answer) => {
+      settle(answer);
       this.#onChange();
     };
+    const here = this.#kernel.now(request);
+    if (here) {
+      settle(here);
+      return true;
+    }
     this.#kernel.latest(
       request,
-      settle((reply) => {
-        this[name] = { ...(reply.moved ? withAllWeights(reply, this.base) : reply), asked, request };
-      }),
-      settle((error) => this.#failures.set(asked, error.message)),
+      (reply) => settleLater({ reply }),
+      (error) => settleLater({ error }),
       () => {
         this.#slow = asked; // still pending: nothing else is requested in its place
         this.#onChange();
       },
     );
+    return false;
   }
 }

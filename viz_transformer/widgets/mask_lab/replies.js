@@ -28,15 +28,22 @@ export function createReplies(model, ask, onReply) {
     const at = canonicalJson({ words, state });
     if (at !== asked) {
       asked = at;
-      const keep = (reply, problem) => {
-        answered = { at, reply, problem };
+      const keep = ({ reply = null, error = null }) => {
+        answered = { at, reply, problem: error?.message ?? "" };
+      };
+      const keepLater = (answer) => {
+        keep(answer);
         onReply();
       };
-      kernel.latest(
-        maskRequest(words, state, ask),
-        (reply) => keep(reply, ""),
-        (error) => keep(null, error.message),
-      );
+      const request = maskRequest(words, state, ask);
+      const here = kernel.now(request);
+      if (here) keep(here);
+      else
+        kernel.latest(
+          request,
+          (reply) => keepLater({ reply }),
+          (error) => keepLater({ error }),
+        );
     }
     return answered.at === at ? answered : { reply: null, problem: "" };
   }

@@ -125,31 +125,30 @@ function openMessages(model) {
 
 /** Requests of which only the newest matters: {latest, forget()}; one is under way, and one waits. */
 function newestOf(ask) {
-  let [busy, slow, next] = [false, false, null];
+  let [busy, slow, next, newest] = [false, false, null, null];
   function latest(request, onReply, onError = (_) => {}, onSlow = () => onError(new Error(NO_ANSWER))) {
-    next = { request, onReply, onError, onSlow };
+    next = newest = { request, onReply, onError, onSlow };
     if (!busy) sendNext();
     else if (slow) onSlow();
   }
   function sendNext() {
-    const { request, onReply, onError, onSlow } = next;
+    const mine = next;
     [busy, slow, next] = [true, false, null];
     const onTimeout = () => {
       slow = true;
-      (next?.onSlow ?? onSlow)();
+      newest?.onSlow();
     };
     const settle = (callback) => (value) => {
       busy = false;
-      if (next)
-        sendNext(); // a newer request waits: this reply is no longer wanted
-      else callback(value);
+      if (next) sendNext();
+      else if (newest === mine) callback(value); // else this reply is no longer wanted
     };
-    ask(request, onTimeout).then(settle(onReply), settle(onError));
+    ask(mine.request, onTimeout).then(settle(mine.onReply), settle(mine.onError));
   }
   return {
     latest,
     forget() {
-      next = null;
+      next = newest = null;
     },
   };
 }
@@ -160,20 +159,30 @@ function newestOf(ask) {
  * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one request
  * under way and one waiting, the newest: thirty fast clicks ask for the first and the last. Both
  * take an `onSlow()`, called when a reply takes long; the reply still counts when it comes. Without
- * one, `latest` calls `onError` with a sentence that says so.
+ * one, `latest` calls `onError` with a sentence that says so. `now(request)` is the answer of an engine
+ * in this page that has answered before, `{reply}` or `{error}`, so that it is drawn in the frame that
+ * asks; null where there is none.
  *
  * @param {Pick<Model, "get" | "send" | "on" | "off" | "widget_manager">} model
  */
 export function connectKernel(model) {
   const [carriedReply, messages] = [repliesOf(model), openMessages(model)];
-  let [behind, engine] = [null, null];
+  let [behind, engine, answerHere] = [null, null, null];
+
+  function findEngine() {
+    if (model.get("engine") === behind) return;
+    [behind, engine, answerHere] = [model.get("engine"), engineBehind(model), null];
+  }
 
   function ask(request, onSlow = () => {}) {
-    const newest = model.get("engine");
-    if (newest !== behind) [behind, engine] = [newest, engineBehind(model)];
+    findEngine();
     if (!engine) return askBeyond(request, onSlow);
-    return engine
-      .then((answer) => answer(request))
+    const asked = engine;
+    return asked
+      .then((answer) => {
+        if (asked === engine) answerHere = answer;
+        return answer(request);
+      })
       .catch((error) => {
         if (error.name === NOT_IN_PAGE) return askBeyond(request, onSlow);
         throw error;
@@ -191,9 +200,24 @@ export function connectKernel(model) {
   }
 
   const { latest, forget } = newestOf(ask);
+
+  /** @returns {{reply?: any, error?: any} | null} */
+  function now(request) {
+    findEngine();
+    if (!answerHere) return null;
+    try {
+      return { reply: answerHere(request) };
+    } catch (/** @type {any} */ error) {
+      return error.name === NOT_IN_PAGE ? null : { error };
+    } finally {
+      forget(); // whatever was asked before
+    }
+  }
+
   return {
     ask,
     latest,
+    now,
     close() {
       messages.close();
       forget();

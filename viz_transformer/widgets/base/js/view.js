@@ -5,6 +5,7 @@ import { forwardCellKeys } from "./cell_keys.js";
 import { backgroundBehind, isDark, readTheme, watchTheme } from "./colour.js";
 import { button, element, uniqueId } from "./controls.js";
 import { addFrames } from "./frames.js";
+import { fitPaper } from "./paper.js";
 
 const FONT = 14; // pixels of the text at a `text_size` of 1
 const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
@@ -37,7 +38,7 @@ const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
 export function createView({ model, el, name, label, traits, draw }) {
   const root = element(el, "div", `vt vt-${name}`, { role: "group", "aria-label": label });
   const stops = [forwardCellKeys(root)];
-  let [theme, drawn, width, unsaved] = [null, 0, 0, false];
+  let [theme, drawn, width, unsaved, onPaper] = [null, 0, 0, false, false];
 
   function drawFrame() {
     if (unsaved) setTimeout(save);
@@ -46,6 +47,7 @@ export function createView({ model, el, name, label, traits, draw }) {
     const size = model.get("text_size") ?? 1;
     root.style.fontSize = `${FONT * size}px`;
     draw({ theme, width, size });
+    if (onPaper) fitPaper(root, true);
     root.dataset.vtDrawn = String(++drawn);
   }
 
@@ -56,6 +58,8 @@ export function createView({ model, el, name, label, traits, draw }) {
 
   /** Paper is narrower than most screens, and nothing can be scrolled on it. */
   function onPrint(printing) {
+    onPaper = printing;
+    if (!printing) fitPaper(root, false);
     root.style.width = printing ? `${Math.min(PAPER, root.offsetWidth)}px` : "";
     const { paddingLeft, paddingRight } = getComputedStyle(root);
     width = root.clientWidth && root.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);

@@ -1,0 +1,25 @@
+// Paper: nothing on it can be scrolled, so what is wider than its box is printed smaller.
+
+/**
+ * Make all that is scrolled sideways as narrow as its box, or as wide again as it was.
+ *
+ * @param {HTMLElement} root
+ * @param {boolean} printing
+ */
+export function fitPaper(root, printing) {
+  for (const part of root.querySelectorAll("[data-vt-printed]")) {
+    part.removeAttribute("data-vt-printed");
+    /** @type {HTMLElement} */ (part).style.zoom = "";
+  }
+  if (!printing) return;
+  const wide = Array.from(root.querySelectorAll("*")).filter(
+    (box) => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto",
+  );
+  for (const box of wide) {
+    const zoom = String(box.clientWidth / box.scrollWidth);
+    for (const part of /** @type {HTMLCollectionOf<HTMLElement>} */ (box.children)) {
+      part.style.zoom = zoom;
+      part.dataset.vtPrinted = "";
+    }
+  }
+}
