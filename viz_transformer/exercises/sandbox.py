@@ -117,7 +117,7 @@ def _end_what_is_late(_: int, frame: FrameType | None) -> None:
     raise _OutOfTime from _signal_again[None]
 
 
-#: Signals when it is asked for what it does not have, so that where an exception is caught, the next step
+#: Signals at a key that it does not have, so that where an exception is caught, the next step
 #: raises again. It does so in C: a call in Python ends with a look for signals, and would not return.
 _signal_again: defaultdict[None, None] = defaultdict(partial(_thread.interrupt_main, _SIGNAL))
 
