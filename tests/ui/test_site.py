@@ -103,6 +103,9 @@ def test_the_bar_stays_one_line_beside_long_titles(new_page: Callable[..., Page]
     assert bar.bounding_box()["height"] == height
     expect(bar.get_by_role("button", name="Theme")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= SMALL["width"]
+    page.set_viewport_size(PHONE)
+    arrow = page.locator(".vt-neighbour").first
+    assert arrow.evaluate("(node) => node.scrollWidth - node.clientWidth") == 0
 
 
 def test_the_contents_say_what_was_read_and_find_what_is_searched(page: Page, site: Path) -> None:
