@@ -20,7 +20,7 @@ const TALLEST = 420; // of the matrix with its labels
 const LEAST = 220;
 const READOUT = 210;
 const READOUT_HEIGHT = 140;
-const AROUND = 178; // what stands over and under the matrix, besides the strip and the readout
+const AROUND = 208; // what stands over and under the matrix, besides the strip and the readout
 
 const BAR = 130; // over and under the heads, where they stand beside the matrix
 const UNDER_WALL = 72; // for two lines about a head
