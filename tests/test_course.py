@@ -81,6 +81,17 @@ def test_every_exercise_has_its_answer_cell_its_check_cell_and_its_solution(less
 
 
 @every_lesson
+def test_an_exercise_is_called_in_its_heading_as_in_its_check(lesson: str) -> None:
+    headings = re.findall(
+        r"^### (?:Exercise|Case) (.+)$", "\n".join(Lesson(lesson).texts), flags=re.MULTILINE
+    )
+    names = (one.name.removeprefix("clinic.") for one in exercises_of(lesson))
+    assert headings == [
+        f"{name} · {one.title}" for name, one in zip(names, exercises_of(lesson), strict=True)
+    ]
+
+
+@every_lesson
 def test_a_lesson_asks_and_says_what_to_remember(lesson: str) -> None:
     here = Lesson(lesson)
     first, *_, last = here.texts

@@ -137,6 +137,15 @@ def test_only_words_of_the_code_that_are_coloured_are_marked_up(tmp_path: Path) 
     assert html.unescape(re.sub(r"<[^>]*>", "", code)).strip() == source
 
 
+def test_text_that_was_sent_in_pieces_is_one_block(tmp_path: Path) -> None:
+    sent = ("one, ", "two\n", "three")
+    pieces = [nbformat.v4.new_output("stream", name="stdout", text=text) for text in sent]
+    cell = nbformat.v4.new_code_cell("print()", outputs=pieces)
+    notebook = tmp_path / "pieces.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), notebook)
+    assert "<pre>one, two\nthree" in notebook_html(notebook).read_text(encoding="utf-8")
+
+
 def test_code_that_is_folded_in_the_notebook_is_folded_on_the_page(tmp_path: Path) -> None:
     path = write_notebook(tmp_path / "plain.ipynb", "answer = 42", "question = 6 * 7")
     notebook = nbformat.read(path, as_version=4)

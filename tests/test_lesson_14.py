@@ -162,7 +162,7 @@ class TestObjectives:
 
     def test_the_share_of_hidden_words_is_berts(self) -> None:
         assert MASKED_SHARE == 0.15
-        assert "BERT hides 15 % of the tokens" in LESSON["objectives-said"]
+        assert "BERT hides 15% of the tokens" in LESSON["objectives-said"]
 
 
 class TestOutputs:

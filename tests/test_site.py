@@ -35,6 +35,16 @@ def test_formulas_become_mathml() -> None:
         assert "\\" not in text
 
 
+def test_formulas_are_spaced_as_tex_spaces_them() -> None:
+    thin = '<mspace width="0.167em" />'
+    assert f"<mi>b</mi>{thin}<mi>sin</mi>{thin}<mi>x</mi>" in mathml(r"b \sin x")
+    assert "<mi>tanh</mi><mo" in mathml(r"\tanh(x)")
+    assert '<mo form="prefix">−</mo><mn>1</mn>' in mathml("[-1, 0] - [2]")
+    assert "<mo>−</mo><mo" in mathml("[-1, 0] - [2]")
+    size = mathml("|A|")
+    assert size.index('form="prefix">|') < size.index("<mi>A") < size.index('form="postfix">|')
+
+
 @pytest.mark.parametrize("tex", ["{", r"\text{<script>1</script>}", r"\end{x} \foo", "a & b"])
 def test_a_formula_that_cannot_be_read_stays_text(tex: str) -> None:
     text = mathml(tex)

@@ -125,7 +125,7 @@ def test_a_box_that_is_chosen_is_reached() -> None:
     assert view.step == reached
     view.layer = 1
     assert (view.box, view.step) == ("encoder.1.feed_forward", reached)
-    assert "encoder layer 2, feed-forward" in view.alt_text()
+    assert "encoder layer 1, feed-forward" in view.alt_text()
     view.step = -1 + len(view.steps)
     assert "After “duerme” the likeliest word is “<eos>”, >99%." in view.alt_text()
 

@@ -721,7 +721,7 @@ test("a decoder's row names what was read and what is written", () => {
   assert.equal(rowNames(null, axis), axis.names);
   assert.equal(
     marksExplained(["gato", "<eos>", "<sos>"]),
-    "<sos>: start of sentence · <eos>: end of sentence.",
+    "<sos>: start of sequence · <eos>: end of sequence.",
   );
   assert.equal(marksExplained(["gato"]), "");
   assert.equal(marksExplained(["la", "[?]"]), "[?]: the gap to fill.");
@@ -729,7 +729,7 @@ test("a decoder's row names what was read and what is written", () => {
 
 test("what the picture leaves out is said, and nothing else", () => {
   const quiet = { threshold: 0, mergeWords: false, hideSpecial: false, lines: [{ count: 3, all: 3 }] };
-  const explained = "<sos>: start of sentence.";
+  const explained = "<sos>: start of sequence.";
   assert.deepEqual(notes(cross, quiet), [explained]);
   const told = notes(cross, { ...quiet, threshold: 0.1, lines: [{ count: 600, all: 900 }, null] });
   assert.deepEqual(told, [

@@ -24,10 +24,10 @@ test("an echo is called one where it is", () => {
   const plain = (chosen) => startInWords(starts, chosen).replace(/[\u2068\u2069]/g, "");
   assert.equal(
     plain({ index: 1, sentence: 0, place: 1 }),
-    "After “<sos> el” the highest score goes to “el”, the word it has just read. " +
+    "After “<sos> el” the largest logit is that of “el”, the word it has just read. " +
       "Loss 294.0; an even bet gives 1.10. At 100% of all positions it just repeats the word it has read.",
   );
-  assert.match(plain({ index: 0, sentence: 0, place: 0 }), /goes to “gato”\. Loss 2\.0/);
+  assert.match(plain({ index: 0, sentence: 0, place: 0 }), /that of “gato”\. Loss 2\.0/);
 });
 
 test("a standard deviation has no more digits than it needs", () => {

@@ -26,6 +26,18 @@ test("a number is judged by the factor that it is off", () => {
   }
 });
 
+test("a unit is written as one says it", () => {
+  const told = (guess, truth, unit) => said(verdictOf({ kind: "number", guess, truth, options: [], unit }));
+  assert.equal(told(1, 5, "cells"), "You said 1 cell; it is 5 cells. Off by a factor of 5.");
+  assert.equal(
+    told(1, 2, "nats per token"),
+    "You said 1 nat per token; it is 2 nats per token. Off by a factor of 2.",
+  );
+  assert.equal(told(40, 80, "%"), "You said 40%; it is 80%. Off by a factor of 2.");
+  assert.equal(told(1, 2, "of 6"), "You said 1 of 6; it is 2 of 6. Off by a factor of 2.");
+  assert.equal(told(1, 2, "ms"), "You said 1 ms; it is 2 ms. Off by a factor of 2.");
+});
+
 test("a choice is right or wrong, and hostile text is text", () => {
   const asked = { kind: "choice", truth: "b", options: ["<i>", "b"], unit: "" };
   const wrong = verdictOf({ ...asked, guess: "<i>" });

@@ -107,7 +107,7 @@ def flat(text: str) -> str:
 
 
 def exercise_headings(lesson: Lesson) -> list[str]:
-    """What the headings of a lesson's exercises say, such as ``"4.1 · A query by hand"``."""
+    """What the headings of a lesson's exercises say, such as ``"4.1 · Compute a query by hand"``."""
     return re.findall(r"^### Exercise (.+)$", "\n".join(lesson.texts), flags=re.MULTILINE)
 
 

@@ -136,7 +136,7 @@ def ask_block_lab(lab: Locator, translator: Translator) -> None:
     """Change a word of another sentence in the first block."""
     _type(lab, SENTENCE)
     lab.get_by_role("option", name="cow").click()
-    lab.get_by_label("in", exact=True).select_option("block 1")
+    lab.get_by_label("in", exact=True).select_option("block 0")
     drawn(lab)
     moved = block_spread(translator, SENTENCE, 2, layer=0)["self-attention"]
     assert _numbers(lab.locator("td[data-col='0']")) == pytest.approx(moved, abs=0.00501)

@@ -45,7 +45,7 @@ def test_any_word_may_be_changed_in_any_block(page: Page, tmp_path: Path) -> Non
     assert column(drawn(root), 0) == shown(sentence, 3, "self-attention")
     root.locator('td[data-row="1"]').first.click()  # a cell of a word chooses it too
     assert column(drawn(root), 3) == shown(sentence, 1, "norm over words")
-    root.get_by_label("in", exact=True).select_option("block 1")
+    root.get_by_label("in", exact=True).select_option("block 0")
     drawn(root)
     assert column(root, 0) == shown(sentence, 1, "self-attention", layer=0)
 

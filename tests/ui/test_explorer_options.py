@@ -185,7 +185,7 @@ def test_what_is_weaker_than_the_threshold_is_not_drawn(page: Page, tmp_path: Pa
     assert picture(matrix) != before[0]
     assert picture(words) != before[1]
     page.keyboard.press("Home")
-    expect(root.locator(".vt-notes")).to_have_text("<sos>: start of sentence · <eos>: end of sentence.")
+    expect(root.locator(".vt-notes")).to_have_text("<sos>: start of sequence · <eos>: end of sequence.")
     settled(root)
     assert (picture(matrix), picture(words)) == before
 

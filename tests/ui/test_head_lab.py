@@ -126,7 +126,7 @@ def check_effects(root: Locator, effects: tuple[vt.analysis.HeadEffect, ...]) ->
         assert (int(rank), int(confidence_rank)) == (effect.rank, effect.confidence_rank)
         assert float(confidence) == pytest.approx(effect.confidence, abs=0.0051)
     said = vt.analysis.effects_in_words(effects)
-    expect(root.locator(".vt-verdict")).to_have_text(f"{said} Attention is not an explanation.")
+    expect(root.locator(".vt-verdict")).to_have_text(f"{said} A sharp picture proves no importance.")
 
 
 def test_the_table_of_heads_holds_the_measured_effects(

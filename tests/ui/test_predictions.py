@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import make_trace
-from tests.support.ui_jupyterlab import errors_of
+from tests.support.ui_jupyterlab import errors_of, next_frames
 from tests.support.ui_windows import LAPTOP, PHONE, keep_picture
 
 
@@ -62,6 +62,9 @@ def test_each_kind_is_guessed_judged_and_kept(page: Page, written: Path) -> None
     expect(field).to_be_disabled()
 
     choice.get_by_role("button", name="<i>").click()
+    expect(choice.locator(".vt-explorer")).to_be_visible()
+    page.set_viewport_size({"width": 700, "height": 800})  # it is drawn again
+    next_frames(choice)
     expect(choice.get_by_role("button", name="<i>", exact=True)).to_have_text("✗<i>your answer")
     expect(choice.get_by_role("button", name="gato", exact=True)).to_have_text("✓gato")
     expect(choice.locator("> [role=status]")).to_have_text("✗ You said <i>. The answer is gato.")

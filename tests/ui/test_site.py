@@ -29,6 +29,7 @@ from tests.support.hand_made_traces import make_trace
 open("left_behind.txt", "w").write("a lesson may write files")
 vt.explore(make_trace(), layer=1)
 """
+ASK = 'vt.predict_number("How many heads?", 8, unit="heads")'
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("site")
     for name, text in (("01_first", FIRST), ("02_second", "# 2 · Second")):
         cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(SHOW)]
+        cells += [nbformat.v4.new_code_cell(ASK), nbformat.v4.new_markdown_cell("There are eight.")]
         kernel = {"name": "python3", "display_name": "Python 3"}
         notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
         nbformat.write(notebook, folder / f"{name}.ipynb")
@@ -79,6 +81,31 @@ def test_one_walks_through_it_and_every_view_is_alive(page: Page, site: Path, he
     names = ["index.html", "01_first.html", "02_second.html", "01_first.html", "index.html"]
     assert heard == [site.with_name(name).as_uri() for name in names]
     assert page.evaluate("window.pwned") is None
+
+
+def test_what_follows_a_question_waits_below_the_window_until_it_is_answered(page: Page, site: Path) -> None:
+    page.goto(site.with_name("02_second.html").as_uri())
+    asked, answer = page.locator(".vt-prediction"), page.get_by_text("There are eight.")
+    asked.evaluate("(node) => scrollTo(0, node.getBoundingClientRect().top + scrollY - 100)")
+    expect(answer).not_to_be_in_viewport()
+    asked.get_by_role("textbox").fill("4")
+    asked.get_by_role("textbox").press("Enter")
+    expect(asked).to_contain_text("You said 4 heads; it is 8 heads.")
+    expect(answer).to_be_in_viewport()
+
+
+def test_the_bar_stays_one_line_beside_long_titles(new_page: Callable[..., Page], site: Path) -> None:
+    page = new_page(viewport=SMALL)
+    page.goto(site.with_name("02_second.html").as_uri())
+    bar = page.locator(".vt-site-bar")
+    height = bar.bounding_box()["height"]
+    page.evaluate("document.querySelector('.vt-neighbour span').textContent = 'A long title, '.repeat(20)")
+    assert bar.bounding_box()["height"] == height
+    expect(bar.get_by_role("button", name="Theme")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= SMALL["width"]
+    page.set_viewport_size(PHONE)
+    arrow = page.locator(".vt-neighbour").first
+    assert arrow.evaluate("(node) => node.scrollWidth - node.clientWidth") == 0
 
 
 def test_the_contents_say_what_was_read_and_find_what_is_searched(page: Page, site: Path) -> None:

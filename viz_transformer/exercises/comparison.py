@@ -106,7 +106,8 @@ def describe_difference(called: str, found: Any, wanted: Any, tolerance: float) 
         tolerance: relative and absolute, as `all_close` takes it.
     """
     if isinstance(found, Exception):
-        return f"{called} raised {type(found).__name__}: {first_line(found)}"
+        raised = f"{called} raised {type(found).__name__}: {first_line(found)}"
+        return raised if raised.endswith((".", "?", "!")) else f"{raised}."
     if found is None and wanted is not None:
         return f"{called} returned None: does it end with return?"
     if isinstance(wanted, str):

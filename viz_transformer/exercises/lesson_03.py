@@ -128,7 +128,7 @@ _NOT_TORCHS = "That is torch's own softmax. Write it yourself, with exp, amax an
 EXERCISES = (
     Exercise(
         "3.1",
-        "A step in the score",
+        "Turn a step in the score into a factor",
         Number(
             math.exp(2),
             mistakes=(
@@ -157,7 +157,7 @@ EXERCISES = (
     ),
     Exercise(
         "3.2",
-        "A softmax that survives",
+        "Write a softmax that survives large scores",
         Function(
             _softmax,
             _rows_of_scores,
@@ -233,7 +233,7 @@ EXERCISES = (
     ),
     Exercise(
         "3.3",
-        "The usual size of a score",
+        "Find the usual size of a score",
         Number(
             16,
             mistakes=(
@@ -252,7 +252,7 @@ EXERCISES = (
     ),
     Exercise(
         "3.4",
-        "The table of slopes",
+        "Write the table of slopes",
         Function(
             _slopes,
             _row_of_weights,
@@ -297,7 +297,7 @@ EXERCISES = (
     ),
     Exercise(
         "3.5",
-        "The root forgotten",
+        "Find out what a forgotten root does",
         Number(
             1 / 64,
             mistakes=(

@@ -172,7 +172,7 @@ _ATTENTION_MISTAKES = (
 EXERCISES = (
     Exercise(
         "4.1",
-        "A query by hand",
+        "Compute a query by hand",
         Array(
             X[1] @ W_Q,
             mistakes=(
@@ -198,7 +198,7 @@ EXERCISES = (
     ),
     Exercise(
         "4.2",
-        "The head's output",
+        "Compute the head's output",
         Array(
             lambda: _weights(0) @ X @ W_V,
             mistakes=(
@@ -238,7 +238,7 @@ EXERCISES = (
     ),
     Exercise(
         "4.3",
-        "The formula as a function",
+        "Write the formula as a function",
         Function(
             _attention,
             _vectors,
@@ -259,7 +259,7 @@ EXERCISES = (
     ),
     Exercise(
         "4.4",
-        "The price of a pair",
+        "Count what additive scoring costs",
         Number(
             100 * 100 * 64,
             mistakes=(
@@ -291,7 +291,7 @@ EXERCISES = (
     ),
     Exercise(
         "4.5",
-        "Every query with every key",
+        "Score every query with every key",
         Function(
             _additive,
             _pairs,

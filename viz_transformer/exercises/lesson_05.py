@@ -83,7 +83,7 @@ def _copies() -> list[nn.Linear]:
 EXERCISES = (
     Exercise(
         "5.1",
-        "The shape after the split",
+        "Name the shape after the split",
         Array(
             [2, 4, 7, 16],
             mistakes=(
@@ -110,7 +110,7 @@ EXERCISES = (
     ),
     Exercise(
         "5.2",
-        "Split",
+        "Split the vectors into heads",
         Function(
             _split,
             _vectors,
@@ -151,7 +151,7 @@ EXERCISES = (
     ),
     Exercise(
         "5.3",
-        "Concatenate",
+        "Concatenate the heads",
         Function(
             _merge,
             _heads,
@@ -249,7 +249,7 @@ EXERCISES = (
     ),
     Exercise(
         "5.5",
-        "Layers of their own",
+        "Make six layers that differ",
         CustomCheck(
             _own_layers,
             right_answer=lambda: [nn.Linear(8, 8) for _ in range(_N_LAYERS)],

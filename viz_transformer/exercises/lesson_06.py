@@ -52,7 +52,7 @@ def _waves(position: int) -> np.ndarray:
 EXERCISES = (
     Exercise(
         "6.1",
-        "The mean of shuffled words",
+        "Shuffle the words, and take the mean",
         Choice(
             "invariant",
             ("invariant", "equivariant", "neither"),
@@ -77,7 +77,7 @@ EXERCISES = (
     ),
     Exercise(
         "6.2",
-        "A hand that never comes round",
+        "Find a hand that never comes round",
         Number(
             9,
             (
@@ -93,8 +93,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     10,
-                    "This one doesn't come round, but it isn't the first. What does the title of "
-                    "the picture say about its neighbour?",
+                    "This one doesn't come round, but it isn't the first. What does the line "
+                    "above the clock say about its neighbour?",
                 ),
                 Mistake(
                     0,
@@ -105,13 +105,13 @@ EXERCISES = (
             right="A turn takes it 83.8 tokens. Every pair before it comes round at least once.",
         ),
         (
-            "The title of the picture says how many tokens one turn of a pair takes.",
+            "The line above the clock says how many tokens one turn of a pair takes.",
             "Find the first pair whose turn takes more than 64 tokens.",
         ),
     ),
     Exercise(
         "6.3",
-        "One row by hand",
+        "Compute one row by hand",
         Array(
             _row(3),
             (
@@ -241,7 +241,7 @@ EXERCISES = (
     ),
     Exercise(
         "6.5",
-        "A rotary score",
+        "Write a rotary score",
         Function(
             _rotary_score,
             _pairs,

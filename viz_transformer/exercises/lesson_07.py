@@ -67,7 +67,7 @@ def _filled_with(value: float) -> Callable[[Any, Any], Any]:
 EXERCISES = (
     Exercise(
         "7.1",
-        "A mask by hand",
+        "Write a mask by hand",
         Array(
             _PAST & _PADDED,
             (
@@ -111,7 +111,7 @@ EXERCISES = (
     ),
     Exercise(
         "7.2",
-        "The decoder's mask",
+        "Write the decoder's mask",
         Function(
             _decoder_mask,
             _ids,
@@ -180,7 +180,7 @@ EXERCISES = (
     ),
     Exercise(
         "7.3",
-        "What the meter says",
+        "Read the leak meter",
         Choice(
             "the target's padding",
             ("no padding mask", "polarity inverted", "the target's padding"),
@@ -206,7 +206,7 @@ EXERCISES = (
     ),
     Exercise(
         "7.4",
-        "For nn.MultiheadAttention",
+        "Turn masks around for nn.MultiheadAttention",
         Function(
             lambda causal, padding: (~causal[0, 0], ~padding[:, 0, 0]),
             _two_masks,
@@ -265,7 +265,7 @@ EXERCISES = (
     ),
     Exercise(
         "7.5",
-        "A softmax without NaN",
+        "Write a softmax without NaN",
         Function(
             _masked_softmax,
             _scores,

@@ -114,7 +114,7 @@ def _is_position_wise(layer: Any, x: Any) -> bool:
 _LAYER_NORM_AND_POSITIONS = (
     Exercise(
         "8.1",
-        "One word by hand",
+        "Normalise one word by hand",
         Array(
             (_NUMBERS - _MEAN) / _STD,
             (
@@ -150,7 +150,7 @@ _LAYER_NORM_AND_POSITIONS = (
     ),
     Exercise(
         "8.2",
-        "LayerNorm for a whole batch",
+        "Write LayerNorm for a whole batch",
         Function(
             _normalised,
             _some_vectors,
@@ -211,7 +211,7 @@ _LAYER_NORM_AND_POSITIONS = (
     ),
     Exercise(
         "8.3",
-        "An instrument: does a layer let words meet?",
+        "Test whether a layer lets words meet",
         Function(
             _is_position_wise,
             _some_layer,
@@ -381,7 +381,7 @@ def _judge_stacks(answer: Any) -> Check:
 _BLOCK_AND_DEPTH = (
     Exercise(
         "8.4",
-        "A block, mended",
+        "Write the paper's block",
         Function(
             _post_norm_block,
             _some_block,
@@ -451,7 +451,7 @@ _BLOCK_AND_DEPTH = (
     ),
     Exercise(
         "8.5",
-        "Three stacks without names",
+        "Name three stacks by their gradients",
         CustomCheck(
             _judge_stacks,
             _RIGHT,

@@ -47,7 +47,7 @@ def _looking(query: str, key: str, value: str, **rest: Any) -> Callable[..., Any
 _CROSS_ATTENTION = (
     Exercise(
         "9.1",
-        "The keys of cross-attention",
+        "Name the shape of cross-attention's keys",
         Array(
             [1, 4, 7, 16],
             (
@@ -90,7 +90,7 @@ _CROSS_ATTENTION = (
     ),
     Exercise(
         "9.2",
-        "One head of cross-attention",
+        "Write one head of cross-attention",
         Function(
             _cross_attention,
             _two_sentences,
@@ -230,7 +230,7 @@ def _sizes(rng: np.random.Generator) -> tuple[int, int, int, int]:
 _PARAMETER_COUNTS = (
     Exercise(
         "9.3",
-        "One encoder layer of the large model",
+        "Count one encoder layer of the large model",
         Number(
             _encoder_layer(),
             (
@@ -484,7 +484,7 @@ def _padding_seen(model: Any, source_ids: Any, target_ids: Any) -> Any:
 _WIRING = (
     Exercise(
         "9.5",
-        "Arguments by name",
+        "Give the arguments by name",
         CustomCheck(
             _judge_arguments,
             _WANTED,
@@ -498,7 +498,7 @@ _WIRING = (
     ),
     Exercise(
         "9.6",
-        "Which ids go where",
+        "Wire the parts",
         Function(
             _wired,
             _model_and_ids,

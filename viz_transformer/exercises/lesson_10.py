@@ -111,7 +111,7 @@ EXERCISES = (
     ),
     Exercise(
         "10.2",
-        "The loss of an even bet",
+        "Compute the loss of an even bet",
         Number(
             math.log(_VOCAB),
             mistakes=(

@@ -103,7 +103,7 @@ EXERCISES = (
     ),
     Exercise(
         "11.2",
-        "The loss of one sentence",
+        "Compute the loss of one sentence",
         Number(
             _surprise(*_PROBABILITIES) / 3,
             (
@@ -155,7 +155,7 @@ EXERCISES = (
     ),
     Exercise(
         "11.3",
-        "A student who looks at nothing",
+        "Find the loss of a student who looks at nothing",
         Number(
             _entropy(*_COUNTS),
             (
@@ -199,7 +199,7 @@ EXERCISES = (
     ),
     Exercise(
         "11.4",
-        "The last sentence",
+        "Find the step at which a sentence is learned",
         Number(
             16,
             (
@@ -234,7 +234,7 @@ EXERCISES = (
     ),
     Exercise(
         "11.5",
-        "The paper's learning rate",
+        "Write the paper's learning rate",
         Function(
             _paper_rate,
             _steps,
@@ -257,8 +257,8 @@ EXERCISES = (
                 ),
                 Mistake(
                     lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * min(1.0, step / warmup),
-                    "It rises as it should, but then it stays at the peak. From there it should fall with "
-                    "one over the root of the step.",
+                    "It rises as it should, but then it stays at the peak. From there it should fall in "
+                    "proportion to 1/√step.",
                 ),
                 Mistake(
                     lambda step, d_model, warmup: max(step**-0.5, step * warmup**-1.5) * d_model**-0.5,
@@ -280,8 +280,8 @@ EXERCISES = (
                     lambda step, d_model, warmup: (
                         (d_model * warmup) ** -0.5 * min(step / warmup, warmup / step)
                     ),
-                    "After the peak, yours falls with one over the step. With one over the *root* of the "
-                    "step, it falls more slowly.",
+                    "After the peak, yours falls in proportion to 1/step. In proportion to 1/√step, it "
+                    "falls more slowly.",
                 ),
                 Mistake(
                     lambda step, d_model, warmup: (
@@ -303,7 +303,7 @@ EXERCISES = (
     ),
     Exercise(
         "11.6",
-        "The lowest loss",
+        "Find the lowest loss",
         Number(
             _mean_surprise(*_OPEN) / _N_OPEN_TOKENS,
             (

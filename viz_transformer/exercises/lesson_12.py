@@ -19,7 +19,7 @@ _NATS = sum(math.log(each) for each in _LA_MAESTRA_DUERME)
 _SEARCH = (
     Exercise(
         "12.1",
-        "What the cache saves",
+        "Count what the cache saves",
         Number(
             _STEPS * (_STEPS + 1) / 2,
             (
@@ -48,7 +48,7 @@ _SEARCH = (
     ),
     Exercise(
         "12.2",
-        "The log-probability of a text",
+        "Compute the log-probability of a text",
         Number(
             _NATS,
             (
@@ -107,7 +107,7 @@ _SEARCH = (
     ),
     Exercise(
         "12.3",
-        "A text that is missed",
+        "Measure how narrowly a text is missed",
         Number(
             0.306,
             (
@@ -177,7 +177,7 @@ def _tie(log_prob: float, n_words: int, longer_log_prob: float, longer_n_words: 
 _LENGTH_PENALTY = (
     Exercise(
         "12.4",
-        "The score",
+        "Write the score",
         Function(
             _score,
             _texts,
@@ -222,7 +222,7 @@ _LENGTH_PENALTY = (
     ),
     Exercise(
         "12.5",
-        "Where two texts tie",
+        "Find where two texts tie",
         Function(
             _tie,
             _two_texts,
@@ -329,7 +329,7 @@ def _unsorted(probabilities: Any, p: float) -> Any:
 _SAMPLING = (
     Exercise(
         "12.6",
-        "Top-p",
+        "Write the top-p filter",
         Function(
             _keep_top_p,
             _distributions,

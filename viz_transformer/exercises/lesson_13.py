@@ -99,7 +99,7 @@ def _a_head(rng: np.random.Generator) -> tuple[np.ndarray]:
 EXERCISES = (
     Exercise(
         "13.1",
-        "The best error rate that a head can have",
+        "Find the best error rate that a head can have",
         Number(
             1 - 2 * 10 / 21,
             mistakes=(
@@ -171,7 +171,7 @@ EXERCISES = (
     ),
     Exercise(
         "13.3",
-        "The head that carries the gender",
+        "Find the head that carries the gender",
         CustomCheck(
             _head_of_gender,
             right_answer=_GENDER,
@@ -190,7 +190,7 @@ EXERCISES = (
     ),
     Exercise(
         "13.4",
-        "Three heads that can be spared, together",
+        "Switch three heads off together",
         Number(
             lambda: _rise(_SPARED),
             mistakes=(
@@ -230,7 +230,7 @@ EXERCISES = (
     ),
     Exercise(
         "13.5",
-        "What two trainings show",
+        "Say what two trainings show",
         Choice(
             "A",
             ("A", "B", "C"),

@@ -77,7 +77,7 @@ def _chosen(answer: Any) -> Check:
 EXERCISES = (
     Exercise(
         "14.1",
-        "The mask of a padded writer",
+        "Make the mask of a padded writer",
         Array(
             _REAL & _AHEAD,
             mistakes=(
@@ -113,7 +113,7 @@ EXERCISES = (
     ),
     Exercise(
         "14.2",
-        "What a classifier gives back",
+        "Name the shape that a classifier returns",
         Array(
             (8, 3),
             mistakes=(
@@ -144,7 +144,7 @@ EXERCISES = (
     ),
     Exercise(
         "14.3",
-        "How far looking ahead can take you",
+        "Find out how far looking ahead can take you",
         Number(
             math.log(15) / 8,
             mistakes=(
@@ -217,7 +217,7 @@ EXERCISES = (
     ),
     Exercise(
         "14.5",
-        "DistilBERT to the last parameter",
+        "Count DistilBERT to the last parameter",
         Number(
             _DISTILBERT,
             mistakes=(
@@ -259,7 +259,7 @@ EXERCISES = (
     ),
     Exercise(
         "14.6",
-        "Which family for which task",
+        "Choose a family for each task",
         CustomCheck(
             _chosen,
             right_answer=list(_RIGHT),

@@ -279,6 +279,8 @@ def _cells(notebook: Any, path: Path) -> str:
     exporter = Exporter(
         template_name="basic", raw_template=text_beside(__file__, "notebook.html.j2"), embed_images=True
     )
+    # A cell's text reaches a saved notebook in as many pieces as it was sent, and each would be a block.
+    exporter.register_preprocessor("nbconvert.preprocessors.CoalesceStreamsPreprocessor", enabled=True)
     resources = {"metadata": {"name": path.stem, "path": str(path.parent)}}
     cells = exporter.from_notebook_node(notebook, resources=resources)[0]
     return _CODE.sub(lambda code: _PLAIN.sub(r"\1", code[0]), cells)

@@ -124,7 +124,7 @@ def _draw_column(
     learned = sum(each["parameters"] for each in column)
     ax.text(middle, bottom - 0.13, f"{learned:,}" if learned else "–", size=6.5, ha="center", va="center")
     if len(column) > 1:
-        numbers = sorted({each["layer"] + 1 for each in column})
+        numbers = sorted({each["layer"] for each in column})
         name = f"layer {numbers[0]}" if len(numbers) == 1 else f"layers {numbers[0]}–{numbers[-1]}"
         ax.text(middle, (top + bottom) / 2, name, rotation=90, size=8, ha="center", va="center")
         return

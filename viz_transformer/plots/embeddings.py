@@ -213,7 +213,7 @@ def plot_start(
     at = "" if here is None else f" Standard deviation {short_number(here[0], 3)}: loss {here[1]:.1f}."
     set_alt_text(
         figure,
-        f"Bars of {len(tokens)} scores: {label(tokens[read])}, just read, {fixed_number(values[read], 1)}; "
+        f"Bars of {len(tokens)} logits: {label(tokens[read])}, just read, {fixed_number(values[read], 1)}; "
         f"{label(tokens[wanted])}, which should be written, {fixed_number(values[wanted], 1)}.{at}",
     )
     return figure
@@ -231,7 +231,7 @@ def _draw_logits(
         ax.plot([], [], "s", color=colour, label=told)
     ax.legend(frameon=False, fontsize=9)
     ax.margins(x=0.01, y=0.12)
-    ax.set_title("score of each token as the next one", loc="left", weight="bold", size=10)
+    ax.set_title("logit of each token as the next one", loc="left", weight="bold", size=10)
 
 
 def _draw_initial_losses(

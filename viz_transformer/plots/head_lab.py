@@ -127,7 +127,7 @@ def plot_head_effects(effects: Sequence[HeadEffect], ax: Axes | None = None) -> 
     _name_heads(ax, effects)
     ax.set_xlabel("confidence: mean of a head's largest weights")
     ax.set_ylabel("change of the loss without it, nats per token")
-    ax.set_title("Each head alone switched off", loc="left", weight="bold", size=11)
+    ax.set_title("Each head switched off alone", loc="left", weight="bold", size=11)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="upper left", fontsize=9)
     return ax

@@ -60,7 +60,7 @@ def plot_sizes(bills: Mapping[str, Mapping[str, int]], ax: Axes | None = None) -
         widths = [sum(bill.get(part, 0) for part in parts) / _MILLION for bill in bills.values()]
         ax.barh(
             range(len(bills)), widths, 0.62, starts,
-            color=colour, hatch=hatch, edgecolor="white", label=sort,
+            color=colour, hatch=hatch, edgecolor=COLOURS["outline"], linewidth=0.6, label=sort,
         )  # fmt: skip
         for row, (start, width) in enumerate(zip(starts, widths, strict=True)):
             if width > _LEAST_SHARE * longest:

@@ -11,7 +11,7 @@ def learning_rate(step: int, config: TrainConfig) -> float:
     """Return the rate of a step, counted from 1: a linear warm-up to the peak, then the schedule.
 
     ``"cosine"`` falls to zero at the last step (Loshchilov and Hutter 2017), ``"inverse_sqrt"``
-    with one over the root of the step, ``"constant"`` stays at the peak.
+    in proportion to 1/√step, ``"constant"`` stays at the peak.
 
     The paper's schedule (Vaswani et al. 2017, section 5.3) is ``"inverse_sqrt"`` with the peak
     (d_model · warmup_steps)^-½: 0.0007 for its base model and 4,000 steps.

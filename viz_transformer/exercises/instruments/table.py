@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import ipywidgets
 
-_CELL = "text-align: left; padding: 2px 12px 2px 0; white-space: pre-wrap; vertical-align: top"
+_CELL = "text-align: left; padding: 2px 8px; white-space: pre-wrap; vertical-align: top"
 #: A tint that shows on a light page and on a dark one, and leaves the letters their colour.
 _ALARM = (
     "background: color-mix(in srgb, var(--jp-warn-color1, #e65100) 30%, transparent); "

@@ -31,7 +31,7 @@ export function addCard(parent, { onOpen, onHead }) {
   function update(scene, { opened, inPage }) {
     const box = scene.boxes.find(({ key }) => key === scene.box);
     const part = scene.parts[box.part];
-    const where = box.layer === null ? box.stack : `${box.stack} layer ${box.layer + 1}`;
+    const where = box.layer === null ? box.stack : `${box.stack} layer ${box.layer}`;
     setText(title, `${capital(part.name)}, ${where}`);
     setText(text, part.text);
     const learned = box.parameters
@@ -116,11 +116,11 @@ function showHeads(parent, caption, { reply, sizes, theme, row, token, head }, b
   const body = element(table, "tbody");
   for (const [index, weights] of weightsOf(reply, box, row, sizes.n_heads).entries()) {
     const line = element(body, "tr");
-    const name = button(element(line, "th", "", { scope: "row" }), String(index + 1), () =>
+    const name = button(element(line, "th", "", { scope: "row" }), String(index), () =>
       onHead(index === head ? null : index),
     );
     name.setAttribute("aria-pressed", String(index === head));
-    name.setAttribute("aria-label", `head ${index + 1}`);
+    name.setAttribute("aria-label", `head ${index}`);
     for (const weight of weights) {
       const cell = element(line, "td");
       const colour = colourOf(weight, theme.stops);

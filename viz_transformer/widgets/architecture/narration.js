@@ -25,7 +25,7 @@ export function firstChosen(source) {
 export function narration({ reply, parts, boxes }, steps, step) {
   const { box, word } = steps[step];
   const { part, stack, layer } = boxes.find(({ key }) => key === box);
-  const where = layer === null ? stack : `${stack} layer ${layer + 1}`;
+  const where = layer === null ? stack : `${stack} layer ${layer}`;
   const told = `Step ${step + 1} of ${steps.length}: ${where}, ${parts[part].name}. `;
   if (word === null) return `${told}All ${reply.source.length} tokens go through it at once.`;
   const token = `“${visible(reply.target[word])}”`;

@@ -207,7 +207,7 @@ function drawOutput(node, { reply, theme, word }, lane, { x, width }, n) {
 
 /** Layers that are folded: a slim box with their numbers, written upwards. */
 function drawFolded(group, { rows }, lane, { boxes, x, width }) {
-  const [first, last] = [boxes[0].layer + 1, boxes.at(-1).layer + 1];
+  const [first, last] = [boxes[0].layer, boxes.at(-1).layer];
   const node = svgElement(group, "g", "vt-box vt-folded", {
     "data-key": boxes[0].key,
     "data-reached": rows.has(boxes.at(-1).key),

@@ -229,7 +229,7 @@ class Architecture(View):
 
     def _where(self) -> str:
         box = self._box
-        layer = "" if box["layer"] is None else f" layer {box['layer'] + 1}"
+        layer = "" if box["layer"] is None else f" layer {box['layer']}"
         return (
             f"Step {self.step + 1} of {len(self.steps)}: {box['stack']}{layer}, "
             f"{self.parts[box['part']]['name']}"

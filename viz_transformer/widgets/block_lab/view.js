@@ -96,7 +96,7 @@ function addControls(root, model, view) {
     label: "change the word",
     onChoose: (changed) => view.set({ changed }),
   });
-  const blocks = Array.from({ length: model.get("n_layers") }, (_, layer) => [layer, `block ${layer + 1}`]);
+  const blocks = Array.from({ length: model.get("n_layers") }, (_, layer) => [layer, `block ${layer}`]);
   const block = choice(box, "in", blocks, (layer) => view.set({ layer: Number(layer) }));
   return {
     update(tokens, changed, layer) {

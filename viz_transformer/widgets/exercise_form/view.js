@@ -9,7 +9,7 @@ import { isAnswer, readAnswer } from "./reading.js";
 /** @import { Asked } from "./checking.js" */
 
 const NEEDS_CODE =
-  "This one asks for code, which a page cannot check. Answer it in Jupyter: install the project as its README says, then ";
+  "A page can't check this answer. Answer it in Jupyter: install the project as its README says, then run ";
 
 /** Hints, one more at each click. */
 function addHints(root, hints) {

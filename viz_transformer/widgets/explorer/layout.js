@@ -15,11 +15,12 @@ const SCROLLBAR = 14;
 const GAP = 28;
 const STRIP_LAYERS = 6; // the most that thumbnails in a strip can be told apart of
 const STRIP = 150; // the most that such a strip may take
+const NARROW_STRIP = 420; // where each kind has a line of its own, and a finger chooses a head
 const TALLEST = 420; // of the matrix with its labels
 const LEAST = 220;
 const READOUT = 210;
 const READOUT_HEIGHT = 140;
-const AROUND = 178; // what stands over and under the matrix, besides the strip and the readout
+const AROUND = 208; // what stands over and under the matrix, besides the strip and the readout
 
 const BAR = 130; // over and under the heads, where they stand beside the matrix
 const UNDER_WALL = 72; // for two lines about a head
@@ -43,7 +44,8 @@ export function layOut(snapshot, { width, height, scrollTop, hasTable, theme, me
   const layers = Math.max(...sections.map((one) => one.layers));
   const room = partWidths(width, { cols: shown.cols, layers, linked: Boolean(linked), table: hasTable });
   const beside = Math.max(LEAST, Math.min(TALLEST + 140, height - BAR));
-  const heads = headGridLayout(sections, room.heads, room.strip ? STRIP : beside);
+  const strip = room.name === "narrow" ? NARROW_STRIP : STRIP;
+  const heads = headGridLayout(sections, room.heads, room.strip ? strip : beside);
   const spare = room.strip ? 0 : room.heads - heads.width;
   const around = (room.aside ? AROUND : AROUND + READOUT_HEIGHT) + (room.strip ? heads.height : 0);
   const tallest = room.name === "narrow" ? TALLEST : Math.max(LEAST, Math.min(TALLEST, height - around));

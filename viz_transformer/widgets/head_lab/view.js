@@ -141,7 +141,7 @@ function addEffects(part, verdict, model, view) {
   function update({ factors, chosen }, reply) {
     if (reply !== shown) {
       [shown, effects] = [reply, headEffects(reply)];
-      setText(verdict, `${effectsInWords(effects)} Attention is not an explanation.`);
+      setText(verdict, `${effectsInWords(effects)} A sharp picture proves no importance.`);
     }
     table.set(effects, factors, chosen);
   }

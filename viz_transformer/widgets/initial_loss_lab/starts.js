@@ -42,7 +42,7 @@ export function startInWords(starts, chosen) {
   const heard = runningText(read[sentence].slice(0, place + 1).map((id) => tokens[id]));
   const own = best === read[sentence][place] ? ", the word it has just read" : "";
   return (
-    `After ${quoted(heard)} the highest score goes to ${quoted(tokens[best])}${own}. ` +
+    `After ${quoted(heard)} the largest logit is that of ${quoted(tokens[best])}${own}. ` +
     `Loss ${formatNumber(losses[index], 1)}; an even bet gives ${formatNumber(evenLoss(starts), 2)}. ` +
     `At ${Math.round(100 * echoes[index])}% of all positions it just repeats the word it has read.`
   );

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = (
-    "The bars show how the untrained model scores each token as the next one, once it has read up "
-    "to the chosen word. The curve shows its loss on all sentences. Change the size of the "
+    "The bars show the logit that the untrained model gives each token as the next one, once it has "
+    "read up to the chosen word. The curve shows its loss on all sentences. Change the size of the "
     "embeddings, with the slider or along the curve, or choose another word."
 )
 
@@ -138,7 +138,7 @@ class InitialLossLab(View):
         return (
             f"Embeddings with standard deviation {short_number(start.std, 3)}: loss {start.loss:.1f}, "
             f"where an even bet gives {math.log(len(self._tokens)):.2f}. After “{said}” the "
-            f"token just read has the score {fixed_number(scores[read], 1)}, and "
+            f"token just read has the logit {fixed_number(scores[read], 1)}, and "
             f"{self._tokens[wanted]}, which should be written, {fixed_number(scores[wanted], 1)}."
         )
 

@@ -187,7 +187,7 @@ function handsChart(view, parent, table) {
       title: `all hands at position ${position}`,
       x: {
         domain: [-0.5, pairs.length - 0.5],
-        ticks: stepsBetween(0, pairs.length - 1, step),
+        ticks: pairs.filter((each) => each % step === 0),
         label: "pair",
       },
       y: { domain: [-3.4, 1.1], ticks: [] },

@@ -24,7 +24,7 @@ const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
  * @returns {Verdict}
  */
 export function ofNumber(guess, truth, unit) {
-  const measured = (value, digits) => `${shortNumber(value, digits)}${unit ? ` ${unit}` : ""}`;
+  const measured = (value, digits) => `${shortNumber(value, digits)}${unitAfter(unit, value)}`;
   const told = ["You said ", mine(measured(guess, 10)), "; it is ", right(measured(truth)), "."];
   if (Math.abs(guess - truth) <= Math.max(0.05 * Math.max(Math.abs(guess), Math.abs(truth)), 1e-9))
     return { score: 1, told: [...told, " Spot on."] };
@@ -34,6 +34,12 @@ export function ofNumber(guess, truth, unit) {
     score: Math.max(0, 1 - Math.log10(factor)), // a factor of ten is no longer near
     told: [...told, ` Off by a factor of ${shortNumber(factor, 2)}.`],
   };
+}
+
+/** A unit as it is written after a value: 1 cell, 2 cells, 40%. */
+function unitAfter(unit, value) {
+  if (!unit || unit === "%") return unit;
+  return ` ${value === 1 ? unit.replace(/^([a-z]{2,})s\b/, "$1") : unit}`;
 }
 
 /** @returns {Verdict} */

@@ -48,6 +48,7 @@ function render({ model, el, host }) {
   /** @type {any} */
   const asked = Object.fromEntries(ASKED.map((name) => [name, model.get(name)]));
   const view = createView({ model, el, name: "prediction", label: asked.question, traits: TRAITS, draw });
+  view.root.classList.toggle("vt-awaiting", (model.get("guess") ?? null) === null);
   element(view.root, "p", "vt-question").textContent = asked.question;
   const controls = addControls(element(view.root, "div", "vt-answers"), asked, submit, () => say(""));
   const status = element(view.root, "div", "", { role: "status" });
@@ -69,11 +70,12 @@ function render({ model, el, host }) {
 
   function draw() {
     const [guess, truth, revealed] = TRAITS.map((name) => model.get(name) ?? null);
-    if (guess === null) return;
+    if (guess === null || judged) return; // a view is drawn again whenever its width or its colours change
+    view.root.classList.remove("vt-awaiting");
     if (!locked || truth !== null) controls.lock(guess, truth);
     if (!locked) say("");
     locked = true;
-    if (truth === null || judged) return;
+    if (truth === null) return;
     judged = true;
     showVerdict(status, verdictOf({ ...asked, guess, truth }));
     addProse(status, asked.afterwards, !model.send); // an exported page has nobody to send to

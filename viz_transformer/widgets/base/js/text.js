@@ -20,8 +20,8 @@ export function visible(token) {
 
 /** What the tokens mean that stand for no word. */
 const MEANINGS = {
-  "<sos>": "start of sentence",
-  "<eos>": "end of sentence",
+  "<sos>": "start of sequence",
+  "<eos>": "end of sequence",
   "<pad>": "padding",
   "[?]": "the gap to fill",
 };
@@ -31,7 +31,7 @@ export function markMeaning(token) {
   return Object.hasOwn(MEANINGS, token) ? MEANINGS[token] : undefined;
 }
 
-/** What those of some tokens stand for that are no words: "<eos>: end of sentence." */
+/** What those of some tokens stand for that are no words: "<eos>: end of sequence." */
 export function marksExplained(tokens) {
   const found = Object.keys(MEANINGS).filter((mark) => tokens.includes(mark));
   return found.length ? `${found.map((mark) => `${mark}: ${MEANINGS[mark]}`).join(" · ")}.` : "";

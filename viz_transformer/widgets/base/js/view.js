@@ -121,12 +121,12 @@ const BARS = 121; // pixels of JupyterLab's own bars, and the most that other no
 
 /**
  * How high a view may be, in pixels, so that it is seen whole; inside another view, with what that
- * has above it.
+ * has above it. What a prediction reveals need not share a screen with the question.
  *
  * @param {HTMLElement} root
  */
 export function heightInSight(root) {
-  const outer = root.parentElement?.closest(".vt");
+  const outer = root.parentElement?.closest(".vt:not(.vt-prediction)");
   const zoom = zoomOf(root);
   const above = outer ? root.getBoundingClientRect().top - outer.getBoundingClientRect().top : 0;
   return (globalThis.innerHeight - (outer?.matches(".vt-presenting") ? 0 : BARS) - above) / zoom;
