@@ -32,6 +32,7 @@ function fakeModel(state) {
       if (at >= 0) listeners.splice(at, 1);
     },
     widget_manager: {
+      restoredStatus: !state.opening,
       restored: {
         connect: (slot) => reconnected.add(slot),
         disconnect: (slot) => reconnected.delete(slot),
@@ -51,9 +52,9 @@ function fakeModel(state) {
  * A connection to a kernel that is there, with `latest(n)` and what was told, in order: the number of a
  * reply, or the words of an error. A `context` stops the clock.
  */
-function connect(context) {
+function connect(context, state = { live: true }) {
   context?.mock.timers.enable({ apis: ["setTimeout"] });
-  const model = fakeModel({ live: true });
+  const model = fakeModel(state);
   const [kernel, told] = [connectKernel(model), []];
   const latest = (n, ...onWait) =>
     kernel.latest(
@@ -174,6 +175,19 @@ test("a restarted kernel owes no answer: what was asked fails, and what is asked
   await settle();
   assert.deepEqual(told, [NEEDS_KERNEL, NEEDS_KERNEL]);
   assert.deepEqual(asked(model), [1]);
+});
+
+test("a notebook that has just opened was not cut off: nothing is asked twice", async () => {
+  const { model, told, latest } = connect(null, { live: true, opening: true });
+  latest(1);
+  model.reconnect(); // the widget manager has read what the kernel had
+  assert.deepEqual(asked(model), [1]);
+  model.reconnect(); // after a cut
+  assert.deepEqual(asked(model), [1, 1]);
+  model.answer(0);
+  model.answer(1);
+  await settle();
+  assert.deepEqual(told, [1]);
 });
 
 test("what was asked before the connection was cut is asked again, and answered once", async () => {

@@ -92,6 +92,11 @@ function openMessages(model) {
     for (const [id, { request }] of Array.from(pending)) post(id, request);
   }
 
+  function onReconnected() {
+    if (opening) opening = false;
+    else postAgain();
+  }
+
   function onRestart() {
     restarted = true;
     postAgain();
@@ -109,15 +114,17 @@ function openMessages(model) {
     });
   }
 
-  const reconnected = model.widget_manager?.restored; // a signal of JupyterLab's; others have none
+  const manager = model.widget_manager;
+  const reconnected = manager?.restored; // a signal of JupyterLab's; others have none
+  let opening = manager?.restoredStatus === false; // then it comes first when the notebook has opened
   model.on("msg:custom", onMessage);
   model.on("comm_live_update", onRestart);
-  reconnected?.connect?.(postAgain);
+  reconnected?.connect?.(onReconnected);
 
   function close() {
     model.off("msg:custom", onMessage);
     model.off("comm_live_update", onRestart);
-    reconnected?.disconnect?.(postAgain);
+    reconnected?.disconnect?.(onReconnected);
     for (const id of Array.from(pending.keys())) forget(id);
   }
   return { send, close };
