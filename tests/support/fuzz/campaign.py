@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -79,22 +80,21 @@ class _GivenUpError(BaseException):
 def run(doors: Iterable[Door], n: int, seed: int) -> Iterator[tuple[Door, Count]]:
     """Give every door its share of `n` inputs; yields each door with its count when it is done.
 
-    Inputs are tried in as many processes as there are processors, some at a time.
+    Inputs are tried in as many processes as there are processors, some at a time. New ones take their
+    place now and then: Python 3.11's own way to renew them, `max_tasks_per_child`, can wait for ever.
     """
     doors = list(doors)
     shares = sum(door.share for door in doors)
     spawn = multiprocessing.get_context("spawn")  # a fork would share torch's threads
-    with ProcessPoolExecutor(mp_context=spawn, initializer=quietly, max_tasks_per_child=_PARTS_EACH) as pool:
-        parts = []
-        for door in doors:
-            share = max(1, round(n * door.share / shares))
-            numbers = [range(first, min(first + _PART, share)) for first in range(0, share, _PART)]
-            parts.append([pool.submit(try_some, door, seed, part) for part in numbers])
-        for door, futures in zip(doors, parts, strict=True):
-            count = Count()
-            for future in futures:
-                count.add(future.result())
-            yield door, count
+    at_once = _PARTS_EACH * (os.cpu_count() or 1)
+    for door in doors:
+        share, count = max(1, round(n * door.share / shares)), Count()
+        parts = [range(first, min(first + _PART, share)) for first in range(0, share, _PART)]
+        for first in range(0, len(parts), at_once):
+            with ProcessPoolExecutor(mp_context=spawn, initializer=quietly) as pool:
+                for found in pool.map(partial(try_some, door, seed), parts[first : first + at_once]):
+                    count.add(found)
+        yield door, count
 
 
 def quietly() -> None:
