@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.support.lessons import Lesson, lessons_kernel, run_notebook
+from tests.support.lessons import Lesson, exercise_headings, lessons_kernel, run_notebook
 from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import exercise_cell, find_lesson
 from viz_transformer.exercises import exercises_of
@@ -82,13 +82,8 @@ def test_every_exercise_has_its_answer_cell_its_check_cell_and_its_solution(less
 
 @every_lesson
 def test_an_exercise_is_called_in_its_heading_as_in_its_check(lesson: str) -> None:
-    headings = re.findall(
-        r"^### (?:Exercise|Case) (.+)$", "\n".join(Lesson(lesson).texts), flags=re.MULTILINE
-    )
-    names = (one.name.removeprefix("clinic.") for one in exercises_of(lesson))
-    assert headings == [
-        f"{name} · {one.title}" for name, one in zip(names, exercises_of(lesson), strict=True)
-    ]
+    titles = [f"{one.name.removeprefix('clinic.')} · {one.title}" for one in exercises_of(lesson)]
+    assert exercise_headings(Lesson(lesson)) == titles
 
 
 @every_lesson

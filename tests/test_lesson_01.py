@@ -10,11 +10,11 @@ import torch
 from transformers import BertConfig, GPT2Config, LlamaConfig
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, table_under
+from tests.support.lessons import Lesson, table_under
 from viz_transformer.analysis import weights_between
 from viz_transformer.corpus import english_spanish, is_held_out, translations
 from viz_transformer.corpus.batches import as_text
-from viz_transformer.exercises import Look, check_head, exercises_of
+from viz_transformer.exercises import Look, check_head
 
 LESSON = Lesson("1")
 TIRED = "the animal did not cross the street because it was too tired"
@@ -164,10 +164,6 @@ def test_the_heads_of_real_models_are_those_of_their_published_configurations() 
         assert [int(each) for each in rows[name][1:3]] == [layers, heads], name
     for kinds, layers, heads, in_all in rows.values():
         assert f"{int(kinds) * int(layers) * int(heads):,}" == in_all
-
-
-def test_each_exercise_is_headed_by_its_number_and_title() -> None:
-    assert exercise_headings(LESSON) == [f"{one.name} · {one.title}" for one in exercises_of("1")]
 
 
 def test_the_tour_shows_what_it_says() -> None:

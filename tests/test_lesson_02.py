@@ -7,12 +7,12 @@ import torch
 from transformers import BertConfig, GPT2Config, T5Config
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, table_under
+from tests.support.lessons import Lesson, table_under
 from viz_transformer.analysis.cosine_similarity import cosines, nearest
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.batches import pad
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.exercises import exercise, exercises_of
+from viz_transformer.exercises import exercise
 
 LESSON = Lesson("2")
 D_MODEL = 512
@@ -118,10 +118,6 @@ def test_the_vocabularies_of_real_models_are_those_of_their_published_configurat
     for tokens, _, d_model, parameters in rows.values():
         assert f"{int(tokens.replace(',', '')) * int(d_model):,}" == parameters
     assert gpt2.vocab_size == 256 + 50_000 + 1
-
-
-def test_each_exercise_is_headed_by_its_number_and_title() -> None:
-    assert exercise_headings(LESSON) == [f"{one.name} · {one.title}" for one in exercises_of("2")]
 
 
 def test_the_cosine_is_written_and_not_called() -> None:

@@ -10,8 +10,8 @@ import torch
 from transformers import BertConfig, GPT2Config, LlamaConfig, T5Config, T5Model
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, table_under
-from viz_transformer.exercises import exercise, exercises_of
+from tests.support.lessons import Lesson, table_under
+from viz_transformer.exercises import exercise
 from viz_transformer.experiments.saturation import drawn_scores, slope_spread, softmax_jacobian
 from viz_transformer.experiments.score_variance import score_spread
 from viz_transformer.model.scoring import dot, scaled_dot, softmax_steps
@@ -188,10 +188,6 @@ def test_t5_starts_with_smaller_queries_and_does_not_divide() -> None:
             for each in (attention.q, attention.k)
         )
         torch.testing.assert_close(weights, dot(q, k).softmax(-1))
-
-
-def test_each_exercise_is_headed_by_its_number_and_title() -> None:
-    assert exercise_headings(LESSON) == [f"{one.name} · {one.title}" for one in exercises_of("3")]
 
 
 @pytest.mark.parametrize(

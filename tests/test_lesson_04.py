@@ -13,9 +13,9 @@ import torch
 from transformers import GPT2Config, LlamaConfig
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, flat, table_under
+from tests.support.lessons import Lesson, flat, table_under
 from viz_transformer.analysis import weights_between
-from viz_transformer.exercises import exercise, exercises_of, lesson_04
+from viz_transformer.exercises import exercise, lesson_04
 from viz_transformer.labs import compare_scorings
 from viz_transformer.model import attend
 from viz_transformer.model.scoring import AdditiveScore
@@ -170,10 +170,6 @@ def test_the_matrices_of_real_heads_are_those_of_their_published_configurations(
         ("Llama, 7B (table 2)", llama.hidden_size, llama.hidden_size // llama.num_attention_heads),
     ):
         assert rows[name] == [f"{d_model:,}", f"{d_k}", f"{3 * d_model * d_k:,}"]
-
-
-def test_each_exercise_is_headed_by_its_number_and_title() -> None:
-    assert exercise_headings(LESSON) == [f"{one.name} · {one.title}" for one in exercises_of("4")]
 
 
 def test_attention_that_others_wrote_is_no_answer() -> None:

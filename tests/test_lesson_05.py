@@ -15,10 +15,10 @@ from transformers.models.llama.modeling_llama import LlamaAttention
 from transformers.models.mistral.modeling_mistral import MistralAttention
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, flat, table_under
+from tests.support.lessons import Lesson, flat, table_under
 from viz_transformer.analysis import label_heads, weights_between
 from viz_transformer.config import ModelConfig
-from viz_transformer.exercises import exercise, exercises_of
+from viz_transformer.exercises import exercise
 from viz_transformer.model import Transformer
 from viz_transformer.model.attention import MultiHeadAttention
 from viz_transformer.vocabulary import join_tokens
@@ -278,10 +278,6 @@ def test_the_heads_of_real_models_are_those_of_their_published_configurations() 
         assert rows[name] == told
     assert rows.keys() == layers.keys()
     assert mistral.num_attention_heads // mistral.num_key_value_heads == 4  # “four heads share each”
-
-
-def test_each_exercise_is_headed_by_its_number_and_title() -> None:
-    assert exercise_headings(LESSON) == [f"{one.name} · {one.title}" for one in exercises_of("5")]
 
 
 def test_the_tour_says_what_each_head_attends_to() -> None:

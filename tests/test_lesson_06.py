@@ -8,9 +8,8 @@ import torch
 from transformers import BertConfig, BertModel, GPT2Config, GPT2Model, LlamaConfig, T5Config, T5Model
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, table_under
+from tests.support.lessons import Lesson, table_under
 from viz_transformer.analysis.positions import look_alikes, wavelength
-from viz_transformer.exercises import exercises_of
 from viz_transformer.experiments.shift import shift_experiment
 from viz_transformer.model import Interventions, attend
 from viz_transformer.model.masks import causal_mask, padding_mask
@@ -208,10 +207,6 @@ def test_in_t5_distances_from_128_on_share_a_number() -> None:
         torch.arange(100, 400), num_buckets=32, max_distance=128
     )
     assert len(buckets[128 - 100 :].unique()) == 1
-
-
-def test_each_exercise_is_headed_by_its_number_and_title() -> None:
-    assert exercise_headings(LESSON) == [f"{one.name} · {one.title}" for one in exercises_of("6")]
 
 
 def test_the_tour_shows_what_its_captions_say() -> None:

@@ -12,13 +12,12 @@ from torch import nn
 from transformers import BertConfig, GPT2Config, MistralConfig
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, table_under
+from tests.support.lessons import Lesson, table_under
 from viz_transformer.analysis import lowest_loss
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import translation_tokens, vocabulary_of
 from viz_transformer.corpus.batches import batches, pad
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.exercises import exercises_of
 from viz_transformer.model import Interventions, Transformer, attend
 from viz_transformer.model.masks import causal_mask
 from viz_transformer.recipes.six_pairs import SMALL_MODEL
@@ -257,10 +256,6 @@ def test_the_masks_of_real_models_are_those_of_their_published_configurations(tr
     ):
         assert rows[name][1:] == [f"{longest:,} tokens", "has none" if pad_id is None else f"{pad_id}"]
     assert bert.type_vocab_size == 2  # “one of 2 learned segment vectors”
-
-
-def test_each_exercise_is_headed_by_its_number_and_title() -> None:
-    assert exercise_headings(LESSON) == [f"{one.name} · {one.title}" for one in exercises_of("7")]
 
 
 def test_the_tour_leaks_where_its_captions_say() -> None:

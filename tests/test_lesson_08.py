@@ -14,9 +14,9 @@ from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 from transformers.models.t5.modeling_t5 import T5Block
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, table_under
+from tests.support.lessons import Lesson, table_under
 from viz_transformer.config import ModelConfig
-from viz_transformer.exercises import exercise, exercises_of
+from viz_transformer.exercises import exercise
 from viz_transformer.experiments.depth import gradients_by_depth, losses_by_depth
 from viz_transformer.labs.block_lab import block_spread
 from viz_transformer.model import Interventions
@@ -224,10 +224,6 @@ def test_the_table_of_three_stacks_was_measured() -> None:
         layers = [measured[layer - 1] for layer in (1, 2, 4, 6)]
         np.testing.assert_allclose(told, layers, rtol=0.06, atol=1e-16)
     assert exercise("8.5").check(["pre-norm", "no sums", "post-norm"]).passed
-
-
-def test_each_exercise_is_headed_by_its_number_and_title() -> None:
-    assert exercise_headings(LESSON) == [f"{one.name} · {one.title}" for one in exercises_of("8")]
 
 
 @pytest.mark.parametrize(

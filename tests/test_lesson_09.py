@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.support.lessons import Lesson, exercise_headings, flat, table_under
+from tests.support.lessons import Lesson, flat, table_under
 from tests.support.small_models import torch_forward
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
@@ -207,11 +207,6 @@ def test_odd_values_among_the_arguments_are_told(odd: object) -> None:
     right = exercise("9.5").wanted.right_answer
     assert not exercise("9.5").check({**right, "num_encoder_layers": odd}).passed
     assert exercise("9.5").check(right).passed
-
-
-def test_the_headings_of_the_exercises_are_their_titles() -> None:
-    names = [f"9.{number}" for number in range(1, 7)]
-    assert exercise_headings(LESSON) == [f"{name} · {exercise(name).title}" for name in names]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,10 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, table_under
+from tests.support.lessons import Lesson, table_under
 from viz_transformer.analysis.cosine_similarity import cosines
 from viz_transformer.corpus import vocabulary_of
 from viz_transformer.corpus.six_pairs import SIX_PAIRS
-from viz_transformer.exercises import exercise
 from viz_transformer.experiments.initial_loss import UntrainedModel
 from viz_transformer.model.positional import sinusoidal_encoding
 
@@ -145,11 +144,6 @@ def test_the_answers_are_not_on_the_screen_below_a_prediction() -> None:
         assert secret not in LESSON[cell]
     assert 'start={"factor": 45.0}' in LESSON["factor-lab"]
     assert "std=0.005" in LESSON["start-lab"]
-
-
-def test_the_headings_of_the_exercises_are_their_titles() -> None:
-    names = ("10.1", "10.2", "10.3")
-    assert exercise_headings(LESSON) == [f"{name} · {exercise(name).title}" for name in names]
 
 
 def test_published_models_start_as_the_table_says() -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, exercise_headings, flat, n_pictures, table_under
+from tests.support.lessons import Lesson, flat, n_pictures, table_under
 from viz_transformer.corpus import translation_tokens, translations
 from viz_transformer.exercises import exercise
 from viz_transformer.model.threads import threads
@@ -218,11 +218,6 @@ def test_a_warm_up_saves_the_high_rate(lesson: dict) -> None:
 
 def test_the_lesson_trains_on_one_thread() -> None:
     assert "torch.set_num_threads(1)" in LESSON["watch-it-learn"]
-
-
-def test_the_headings_of_the_exercises_are_their_titles() -> None:
-    names = [f"11.{number}" for number in range(1, 7)]
-    assert exercise_headings(LESSON) == [f"{name} · {exercise(name).title}" for name in names]
 
 
 def test_a_predictions_answer_is_not_on_the_screen_below_it() -> None:

@@ -179,7 +179,7 @@ def test_byte_level_tokens_are_shown_as_text() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "options", "message"),
     [
-        ("GPT-2", 5, {"tokenizer": True}, "text=5 is no text; give one"),
+        ("GPT-2", 5, {"tokenizer": True}, r"the text is 5 \(int\), and text is expected; give it"),
         ("GPT-2", TEXT, {}, "GPT2LMHeadModel reads token ids, and tokenizer=None makes none"),
         ("GPT-2", TEXT, {"tokenizer": "gpt2"}, "tokenizer='gpt2' makes none"),
         ("GPT-2", None, {"tokenizer": True}, "has no text of its own"),

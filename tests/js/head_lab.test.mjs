@@ -195,11 +195,12 @@ test("heads are ranked by the size of their effect, beside their confidence", ()
 
 test("an engine in the page gives all replies in the frame that asks", () => {
   const asked = [];
-  const now = (request) => {
+  const settle = (request, keep) => {
     asked.push(Object.keys(request).at(-1));
-    return "each" in request ? { error: new Error("no room") } : { reply: { translation: ["gato"] } };
+    keep("each" in request ? { error: new Error("no room") } : { reply: { translation: ["gato"] } });
+    return true;
   };
-  const replies = new Replies({ now, latest: assert.fail }, assert.fail);
+  const replies = new Replies({ settle }, assert.fail);
   const factors = [{ kind: "encoder", layer: 0, head: 0, factor: 0 }];
   for (let frame = 0; frame < 2; frame++) replies.fetchMissing({ sentence: "the cat", factors });
   assert.deepEqual(asked, ["changes", "each", "changes"]); // once each, though one failed
@@ -209,15 +210,19 @@ test("an engine in the page gives all replies in the frame that asks", () => {
 
 test("a first reply that takes long is waited for, asked for once, and shown when it comes", () => {
   const [sent, state] = [[], { sentence: "the cat", factors: [] }];
-  const latest = (request, onReply, onError, onSlow) => sent.push({ request, onReply, onError, onSlow });
+  const settle = (request, keep, onLate, onSlow) => {
+    sent.push({ request, keep, onLate, onSlow });
+    return false;
+  };
   let changes = 0;
-  const replies = new Replies({ latest, now: () => null }, () => changes++);
+  const replies = new Replies({ settle }, () => changes++);
   replies.fetchMissing(state);
   sent[0].onSlow();
   assert.equal(replies.failure, NO_ANSWER);
   replies.fetchMissing(state);
   assert.equal(sent.length, 1);
-  sent[0].onReply({ translation: ["gato"] });
+  sent[0].keep({ reply: { translation: ["gato"] } });
+  sent[0].onLate();
   assert.deepEqual([replies.base.translation, replies.failure, changes], [["gato"], undefined, 2]);
   replies.fetchMissing(state);
   assert.deepEqual(sent[1].request, { sentence: "the cat", each: 0 });

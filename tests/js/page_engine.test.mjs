@@ -65,21 +65,27 @@ test("what the user can mend comes as an error, and is not asked of the kernel",
 });
 
 test("an engine that has answered once answers at once, and drops what was asked before", async () => {
-  const told = [];
+  const [told, late] = [[], []];
   offer((_lab, _models, { n }) => {
     if (n < 0) throw new Error("too small");
     return { n };
   });
   const kernel = connectKernel(view());
-  assert.equal(kernel.now({ n: 1 }), null); // its promise is still to be kept
-  kernel.latest({ n: 1 }, ({ n }) => told.push(n));
+  const settle = (n) =>
+    kernel.settle(
+      { n },
+      ({ reply, error }) => told.push(error?.message ?? reply.n),
+      () => late.push(n),
+    );
+  assert.equal(settle(1), false); // its promise is still to be kept
+  assert.deepEqual(told, []);
   await new Promise((done) => setTimeout(done, 5));
-  assert.deepEqual(kernel.now({ n: 2 }), { reply: { n: 2 } });
-  assert.equal(kernel.now({ n: -1 }).error.message, "too small");
+  assert.equal(settle(2), true);
+  assert.equal(settle(-1), true);
   kernel.latest({ n: 3 }, ({ n }) => told.push(n));
-  kernel.now({ n: 4 });
+  settle(4);
   await new Promise((done) => setTimeout(done, 5));
-  assert.deepEqual(told, [1]);
+  assert.deepEqual([told, late], [[1, 2, "too small", 4], [1]]);
 });
 
 /** An engine that leaves every question to Python. */
@@ -95,10 +101,12 @@ test("what needs Python is asked of the kernel", async () => {
   const kernel = connectKernel(model);
   kernel.ask({ n: 1 });
   await new Promise((done) => setTimeout(done, 5));
-  assert.equal(kernel.now({ n: 2 }), null);
+  const tell = () => assert.fail("nobody has answered");
+  assert.equal(kernel.settle({ n: 2 }, tell, tell), false);
+  await new Promise((done) => setTimeout(done, 5));
   assert.deepEqual(
     model.sent.map(({ ask }) => ask),
-    [{ n: 1 }],
+    [{ n: 1 }, { n: 2 }],
   );
 });
 

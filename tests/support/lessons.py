@@ -107,8 +107,8 @@ def flat(text: str) -> str:
 
 
 def exercise_headings(lesson: Lesson) -> list[str]:
-    """What the headings of a lesson's exercises say, such as ``"4.1 · Compute a query by hand"``."""
-    return re.findall(r"^### Exercise (.+)$", "\n".join(lesson.texts), flags=re.MULTILINE)
+    """Its headings of exercises, or of the clinic's cases, such as ``"4.1 · Compute a query by hand"``."""
+    return re.findall(r"^### (?:Exercise|Case) (.+)$", "\n".join(lesson.texts), flags=re.MULTILINE)
 
 
 def table_under(text: str, heading: str) -> dict[str, list[str]]:

@@ -32,22 +32,16 @@ def class_logits(blocks: Blocks, prompt: Prompt, module: nn.Module, vectors: Ten
     Returns:
         [vector, class]
     """
-    n_positions = len(prompt.tokens)
-    found = []
-    with _skipped(blocks, prompt):
-        for some in vectors.split(_MOST_COPIES):
-            whole = some[:, None].expand(-1, n_positions, -1)  # [vector, position, d_model]
-            with after(module, partial(_in_place, some, whole)):
-                found.append(run(blocks.model, prompt, len(some))[:, 0])  # [vector, class]
-    return torch.cat(found)
+    everywhere = vectors[:, None].expand(-1, len(prompt.tokens), -1)  # [vector, position, d_model]
+    return whole_logits(blocks, prompt, module, everywhere)
 
 
-def whole_logits(blocks: Blocks, prompt: Prompt, states: Tensor) -> Tensor:
-    """Return the logits [row, class] of whole states [row, position, d_model] behind the last block."""
+def whole_logits(blocks: Blocks, prompt: Prompt, module: nn.Module, states: Tensor) -> Tensor:
+    """Return the logits [row, class] of whole states [row, position, d_model] that a module leaves."""
     found = []
     with _skipped(blocks, prompt):
         for some in states.split(_MOST_COPIES):
-            with after(blocks.modules[-1], partial(_in_place, some, some)):
+            with after(module, partial(_in_place, some)):
                 found.append(run(blocks.model, prompt, len(some))[:, 0])  # [row, class]
     return torch.cat(found)
 
@@ -61,9 +55,9 @@ def answering_position(blocks: Blocks, prompt: Prompt, stream: Stream) -> int | 
     return nearest if is_close(own, read[nearest]) else None
 
 
-def _in_place(vectors: Tensor, whole: Tensor, own: Tensor) -> Tensor:
+def _in_place(states: Tensor, own: Tensor) -> Tensor:
     """Return what stands in place of a module's own output: a norm may read the class token alone."""
-    return vectors if own.ndim == 2 else whole
+    return states[:, 0] if own.ndim == 2 else states
 
 
 @contextmanager

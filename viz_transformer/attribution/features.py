@@ -6,13 +6,11 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import torch
 from torch import Tensor, nn
 
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.huggingface import OUTPUT_ARGUMENTS, used_by
-from viz_transformer.tracing.inputs import AXES, forward_parameters
+from viz_transformer.tracing.inputs import AXES, as_input, device_of, forward_parameters
 
 
 def as_features(model: nn.Module, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,20 +42,17 @@ def _input_names(model: nn.Module) -> list[str]:
 
 def _one(model: nn.Module, name: str, value: Any) -> Any:
     """Return an input [1, ...]; what is no array, such as a flag, as it is."""
-    if name not in AXES and not isinstance(value, Tensor | np.ndarray):
-        return value
     try:
-        tensor = torch.as_tensor(value if isinstance(value, Tensor) else np.asarray(value))
-    except (TypeError, ValueError) as error:
+        given = as_input(name, value, device_of(model))
+    except (TypeError, ValueError):  # such as rows of different lengths
+        given = None
+    if given is None or (name in AXES and not isinstance(given, Tensor)):
         raise UserError(
             f"{name}={value!r:.40} is no array of numbers; give what the model's processor returns: "
             'processor(..., return_tensors="pt")'
-        ) from error
-    tensor = tensor.to(next(model.parameters()).device)
-    if tensor.ndim == AXES.get(name, 0) - 1:
-        tensor = tensor[None]  # [batch=1, ...]
-    if tensor.ndim > 1 and len(tensor) != 1:
-        raise UserError(
-            f"{name} has the shape {list(tensor.shape)}, a batch of {len(tensor)}; give one: {name}[:1]"
         )
-    return tensor
+    if isinstance(given, Tensor) and given.ndim > 1 and len(given) != 1:
+        raise UserError(
+            f"{name} has the shape {list(given.shape)}, a batch of {len(given)}; give one: {name}[:1]"
+        )
+    return given

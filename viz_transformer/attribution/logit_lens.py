@@ -125,7 +125,7 @@ def _class_rows(blocks: Blocks, prompt: Prompt, stream: Stream) -> tuple[tuple[s
     if place is not None:
         rows[-1, place] = stream.logits[0]
         return prompt.tokens, iter(rows)
-    whole = whole_logits(blocks, prompt, stream.states)  # [row, class]
+    whole = whole_logits(blocks, prompt, blocks.modules[-1], stream.states)  # [row, class]
     whole[-1] = stream.logits[0]
     return (_WHOLE, *prompt.tokens), iter(torch.cat([whole[:, None], rows], dim=1))  # [row, column, class]
 

@@ -18,7 +18,7 @@ from viz_transformer.tracing.inputs import as_ids, forward_parameters
 from viz_transformer.tracing.labels import TokenLabels, encode, labels_of_ids
 from viz_transformer.tracing.restore import evaluating
 from viz_transformer.tracing.sizes import within_sizes
-from viz_transformer.tracing.written_text import write
+from viz_transformer.tracing.written_text import most_written, write
 from viz_transformer.vocabulary import Tokeniser
 
 #: What may be given as a prompt: a text, its token ids, or a model's inputs by name.
@@ -273,7 +273,7 @@ def _read_target(
         )
     elif writes:
         read = source.features or {"input_ids": source.ids}
-        ids = write(model, read, tokenizer, min(_MOST_WRITTEN, _room(model.config)), True)[:-1]
+        ids = write(model, read, tokenizer, most_written(model.config, _MOST_WRITTEN), True)[:-1]
     else:
         ids = [start]
     return _read(model, ids, tokenizer, "target")
@@ -283,12 +283,6 @@ def _beginning(tokenizer: Any, start: int) -> list[int]:
     """Return what a decoder reads before the words: Whisper's tokenizer adds a language and a task."""
     prefix = getattr(tokenizer, "prefix_tokens", None)
     return [*prefix] if isinstance(prefix, list | tuple) and prefix[:1] == [start] else [start]
-
-
-def _room(config: Any) -> int:
-    """Return how many tokens a decoder can write behind its start."""
-    names = ("max_target_positions", "max_position_embeddings")  # the first is Whisper's
-    return next((n for name in names if (n := getattr(config, name, None))), _MOST_WRITTEN + 1) - 1
 
 
 def _no_tokenizer(text: str) -> UserError:

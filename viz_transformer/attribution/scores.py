@@ -55,12 +55,12 @@ def token_id(namer: Any, token: str | int, n_scored: int) -> int:
     Raises:
         UserError: if it is none, or several.
     """
-    what = "classes" if isinstance(namer, Classes) else "tokens"
+    one, all_of_them = ("class", "classes") if isinstance(namer, Classes) else ("token", "tokens")
     if isinstance(token, int) and not isinstance(token, bool):
         if 0 <= token < n_scored:
             return token
         raise UserError(
-            f"{what[:5]} {token}, but the model scores {n_scored} {what}; give an id below {n_scored}"
+            f"{one} {token}, but the model scores {n_scored} {all_of_them}; give an id below {n_scored}"
         )
     if not isinstance(token, str) or namer is None:
         raise UserError(f"token {token!r:.40} is no id and has no tokenizer; give its id, or give tokenizer=")

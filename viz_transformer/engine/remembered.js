@@ -6,14 +6,15 @@
 
 /** @import { Matrix } from "./matrix.js" */
 
-/** @type {WeakMap<object, {of: string, made: any}>} by what reads sentences, the newest that it read */
+/** @type {WeakMap<object, {of: string, made: any}>} by what it is made for, the newest */
 const newest = new WeakMap();
 
 /** @type {WeakMap<Matrix, {by: object, beside: object | null, of: string, made: any}>} by the vectors */
 const first = new WeakMap();
 
 /**
- * What an embedding makes of a sentence, the same object while the sentence stays the same.
+ * What is made for an object, such as an embedding, of a sentence: the same while the sentence stays the
+ * same. An object has one such thing at a time.
  *
  * @template T
  * @param {object} by

@@ -111,7 +111,8 @@ def _signal_main_thread() -> None:
 
 def _end_what_is_late(_: int, frame: FrameType | None) -> None:
     """Raise in the work of the innermost limit, if its time is up and this is a step of that work."""
-    if not (_limits and _limits[-1].is_up and _is_work(frame, _limits[-1].guard)):
+    limit = _limits[-1] if _limits else None
+    if limit is None or not limit.is_up or limit.guard is None or not _is_work(frame, limit.guard):
         return
     _signal_again.clear()
     raise _OutOfTime from _signal_again[None]
@@ -122,14 +123,14 @@ def _end_what_is_late(_: int, frame: FrameType | None) -> None:
 _signal_again: defaultdict[None, None] = defaultdict(partial(_thread.interrupt_main, _SIGNAL))
 
 
-def _is_work(frame: FrameType | None, guard: FrameType | None) -> bool:
+def _is_work(frame: FrameType | None, guard: FrameType) -> bool:
     """Whether a frame is below the guard's, and no part of what keeps a limit within this one."""
     if frame is guard:
         return False
     own = within_time.__code__, _end_what_is_late.__code__
     while frame is not None and frame is not guard and frame.f_code not in own:
         frame = frame.f_back
-    return frame is not None and frame is guard
+    return frame is guard
 
 
 @contextmanager

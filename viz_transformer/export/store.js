@@ -29,7 +29,8 @@ export function keep(change) {
 }
 
 /**
- * Call a function now, and again whenever another page has kept something, or this one is gone back to.
+ * Call a function when the page is shown, also when one goes back to it, and whenever another page has kept
+ * something.
  *
  * A browser may write what a page kept only after the next page has begun to read.
  *
@@ -38,5 +39,4 @@ export function keep(change) {
 export function followKept(show) {
   addEventListener("storage", show);
   addEventListener("pageshow", show);
-  show();
 }

@@ -126,8 +126,7 @@ def find_sites(model: nn.Module) -> tuple[AttentionSite, ...]:
 
 
 def _numbered(model: nn.Module, sites: list[AttentionSite]) -> Iterator[AttentionSite]:
-    """Yield sites with the numbers that a Hugging Face model's names give to layers, as `capture` "
-    "reads them."""
+    """Yield sites with the numbers that the names in a Hugging Face model give to layers, as in a trace."""
     numbers: dict[str, list[int | None]] = {}
     for site in sites:
         numbers.setdefault(site.kind, []).append(place_of(site.name)[2])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from viz_transformer._text import given_text
 from viz_transformer.errors import UserError
 from viz_transformer.labs.huggingface_text import HuggingFaceText, is_huggingface
 from viz_transformer.labs.page_engine import give_engine
@@ -74,13 +75,11 @@ def head_lab(
 
 
 def _huggingface_lab(model: HuggingFaceText, text: str | None, engine: str | None) -> HeadLab:
-    if not isinstance(text, str):
-        given = (
-            "this model has no text of its own to begin with"
-            if text is None
-            else f"text={text!r:.40} is no text"
+    if text is None:
+        raise UserError(
+            "this model has no text of its own to begin with; give one: vt.head_lab(model, text, …)"
         )
-        raise UserError(f"{given}; give one: vt.head_lab(model, text, …)")
+    text = given_text(text)
     if engine not in ("kernel", None):
         raise UserError(
             f"engine={engine!r}, but only the kernel runs a model of Hugging Face's; leave engine= out"

@@ -19,6 +19,7 @@ from viz_transformer.trace import ForwardTrace
 from viz_transformer.tracing import capture
 from viz_transformer.tracing.labels import shown_tokens
 from viz_transformer.tracing.restore import attention_implementation, evaluating
+from viz_transformer.tracing.written_text import most_written
 
 #: At most so many tokens are written, by task: a few words more, or a whole translation.
 _MOST_TOKENS = {"continue": 8, "translate": 60}
@@ -89,8 +90,7 @@ class HuggingFaceText:
         self.model = model
         self.tokenizer = tokenizer
         self.task = "translate" if model.config.is_encoder_decoder else "continue"
-        room = getattr(model.config, "max_position_embeddings", None) or _MOST_TOKENS["translate"] + 1
-        self.max_new_tokens = max_new_tokens or min(_MOST_TOKENS[self.task], room - 1)
+        self.max_new_tokens = max_new_tokens or most_written(model.config, _MOST_TOKENS[self.task])
         self._known: tuple[Any, tuple[str, ...]] = (None, ())
         self._known_apart: tuple[Any, NDArray[np.float64]] = (None, np.empty(0))
 

@@ -18,7 +18,7 @@ from viz_transformer.tracing.huggingface import (
     says_causal,
     used_by,
 )
-from viz_transformer.tracing.inputs import CaptureInputs
+from viz_transformer.tracing.inputs import CaptureInputs, as_input
 from viz_transformer.tracing.labels import Labels
 from viz_transformer.tracing.modules import attention_of_module
 from viz_transformer.tracing.named_weights import layers_of_cache, pattern_points
@@ -86,7 +86,7 @@ def _named_inputs(model: Any, inputs: CaptureInputs) -> dict[str, Any]:
     if "decoder_input_ids" in ids:
         named["decoder_input"] = ids["decoder_input_ids"]
     _check_used(model, named, inputs)
-    named = {name: inputs.as_tensor(name, value) for name, value in named.items()}
+    named = {name: as_input(name, value, inputs.device) for name, value in named.items()}
     return {"input_ids": read if read.ndim > 1 else read[None], **named}
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.assemble import RawAttention
 from viz_transformer.tracing.block_maps import whole_blocks
-from viz_transformer.tracing.inputs import AXES, CaptureInputs, forward_parameters
+from viz_transformer.tracing.inputs import AXES, CaptureInputs, as_input, forward_parameters
 from viz_transformer.tracing.labels import Labels, TokenLabels, labels_of_ids
 from viz_transformer.tracing.modules import attention_of_module
 from viz_transformer.tracing.named_weights import layers_of_output
@@ -179,7 +179,7 @@ def _named_inputs(inputs: CaptureInputs) -> dict[str, Any]:
     named = {**by_place, **inputs.ids, **inputs.named}
     if inputs.encoding is not None:
         named |= {name: ids for name, ids in inputs.encoding.items() if name in inputs.parameters}
-    named = {name: inputs.as_tensor(name, value) for name, value in named.items()}
+    named = {name: as_input(name, value, inputs.device) for name, value in named.items()}
     mask = named.get("attention_mask")
     if isinstance(mask, Tensor) and mask.ndim == 2 and ((mask != 0) & (mask != 1)).any():
         raise UserError(

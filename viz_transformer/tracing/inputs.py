@@ -65,16 +65,17 @@ class CaptureInputs:
     selection: Selection
     device: torch.device
 
-    def as_tensor(self, name: str, value: Any) -> Any:
-        """Return an input as the model's forward takes it: numbers as a tensor, with a batch."""
-        is_ids = name.endswith(("_ids", "_mask"))
-        if isinstance(value, list | tuple | np.ndarray) and (is_ids or name in AXES):
-            value = torch.as_tensor(np.asarray(value))
-        if not isinstance(value, Tensor):
-            return value
-        n_axes = 2 if is_ids else AXES.get(name, value.ndim)
-        value = value.to(self.device)
-        return value[None] if value.ndim == n_axes - 1 else value  # [batch, ...]
+
+def as_input(name: str, value: Any, device: torch.device) -> Any:
+    """Return an input as a model's forward takes it: numbers as a tensor, with a batch."""
+    is_ids = name.endswith(("_ids", "_mask"))
+    if isinstance(value, list | tuple | np.ndarray) and (is_ids or name in AXES):
+        value = torch.as_tensor(np.asarray(value))
+    if not isinstance(value, Tensor):
+        return value
+    n_axes = 2 if is_ids else AXES.get(name, value.ndim)
+    value = value.to(device)
+    return value[None] if value.ndim == n_axes - 1 else value  # [batch, ...]
 
 
 def parse_inputs(
@@ -130,7 +131,7 @@ def parse_inputs(
         parameters=parameters,
         causal=_declared_causal(model),
         selection=selection,
-        device=_device_of(model),
+        device=device_of(model),
     )
 
 
@@ -178,7 +179,8 @@ def forward_parameters(model: nn.Module) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(_forward_of(inside())).parameters
 
 
-def _device_of(model: nn.Module) -> torch.device:
+def device_of(model: nn.Module) -> torch.device:
+    """Return where a model is, and its inputs must be."""
     return next(model.parameters(), torch.empty(0)).device
 
 
@@ -191,7 +193,7 @@ def _declared_causal(model: nn.Module) -> bool | None:
 def as_ids(model: nn.Module, ids: Any) -> Tensor:
     """Turn ids, also those of one sentence in a list, into a tensor [batch, position]."""
     try:
-        tensor = torch.as_tensor(ids, device=_device_of(model))
+        tensor = torch.as_tensor(ids, device=device_of(model))
     except (TypeError, ValueError, RuntimeError) as error:
         raise UserError(
             f"{ids!r:.60} are no token ids; give whole numbers, [position], or a text and tokenizer="

@@ -19,6 +19,12 @@ from viz_transformer.tracing.restore import evaluating
 from viz_transformer.tracing.sizes import within_sizes
 
 
+def most_written(config: Any, most: int) -> int:
+    """Return how many tokens a decoder may write behind its start: `most`, or as many as it has room for."""
+    names = ("max_target_positions", "max_position_embeddings")  # the first is Whisper's
+    return min([most, *(n - 1 for name in names if (n := getattr(config, name, None)))])
+
+
 def write(
     model: Any, named: Mapping[str, Any], tokenizer: Any, max_new_tokens: int, has_both: bool
 ) -> list[int]:

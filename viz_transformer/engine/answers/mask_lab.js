@@ -4,6 +4,7 @@
 
 import { UserError } from "../errors.js";
 import { attentionLayers } from "../interventions.js";
+import { newestOf } from "../remembered.js";
 import { repr } from "../repr.js";
 import { outputsOf, readSentence } from "../rereading.js";
 import { float32View, readBatch, SIDES_OF } from "./mask_batch.js";
@@ -56,7 +57,8 @@ function checkRoom({ source, target }, longest) {
  */
 function leaksReply({ model, vocabulary }, kind, sentences, request) {
   const edited = /** @type {"source" | "target"} */ (SIDES_OF[kind].key);
-  const nearest = nearestWords(model, vocabulary, request.vocabulary);
+  const side = request.vocabulary;
+  const nearest = newestOf(vocabulary, side, () => nearestWords(model, vocabulary, side));
   const others = sentences.map((sentence) => sentence[edited].map(nearest)); // [batch][key]
   const longer = request.longer && readLonger(vocabulary, kind, sentences, request.longer);
   const known = newestLeaks.get(model);
@@ -142,21 +144,12 @@ function rowChanges(before, { rows, outputs }, shift) {
   return changes;
 }
 
-/** @type {WeakMap<object, Record<string, (id: number) => number>>} by model and side */
-const nearestOf = new WeakMap();
-
 /**
  * A function from an id to that of another word of one side: the nearest by cosine similarity.
  *
  * @param {"source" | "target"} side
  */
 function nearestWords(model, vocabulary, side) {
-  if (!nearestOf.has(model)) nearestOf.set(model, {});
-  nearestOf.get(model)[side] ??= findNearest(model, vocabulary, side);
-  return nearestOf.get(model)[side];
-}
-
-function findNearest(model, vocabulary, side) {
   const known = vocabulary.idsOf(vocabulary.words(side));
   const { words } = model[`${side}Embedding`] ?? model.targetEmbedding ?? model.sourceEmbedding;
   const vectorOf = (id) => words.data.subarray(id * words.cols, (id + 1) * words.cols); // [d_model]

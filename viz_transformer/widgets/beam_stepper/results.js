@@ -104,24 +104,12 @@ export class Results {
 
   ask(request, key) {
     this.asking = key;
-    /** @param {{reply?: any, error?: any}} answer */
-    const settle = ({ reply, error }) => {
+    const keep = ({ reply = null, error = null }) => {
       if (this.asking === key) this.asking = null;
       if (error) this.failure = { key, message: error.message };
       else this.receive(request, reply);
     };
-    const settleLater = (answer) => {
-      settle(answer);
-      this.view.redraw();
-    };
-    const here = this.kernel.now(request);
-    if (here) settle(here);
-    else
-      this.kernel.latest(
-        request,
-        (reply) => settleLater({ reply }),
-        (error) => settleLater({ error }),
-      );
+    this.kernel.settle(request, keep, () => this.view.redraw());
   }
 
   /** What is wrong, and what is shown meanwhile, or "". */

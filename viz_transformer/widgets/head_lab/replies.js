@@ -26,7 +26,7 @@ export class Replies {
   #state = "";
 
   /**
-   * @param {{latest: Function, now: Function}} kernel
+   * @param {{settle: Function}} kernel
    * @param {() => void} onChange
    */
   constructor(kernel, onChange) {
@@ -88,29 +88,14 @@ export class Replies {
   /** Fetch a reply; return whether it is here at once. */
   #fetch({ name, request, asked }) {
     this.#pending = asked;
-    const settle = ({ reply, error }) => {
+    const keep = ({ reply, error }) => {
       if (this.#pending === asked) this.#pending = null;
       if (error) this.#failures.set(asked, error.message);
       else this[name] = { ...(reply.moved ? withAllWeights(reply, this.base) : reply), asked, request };
     };
-    const settleLater = (answer) => {
-      settle(answer);
+    return this.#kernel.settle(request, keep, this.#onChange, () => {
+      this.#slow = asked; // still pending: nothing else is requested in its place
       this.#onChange();
-    };
-    const here = this.#kernel.now(request);
-    if (here) {
-      settle(here);
-      return true;
-    }
-    this.#kernel.latest(
-      request,
-      (reply) => settleLater({ reply }),
-      (error) => settleLater({ error }),
-      () => {
-        this.#slow = asked; // still pending: nothing else is requested in its place
-        this.#onChange();
-      },
-    );
-    return false;
+    });
   }
 }

@@ -31,19 +31,7 @@ export function createReplies(model, ask, onReply) {
       const keep = ({ reply = null, error = null }) => {
         answered = { at, reply, problem: error?.message ?? "" };
       };
-      const keepLater = (answer) => {
-        keep(answer);
-        onReply();
-      };
-      const request = maskRequest(words, state, ask);
-      const here = kernel.now(request);
-      if (here) keep(here);
-      else
-        kernel.latest(
-          request,
-          (reply) => keepLater({ reply }),
-          (error) => keepLater({ error }),
-        );
+      kernel.settle(maskRequest(words, state, ask), keep, onReply);
     }
     return answered.at === at ? answered : { reply: null, problem: "" };
   }

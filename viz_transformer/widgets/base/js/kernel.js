@@ -166,9 +166,10 @@ function newestOf(ask) {
  * `ask(request)` is a promise of the reply. `latest(request, onReply, onError)` keeps one request
  * under way and one waiting, the newest: thirty fast clicks ask for the first and the last. Both
  * take an `onSlow()`, called when a reply takes long; the reply still counts when it comes. Without
- * one, `latest` calls `onError` with a sentence that says so. `now(request)` is the answer of an engine
- * in this page that has answered before, `{reply}` or `{error}`, so that it is drawn in the frame that
- * asks; null where there is none.
+ * one, `latest` calls `onError` with a sentence that says so. `settle(request, keep, onLate)` does as
+ * `latest`, and gives `keep` a `{reply}` or an `{error}`: before it returns, and then it returns true, if an
+ * engine in this page has answered before, so that the answer is drawn in the frame that asks; else later,
+ * and then it calls `onLate()`.
  *
  * @param {Pick<Model, "get" | "send" | "on" | "off" | "widget_manager">} model
  */
@@ -208,23 +209,47 @@ export function connectKernel(model) {
 
   const { latest, forget } = newestOf(ask);
 
-  /** @returns {{reply?: any, error?: any} | null} */
-  function now(request) {
+  /** What an engine in this page that has answered before answers at once; else null. */
+  function answerNow(request) {
     findEngine();
     if (!answerHere) return null;
     try {
       return { reply: answerHere(request) };
     } catch (/** @type {any} */ error) {
       return error.name === NOT_IN_PAGE ? null : { error };
-    } finally {
-      forget(); // whatever was asked before
     }
+  }
+
+  /**
+   * @param {object} request
+   * @param {(answer: {reply?: any, error?: any}) => void} keep
+   * @param {() => void} onLate
+   * @param {() => void} [onSlow]
+   */
+  function settle(request, keep, onLate, onSlow) {
+    const here = answerNow(request);
+    if (here) {
+      forget(); // whatever was asked before
+      keep(here);
+      return true;
+    }
+    const keepLate = (answer) => {
+      keep(answer);
+      onLate();
+    };
+    latest(
+      request,
+      (reply) => keepLate({ reply }),
+      (error) => keepLate({ error }),
+      onSlow,
+    );
+    return false;
   }
 
   return {
     ask,
     latest,
-    now,
+    settle,
     close() {
       messages.close();
       forget();
