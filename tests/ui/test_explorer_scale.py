@@ -187,12 +187,18 @@ def test_five_hundred_changes_leave_nothing_in_page_or_kernel(lab: LabPage) -> N
 
     lab.run("import gc, tracemalloc; tracemalloc.start()")
     change(72)  # twice around: every head on the way has been here
-    page_before, kernel_before = used()
-    change(500)
-    page_after, kernel_after = used()
-    # A head is 16 kB here: five hundred that stayed would be 8 MB.
-    assert page_after - page_before < 1_500_000
-    assert kernel_after - kernel_before < 300_000
+    grown = []
+    before = used()
+    for _ in range(3):
+        change(500)
+        after = used()
+        grown.append((after[0] - before[0], after[1] - before[1]))
+        before = after
+    # A head is 16 kB here: five hundred that stayed would be 8 MB, every time. What the page does once
+    # while it warms up (code compiled, a menu built) it does not do every time.
+    in_page, in_kernel = zip(*grown, strict=True)
+    assert min(in_page) < 1_000_000, grown
+    assert min(in_kernel) < 300_000, grown
 
 
 def test_a_thousand_tokens_open_and_answer(lab: LabPage) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def plot_logit_lens(lens: LogitLens, ax: Axes | None = None, *, show: str = "top
     if show == "top":
         values = lens.top_probabilities[..., 0]
         texts = np.vectorize(_short, otypes=[object])(lens.top_tokens[..., 0])
-        title, meaning = "What it would say after", "probability of the token shown (bold: the answer)"
+        title, meaning = "What it would say after", "probability of the token shown\n(bold: the answer)"
     elif show == "answer":
         values, texts = lens.answer_probabilities, lens.answer_ranks.astype(str).astype(object)
         title, meaning = "Rank of the answer after", "probability of the answer (in the cells: its rank)"
@@ -309,7 +310,7 @@ def _draw(
 def _name_axes(ax: Axes, columns: Sequence[str], rows: Sequence[str], what: str) -> None:
     named = _named_columns((len(rows), len(columns)))
     names = [label(columns[i]) if columns[i] else "" for i in named]
-    slanted = max(map(len, names)) > 6
+    slanted = any(len(one) + len(next_to) > 12 for one, next_to in pairwise(names))
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xticks(named, names, **label_style(9), **(SLANTED if slanted else {}))

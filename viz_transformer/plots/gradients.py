@@ -55,11 +55,15 @@ def plot_gradients(
     if ax is None:
         figure, ax = new_axes(7.4, 4.2, close=True)
         set_alt_text(figure, describe_gradients(encoder, decoder, title=title))
+    heights = {
+        name: np.clip(np.nan_to_num(norms, nan=np.inf), LOWEST, HIGHEST) for name, norms in stacks.items()
+    }
     for name, style in _STACKS:
         if stacks[name].size:
-            _draw_stack(ax, name, stacks[name], style)
+            other = heights["encoder" if name == "decoder" else "decoder"]
+            _draw_stack(ax, name, stacks[name], heights[name], other, style)
     ax.set_yscale("log")
-    ax.set_ylim(LOWEST / 3, HIGHEST * 5)
+    ax.set_ylim(LOWEST / 30, HIGHEST * 5)  # with room for a number under the lowest point
     n_layers = max(norms.size for norms in stacks.values())
     every = -(-n_layers // 8)  # there is no layer 0, nor one after the last
     ax.set_xticks(range(n_layers, 0, -every))
@@ -73,16 +77,27 @@ def plot_gradients(
     return ax
 
 
-def _draw_stack(ax: Axes, name: str, norms: NDArray[np.float64], style: dict[str, Any]) -> None:
-    """Draw the norms [layer] of a stack, the first and the last with their numbers."""
+def _draw_stack(
+    ax: Axes,
+    name: str,
+    norms: NDArray[np.float64],
+    shown: NDArray[np.float64],
+    other: NDArray[np.float64],
+    style: dict[str, Any],
+) -> None:
+    """Draw the norms [layer] of a stack at the heights `shown`, the first and the last with their numbers.
+
+    A number stands over or under its line, on the side where the `other` line is not.
+    """
     layers = np.arange(1, norms.size + 1)
-    shown = np.clip(np.nan_to_num(norms, nan=np.inf), LOWEST, HIGHEST)
     ax.plot(layers, shown, markersize=4, label=name, **style)
     for layer in {0, norms.size - 1}:
+        apart = shown[layer] - other[layer] if layer < other.size else 0.0
+        is_over = apart > 0 or (apart == 0 and name == "decoder")
         ax.annotate(
             _format_norm(norms[layer]),
             (layers[layer], shown[layer]),
-            (-5 if layer == 0 and norms.size > 1 else 0, 7 if name == "decoder" else -14),
+            (-5 if layer == 0 and norms.size > 1 else 0, 7 if is_over else -14),
             textcoords="offset points",
             # Under the first point a long number would cross the axis.
             ha="left" if layer == 0 and norms.size > 1 else "center",

@@ -174,13 +174,24 @@ def plot_head_lab(
     return figure
 
 
+def _would_meet(one: HeadEffect, other: HeadEffect, tallest: float) -> bool:
+    """Whether the names of two heads would lie upon each other: each is a line high and nearly half as wide
+    as the axes."""
+    is_level = abs(one.loss_change - other.loss_change) < 0.08 * tallest
+    return is_level and abs(one.confidence - other.confidence) < 0.45
+
+
 def _name_heads(ax: Axes, effects: Sequence[HeadEffect]) -> None:
     """Write the names of the heads that matter most and of the surest beside their points."""
     by_effect = sorted(effects, key=lambda effect: effect.rank)
     surest = min(effects, key=lambda effect: effect.confidence_rank)
     tallest = max(abs(effect.loss_change) for effect in effects)
-    # Names of heads with next to no effect would lie upon each other on the zero line.
-    named = [e for e in by_effect[:_MOST_NAMED] if abs(e.loss_change) > 0.06 * tallest]
+    named: list[HeadEffect] = []
+    for effect in by_effect[:_MOST_NAMED]:
+        # Names of heads with next to no effect would lie upon each other on the zero line.
+        is_clear = not any(_would_meet(effect, other, tallest) for other in named)
+        if is_clear and abs(effect.loss_change) > 0.06 * tallest:
+            named.append(effect)
     for effect in named:
         right = effect.confidence > 0.55
         ax.annotate(

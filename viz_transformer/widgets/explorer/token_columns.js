@@ -127,7 +127,8 @@ function drawColumn(context, layout, top, at, { names, links, paths, active, pin
     if (bold) strokeBox(context, x, y, column, pitch - 2, theme.accent, isPinned ? 3 : 1.5);
     const hasNumber = reach && (scale === null ? Math.abs(weight) >= 0.005 : !isUnchanged(weight, scale));
     const [word, room] = [visible(names[at][index]), column - (hasNumber ? 44 : 14)];
-    const size = theme.measure(word, font, bold) > room ? font - 2 : font; // rather small than cut
+    const sizes = [font, font - 2, Math.max(10, font - 4)]; // rather small than cut
+    const size = sizes.find((each) => theme.measure(word, each, bold) <= room) ?? sizes[2];
     const text = elide(word, room, (part) => theme.measure(part, size, bold));
     const colour = rgb ? textColourOn(rgb) : theme.text;
     const textX = centred ? x + column / 2 : numberLeft ? x + column - 7 : x + 7;
