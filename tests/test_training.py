@@ -86,6 +86,21 @@ def test_the_loss_counts_real_tokens_only() -> None:
     assert accuracy.item() == 0.5
 
 
+def test_a_text_that_weighs_more_counts_more() -> None:
+    logits = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0))
+    wanted = torch.tensor([[1, 2, 3], [4, 1, 0]])
+    loss, accuracy = token_loss(logits, wanted, pad_id=0, weights=torch.tensor([0.25, 0.75]))
+    log_probs, right = logits.log_softmax(-1), logits.argmax(-1) == wanted
+    weights = {(0, 0): 0.25, (0, 1): 0.25, (0, 2): 0.25, (1, 0): 0.75, (1, 1): 0.75}
+    total = sum(weights.values())
+    by_hand = -sum(weight * log_probs[b, t, wanted[b, t]] for (b, t), weight in weights.items()) / total
+    assert loss.item() == pytest.approx(by_hand.item(), abs=1e-6)
+    assert accuracy.item() == pytest.approx(sum(w * right[at].item() for at, w in weights.items()) / total)
+    even = token_loss(logits, wanted, pad_id=0, weights=torch.tensor([0.5, 0.5]))
+    for one, other in zip(even, token_loss(logits, wanted, pad_id=0), strict=True):
+        assert one.item() == pytest.approx(other.item(), abs=1e-6)
+
+
 def test_label_smoothing_is_that_of_the_formula() -> None:
     logits = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0))
     wanted = torch.tensor([[1, 2, 3], [4, 1, 0]])

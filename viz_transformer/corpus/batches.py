@@ -29,11 +29,13 @@ _BatchIndices = list[NDArray[np.int64]]
 class Batch:
     """Padded ids: `source` [batch, source] and `target` [batch, target], int64.
 
-    A source ends in ``<eos>``; a target starts with ``<sos>`` and ends in ``<eos>``.
+    A source ends in ``<eos>``; a target starts with ``<sos>`` and ends in ``<eos>``. `weights` [batch] is
+    how much each pair counts in the loss; None if they all count the same.
     """
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
+    weights: NDArray[np.float32] | None = None
 
     @property
     def inputs(self) -> tuple[NDArray[np.int64], ...]:

@@ -14,6 +14,7 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.links import GoldLinks
 from viz_transformer.recipes.alignment_eval import AlignmentScore, evaluate_alignment
 from viz_transformer.recipes.recorded import Progress, train_recorded
+from viz_transformer.recipes.refinement import refine, refinement_after
 from viz_transformer.recipes.two_layers import BUNDLED, BUNDLED_TRAINING
 from viz_transformer.training import make_model
 from viz_transformer.translator import Translator
@@ -48,8 +49,10 @@ def train_english_spanish(
 ) -> Path:
     """Generate the corpus, train the bundled translator's model on it and save the checkpoint.
 
-    Beside the weights goes ``training.npz``, the `TrainingTrace` of how it learned the sentences
-    `WATCHED`. The same arguments give the same weights and the same trace on one machine.
+    It learns from pairs first, with one translation drawn for each sentence, and then from all
+    translations of a sentence at once (`refine`). Beside the weights goes ``training.npz``, the
+    `TrainingTrace` of how it learned the sentences `WATCHED` from pairs. The same arguments give the same
+    weights and the same trace on one machine.
 
     It takes minutes; ``viz-transformer train en-es --out en-es`` does the same with a progress bar.
 
@@ -61,9 +64,9 @@ def train_english_spanish(
 
     Args:
         folder: where the checkpoint goes.
-        training: steps, rate and seed.
+        training: steps, rate and seed of the training on pairs; the second takes as many steps again.
         n_threads: torch's threads while training; their number decides the order of sums.
-        progress: wraps the step records, with their number, to show how far training is.
+        progress: wraps the step records of each training, with their number, to show how far it is.
 
     Raises:
         FileError: if the folder cannot be written.
@@ -71,7 +74,7 @@ def train_english_spanish(
     check_writable(folder)
     corpus = english_spanish()
     vocabulary = vocabulary_of(corpus.train)
-    return train_recorded(
+    saved = train_recorded(
         folder,
         make_model(replace(MODEL, vocab_size=len(vocabulary)), training.seed),
         vocabulary,
@@ -83,6 +86,8 @@ def train_english_spanish(
         n_threads=n_threads,
         progress=progress,
     )
+    refine(saved, corpus, refinement_after(training), n_threads=n_threads, progress=progress)
+    return saved
 
 
 def held_out_sets(n_held_out: int = 2_000, n_of_a_kind: int = 300) -> dict[str, tuple[SentencePair, ...]]:

@@ -113,9 +113,10 @@ def _batches(translator: Translator, pairs: Sequence[SentencePair | TextPair]) -
     order = sorted(range(len(pairs)), key=lambda number: (len(targets[number]), len(sources[number])))
     for start in range(0, len(order), size):
         some = order[start : start + size]
-        yield Batch(
-            *(pad([rows[number] for number in some], vocabulary.pad_id) for rows in (sources, targets))
+        source, target = (
+            pad([rows[index] for index in some], vocabulary.pad_id) for rows in (sources, targets)
         )
+        yield Batch(source, target)
 
 
 def _check(pairs: Sequence[SentencePair | TextPair]) -> None:

@@ -80,4 +80,5 @@ def shard(batch: Batch) -> Batch:
             "processes; give larger batches, or start fewer"
         )
     rows = slice(rank(), None, world_size())
-    return Batch(batch.source[rows], batch.target[rows])
+    weights = None if batch.weights is None else batch.weights[rows]
+    return Batch(batch.source[rows], batch.target[rows], weights)

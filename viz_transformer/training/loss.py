@@ -7,7 +7,11 @@ from torch import Tensor
 
 
 def token_loss(
-    logits: Tensor, wanted: Tensor, pad_id: int, label_smoothing: float = 0.0
+    logits: Tensor,
+    wanted: Tensor,
+    pad_id: int,
+    label_smoothing: float = 0.0,
+    weights: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the mean cross-entropy and the accuracy over the tokens to predict.
 
@@ -22,13 +26,19 @@ def token_loss(
         wanted: ids [batch, target]: the text shifted by one, or the words behind masks.
         pad_id: positions with this id in `wanted` do not count.
         label_smoothing: probability mass spread over all tokens (Szegedy et al. 2016).
+        weights: how much the tokens of each text count [batch]; None for all the same.
     """
-    loss = F.cross_entropy(
+    losses = F.cross_entropy(
         logits.flatten(0, 1),  # [batch · target, vocab]
         wanted.flatten(),  # [batch · target]
         ignore_index=pad_id,
         label_smoothing=label_smoothing,
+        reduction="mean" if weights is None else "none",
     )
     real = wanted != pad_id
     right = (logits.argmax(-1) == wanted) & real
-    return loss, right.sum() / real.sum()
+    if weights is None:
+        return losses, right.sum() / real.sum()
+    counted = real * weights[:, None]  # [batch, target]
+    loss = (losses.view_as(counted) * counted).sum() / counted.sum()
+    return loss, (right * counted).sum() / counted.sum()

@@ -197,8 +197,7 @@ class Run:
 
     def _take_step(self, model: nn.Module, some: Sequence[Batch | TextBatch]) -> StepRecord:
         start, number, config = time.perf_counter(), self.step + 1, self.config
-        pad_id = self.model.config.padding_id
-        counts = [int((batch.labels != pad_id).sum()) for batch in some]
+        counts = [_n_tokens(batch, self.model.config.padding_id) for batch in some]
         n_tokens = all_reduce_sum(sum(counts), self.device)  # in all processes
         self.model.zero_grad(set_to_none=True)
         loss, accuracy = 0.0, 0.0
@@ -229,7 +228,17 @@ class Run:
         labels = torch.from_numpy(batch.labels).to(self.device)  # [batch, position]
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             logits = model(*inputs)  # [batch, position, vocab]
-        return token_loss(logits.float(), labels, self.model.config.padding_id, self.config.label_smoothing)
+        pad_id, smoothing = self.model.config.padding_id, self.config.label_smoothing
+        weights = getattr(batch, "weights", None)
+        counted = None if weights is None else torch.from_numpy(weights).to(self.device)  # [batch]
+        return token_loss(logits.float(), labels, pad_id, smoothing, counted)
+
+
+def _n_tokens(batch: Batch | TextBatch, pad_id: int) -> float:
+    """Return the number of tokens to predict, each counted by its pair's weight."""
+    per_row = (batch.labels != pad_id).sum(axis=1)  # [batch]
+    weights = getattr(batch, "weights", None)
+    return float(per_row.sum() if weights is None else per_row @ weights)
 
 
 def checked_device(name: str | torch.device) -> torch.device:
