@@ -114,8 +114,8 @@ def test_the_head_in_the_translator_is_the_one_of_lesson_1() -> None:
     }
     assert head.steps.mask.all()
     trace = vt.load_translator().trace("the black cat sleeps")
-    cat = weights_between(trace, "cross", "gato", "cat")[0]
-    assert (cat > 0.5).nonzero()[0].tolist() == [head.head]
+    black = weights_between(trace, "cross", "gato", "black")[0]
+    assert (black > 0.5).nonzero()[0].tolist() == [head.head]
     used = trace.cross_attention[head.layer, head.head, head.query]
     assert np.allclose(head.worked().weights, used, atol=1e-5)
 

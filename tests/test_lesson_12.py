@@ -196,7 +196,7 @@ def test_a_text_is_drawn_as_often_as_it_is_probable(lesson: dict) -> None:
 def test_temperature_and_filters_change_what_is_drawn(lesson: dict) -> None:
     plain, cold, hot, top_k, top_p, greedy = lesson["counted"].values()
     n_right = [sum(counts[text] for text in lesson["exact"]) for counts in (plain, cold, hot, top_k, top_p)]
-    assert len(cold) < len(plain) < len(hot)
+    assert len(cold) <= len(plain) < len(hot)
     assert n_right[2] < 980 < min(n_right[0], n_right[1], n_right[3], n_right[4])
     assert max(len(top_k), len(top_p)) < len(hot) / 4
     assert greedy == {"el profesor duerme": 1000}

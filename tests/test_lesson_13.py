@@ -66,13 +66,13 @@ def without(*heads: tuple[str, int, int]) -> vt.Interventions:
 
 
 class TestOnePicture:
-    def test_it_looks_at_the_street_whatever_is_meant(self, translator: vt.Translator) -> None:
+    def test_it_attends_to_did_whatever_is_meant(self, translator: vt.Translator) -> None:
         """The row of *it* hardly changes; that of the adjective does."""
         tired, wide = translator.trace(TIRED), translator.trace(WIDE)
-        looks = [weights_between(trace, "encoder", "it", "street")[1, 1] for trace in (tired, wide)]
-        assert min(looks) > 0.7
+        looks = [weights_between(trace, "encoder", "it", "did")[1, 1] for trace in (tired, wide)]
+        assert min(looks) > 0.8
         assert abs(looks[0] - looks[1]) < 0.05
-        assert weights_between(tired, "encoder", "tired", "animal")[1, 1] > 0.8
+        assert weights_between(tired, "encoder", "tired", "animal")[1, 1] > 0.7
         assert weights_between(wide, "encoder", "wide", "street")[1, 1] > 0.9
         assert tired.output_tokens[-2] == "cansado"
         assert wide.output_tokens[-2] == "ancha"
@@ -152,29 +152,28 @@ class TestManySentences:
 
 
 class TestNeed:
-    def test_fourteen_of_24_heads_are_needed_over_many_sentences(self, translator: vt.Translator) -> None:
+    def test_twelve_of_24_heads_are_needed_over_many_sentences(self, translator: vt.Translator) -> None:
         losses = head_losses(translator, english_spanish(n_train=0, n_held_out=200).held_out)
-        assert (losses.n_needed, losses.n_heads) == (14, 24)
-        assert "14 of the 24" in LESSON["needed-said"]
-        encoder, decoder, cross = (losses.rises[kind] for kind in KINDS)
+        assert (losses.n_needed, losses.n_heads) == (12, 24)
+        assert "12 of the 24" in LESSON["needed-said"]
+        encoder, cross = losses.rises["encoder"], losses.rises["cross"]
         assert min(abs(rises - NEEDED).min() for rises in losses.rises.values()) > 0.0002  # no close call
         assert (cross[1] > 2 * NEEDED).all()
-        assert (decoder > NEEDED).sum() > 4  # “most of the decoder”
         assert [tuple(place) for place in np.argwhere(encoder > NEEDED)] == [(0, 3), (1, 1)]
         assert (abs(encoder[0, :3]) < 0.002).all()  # “not missed at all”
-        assert cross[1].argmin() == 0
-        assert cross[1, 2] / cross[1, 0] > 3.3  # “more than three times”
+        assert cross[1, 0] / cross[1, 2] == pytest.approx(0.5, abs=0.05)  # “only half as much”
 
-    def test_one_sentence_needs_three_heads_and_the_surest_is_not_among_them(
+    def test_one_sentence_needs_two_heads_and_the_surest_is_not_among_them(
         self, effects: tuple[HeadEffect, ...]
     ) -> None:
         assert len(effects) == 24
-        assert [effect.loss_change > 0.01 for effect in effects] == [True] * 3 + [False] * 21
-        assert abs(effects[3].loss_change) < 0.002
+        assert [effect.loss_change > 0.01 for effect in effects] == [True] * 2 + [False] * 22
+        assert effects[2].loss_change > 0.008  # “a third comes near”
+        assert abs(effects[3].loss_change) < 0.001
         surest = min(effects, key=lambda effect: effect.confidence_rank)
-        assert abs(surest.loss_change) < 0.002
-        assert "twelve others" in LESSON["predict-surest-off"]
-        assert (effects[0].name, effects[0].confidence_rank) == ("encoder layer 1 head 1", 13)
+        assert abs(surest.loss_change) < 0.001
+        assert "sixteen " in LESSON["predict-surest-off"]
+        assert (effects[0].name, effects[0].confidence_rank) == ("encoder layer 1 head 1", 17)
 
     def test_only_with_his_one_head_changes_the_spanish(self, translator: vt.Translator) -> None:
         for text, its_own, wanted in (
@@ -250,14 +249,14 @@ class TestRealModel:
 
     def test_our_column_is_what_the_lesson_finds(self) -> None:
         assert "4 of 24 on `<eos>`, in the long sentence" in LESSON["hugging-face-real"]  # TestManySentences
-        assert "10 of 24, one at a time" in LESSON["hugging-face-real"]  # 24 less the 14 of TestNeed
+        assert "12 of 24, one at a time" in LESSON["hugging-face-real"]  # 24 less the 12 of TestNeed
 
 
 class TestTour:
     def test_its_captions_are_true(self, translator: vt.Translator) -> None:
         trace = translator.trace(TIRED)
-        assert weights_between(trace, "encoder", "tired", "animal")[1, 1] > 0.8
-        assert weights_between(trace, "encoder", "it", "street")[1, 1] > 0.7
+        assert weights_between(trace, "encoder", "tired", "animal")[1, 1] > 0.7
+        assert weights_between(trace, "encoder", "it", "did")[1, 1] > 0.8
         assert weights_between(trace, "cross", "cansado", "tired")[1, 0] > 0.9
         tour = vt.lesson_tour(13)
         for step, (token, kind) in enumerate(

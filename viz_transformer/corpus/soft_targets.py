@@ -8,35 +8,36 @@ mean over endlessly many draws, and nothing is left to chance but the sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
-from viz_transformer.corpus import SentencePair
+from viz_transformer.corpus import draw
 from viz_transformer.corpus.batches import Batch, as_text, group_by_length, pad
 from viz_transformer.corpus.translations import translation_tokens
 from viz_transformer.vocabulary import Tokeniser
 
 _Words = tuple[str, ...]
+#: So many sentences are drawn for one that is chosen: only among many are there enough rare ones.
+_DRAWN_FOR_ONE = 7
 
 
-def chosen_sentences(pairs: Sequence[SentencePair], n: int, seed: int) -> list[_Words]:
-    """Choose English sentences: half as often as the pairs have them, half to show what is rare.
+def chosen_sentences(n: int, seed: int) -> list[_Words]:
+    """Draw English sentences without a held-out combination: half as they come, half to show what is rare.
 
     The second half are different sentences. Long ones are chosen more often, and those in which one
     word decides over another far away: *fish*, and *you* and *your* together.
 
     Args:
-        pairs: where the sentences come from.
-        n: how many; fewer if the pairs do not have so many different ones.
+        n: how many.
         seed: fixes the choice.
     """
-    rng = np.random.default_rng(seed)
-    as_they_come = [pairs[index].source for index in rng.integers(len(pairs), size=(n + 1) // 2)]
-    different = list(dict.fromkeys(pair.source for pair in pairs))
+    allowed = (pair.source for pair in draw(seed) if not pair.held_out)
+    drawn = list(islice(allowed, _DRAWN_FOR_ONE * n))
+    different = list(dict.fromkeys(drawn))
     odds = np.array([_odds(sentence) for sentence in different])
-    size = min(n // 2, len(different))
-    rare = rng.choice(len(different), size, replace=False, p=odds / odds.sum())
-    return as_they_come + [different[index] for index in rare]
+    rare = np.random.default_rng(seed).choice(len(different), n // 2, replace=False, p=odds / odds.sum())
+    return drawn[: n - n // 2] + [different[index] for index in rare]
 
 
 def _odds(sentence: _Words) -> float:

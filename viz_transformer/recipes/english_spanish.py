@@ -86,7 +86,7 @@ def train_english_spanish(
         n_threads=n_threads,
         progress=progress,
     )
-    refine(saved, corpus, refinement_after(training), n_threads=n_threads, progress=progress)
+    refine(saved, refinement_after(training), n_threads=n_threads, progress=progress)
     return saved
 
 

@@ -11,7 +11,6 @@ from safetensors.torch import save
 from viz_transformer._files import given_path
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import TrainConfig
-from viz_transformer.corpus import Corpus
 from viz_transformer.corpus.soft_targets import chosen_sentences, soft_target_batches
 from viz_transformer.model import Transformer
 from viz_transformer.model.threads import threads
@@ -33,7 +32,6 @@ def refinement_after(training: TrainConfig) -> TrainConfig:
 
 def refine(
     folder: str | os.PathLike[str],
-    corpus: Corpus,
     training: TrainConfig,
     *,
     n_threads: int = 1,
@@ -46,7 +44,6 @@ def refine(
 
     Args:
         folder: what `train_recorded` wrote.
-        corpus: where the sentences come from.
         training: steps, rate and seed.
         n_threads: torch's threads while training; their number decides the order of sums.
         progress: shows how far training is.
@@ -58,7 +55,7 @@ def refine(
     folder = given_path(folder)
     checkpoint = Checkpoint.load(folder, Transformer)
     n_sentences = min(training.n_steps * training.batch_size, _MOST_SENTENCES)
-    sentences = chosen_sentences(corpus.train, n_sentences, training.seed)
+    sentences = chosen_sentences(n_sentences, training.seed)
     stream = soft_target_batches(sentences, checkpoint.vocabulary, training.batch_size, training.seed)
     with threads(n_threads):
         records = fit(checkpoint.model, stream, training)

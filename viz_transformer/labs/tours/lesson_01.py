@@ -32,7 +32,7 @@ def make() -> Tour:
                 "state": {**crossed, "query": 2},
             },
             {
-                "caption": "In layer 0 the heads don't agree yet. Head 3 leans towards “cat” for “gato” …",
+                "caption": "In layer 0 the heads don't agree yet. Head 3 leans towards “black” for “gato” …",
                 "state": {"kind": "cross", "layer": 0, "head": 3, "query": 1},
             },
             {

@@ -25,7 +25,7 @@ def make() -> Tour:
                 "state": state(0, "weights"),
             },
             {
-                "caption": "Head 1 gives nearly all its weight to “animal”: the one who is tired.",
+                "caption": "Head 1 gives most of its weight to “animal”: the one who is tired.",
                 "state": state(1, "weights"),
             },
             {

@@ -23,7 +23,7 @@ def make() -> Tour:
                 "state": {**gaze, "query": source.index("tired")},
             },
             {
-                "caption": "Here it means the animal, yet in the same head it attends to the street.",
+                "caption": "Here it means the animal, yet in the same head it attends to did.",
                 "state": {**gaze, "query": source.index("it")},
             },
             {
@@ -36,8 +36,8 @@ def make() -> Tour:
                 "state": {"kind": "cross", "layer": 1, "head": 0, "query": target.index("cansado")},
             },
             {
-                "caption": "This one has a worse error rate as a dictionary, and the model needs it more "
-                "than three times as much.",
+                "caption": "This one has a worse error rate as a dictionary, and the model needs it "
+                "twice as much.",
                 "state": {"kind": "cross", "layer": 1, "head": 2, "query": None},
             },
             {
