@@ -1,8 +1,8 @@
 """Recipes: how models are trained, evaluated and recorded.
 
 The one place where corpus, training, checkpoint, translator and traces come together.
-`english_spanish` is the bundled translator, `spanish_models` the language model and the masked-word
-model, `six_pairs` the tiny translator, `files` trains on anybody's
+`english_spanish` is the bundled translator, `refinement` its second training, `spanish_models` the
+language model and the masked-word model, `six_pairs` the tiny translator, `files` trains on anybody's
 sentence pairs, `learned_positions` makes the position table, `induction` two layers of attention
 alone with induction heads, and `recording` records any of them while it learns; `saved_trainings`
 loads what was recorded, without torch. `coreference` is the study of what *it* looks at.

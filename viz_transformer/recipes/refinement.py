@@ -69,6 +69,6 @@ def refine(
         "n_sentences": len(sentences),
         "last_loss": last.loss,
     }
-    Checkpoint(checkpoint.model.eval(), checkpoint.vocabulary).save_weights(folder)
+    checkpoint.save_weights(folder)
     weights = {WEIGHTS: sha256(save(checkpoint.model.state_dict()))}
     write_provenance(folder, made_by, {"refinement": second, "sha256": weights})
