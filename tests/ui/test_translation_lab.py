@@ -126,8 +126,11 @@ def test_the_text_grows_with_the_explorer(page: Page, exported: Path) -> None:
     for _ in range(2):
         lab.get_by_role("button", name="A+ larger text").click()
     expect(Explorer(lab).root).to_have_attribute("data-vt-drawn", re.compile(r"\d+"))
-    page.wait_for_function(
-        "([node, height]) => node.clientHeight > height", arg=[said.element_handle(), before]
+    said.evaluate(
+        """async (node, height) => {
+            while (node.clientHeight <= height) await new Promise(requestAnimationFrame);
+        }""",
+        before,
     )
 
 

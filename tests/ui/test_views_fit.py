@@ -61,7 +61,7 @@ def test_paper_shows_what_is_scrolled_on_the_screen(
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert root.evaluate(TOO_WIDE) == []
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    page.wait_for_function(f"document.querySelector('.vt-{name} [data-vt-printed]') === null")
+    expect(page.locator(f".vt-{name} [data-vt-printed]")).to_have_count(0)
 
 
 def test_a_leak_meter_of_long_sentences_fits_a_phone(new_page: Callable[..., Page], tmp_path: Path) -> None:
