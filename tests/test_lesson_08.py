@@ -263,9 +263,9 @@ def test_the_tour_shows_what_its_captions_say() -> None:
     assert found[4]["self-attention"].min() > 0.5
 
 
-def test_a_message_names_the_parts_of_a_block_in_a_word_each() -> None:
+def test_a_message_names_functions_and_the_parts_of_a_block_in_a_word_each() -> None:
     message = exercise("8.4").check(lambda x, attention, norm_1, feed_forward, norm_2: x).message
-    assert "attention=MultiheadAttention, norm_1=LayerNorm, feed_forward=Sequential" in message
+    assert "(x, attention, norm_1, feed_forward, norm_2) has the right shape" in message
     assert "layer=a function" in exercise("8.3").check(lambda layer, x: None).message
     for text in (message, exercise("8.3").check(lambda layer, x: None).message):
         assert "0x" not in text
