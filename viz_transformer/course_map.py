@@ -62,10 +62,11 @@ class Row:
 
 
 # A lesson's figures are drawn for paper. In JupyterLab's dark theme light and dark change places in
-# the notebook that shows this map, and hues stay, as in the lesson's page.
+# the notebook that shows this map, as in the lesson's page (export/notebook.css).
 _DARK_FIGURES = (
-    '<style>[data-jp-theme-light="false"] .jp-Notebook:has(.vt-you-are-here) .jp-RenderedImage img '
-    "{ background: #fff; filter: invert(0.92) hue-rotate(180deg); }</style>"
+    '<style>@media screen { [data-jp-theme-light="false"] .jp-Notebook:has(.vt-you-are-here) '
+    ".jp-RenderedImage img { background: #fff; filter: invert(0.94) hue-rotate(180deg); "
+    "mix-blend-mode: lighten; } }</style>"
 )
 _EMBEDDING = Part("embedding", 2, (10,))
 _POSITIONS = Part("+ positions", 6)
