@@ -25,6 +25,8 @@ LESSONS = (
     "13_reading_heads_honestly",
     "14_three_families",
 )
+#: Titles that don't fit into a file's name.
+_TITLES = {3: "Softmax, and why √d_k"}
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,8 @@ def lesson_link(lesson: int) -> str:
 
 def lesson_title(lesson: int) -> str:
     """Return a lesson's title, such as ``"Many heads"``."""
-    return LESSONS[lesson - 1].partition("_")[2].replace("_", " ").capitalize()
+    named = LESSONS[lesson - 1].partition("_")[2].replace("_", " ").capitalize()
+    return _TITLES.get(lesson, named)
 
 
 class YouAreHere:
