@@ -180,8 +180,19 @@ def test_the_picture_of_gradients_keeps_its_axis_and_says_what_is_beyond() -> No
     np.testing.assert_allclose(lines["encoder"], [1.0, 0.5, HIGHEST])
     told = [text.get_text() for text in ax.texts]
     assert {"below 0.000001", "10⁹", "overflow"} <= set(told)
+    assert "decoder: below 0.000001 in layer 0, 10⁹ in layer 2" in ax.figure.alt_text.lower()
     assert ax.get_ylim() == plot_gradients([], [1.0, 2.0]).get_ylim()
     assert "odd" in ax.figure.alt_text
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 6, 12, 24, 65])
+def test_layers_count_from_0_and_the_last_has_its_number(n_layers: int) -> None:
+    ax = plot_gradients([1.0] * n_layers, [])
+    ticks = list(ax.get_xticks())
+    assert (ticks[0], ticks[-1]) == (0, n_layers - 1)
+    assert len(ticks) <= 9
+    assert min(np.diff(ticks), default=1) > n_layers / 20, "numbers that run together"
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), range(n_layers))
 
 
 def test_the_first_numbers_stand_clear_of_the_axis() -> None:

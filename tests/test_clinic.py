@@ -353,6 +353,8 @@ class TestSymptomFirst:
         assert first.endswith("Run this check again to read why.")
         assert why not in first
         assert second == why
+        assert "[[" not in first, "a table of numbers hides what went wrong"
+        assert len(first) < 300
 
     def test_a_repair_starts_over(self, solutions: dict[str, str], room: dict[str, Any]) -> None:
         ill = excerpt("clinic.5", room)

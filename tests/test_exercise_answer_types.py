@@ -187,6 +187,22 @@ def test_whatever_else_a_function_does_is_explained(answer: Any, message: str) -
     assert message in told(SCALED, answer)
 
 
+def test_a_call_too_long_to_read_is_told_by_its_shapes() -> None:
+    """What went wrong stands before the shapes, and no numbers before it."""
+    projected = Function(
+        lambda x, first, second: x @ first @ second,
+        lambda rng: (rng.random((2, 3)), rng.random((3, 4)), rng.random((4, 3))),
+    )
+
+    def project(x: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return x[5]
+
+    assert told(projected, project) == (
+        "Not yet. project(x, first, second) raised IndexError: index 5 is out of bounds for axis 0 with "
+        "size 2. The shapes: x (2, 3), first (3, 4), second (4, 3)."
+    )
+
+
 TABLE = Function(
     lambda table: (table.sum(), table.softmax(-1)),
     lambda rng: (torch.from_numpy(rng.random((4, 4))),),

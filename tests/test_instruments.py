@@ -72,6 +72,10 @@ class TestShapes:
         assert trace_shapes(lambda x: x.long(), torch.zeros(2)).returned == "int [2]"
         assert trace_shapes(lambda x: None, torch.zeros(2)).returned == "None"
 
+    def test_a_line_ends_between_two_shapes_never_inside_one(self) -> None:
+        shown = trace_shapes(lambda x: torch.where(x > 0, x, x), torch.zeros(2, 3))._repr_html_()
+        assert "bool\u00a0[2,\u00a03] [2,\u00a03]" in shown.replace("  ", " ")
+
     def test_an_error_of_torch_is_its_last_row(self) -> None:
         trace = trace_shapes(lambda x: (x + 1) @ x, torch.zeros(2, 3))
         assert [each.failed for each in trace.steps] == [False, True]
@@ -106,6 +110,11 @@ class TestLeaks:
         whole = leak_meter(attention, torch.randn(2, 3, 4), WORDS)
         assert whole.leaks.tolist() == np.tril(np.ones((3, 3), bool), -1).tolist()
         assert whole.verdict() == "3 of 3 outputs moved that must not know the future."
+
+    def test_a_small_change_is_written_without_an_exponent(self) -> None:
+        shown = str(leak_meter(lambda x: x + 1e-3 * x.mean(1, keepdim=True), torch.randn(2, 3, 4), WORDS))
+        assert "0.000" in shown
+        assert "e-0" not in shown
 
     def test_a_leak_between_sentences(self) -> None:
         x = torch.randn(3, 2, 4)

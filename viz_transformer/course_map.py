@@ -25,6 +25,8 @@ LESSONS = (
     "13_reading_heads_honestly",
     "14_three_families",
 )
+#: Titles that don't fit into a file's name.
+_TITLES = {3: "Softmax, and why √d_k"}
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,11 @@ class Row:
 
 
 # A lesson's figures are drawn for paper. In JupyterLab's dark theme light and dark change places in
-# the notebook that shows this map, and hues stay, as in the lesson's page.
+# the notebook that shows this map, as in the lesson's page (export/notebook.css).
 _DARK_FIGURES = (
-    '<style>[data-jp-theme-light="false"] .jp-Notebook:has(.vt-you-are-here) .jp-RenderedImage img '
-    "{ background: #fff; filter: invert(0.92) hue-rotate(180deg); }</style>"
+    '<style>@media screen { [data-jp-theme-light="false"] .jp-Notebook:has(.vt-you-are-here) '
+    ".jp-RenderedImage img { background: #fff; filter: invert(0.94) hue-rotate(180deg); "
+    "mix-blend-mode: lighten; } }</style>"
 )
 _EMBEDDING = Part("embedding", 2, (10,))
 _POSITIONS = Part("+ positions", 6)
@@ -129,7 +132,8 @@ def lesson_link(lesson: int) -> str:
 
 def lesson_title(lesson: int) -> str:
     """Return a lesson's title, such as ``"Many heads"``."""
-    return LESSONS[lesson - 1].partition("_")[2].replace("_", " ").capitalize()
+    named = LESSONS[lesson - 1].partition("_")[2].replace("_", " ").capitalize()
+    return _TITLES.get(lesson, named)
 
 
 class YouAreHere:

@@ -31,7 +31,7 @@ def walk(lab: LabPage, *, twice: bool = False) -> int:
     """
     lab.page.evaluate("() => { panel.content.activeCellIndex = 0; panel.content.node.focus(); }")
     n_answered = 0
-    for index in range(lab.page.evaluate(_STATE)["of"] - 1):
+    for index in range(lab.page.evaluate(_STATE)["of"]):
         if twice and lab.page.evaluate(_IS_CODE, index):
             _run(lab, index, "Control+Enter", then=index)
         _run(lab, index, "Shift+Enter", then=index + 1)
@@ -49,8 +49,10 @@ def _run(lab: LabPage, index: int, keys: str, *, then: int) -> None:
     if lab.page.evaluate(_IS_CODE, index):
         lab.page.wait_for_function(f"([index, before]) => ({_COUNT})(index) > before", arg=[index, before])
     lab.text(index)  # raises if the cell did
-    assert lab.page.evaluate(_STATE)["at"] == then, f"cell {index}"
-    assert lab.page.evaluate(_STATE)["mode"] == "command", f"cell {index}"
+    state = lab.page.evaluate(_STATE)
+    assert state["at"] == then, f"cell {index}"
+    # After the last cell a new one is opened, to be written in.
+    assert state["mode"] == ("command" if then < state["of"] else "edit"), f"cell {index}"
 
 
 def _answer(lab: LabPage, index: int) -> bool:

@@ -506,3 +506,18 @@ def answers_outlive_bad_luck(lab: LabPage, server: LabServer, translator: vt.Tra
     go.touch()
     is_answered(lab.output(0).locator(".vt-head-lab"), translator.translate("the cat sleeps").text)
     expect(root).to_have_count(1)
+
+
+def test_the_numbers_before_and_after_stand_apart(new_page: Callable[..., Page], exported: Path) -> None:
+    root = open_page(new_page(viewport=SMALL), exported)
+    gaps = root.locator(".vt-word-table tr").evaluate_all(
+        """rows => rows.flatMap(row => {
+            const boxes = [...row.cells].slice(-3).map(cell => {
+                const range = document.createRange();
+                range.selectNodeContents(cell);
+                return range.getBoundingClientRect();
+            });
+            return boxes.slice(1).map((box, at) => box.left - boxes[at].right);
+        })"""
+    )
+    assert min(gaps) >= 12

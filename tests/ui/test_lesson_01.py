@@ -83,7 +83,7 @@ def test_its_views_appear_on_the_first_run(lesson: LabPage) -> None:
 
 
 def test_in_the_dark_theme_a_figure_is_dark(lesson: LabPage) -> None:
-    for theme, filter_ in (("light", "none"), ("dark", "invert(0.92) hue-rotate(180deg)")):
+    for theme, filter_ in (("light", "none"), ("dark", "invert(0.94) hue-rotate(180deg)")):
         lesson.set_theme(theme)
         expect(output(lesson, "export").locator("img")).to_have_css("filter", filter_)
         lesson.screenshot(f"lesson01-figure-{theme}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import nbformat
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_jupyterlab import errors_of
@@ -29,6 +31,12 @@ from tests.support.hand_made_traces import make_trace
 open("left_behind.txt", "w").write("a lesson may write files")
 vt.explore(make_trace(), layer=1)
 """
+DRAW = """
+import matplotlib.pyplot as plt
+figure, ax = plt.subplots()
+ax.plot([0, 1], color="black")
+display(figure, vt.figure_lab(lambda n: figure, {"n": [1, 2]}))
+"""
 ASK = 'vt.predict_number("How many heads?", 8, unit="heads")'
 
 
@@ -38,7 +46,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("site")
     for name, text in (("01_first", FIRST), ("02_second", "# 2 · Second")):
         cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell(SHOW)]
-        cells += [nbformat.v4.new_code_cell(ASK), nbformat.v4.new_markdown_cell("There are eight.")]
+        cells += [nbformat.v4.new_code_cell(text) for text in (DRAW, ASK)]
+        cells.append(nbformat.v4.new_markdown_cell("There are eight."))
         kernel = {"name": "python3", "display_name": "Python 3"}
         notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
         nbformat.write(notebook, folder / f"{name}.ipynb")
@@ -111,7 +120,13 @@ def test_the_bar_stays_one_line_beside_long_titles(new_page: Callable[..., Page]
 def test_the_contents_say_what_was_read_and_find_what_is_searched(page: Page, site: Path) -> None:
     page.goto(site.with_name("02_second.html").as_uri())
     page.locator(".vt-way-on").scroll_into_view_if_needed()
-    page.wait_for_function("localStorage.getItem('viz-transformer')?.includes('02_second')")
+    # Not wait_for_function: it looks again by `eval`, which the page's policy refuses.
+    page.evaluate(
+        """async () => {
+            const kept = () => localStorage.getItem('viz-transformer')?.includes('02_second');
+            for (let n = 0; n < 600 && !kept(); n++) await new Promise(requestAnimationFrame);
+        }"""
+    )
     page.goto(site.as_uri())
     done = page.locator(".vt-lessons .vt-done")
     expect(done).to_have_text(["", "✓ read"])
@@ -146,6 +161,21 @@ def test_the_theme_is_the_system_s_until_the_switch_says_otherwise(
     page.goto(site.as_uri())  # every page keeps to it
     expect(page.get_by_role("button", name="Theme")).to_have_text("Theme: light")
     expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+
+
+def test_on_a_dark_page_a_figure_has_the_page_s_own_background(
+    new_page: Callable[..., Page], site: Path
+) -> None:
+    page = new_page(scheme="dark")
+    page.goto(site.with_name("02_second.html").as_uri())
+    page_is = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    figures = page.locator(".output_png img, .vt-figure")
+    expect(figures).to_have_count(2)
+    for figure in figures.all():
+        figure.scroll_into_view_if_needed()
+        shown = Image.open(BytesIO(figure.screenshot())).convert("RGB")
+        assert "rgb({}, {}, {})".format(*shown.getpixel((12, 12))) == page_is
+        assert min(most for _, most in shown.getextrema()) > 220, "what was black is light"
 
 
 def test_formulas_are_drawn_by_the_browser(page: Page, site: Path) -> None:

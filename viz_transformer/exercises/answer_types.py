@@ -30,6 +30,8 @@ from viz_transformer.exercises.forbidden import forbidden_name
 from viz_transformer.exercises.sandbox import WHOLE_LIMIT_S, call_each, within_time
 
 _N_DRAWS = 20
+#: Of characters. A reader who has to step over the arguments misses what went wrong with them.
+_LONGEST_CALL = 100
 #: Values this many tolerances away are the right ones, rounded before the last step.
 NEARLY = 20
 ROUNDED_NUMBER = "Nearly right, but rounded too early: keep more digits, and round only at the end."
@@ -279,13 +281,18 @@ class Function:
         )
         if isinstance(found[at], TimeoutError):
             return "It did not come to an end: is there a loop that never stops?"
-        called = f"{getattr(answer, '__name__', 'it')}({_arguments(self.reference, draws[at])})"
-        return describe_difference(called, found[at], wanted[at], self.tolerance)
+        given = dict(zip(inspect.signature(self.reference).parameters, draws[at], strict=False))
+        called, shapes = _call(getattr(answer, "__name__", "it"), given)
+        return describe_difference(called, found[at], wanted[at], self.tolerance) + shapes
 
 
-def _arguments(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
-    names = list(inspect.signature(function).parameters)
-    return ", ".join(f"{name}={format_value(value)}" for name, value in zip(names, arguments, strict=False))
+def _call(name: str, given: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a call as text and, where its arguments are too long to read, their shapes in a sentence."""
+    called = f"{name}({', '.join(f'{one}={format_value(value)}' for one, value in given.items())})"
+    if len(called) <= _LONGEST_CALL:
+        return called, ""
+    shapes = [f"{one} {tuple(value.shape)}" for one, value in given.items() if hasattr(value, "shape")]
+    return f"{name}({', '.join(given)})", f" The shapes: {', '.join(shapes)}." if shapes else ""
 
 
 @dataclass(frozen=True)

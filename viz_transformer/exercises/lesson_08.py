@@ -345,7 +345,7 @@ _STACKS = (
     ),
     (
         ["pre-norm", "post-norm", "no sums"],
-        "A is right. In B, not even a millionth of the gradient reaches layer 4. Can a post-norm stack of "
+        "A is right. In B, not even a millionth of the gradient reaches layer 3. Can a post-norm stack of "
         "six layers lose that much? Set the view to 6 layers and look.",
     ),
     (

@@ -32,7 +32,7 @@ def plot_gradients(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the norm of each layer's gradient, on a logarithmic axis that never changes.
+    """Draw the norm of each layer's gradient, on a logarithmic axis that never changes; layers count from 0.
 
     Args:
         encoder: a norm for each layer, from the first; may be empty.
@@ -65,12 +65,12 @@ def plot_gradients(
     ax.set_yscale("log")
     ax.set_ylim(LOWEST / 30, HIGHEST * 5)  # with room for a number under the lowest point
     n_layers = max(norms.size for norms in stacks.values())
-    every = -(-n_layers // 8)  # there is no layer 0, nor one after the last
-    ax.set_xticks(range(n_layers, 0, -every))
-    ax.set_xlim(1 - 0.06 * n_layers, 1.06 * n_layers)
+    every = -(-n_layers // 8)  # the last layer has its number too, and none stands close to it
+    ax.set_xticks([*range(0, n_layers - 1 - every // 2, every), n_layers - 1])
+    ax.set_xlim(-0.06 * n_layers, 1.06 * n_layers - 1)
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xlabel("layer, from the one that reads the words", color="0.35")
+    ax.set_xlabel("layer (0 reads the words)", color="0.35")
     ax.set_ylabel("size of the layer's gradient", color="0.35")
     ax.set_title(title, loc="left", weight="bold", size=11)
     ax.legend(frameon=False, fontsize=9, ncols=2, loc="upper left", bbox_to_anchor=(0, -0.14))
@@ -89,14 +89,13 @@ def _draw_stack(
 
     A number stands over or under its line, on the side where the `other` line is not.
     """
-    layers = np.arange(1, norms.size + 1)
-    ax.plot(layers, shown, markersize=4, label=name, **style)
+    ax.plot(shown, markersize=4, label=name, **style)
     for layer in {0, norms.size - 1}:
         apart = shown[layer] - other[layer] if layer < other.size else 0.0
         is_over = apart > 0 or (apart == 0 and name == "decoder")
         ax.annotate(
             _format_norm(norms[layer]),
-            (layers[layer], shown[layer]),
+            (layer, shown[layer]),
             (-5 if layer == 0 and norms.size > 1 else 0, 7 if is_over else -14),
             textcoords="offset points",
             # Under the first point a long number would cross the axis.
@@ -109,7 +108,7 @@ def _draw_stack(
 def describe_gradients(encoder: Sequence[float], decoder: Sequence[float], *, title: str = "") -> str:
     """Return the picture in words."""
     said = [
-        f"{name}: {_format_norm(norms[0])} in the first layer, {_format_norm(norms[-1])} in the last"
+        f"{name}: {_format_norm(norms[0])} in layer 0, {_format_norm(norms[-1])} in layer {len(norms) - 1}"
         for name, norms in (("decoder", decoder), ("encoder", encoder))
         if len(norms)
     ]

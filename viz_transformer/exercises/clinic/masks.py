@@ -344,7 +344,7 @@ WHOSE_PADDING = Function(
 # -- 8: source as target ---------------------------------------------------------------------------
 
 
-class _Toy(nn.Module):
+class SmallDecoder(nn.Module):
     """A decoder in small: it reads the source whole, and of the target what has been written."""
 
     def __init__(self, seed: int) -> None:
@@ -355,9 +355,6 @@ class _Toy(nn.Module):
         """Return logits [batch, position, vocab]."""
         read = self.words[target].cumsum(1) + self.words[source].mean(1, keepdim=True)
         return read @ self.words.T
-
-    def __repr__(self) -> str:
-        return "model"
 
 
 def _loss(logits: Tensor, wanted: Tensor, ignore: int = 0) -> Tensor:
@@ -389,7 +386,7 @@ def _model_and_pair(rng: np.random.Generator) -> tuple[nn.Module, Tensor, Tensor
     source, target = torch.from_numpy(ids[0]), torch.from_numpy(ids[1])
     target[:, 0] = 1
     target[1, 4:] = 0
-    return _Toy(int(rng.integers(1000))), source, target
+    return SmallDecoder(int(rng.integers(1000))), source, target
 
 
 NEXT_WORD = Function(

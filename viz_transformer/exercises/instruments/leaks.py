@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from viz_transformer._numbers import short_number
 from viz_transformer.errors import UserError
 from viz_transformer.exercises.instruments.table import Cell, Table
 
@@ -146,6 +147,6 @@ def _output(model: Callable[[Tensor], Any], x: Tensor) -> Tensor:
 
 
 def _cell(change: float, moved: bool, leak: bool) -> Cell:
-    number = "NaN" if np.isnan(change) else f"{change:.2f}" if change >= 0.005 else f"{change:.0e}"
+    number = "NaN" if np.isnan(change) else short_number(change, 1) if change < 0.005 else f"{change:.2f}"
     text = number if moved else "0"
     return Cell(f"{text} leak" if leak else text, alarm=bool(leak))

@@ -80,6 +80,6 @@ class Table:
 def _html(cell: Cell) -> str:
     text = html.escape(cell.text)
     if not cell.code:  # a line ends between two shapes, never inside one
-        text = re.sub(r"\[[^]]*\]", lambda shape: shape[0].replace(" ", "\u00a0"), text)
+        text = re.sub(r"(?:\w+ )?\[[^]]*\]", lambda shape: shape[0].replace(" ", "\u00a0"), text)
     style = f"{_CELL}; {_ALARM}" if cell.alarm else _CELL
     return f'<td style="{style}">{f"<code>{text}</code>" if cell.code and text else text}</td>'

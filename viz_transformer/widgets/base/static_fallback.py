@@ -58,8 +58,10 @@ _IN_JUPYTER = _css_rules(
 _IN_VS_CODE = _css_rules(".output_container", ".output > div", ":has(> .output > div > .no-renderer-error)")
 _STYLE = f"""
 .vt-still img {{ display: block; max-width: 100%; height: auto; background: #fff; }}
-:is([data-jp-theme-light="false"], .vscode-dark) .vt-still img {{
-  filter: invert(0.92) hue-rotate(180deg);
+@media screen {{
+  :is([data-jp-theme-light="false"], .vscode-dark) .vt-still img {{
+    filter: invert(0.94) hue-rotate(180deg); mix-blend-mode: lighten;
+  }}
 }}
 .vt-still figure {{ margin: 0; }}
 .vt-still p {{ margin: 4px 0; }}
