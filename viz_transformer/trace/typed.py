@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viz_transformer._text import described
 from viz_transformer.errors import UserError
@@ -49,18 +50,24 @@ def _check(value: Any, annotation: Any, where: str) -> None:
         if value is None and NoneType in get_args(annotation):
             return
         (annotation,) = (each for each in get_args(annotation) if each is not NoneType)
-    if get_origin(annotation) is tuple and isinstance(value, tuple):
+    if _kind(annotation) is tuple and isinstance(value, tuple):
         for index, each in enumerate(value):
             _check(each, get_args(annotation)[0], f"{where}[{index}]")
     elif is_dataclass(annotation) and isinstance(value, cast("type", annotation)):
         check_types(value, where)
     elif not _fits(value, annotation):
-        wanted = _WANTED.get(get_origin(annotation) or annotation, "something else")
+        wanted = _WANTED.get(_kind(annotation), "something else")
         raise UserError(f"{where} is {described(value)}, and {wanted} is expected; record the trace again")
 
 
+def _kind(annotation: Any) -> Any:
+    """Return what an annotation is at heart: a tuple for any tuple, an array for an array of any numbers."""
+    kind = get_origin(annotation) or annotation
+    return np.ndarray if kind is get_origin(NDArray[Any]) else kind  # from numpy 2.5 on, an alias of its own
+
+
 def _fits(value: Any, annotation: Any) -> bool:
-    if np.ndarray in (annotation, get_origin(annotation)):
+    if _kind(annotation) is np.ndarray:
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or value.size > MOST_ELEMENTS:
             return False
         array = np.asarray(value)  # of a masked one all values
