@@ -246,8 +246,9 @@ function cellOf(context, place) {
 
 /** Scroll a token of the columns into view. */
 function revealToken({ layout, scale, scroller }, index) {
-  if (index === null) return;
-  const { pitch, shown } = layout().columns;
+  const columns = layout()?.columns; // none while all heads are shown
+  if (index === null || !columns) return;
+  const { pitch, shown } = columns;
   const [top, from] = [index * pitch, scroller.scrollTop / scale()];
   if (top >= from && top + pitch <= from + shown) return;
   scroller.scrollTop = (top - shown / 2) * scale();
