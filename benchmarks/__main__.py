@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.table import Table
 
 #: The modules to run, in the order of the page; each has a `run() -> Table`. Left out, as they need
-#: a quiet machine and many minutes: `classroom`, `classroom_memory` and `long_use`.
+#: a quiet machine and many minutes: `classroom`, `classroom_memory`, `long_use` and `long_use_kernel`.
 MODULES = (
     "head_view",
     "explorer",

@@ -347,6 +347,58 @@ def test_an_answer_that_catches_everything_or_waits_is_ended(endless: Callable[[
     assert threading.active_count() == before
 
 
+class FakeClock:
+    """A processor of which the work gets a share at every look, and the looks themselves a little."""
+
+    def __init__(self, share: Callable[[float], float]) -> None:
+        self.share, self.now, self.work, self.looking = share, 0.0, 0.0, 0.0
+
+    def wait(self, seconds: float) -> bool:
+        """Let time pass; the work is never over, and once it is to be ended it ends."""
+        if seconds == sandbox._TELL_S:
+            return True
+        self.work += self.share(self.now) * seconds
+        self.now, self.looking = self.now + seconds, self.looking + 0.01 * seconds
+        return False
+
+    def process_time(self) -> float:
+        return self.work + self.looking
+
+    def thread_time(self) -> float:
+        return self.looking
+
+
+@pytest.mark.parametrize(
+    ("share", "ended"),
+    [
+        (lambda _: 1, 3),  # computes
+        (lambda _: 0, 4),  # sleeps
+        (lambda now: 0.001 * (now % 0.5 < 0.1), 4),  # wakes up now and then, to ask whether it may go on
+        (lambda now: now < 0.9, 5),  # sleeps after it has computed
+        (lambda _: 1 / 15, 12),  # waits for its turn among thirty busy kernels on two processors
+        (lambda now: now % 1.5 > 1.4, 12),  # so does this, of which a turn takes 1.5 s
+    ],
+)
+def test_what_sleeps_is_ended_within_five_seconds_and_what_waits_for_its_turn_is_not(
+    monkeypatch: pytest.MonkeyPatch, share: Callable[[float], float], ended: float
+) -> None:
+    clock, limit = FakeClock(share), sandbox._Limit()
+    monkeypatch.setattr(sandbox, "time", clock)
+    monkeypatch.setattr(sandbox, "_limits", [limit])
+    limit.is_over = clock  # type: ignore[assignment]
+    limit.watch(3)
+    assert limit.is_up
+    assert clock.now == pytest.approx(ended, abs=0.2)
+
+
+def test_what_sleeps_within_a_limit_is_that_ones_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the check around it can say more of it than that it has no end."""
+    monkeypatch.setattr(sandbox, "_ASLEEP_S", 0.2)
+    assert isinstance(within_time(30, lambda: sandbox.call_each(asleep, [()]))[-1], TimeoutError)
+    with pytest.raises(TimeoutError):
+        within_time(30, asleep)
+
+
 def test_an_answer_outside_the_main_thread_has_no_limit() -> None:
     """A signal reaches the main thread only."""
     found: list[int] = []

@@ -9,6 +9,7 @@ import {
   gather,
   gatherMask,
   rowNames,
+  tokenOf,
 } from "../../viz_transformer/widgets/explorer/displayed_head.js";
 import { differenceLimit } from "../../viz_transformer/widgets/explorer/measured_trace.js";
 import {
@@ -223,6 +224,10 @@ test("pieces are merged and special tokens hidden, and the weights go with them"
   assert.deepEqual(merged.groups, [[0], [1, 2], [3], [4]]);
   assert.ok(axisOf(tokens, special, null, { hideSpecial: false, mergeWords: true }).same);
   assert.deepEqual(axisOf(["<s>"], [true], null, { hideSpecial: true, mergeWords: false }).names, ["<s>"]);
+  assert.deepEqual(
+    [0, 1, null, 7].map((place) => tokenOf(merged, place)),
+    [0, 1, null, null], // 7: of a longer sentence, clicked too late
+  );
 
   const weights = Float32Array.from({ length: 25 }, (_, i) => i);
   // To a word the sum over its pieces, from a word the mean: ((6 + 7) + (11 + 12)) / 2.

@@ -33,6 +33,7 @@ ROOMS = {
     "1024x768, notebook": Room(844, 768),
 }
 PHONE = Room(350, 844)
+NARROW = Room(280, 640)  # the narrowest phone, or a laptop at zoom 400%
 
 
 @dataclass(frozen=True)

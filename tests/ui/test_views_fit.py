@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 import viz_transformer as vt
 from tests.support.ui_jupyterlab import open_exported
-from tests.support.ui_rooms import PHONE, ROOMS, sizes_of, wait_until_whole
+from tests.support.ui_rooms import NARROW, PHONE, ROOMS, sizes_of, wait_until_whole
 from tests.support.ui_views import EVERY_VIEW
 from tests.support.ui_windows import SMALL
 from viz_transformer.export import export_html
@@ -21,7 +21,8 @@ from viz_transformer.widgets.tour import tour
 
 @pytest.mark.parametrize("name", sorted(EVERY_VIEW))
 def test_a_view_is_seen_whole(page: Page, tmp_path: Path, name: str) -> None:
-    sizes = sizes_of(page, export_html(EVERY_VIEW[name](), tmp_path / "page.html"), {**ROOMS, "phone": PHONE})
+    rooms = {**ROOMS, "phone": PHONE, "narrow": NARROW}
+    sizes = sizes_of(page, export_html(EVERY_VIEW[name](), tmp_path / "page.html"), rooms)
     too_tall = {each: sizes[each].height for each, room in ROOMS.items() if sizes[each].height > room.height}
     assert too_tall == {}
     assert {each: size.too_wide for each, size in sizes.items() if size.too_wide} == {}

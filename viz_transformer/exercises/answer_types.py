@@ -27,7 +27,7 @@ from viz_transformer.exercises.comparison import (
 )
 from viz_transformer.exercises.feedback import Check, unanswered
 from viz_transformer.exercises.forbidden import forbidden_name
-from viz_transformer.exercises.sandbox import WHOLE_LIMIT_S, call_each, within_time
+from viz_transformer.exercises.sandbox import NO_END, WHOLE_LIMIT_S, call_each, within_time
 
 _N_DRAWS = 20
 #: Of characters. A reader who has to step over the arguments misses what went wrong with them.
@@ -91,7 +91,7 @@ class Exercise:
         except UnusableError as error:
             return Check(False, str(error))
         except TimeoutError:
-            return Check(False, "It did not come to an end: is there a loop that never stops?")
+            return Check(False, NO_END)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # an answer may do anything when it is compared or shown
@@ -280,7 +280,7 @@ class Function:
             if not all_close(*both, self.tolerance)
         )
         if isinstance(found[at], TimeoutError):
-            return "It did not come to an end: is there a loop that never stops?"
+            return NO_END
         given = dict(zip(inspect.signature(self.reference).parameters, draws[at], strict=False))
         called, shapes = _call(getattr(answer, "__name__", "it"), given)
         return describe_difference(called, found[at], wanted[at], self.tolerance) + shapes

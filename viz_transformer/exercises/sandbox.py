@@ -20,10 +20,16 @@ from typing import Any, TypeVar
 LIMIT_S = 3.0
 #: How long a whole check may take besides: what else an answer may do, such as compare itself.
 WHOLE_LIMIT_S = 30.0
-#: How many times as long what only waits may take by the clock.
-_WAITING = 4
-#: How often the clock is looked at, and how often what goes on beyond its time is told to end.
+#: How often the work is looked at, and how often what goes on beyond its time is told to end.
 _LOOK_S, _TELL_S = 0.05, 0.001
+#: How many times as long what computes now and then may take by the clock.
+_WAITING = 4
+#: How long work may use less than a share of one processor, which is to sleep. Work that has to wait for its
+#: turn uses more: among thirty busy kernels on two processors, a fifteenth.
+_ASLEEP_S, _ASLEEP = 4.0, 0.02
+
+#: What is said of an answer that was ended.
+NO_END = "It did not come to an end: is there a loop that never stops, or does it wait for something?"
 
 #: The signal by which a limit's thread reaches Python's main thread. Windows has few that nothing else sends.
 _SIGNAL = getattr(signal, "SIGVTALRM", signal.SIGTERM)
@@ -50,22 +56,39 @@ class _Limit:
         self.is_over = threading.Event()
 
     def watch(self, seconds: float) -> None:
-        """Wait for the end of the work, or of its time; then signal until the work has been left."""
-        begun, latest = time.process_time(), time.monotonic() + _WAITING * seconds
-        while time.process_time() - begun < seconds and time.monotonic() < latest:
+        """Wait for the end of the work, or of its time; then signal until the work has been left.
+
+        Looks are counted, not seconds: while the machine runs others, or is closed, nobody looks.
+        """
+        begun = woke = _computed()
+        looks = asleep = 0
+        while (
+            _computed() - begun < seconds
+            and looks * _LOOK_S < _WAITING * seconds
+            and asleep * _LOOK_S < _ASLEEP_S
+        ):
             if self.is_over.wait(_LOOK_S):
                 return
+            looks, asleep = looks + 1, asleep + 1
+            # Asleep within another limit, it is that one's to end.
+            if _computed() - woke > _ASLEEP * _ASLEEP_S or _limits[-1:] != [self]:
+                woke, asleep = _computed(), 0
         self.is_up = True
         while not self.is_over.wait(_TELL_S):
             _signal_main_thread()
 
 
-#: The limits in force, one within the other. Only the main thread reads and changes it.
+#: The limits in force, one within the other. Only the main thread changes it.
 _limits: list[_Limit] = []
 
 
+def _computed() -> float:
+    """Return the seconds of the processor that all threads but this one have used."""
+    return time.process_time() - time.thread_time()
+
+
 def within_time(seconds: float, work: Callable[[], Result]) -> Result:
-    """Return what `work` returns, or end it with a `TimeoutError` when its processor time is up.
+    """Return what `work` returns, or end it with a `TimeoutError` when its time is up or it sleeps.
 
     The work is done where this is called, so nothing lives on when it is ended: a signal's handler
     raises an exception in it, again and again, until it is left. Python runs the handler between

@@ -14,7 +14,7 @@ from viz_transformer.exercises.answer_types import Mistake
 from viz_transformer.exercises.clinic.checks import CLOSE, build_module
 from viz_transformer.exercises.comparison import UnusableError, all_close, describe_type, first_line
 from viz_transformer.exercises.feedback import Check
-from viz_transformer.exercises.sandbox import call_each
+from viz_transformer.exercises.sandbox import NO_END, call_each
 
 
 class Property(NamedTuple):
@@ -89,7 +89,7 @@ class HiddenTests:
         for each in self.properties:
             *_, found = call_each(partial(each.holds, answer), [()])
             if isinstance(found, TimeoutError):
-                return Check(False, "It did not come to an end: is there a loop that never stops?")
+                return Check(False, NO_END)
             if isinstance(found, Exception):
                 raised = f"it raised {type(found).__name__}: {first_line(found)}"
                 return Check(False, f"In the hidden test “{each.name}” {raised}.")

@@ -1,5 +1,7 @@
 // The replies to the sentences that were asked for: what was once read is shown within a frame.
 
+import { NewestMap } from "../base/js/newest_map.js";
+
 /**
  * The reply to the sentence that is wanted, or until it is here the one before it. `want(sentence)`
  * returns why it could not be read; `ask(sentence)` is a promise of the reply.
@@ -8,7 +10,7 @@
  * @param {import("../base/js/view.js").View} view
  */
 export function newestReply(kernel, view) {
-  const known = new Map();
+  const known = new NewestMap(24);
   let [shown, asked, failure] = [null, null, ""];
 
   function want(sentence) {

@@ -1,6 +1,7 @@
 // The results of searches: those that came with the view, those received since, and what is requested.
 
 import { canonicalJson, NEEDS_KERNEL, NO_ANSWER } from "../base/js/kernel.js";
+import { NewestMap } from "../base/js/newest_map.js";
 import { quoted } from "../base/js/text.js";
 import { candidateTexts, describeCarried, describeSettings, searchRequest } from "./candidates.js";
 
@@ -18,7 +19,6 @@ export const SETTINGS = [
   "top_p",
   "seed",
 ];
-const MAX_RECEIVED = 24;
 
 /** The results of a view: for its settings, and for a sentence that is typed. */
 export class Results {
@@ -32,7 +32,7 @@ export class Results {
     this.kernel = kernel;
     this.view = view;
     this.given = new Map(); // results by request: those that came with the view,
-    this.received = new Map(); // and the newest of the others
+    this.received = new NewestMap(24); // and the newest of the others
     this.data = null;
     /** @type {SearchResult | null} the last that the settings had an answer for */
     this.shown = null;
@@ -52,7 +52,6 @@ export class Results {
 
   receive(request, reply) {
     this.received.set(canonicalJson(request), toResult(request, reply));
-    if (this.received.size > MAX_RECEIVED) this.received.delete(this.received.keys().next().value);
   }
 
   /** Search for another sentence: it becomes the view's when it has an answer. */

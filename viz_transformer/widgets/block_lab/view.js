@@ -2,6 +2,7 @@
 
 import { choice, element, setText } from "../base/js/controls.js";
 import { connectKernel } from "../base/js/kernel.js";
+import { NewestMap } from "../base/js/newest_map.js";
 import { numberTable } from "../base/js/number_table.js";
 import { tokenStrip } from "../base/js/token_strip.js";
 import { createView } from "../base/js/view.js";
@@ -52,7 +53,7 @@ function render({ model, el }) {
 
 /** The replies by their requests: what was once asked is shown within a frame. */
 function rememberReplies(kernel, view) {
-  const known = new Map();
+  const known = new NewestMap(24);
   let [shown, asked, failure] = [null, "", ""];
   const keyOf = ({ sentence, layer }) => JSON.stringify([sentence, layer]);
   const ask = (request, onSlow) =>

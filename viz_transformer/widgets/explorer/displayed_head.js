@@ -75,6 +75,18 @@ export function axisOf(tokens, special, words, { hideSpecial, mergeWords }, isKe
 }
 
 /**
+ * The first token at a place of an axis; null where there is none, also when a click on the last frame comes
+ * just after a shorter sentence.
+ *
+ * @param {Axis} axis
+ * @param {number | null} place
+ * @returns {number | null}
+ */
+export function tokenOf(axis, place) {
+  return place === null ? null : (axis.groups[place]?.[0] ?? null);
+}
+
+/**
  * Weights [query, key] on these axes: to a word in pieces, the sum over its pieces; from one, their
  * mean (Clark et al. 2019, "What Does BERT Look At?", section 4.1). `cols` is the keys' number.
  */

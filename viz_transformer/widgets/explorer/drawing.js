@@ -4,6 +4,7 @@ import { element, setText } from "../base/js/controls.js";
 import { drawHeadGrid, paintPlaceholder, paintThumbnails } from "../base/js/head_grid.js";
 import { drawMatrix, paintCells } from "../base/js/heatmap.js";
 import { formatWeight } from "../base/js/text.js";
+import { tokenOf } from "./displayed_head.js";
 import { drawPicture, imageCanvas, pictureCaption, weightsOnPatches } from "./patch_picture.js";
 import { drawColumns } from "./token_columns.js";
 import { drawWall, paintWall } from "./wall_drawing.js";
@@ -161,15 +162,14 @@ function drawPatches({ canvas, announce }, snapshot, { picture }, { theme, memo 
   const { shown, active, options } = snapshot;
   const { patches } = picture;
   const row = active.query ?? 0;
-  const token = (axis, index) => (index === null ? null : axis.groups[index][0]);
-  const query = patches.ofQueries ? token(shown.queryAxis, row) : null;
+  const query = patches.ofQueries ? tokenOf(shown.queryAxis, row) : null;
   const weights = weightsOnPatches(shown, row);
   const apart = patches.extra === 1 ? shown.entry.keys[0] : undefined;
   const image = memo("image", [options.image], () =>
     options.image.width ? imageCanvas(options.image) : null,
   );
   const caption = pictureCaption(patches, weights, query, shown.queries[row], apart);
-  const marks = { weights, query, key: token(shown.keyAxis, active.key), limit: shown.limit, caption };
+  const marks = { weights, query, key: tokenOf(shown.keyAxis, active.key), limit: shown.limit, caption };
   memo("picture", [shown.name, row, marks.key, picture.width, picture.height, image], () => {
     drawPicture(canvas, picture, marks, image, theme);
     announce({ rows: patches.rows, cols: patches.cols, row: 0, col: 0, text: caption.replace("\n", ". ") });

@@ -7,6 +7,7 @@ import { button } from "../base/js/controls.js";
 import { ARROWS, addCanvasListeners, addZoom } from "../base/js/gestures.js";
 import { headAt, moveHead } from "../base/js/head_grid.js";
 import { cellAt, moveCell, reveal } from "../base/js/heatmap.js";
+import { tokenOf } from "./displayed_head.js";
 import { movePlace, pinOf } from "./linked_columns.js";
 import { movePatch, patchAt } from "./patch_picture.js";
 import { carryPins, escapeChange, foundIn, nextFound, NOTHING, withHead } from "./selection.js";
@@ -196,8 +197,7 @@ function onCellsKey(context, event) {
 /** Pin a cell of the chosen picture, and bring it into view. */
 function pin(context, cell) {
   const { shown, state } = context.snapshot();
-  const first = (axis, index) => (index === null ? null : axis.groups[index][0]);
-  context.set({ query: first(shown.queryAxis, cell.query), key: first(shown.keyAxis, cell.key) });
+  context.set({ query: tokenOf(shown.queryAxis, cell.query), key: tokenOf(shown.keyAxis, cell.key) });
   const matrix = context.layout()?.matrix;
   // What was pinned is shown, wherever the pointer is.
   context.setState({ hover: null, window: matrix?.zoom > 1 ? reveal(matrix, cell) : state.window });
@@ -231,8 +231,8 @@ function togglePlace(context, place) {
   context.set({
     ...change,
     ...rememberedHead(snapshot, kind),
-    query: query === null ? null : queryAxis.groups[query][0],
-    key: key === null ? null : keyAxis.groups[key][0],
+    query: tokenOf(queryAxis, query),
+    key: tokenOf(keyAxis, key),
   });
   revealToken(context, place.index);
 }
@@ -246,8 +246,9 @@ function cellOf(context, place) {
 
 /** Scroll a token of the columns into view. */
 function revealToken({ layout, scale, scroller }, index) {
-  if (index === null) return;
-  const { pitch, shown } = layout().columns;
+  const columns = layout()?.columns; // none while all heads are shown
+  if (index === null || !columns) return;
+  const { pitch, shown } = columns;
   const [top, from] = [index * pitch, scroller.scrollTop / scale()];
   if (top >= from && top + pitch <= from + shown) return;
   scroller.scrollTop = (top - shown / 2) * scale();

@@ -1,10 +1,9 @@
 // The heads of a sentence in every run: those that came with the view, and those received since.
 
+import { NewestMap } from "../base/js/newest_map.js";
 import { readKind } from "./runs.js";
 
 /** @typedef {Record<string, import("./runs.js").KindEntry>} KindEntries the heads of a run by kind */
-
-const MAX_RECEIVED = 6; // sentences
 
 /**
  * The heads by sentence. `get(sentence)` returns those of each run, or null until they have come;
@@ -17,7 +16,7 @@ const MAX_RECEIVED = 6; // sentences
  */
 export function sentenceHeads(sentences, kernel, onChange) {
   const given = new Map();
-  const received = new Map();
+  const received = new NewestMap(6);
   let [waitingFor, problem] = [null, ""];
 
   function get(sentence) {
@@ -33,7 +32,6 @@ export function sentenceHeads(sentences, kernel, onChange) {
       { sentence },
       (reply) => {
         received.set(sentence, readRuns(reply));
-        if (received.size > MAX_RECEIVED) received.delete(received.keys().next().value);
         [waitingFor, problem] = [null, ""];
         onChange();
       },
