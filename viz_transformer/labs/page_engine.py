@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TypeVar
@@ -60,12 +61,17 @@ def give_engine(
 
 def page_model(model: TextModel) -> PageModel:
     """Return the widget that carries a model; one for all views of the same weights."""
-    config, vocabulary = model.config.to_json(), model.vocabulary.to_json()
+    config, vocabulary = map(_compact, (model.config.to_json(), model.vocabulary.to_json()))
     weights = save({name: each.cpu() for name, each in model.model.state_dict().items()})
     digest = digest_of(config, vocabulary, weights)
     if digest not in _known or _known[digest].comm is None:
         _known[digest] = PageModel(config, vocabulary, weights)
     return _known[digest]
+
+
+def _compact(text: str) -> str:
+    """Return JSON without the spaces and line breaks that make a file readable: every page carries it."""
+    return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
 
 
 def plain_interventions(interventions: Interventions | None) -> dict[str, Any] | None:
