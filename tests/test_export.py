@@ -19,6 +19,7 @@ from tests.support.exported_pages import page_data, policy_of
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export import export_html
+from viz_transformer.export.inline_module import inline_style
 from viz_transformer.widgets.explorer import explore
 
 
@@ -246,3 +247,15 @@ def test_a_page_that_would_be_too_large_is_refused_before_it_is_made(tmp_path: P
     ):
         export_html(view, tmp_path / "page.html", max_megabytes=0.1)
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_style_is_carried_without_comments_and_its_strings_stay() -> None:
+    style = """/* why */
+    .x { /* over
+      two lines */
+      content: "/* kept */";  /* its mark */
+      quotes: '\\'/*' none;
+    }
+    """
+    told = [".x {", 'content: "/* kept */";', "quotes: '\\'/*' none;", "}"]
+    assert [line for line in inline_style(style).splitlines() if line] == told

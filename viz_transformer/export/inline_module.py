@@ -10,6 +10,10 @@ from viz_transformer.errors import UserError
 
 _DEFAULT = re.compile(r"^([ \t]*)export[ \t]+default[ \t]+", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*import\b(?!\s*[.(])", re.MULTILINE)
+# A style sheet's strings, which stay; its comments, and the space that lines begin with.
+_STYLE_SPACE = re.compile(
+    r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|[ \t]*/\*.*?\*/|^\s+""", re.MULTILINE | re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,8 @@ def inline_module(module: str) -> Script:
 
 
 def inline_style(style: str) -> str:
-    """Return a style sheet as the text of a ``<style>`` element."""
-    return _normalise_lines(style).replace("</", "<\\/")
+    """Return a style sheet as the text of a ``<style>`` element, without comments and indentation."""
+    return _STYLE_SPACE.sub(lambda found: found[1] or "", _normalise_lines(style)).replace("</", "<\\/")
 
 
 def _escape_end_tags(script: str) -> str:
