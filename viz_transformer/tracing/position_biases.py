@@ -132,6 +132,8 @@ def _of_a_layout(module: Any, given: Mapping[str, Any], output: Any) -> tuple[An
 
 def _of_a_scaled_layout(module: Any, given: Mapping[str, Any], output: Any) -> tuple[Any, Tensor] | None:
     """Likewise, divided as the scores are (Huang et al. 2022, *LayoutLMv3*, section 3.1)."""
+    if (whole := given.get("position_bias")) is not None:  # in transformers 5.24 summed and divided before
+        return whole, whole[0]  # [head, query, key]
     found = _of_a_layout(module, given, output)
     return found and (found[0], found[1] / math.sqrt(module.attention_head_size))
 
