@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support.ui_jupyterlab import next_frames
 from tests.support.ui_pages import open_view, press
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
@@ -110,6 +111,7 @@ def test_heads_are_filtered_by_label_layer_and_own_score(page: Page, tmp_path: P
     expect(count).to_have_text("48 heads")
 
     root.get_by_label("Sort by").select_option("mine")
+    next_frames(root)  # the keys move in the order that is drawn
     root.locator(".vt-heads canvas").focus()
     page.keyboard.press("ArrowLeft")  # from head 0·0, which has no score and stands last
     page.keyboard.press("ArrowRight")
