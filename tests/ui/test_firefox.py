@@ -202,6 +202,8 @@ def test_one_walks_through_the_site(
     tab.fill(".vt-translation-lab input[type=text]", SENTENCE)
     tab.press("Enter")
     tab.wait_for_text(".vt-translation-lab", translator.translate(SENTENCE).text)
+    tab.evaluate("document.querySelector('.vt-way-on').scrollIntoView()")  # it was read to its end
+    tab.wait_for_function("localStorage.getItem('viz-transformer').includes('02_second')")
     tab.click(".vt-site-bar a")
     tab.wait_for_text("h1", "A course")
     tab.wait_for_function("document.querySelectorAll('.vt-done')[1]?.textContent === '✓ read'")
