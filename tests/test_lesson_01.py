@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tests.support.lessons import Lesson, table_under
 from viz_transformer.analysis import weights_between
 from viz_transformer.corpus import english_spanish, is_held_out, translations
 from viz_transformer.corpus.batches import as_text
-from viz_transformer.exercises import Look, check_head
+from viz_transformer.exercises import exercise
 
 LESSON = Lesson("1")
 TIRED = "the animal did not cross the street because it was too tired"
@@ -85,15 +86,12 @@ def test_the_prediction_is_not_given_away_on_the_screen_that_asks_for_it() -> No
     assert "*tired*" in LESSON["predict"].partition("afterwards=")[2]
 
 
-def test_exactly_one_encoder_head_answers_the_exercise(translator) -> None:
-    looks = [
-        Look(translator.trace(TIRED), "encoder", "tired", "animal"),
-        Look(translator.trace(WIDE), "encoder", "wide", "street"),
-    ]
+def test_exactly_one_encoder_head_answers_the_exercise() -> None:
+    check = exercise("1.2").check
     right = [
         (layer, head)
         for layer, head in np.ndindex(2, 4)
-        if check_head(looks, kind="encoder", layer=layer, head=head)
+        if check(SimpleNamespace(kind="encoder", layer=layer, head=head))
     ]
     assert right == [TELLS]
 

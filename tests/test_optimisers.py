@@ -1,4 +1,4 @@
-"""Muon against a singular value decomposition, against torch's own, and in a training; Adam by hand."""
+"""Muon against a singular value decomposition and the published code, and in a training; Adam by hand."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torch import Tensor
 
 from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
 from tests.support.training_runs import CONFIG, MODEL
@@ -37,28 +38,51 @@ def test_no_gradient_no_step() -> None:
     assert torch.equal(orthogonalised(torch.zeros(3, 4)), torch.zeros(3, 4))
 
 
-@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="torch has a Muon of its own from 2.9 on")
 @pytest.mark.parametrize("decay", [0.0, 0.5])
-def test_it_takes_the_steps_of_torchs_own(decay: float) -> None:
-    """Torch's computes in bfloat16, with two to three digits."""
+def test_it_takes_the_steps_of_the_published_code(decay: float) -> None:
+    """Jordan et al. compute in bfloat16, with two to three digits; so does torch, from 2.9 on."""
     torch.manual_seed(0)
     mine = [torch.nn.Parameter(torch.randn(shape)) for shape in ((8, 8), (6, 20), (20, 6))]
-    theirs = [torch.nn.Parameter(one.detach().clone()) for one in mine]
     before = [one.detach().clone() for one in mine]
-    ours = Muon(mine, lr=0.1, weight_decay=decay)
-    other = torch.optim.Muon(
-        theirs, lr=0.1, weight_decay=decay, momentum=0.95, adjust_lr_fn="match_rms_adamw"
-    )
+    others = [[one.clone() for one in before]]
+    averages = [torch.zeros_like(one) for one in before]
+    ours, theirs = Muon(mine, lr=0.1, weight_decay=decay), None
+    if hasattr(torch.optim, "Muon"):
+        others.append([torch.nn.Parameter(one.clone()) for one in before])
+        theirs = torch.optim.Muon(
+            others[1], lr=0.1, weight_decay=decay, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+        )
     for _ in range(3):
-        for one, same in zip(mine, theirs, strict=True):
-            one.grad = torch.randn_like(one)
-            same.grad = one.grad.clone()
+        gradients = [torch.randn_like(one) for one in before]
+        for sides in (mine, *others[1:]):
+            for one, gradient in zip(sides, gradients, strict=True):
+                one.grad = gradient.clone()
         ours.step()
-        other.step()
-    for one, same, was in zip(mine, theirs, before, strict=True):
-        moved = (same - was).norm()
-        assert moved > 0.05 * one.numel() ** 0.5 * 0.2
-        assert (one - same).norm() < 0.05 * moved
+        if theirs:
+            theirs.step()
+        for weight, average, gradient in zip(others[0], averages, gradients, strict=True):
+            published_step(weight, average, gradient, rate=0.1, decay=decay)
+    for other in others:
+        for one, same, was in zip(mine, other, before, strict=True):
+            moved = (same - was).norm()
+            assert moved > 0.05 * one.numel() ** 0.5 * 0.2
+            assert (one - same).norm() < 0.05 * moved
+
+
+def published_step(weight: Tensor, average: Tensor, gradient: Tensor, rate: float, decay: float) -> None:
+    """Take a step in place, as the published Muon does, of the size that Liu et al. 2025 give it."""
+    average.mul_(0.95).add_(0.05 * gradient)
+    nesterov = 0.05 * gradient + 0.95 * average
+    x = nesterov.bfloat16()
+    if weight.shape[0] > weight.shape[1]:
+        x = x.T
+    x = x / x.norm()
+    for _ in range(5):
+        a = x @ x.T
+        x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
+    if weight.shape[0] > weight.shape[1]:
+        x = x.T
+    weight.mul_(1 - rate * decay).sub_(rate * 0.2 * max(weight.shape) ** 0.5 * x.float())
 
 
 def test_a_step_is_a_fifth_of_the_rate() -> None:

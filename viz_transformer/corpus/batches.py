@@ -55,10 +55,12 @@ class TextBatch:
     Attributes:
         ids: what the model reads.
         labels: what it is to predict; padding where nothing is.
+        weights: how much each text counts in the loss, as in `Batch`.
     """
 
     ids: NDArray[np.int64]
     labels: NDArray[np.int64]
+    weights: NDArray[np.float32] | None = None
 
     @property
     def inputs(self) -> tuple[NDArray[np.int64], ...]:

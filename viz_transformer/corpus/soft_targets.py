@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viz_transformer.corpus import draw
 from viz_transformer.corpus.batches import Batch, as_text, group_by_length, pad
@@ -76,9 +77,7 @@ def soft_target_batches(
             )
 
 
-def _encoded(
-    words: _Words, vocabulary: Tokeniser
-) -> tuple[list[int], list[list[int]], np.ndarray[tuple[int], np.dtype[np.float32]]]:
+def _encoded(words: _Words, vocabulary: Tokeniser) -> tuple[list[int], list[list[int]], NDArray[np.float32]]:
     """Return a sentence's ids, those of all its translations, and their probabilities."""
     text = as_text(words)
     found = translation_tokens(text)

@@ -35,7 +35,7 @@ class Look:
     key: str
 
 
-def check_head(looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_least: float = 0.6) -> Check:
+def check_head(looks: Sequence[Look], *, kind: Any, layer: Any, head: Any, at_least: float = 0.8) -> Check:
     """Check whether one head attends everywhere that it should.
 
     >>> import viz_transformer as vt

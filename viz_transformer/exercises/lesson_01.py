@@ -31,7 +31,7 @@ def _chosen_head(view: Any) -> Check:
     """Judge the head that is selected in a view."""
     if not all(hasattr(view, name) for name in ("kind", "layer", "head")):
         return Check(False, "Check the view that you clicked in: search.explorer.")
-    return check_head(_looks(), kind=view.kind, layer=view.layer, head=view.head)
+    return check_head(_looks(), kind=view.kind, layer=view.layer, head=view.head, at_least=0.7)
 
 
 def _head(kind: str, layer: int, head: int) -> SimpleNamespace:

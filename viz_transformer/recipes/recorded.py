@@ -27,6 +27,15 @@ Progress = Callable[[Iterable[StepRecord], int], Iterable[StepRecord]]
 _N_MOMENTS = 20
 
 
+def last_record(
+    records: Iterable[StepRecord], training: TrainConfig, progress: Progress | None
+) -> StepRecord:
+    """Train to the end, and return what the last step did."""
+    for record in records if progress is None else progress(records, training.n_steps):
+        last = record
+    return last
+
+
 def train_recorded(
     folder: str | os.PathLike[str],
     model: Transformer | DecoderOnly | EncoderOnly,
@@ -62,8 +71,7 @@ def train_recorded(
     recorder = Recorder(model, vocabulary, watched, f"seed {training.seed}", moments)
     with threads(n_threads):
         records = record_training(fit(model, stream, training), recorder)
-        for record in records if progress is None else progress(records, training.n_steps):
-            last = record
+        last = last_record(records, training, progress)
     settings = {
         "command": f"viz-transformer train {command} --out {Path(folder).name} "
         f"--steps {training.n_steps} --seed {training.seed}",

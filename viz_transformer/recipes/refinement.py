@@ -6,8 +6,6 @@ import json
 import os
 from dataclasses import asdict, replace
 
-from safetensors.torch import save
-
 from viz_transformer._files import given_path
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import TrainConfig
@@ -15,7 +13,7 @@ from viz_transformer.corpus.soft_targets import chosen_sentences, soft_target_ba
 from viz_transformer.model import Transformer
 from viz_transformer.model.threads import threads
 from viz_transformer.recipes.provenance import MADE_BY, sha256, write_provenance
-from viz_transformer.recipes.recorded import Progress
+from viz_transformer.recipes.recorded import Progress, last_record
 from viz_transformer.training import fit
 
 #: The most sentences that are read; the grammar needs 2 ms for all translations of one.
@@ -58,9 +56,7 @@ def refine(
     sentences = chosen_sentences(n_sentences, training.seed)
     stream = soft_target_batches(sentences, checkpoint.vocabulary, training.batch_size, training.seed)
     with threads(n_threads):
-        records = fit(checkpoint.model, stream, training)
-        for record in records if progress is None else progress(records, training.n_steps):
-            last = record
+        last = last_record(fit(checkpoint.model, stream, training), training, progress)
     made_by = json.loads((folder / MADE_BY).read_text(encoding="utf-8"))
     second = {
         "from_sha256": made_by.pop("sha256")[WEIGHTS],
@@ -69,6 +65,5 @@ def refine(
         "n_sentences": len(sentences),
         "last_loss": last.loss,
     }
-    checkpoint.save_weights(folder)
-    weights = {WEIGHTS: sha256(save(checkpoint.model.state_dict()))}
-    write_provenance(folder, made_by, {"refinement": second, "sha256": weights})
+    weights = sha256(checkpoint.save_weights(folder).read_bytes())
+    write_provenance(folder, made_by, {"refinement": second, "sha256": {WEIGHTS: weights}})

@@ -229,16 +229,16 @@ class Run:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             logits = model(*inputs)  # [batch, position, vocab]
         pad_id, smoothing = self.model.config.padding_id, self.config.label_smoothing
-        weights = getattr(batch, "weights", None)
-        counted = None if weights is None else torch.from_numpy(weights).to(self.device)  # [batch]
-        return token_loss(logits.float(), labels, pad_id, smoothing, counted)
+        weights = (
+            None if batch.weights is None else torch.from_numpy(batch.weights).to(self.device)
+        )  # [batch]
+        return token_loss(logits.float(), labels, pad_id, smoothing, weights)
 
 
 def _n_tokens(batch: Batch | TextBatch, pad_id: int) -> float:
     """Return the number of tokens to predict, each counted by its pair's weight."""
     per_row = (batch.labels != pad_id).sum(axis=1)  # [batch]
-    weights = getattr(batch, "weights", None)
-    return float(per_row.sum() if weights is None else per_row @ weights)
+    return float(per_row.sum() if batch.weights is None else per_row @ batch.weights)
 
 
 def checked_device(name: str | torch.device) -> torch.device:

@@ -10,7 +10,7 @@ import { NewestMap } from "../base/js/newest_map.js";
  * @param {import("../base/js/view.js").View} view
  */
 export function newestReply(kernel, view) {
-  const known = new NewestMap(24);
+  const known = new NewestMap();
   let [shown, asked, failure] = [null, null, ""];
 
   function want(sentence) {

@@ -32,7 +32,7 @@ export class Results {
     this.kernel = kernel;
     this.view = view;
     this.given = new Map(); // results by request: those that came with the view,
-    this.received = new NewestMap(24); // and the newest of the others
+    this.received = new NewestMap(); // and the newest of the others
     this.data = null;
     /** @type {SearchResult | null} the last that the settings had an answer for */
     this.shown = null;

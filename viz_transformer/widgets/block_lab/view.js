@@ -53,7 +53,7 @@ function render({ model, el }) {
 
 /** The replies by their requests: what was once asked is shown within a frame. */
 function rememberReplies(kernel, view) {
-  const known = new NewestMap(24);
+  const known = new NewestMap();
   let [shown, asked, failure] = [null, "", ""];
   const keyOf = ({ sentence, layer }) => JSON.stringify([sentence, layer]);
   const ask = (request, onSlow) =>

@@ -3,7 +3,7 @@
 /** @extends {Map<any, any>} */
 export class NewestMap extends Map {
   /** @param {number} most */
-  constructor(most) {
+  constructor(most = 24) {
     super();
     this.most = most;
   }
