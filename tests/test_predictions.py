@@ -77,6 +77,15 @@ def test_a_choice_is_made_once() -> None:
     assert asked.guess == "<i>"
 
 
+@pytest.mark.parametrize("later", [2.0, None, "many"])
+def test_a_message_of_the_page_does_not_change_it_either(later: object) -> None:
+    asked = vt.predict_number("the loss?", 1.0)
+    asked.set_state({"guess": 1.0})
+    assert (asked.guess, asked.score) == (1.0, 1.0)
+    asked.set_state({"guess": later})
+    assert (asked.guess, asked.score) == (1.0, 1.0)
+
+
 def test_a_choice_that_is_none_is_refused() -> None:
     asked = vt.predict_choice("which?", ["a", "b"], "b")
     with pytest.raises(vt.UserError, match="'c' is not one of"):

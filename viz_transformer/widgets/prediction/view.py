@@ -81,7 +81,7 @@ class Prediction(View):
             afterwards: text shown with the score; see the attribute.
             name: the name under which a page keeps the answer; None does not keep it.
         """
-        self._reveal = reveal
+        self._reveal, self._made = reveal, None
         super().__init__(
             traits={
                 "question": question,
@@ -117,8 +117,9 @@ class Prediction(View):
 
     @traitlets.validate("guess")
     def _check_guess(self, proposal: dict[str, Any]) -> Any:
-        if self.guess is not None or proposal["value"] is None:
-            return self.guess  # a prediction is made once, and never taken back
+        # Not `guess`: in a message from the page it is set before it is validated.
+        if self._made is not None or proposal["value"] is None:
+            return self._made  # a prediction is made once, and never taken back
         try:
             return self._parse(proposal["value"])
         except UserError as error:
@@ -126,6 +127,7 @@ class Prediction(View):
 
     @traitlets.observe("guess")
     def _on_guess(self, _: object) -> None:
+        self._made = self.guess
         self.before_export()
         self.score = self._score()
 
