@@ -231,7 +231,7 @@ def _draw_logits(
         ax.plot([], [], "s", color=colour, label=told)
     ax.legend(frameon=False, fontsize=9)
     ax.margins(x=0.01, y=0.12)
-    ax.set_title("logit of each token as the next one", loc="left", weight="bold", size=10)
+    ax.set_title("logits of the next token", loc="left", weight="bold", size=10)
 
 
 def _draw_initial_losses(

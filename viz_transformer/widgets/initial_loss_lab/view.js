@@ -83,7 +83,7 @@ function addControls(root, starts, { model, view, choose }) {
 /** The scores as bars, with the token just read and the one to be written in colours of their own. */
 function addScores(parent, starts) {
   const box = element(parent, "div");
-  const chart = addChart(box, "Logit of each token as the next one");
+  const chart = addChart(box, "Logits of the next token");
   const legend = addLegend(box);
   const { tokens, read, wanted } = starts;
 
@@ -97,7 +97,7 @@ function addScores(parent, starts) {
       const margin = (high - low) * 0.06;
       chart.frame({
         ...size,
-        title: "logit of each token as the next one",
+        title: "logits of the next token",
         x: { names: tokens },
         y: { domain: [low - margin, high + margin], grid: true },
       });
