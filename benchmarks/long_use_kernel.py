@@ -39,7 +39,11 @@ views = [each for each in _instances.values() if isinstance(each, View)]
 for each in views:
     each.engine = {{}}
 first = [
-    {{name: getattr(each, name) for name in each.keys if not name.startswith("_") and name != "layout"}}
+    {{
+        name: getattr(each, name)
+        for name in each.keys
+        if not name.startswith("_") and name != "layout" and not each.trait_metadata(name, "content")
+    }}
     for each in views
 ]
 
