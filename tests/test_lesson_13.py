@@ -252,6 +252,36 @@ class TestRealModel:
         assert "12 of 24, one at a time" in LESSON["hugging-face-real"]  # 24 less the 12 of TestNeed
 
 
+class TestInduction:
+    """*¿cómo?*, and the sentence again, read by the language model."""
+
+    TEXT = "la reina cansada come pescado ¿cómo? la reina cansada come pescado"
+
+    def test_each_word_to_be_written_is_found_in_the_first_copy(self) -> None:
+        assert self.TEXT in LESSON["said-twice"]
+        assert "copying.layer, copying.head = 1, 1" in LESSON["said-twice"]
+        trace = vt.load_language_model().trace(self.TEXT)
+        head = trace.decoder_attention[1, 1]  # [query, key]
+        assert head[:7, 0].min() > 0.9  # “rests on <sos>”
+        for row, word in enumerate(self.TEXT.split()[:5], start=8):
+            assert trace.query_tokens("decoder")[row] == word
+            key = head[row].argmax()
+            assert (trace.target_tokens[key], key < 6) == (word, True)
+            assert head[row, key] > 0.9
+
+    def test_without_the_head_the_loss_rises_only_where_there_is_a_copy(self) -> None:
+        """Of 500 sentences said twice 0.83 nats (docs/models.md); of this one even more."""
+        assert "rises by 0.8 nats a word" in flat(LESSON["said-twice-said"])
+        model, once = vt.load_language_model(), "la reina cansada come pescado"
+        off = vt.Interventions(heads=[vt.HeadChange("decoder", layer=1, head=1, factor=0)])
+
+        def rise(text: str) -> float:
+            return float(model.log_probs(text).mean() - model.log_probs(text, off).mean())
+
+        assert rise(self.TEXT) > 0.3
+        assert rise(once) < 0.05
+
+
 class TestTour:
     def test_its_captions_are_true(self, translator: vt.Translator) -> None:
         trace = translator.trace(TIRED)

@@ -122,7 +122,8 @@ class TestTrained:
         read = vt.load_masked_model().trace(gap).encoder_attention
         written = vt.load_language_model().trace(spanish).decoder_attention
         assert (read > 0).all()
-        assert ((written > 0) == np.tri(6, dtype=bool)).all()
+        # A sharp head leaves so little to some words that float32 has 0 for it; another head does not.
+        assert ((written > 0).any(axis=(0, 1)) == np.tri(6, dtype=bool)).all()
         assert vt.load_translator().trace("the teacher lost her book", spanish).cross_attention is not None
 
     def test_the_more_a_model_sees_the_surer_it_is_of_maestra(self) -> None:

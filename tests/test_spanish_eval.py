@@ -12,10 +12,9 @@ import pytest
 from tests.support.spanish_models import TEXTS, small_language_model, small_masked_model
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.cli import main
-from viz_transformer.corpus import Corpus, SentencePair, english_spanish
+from viz_transformer.corpus import Corpus, SentencePair
 from viz_transformer.corpus.translations import GAP
 from viz_transformer.errors import UserError
-from viz_transformer.language_model import load_language_model
 from viz_transformer.recipes import spanish_eval
 
 SENTENCES = [tuple(text) for text in TEXTS]
@@ -95,17 +94,3 @@ def test_evaluate_prints_a_report_of_either_model(
     assert out.startswith(first)
     assert "heads: switched off one at a time" in out
     assert out.count(" layer ") == 4
-
-
-def test_a_head_of_the_language_model_looks_at_the_noun_that_decides_the_ending() -> None:
-    """*la vaca no cruzó la calle porque estaba demasiado* → *cansada*: docs/models.md has 0.90."""
-    model = load_language_model()
-    weights = []
-    for pair in english_spanish(n_train=0, n_held_out=0).held_out_reasons[:50]:
-        words = pair.target
-        about_animal = pair.source[-1] in {"tired", "sick", "hungry", "scared"}
-        noun = words.index("no" if about_animal else "porque") - 1
-        attention = model.trace(" ".join(words)).decoder_attention
-        assert attention is not None
-        weights.append(attention[1, :, words.index("demasiado") + 1, noun + 1])  # after <sos>
-    assert np.mean(weights, axis=0)[0] > 0.8

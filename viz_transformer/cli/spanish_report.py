@@ -21,6 +21,7 @@ def print_spanish_report(folder: str) -> bool:
         FileError: if the folder is missing or damaged.
     """
     from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.corpus.said_twice import QUESTION
     from viz_transformer.language_model import load_language_model
     from viz_transformer.masked_model import load_masked_model
 
@@ -29,12 +30,15 @@ def print_spanish_report(folder: str) -> bool:
     if family == "decoder":
         model = load_language_model(folder)
         _print_texts(model)
+        _print_heads(model)
+        if set(QUESTION) <= set(model.vocabulary.tokens):
+            _print_heads(model, twice=True)
     elif family == "encoder":
         model = load_masked_model(folder)
         _print_gaps(model)
+        _print_heads(model)
     else:
         return False
-    _print_heads(model)
     return True
 
 
@@ -44,6 +48,7 @@ def _print_texts(model: LanguageModel) -> None:
     found = sample_language_model(model, _N_TEXTS)
     share = found.n_accepted / found.n
     print(f"{found.n:,} texts drawn: the grammar allows {found.n_accepted:,} of them  {share:.2%}")
+    print(f"    {found.n_twice:,} of these ask ¿cómo? and say their sentence a second time, word for word")
     for text in found.refused[:_MOST_SHOWN]:
         print(f"    not: {text}")
 
@@ -61,17 +66,18 @@ def _print_gaps(model: MaskedModel) -> None:
         print(f"    {text}: {guess!r}, and the grammar's is {best!r}")
 
 
-def _print_heads(model: LanguageModel | MaskedModel) -> None:
+def _print_heads(model: LanguageModel | MaskedModel, *, twice: bool = False) -> None:
     from viz_transformer.corpus import english_spanish
     from viz_transformer.recipes.head_eval import NEEDED
     from viz_transformer.recipes.spanish_eval import label_spanish_heads, spanish_head_losses
 
     pairs = english_spanish(n_train=0).held_out
-    losses = spanish_head_losses(model, pairs[:_N_SENTENCES])
-    labels = label_spanish_heads(model, pairs[:_N_LABELLED])
+    losses = spanish_head_losses(model, pairs[:_N_SENTENCES], twice=twice)
+    labels = label_spanish_heads(model, pairs[:_N_LABELLED], twice=twice)
     print(
         f"heads: switched off one at a time, {losses.n_needed} of {losses.n_heads} raise the loss on "
-        f"{losses.n:,} held-out sentences ({losses.loss:.4f} nats per word to find) by more than {NEEDED:g}"
+        f"{losses.n:,} held-out sentences{' said twice' if twice else ''} "
+        f"({losses.loss:.4f} nats per word to find) by more than {NEEDED:g}"
     )
     for kind, rises in losses.rises.items():
         for layer, of_layer in enumerate(rises):

@@ -10,6 +10,7 @@ from random import Random
 
 from viz_transformer.analysis import HeadLabel, label_heads_together
 from viz_transformer.corpus import SentencePair, gap_words, is_spanish
+from viz_transformer.corpus.said_twice import said_once, say_twice
 from viz_transformer.corpus.text_batches import masked_word_batches, next_word_batches
 from viz_transformer.corpus.translations import GAP
 from viz_transformer.errors import UserError
@@ -27,12 +28,14 @@ class SampledTexts:
 
     Attributes:
         n: how many.
-        n_accepted: how many of them the grammar writes.
+        n_accepted: of how many the grammar writes the sentence, said once or twice.
+        n_twice: how many of these say it twice, word for word.
         refused: the others.
     """
 
     n: int
     n_accepted: int
+    n_twice: int
     refused: tuple[str, ...]
 
 
@@ -61,9 +64,15 @@ def sample_language_model(model: LanguageModel, n: int = 1000, seed: int = 0) ->
     Raises:
         UserError: as `LanguageModel.sample_texts`.
     """
-    drawn = model.sample_tokens(n=n, seed=seed)
-    refused = [join_tokens(tokens) for tokens in drawn if not is_spanish(tokens)]
-    return SampledTexts(n, n - len(refused), tuple(refused))
+    n_twice = 0
+    refused = []
+    for text in model.sample_tokens(n=n, seed=seed):
+        sentence = said_once(text)
+        if is_spanish(sentence):
+            n_twice += len(sentence) < len(text)
+        else:
+            refused.append(join_tokens(text))
+    return SampledTexts(n, n - len(refused), n_twice, tuple(refused))
 
 
 def fill_gaps(model: MaskedModel, pairs: Sequence[SentencePair], seed: int = 0) -> GapScore:
@@ -94,27 +103,43 @@ def fill_gaps(model: MaskedModel, pairs: Sequence[SentencePair], seed: int = 0) 
     return GapScore(n, n - len(wrong), kl / n, entropy / n, tuple(wrong))
 
 
-def spanish_head_losses(model: LanguageModel | MaskedModel, pairs: Sequence[SentencePair]) -> HeadLosses:
+def spanish_head_losses(
+    model: LanguageModel | MaskedModel, pairs: Sequence[SentencePair], *, twice: bool = False
+) -> HeadLosses:
     """Measure the loss on the Spanish sides of some pairs, whole and with each head switched off alone.
+
+    Args:
+        model: it reads them.
+        pairs: their Spanish sides are read.
+        twice: whether each text says its sentence twice, as most of the language model's do.
 
     Raises:
         UserError: if there is no pair, the vocabulary is one of pieces, or it lacks a word.
     """
     if not pairs or not isinstance(model.vocabulary, Vocabulary):
         raise UserError("give at least one pair, and a model with a vocabulary of words")
-    texts = [pair.target for pair in pairs]
+    texts = _texts(pairs, twice)
     batches = masked_word_batches if isinstance(model, MaskedModel) else next_word_batches
     epoch = islice(batches(texts, model.vocabulary, _BATCH_SIZE, 0), ceil(len(texts) / _BATCH_SIZE))
     return head_losses_on(model, list(epoch))
 
 
 def label_spanish_heads(
-    model: LanguageModel | MaskedModel, pairs: Sequence[SentencePair]
+    model: LanguageModel | MaskedModel, pairs: Sequence[SentencePair], *, twice: bool = False
 ) -> tuple[tuple[HeadLabel | None, ...], ...]:
     """Name the heads that do one thing in the Spanish sides of some pairs, ``[layer][head]``.
+
+    Args:
+        model: it reads them.
+        pairs: their Spanish sides are read.
+        twice: as in `spanish_head_losses`.
 
     Raises:
         UserError: if a text does not suit the model, or there is none.
     """
     (kind,) = model.config.attention_layers
-    return label_heads_together([model.trace(pair.target) for pair in pairs], kind)
+    return label_heads_together([model.trace(text) for text in _texts(pairs, twice)], kind)
+
+
+def _texts(pairs: Sequence[SentencePair], twice: bool) -> list[tuple[str, ...]]:
+    return [say_twice(pair.target) if twice else pair.target for pair in pairs]
