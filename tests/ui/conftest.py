@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, guard
 from tests.support.ui_windows import ARTIFACTS, ELSEWHERE_ASKED, LAPTOP, guarded_lab, serving
 from tools.ensure import CHROMIUM_FLAGS, find_chromium
+
+#: By default 5 seconds, which a busy machine may need for drawing a page.
+expect.set_options(timeout=TIMEOUT_S * 1000)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -150,6 +150,7 @@ def test_it_is_all_within_reach_of_the_keyboard(page: Page, tmp_path: Path) -> N
     page.keyboard.press("Home")
     expect(root).to_have_attribute("data-step", "x")
     page.keyboard.press("ArrowRight")
+    expect(root).to_have_attribute("data-step", view.steps.steps[1])
     reached = set()
     for _ in range(12):
         page.keyboard.press("Tab")
