@@ -21,8 +21,6 @@ from viz_transformer.export import export_html
 STOPS = (400, 800, 1_200, 1_600, 2_000)
 #: What may be more after the last round than after the first.
 MARGIN = 0.05
-#: What growth is a share of, at least: measuring leaves some kB a round with Jupyter, whatever the view.
-LEAST = {"kernel": 2**20}
 SEED = 1
 #: Machine code that Chromium makes of what runs often grows with use, and is not the views'.
 FLAGS = ("--js-flags=--no-opt --no-maglev",)
@@ -67,7 +65,7 @@ def growths(rounds: list[Held]) -> dict[str, float]:
     """
     first, times = rounds[0], len(rounds) - 1
     least = {name: min(after[name] - before[name] for before, after in pairwise(rounds)) for name in first}
-    return {name: times * max(0, least[name]) / max(first[name], LEAST.get(name, 0)) for name in first}
+    return {name: times * max(0, least[name]) / first[name] for name in first}
 
 
 def held(metrics: CDPSession) -> Held:

@@ -39,11 +39,7 @@ views = [each for each in _instances.values() if isinstance(each, View)]
 for each in views:
     each.engine = {{}}
 first = [
-    {{
-        name: getattr(each, name)
-        for name in each.keys
-        if not name.startswith("_") and name != "layout" and not each.trait_metadata(name, "content")
-    }}
+    {{name: getattr(each, name) for name in each.keys if not name.startswith("_") and name != "layout"}}
     for each in views
 ]
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import HOSTILE, hostile_trace
-from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer, open_exported
+from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
 from tests.support.ui_pages import drawn
 from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
 from viz_transformer.export import export_html
@@ -438,7 +438,7 @@ def test_in_jupyterlab_a_late_answer_is_waited_for_and_shown(
     lab.run_all()
     root = lab.output(0).locator(".vt-head-lab")
     problem, lines = root.locator(".vt-problem"), root.locator(".vt-translation")
-    expect(problem).to_contain_text(WAITING, timeout=TIMEOUT_S * 1000)
+    expect(problem).to_contain_text(WAITING)
     expect(lines.first).to_be_empty()
     go = lab_server.root / "go"
     go.touch()
@@ -450,11 +450,11 @@ def test_in_jupyterlab_a_late_answer_is_waited_for_and_shown(
     go.unlink()
     root.get_by_role("textbox").fill("the dog sleeps")
     root.get_by_role("button", name="Translate", exact=True).click()
-    expect(problem).to_contain_text(WAITING, timeout=TIMEOUT_S * 1000)
+    expect(problem).to_contain_text(WAITING)
     expect(problem).to_contain_text("The picture still shows “the cat sleeps”.")
     go.touch()
     late = translator.translate("the dog sleeps").text
-    expect(lines.first).to_have_text(late, timeout=TIMEOUT_S * 1000)
+    expect(lines.first).to_have_text(late)
     drawn(root)
     expect(problem).to_be_hidden()
     lab.wait_for_value("late.sentence", "the dog sleeps")
@@ -470,11 +470,11 @@ def answers_outlive_bad_luck(lab: LabPage, server: LabServer, translator: vt.Tra
     def ask(text: str) -> str:
         go.unlink()
         type_text(root, text)
-        expect(root.locator(".vt-problem")).to_contain_text(WAITING, timeout=TIMEOUT_S * 1000)
+        expect(root.locator(".vt-problem")).to_contain_text(WAITING)
         return translator.translate(text).text
 
     def is_answered(shown: Locator, text: str) -> None:
-        expect(shown.locator(".vt-translation").first).to_have_text(text, timeout=TIMEOUT_S * 1000)
+        expect(shown.locator(".vt-translation").first).to_have_text(text)
         drawn(shown)
         expect(shown.locator(".vt-problem")).to_be_hidden()
 

@@ -69,7 +69,7 @@ def check_looks(page: Page, theme: str, ground: str, stills: int, picture: str) 
     """Each view is seen once, in the host's colours; its still has come, and steps back."""
     for name in ("explorer", "head-lab"):
         page.locator(f".vt-{name}[data-vt-drawn]").first.wait_for()
-    expect(page.locator(".vt-still")).to_have_count(stills, timeout=TIMEOUT_MS)
+    expect(page.locator(".vt-still")).to_have_count(stills)
     for name in ("explorer", "head-lab"):
         view = page.locator(f".vt-{name}")
         expect(view).to_have_count(1)
@@ -86,12 +86,12 @@ def check_answers(page: Page) -> None:
     explorer = Explorer(page.locator("body"))
     explorer.heads.scroll_into_view_if_needed()
     explorer.heads.click(position=places(explorer.heads)[-1])
-    expect(explorer.title).to_contain_text("layer 0 · head 3", timeout=TIMEOUT_MS)  # the click says layer 1
+    expect(explorer.title).to_contain_text("layer 0 · head 3")  # the click says layer 1
 
     lab = page.locator(".vt-head-lab")
     lab.get_by_role("button", name=re.compile("^cross layer 1 head 2, ")).click()
     said = re.compile(r"Cross.* layer 1 head 2 is off\. Loss 0\.\d+ → ")
-    expect(lab.locator(".vt-says")).to_contain_text(said, timeout=TIMEOUT_MS)
+    expect(lab.locator(".vt-says")).to_contain_text(said)
 
 
 def test_the_classic_notebook_is_white_on_a_dark_system_too(
@@ -152,7 +152,7 @@ def test_marimo_shows_a_view_inside_a_view(new_page: Callable[..., Page], marimo
     field = lab.get_by_role("textbox")
     field.fill("the dogs sleep")
     field.press("Enter")
-    expect(lab.locator(".vt-translated")).to_have_text("los perros duermen", timeout=TIMEOUT_MS)
+    expect(lab.locator(".vt-translated")).to_have_text("los perros duermen")
     tour.get_by_role("button", name="Next ▶").click()
     expect(Explorer(tour).title).to_contain_text("layer 1")
     expect(Explorer(switch).pair).to_contain_text("cat to sleeps")

@@ -81,7 +81,8 @@ class Prediction(View):
             afterwards: text shown with the score; see the attribute.
             name: the name under which a page keeps the answer; None does not keep it.
         """
-        self._reveal, self._made = reveal, None
+        self._reveal = reveal
+        self._made: Any = None  # the guess that stays
         super().__init__(
             traits={
                 "question": question,
