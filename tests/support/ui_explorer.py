@@ -32,6 +32,9 @@ class Explorer:
             return new Set(new Uint32Array(data.buffer)).size;
         }"""
         parts = {"heads": self.heads, "matrix": self.matrix, "words": self.words}
+        self.root.scroll_into_view_if_needed()
+        for canvas in parts.values():  # a view out of sight has given its pixels back
+            expect(canvas).not_to_have_js_property("width", 0)
         return {name: canvas.evaluate(count) for name, canvas in parts.items()}
 
 
