@@ -274,8 +274,8 @@ one browser and asked by turns, each time about something new; medians of {repea
   Nothing was drawn for 0.3 seconds before, as when a reader presses a key; the browser then begins a
   frame at once. Before 2026-11-24 the key was pressed just after a frame, and waited for the next one.
 - *Work*: processor time of the sums alone, of the page's main thread and of Python, by turns too.
-- *While a cell computes*: JupyterLab sends a view's questions to a thread of their own, so that the
-  kernel does answer, more slowly.
+- *While a cell computes*: a question to the kernel waits until the cell has ended, so that no model is asked
+  while a cell trains it. The page's engine does not wait.
 
 Bytes: the page of the four labs takes {four} with the model in it. Without the model it takes
 {carrying} and carries answers in its place, to what its buttons can ask and nothing else: {ratio} ×.

@@ -7,6 +7,7 @@ A view never sees a model. Where it needs one, it is given a function from a req
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -16,6 +17,7 @@ from ipywidgets import widget_serialization
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.requests import Schema, check_reply, check_request
 from viz_transformer.widgets.base.static_fallback import StaticFallbackMixin
+from viz_transformer.widgets.base.turns import in_turn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +42,8 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
         sync=True, content=True, **widget_serialization
     )
 
+    #: Whether answers only read what the view holds, so that they need not wait until a cell has ended.
+    _only_reads = False
     #: Whether a change comes from the page, which has already done what follows from it.
     _from_page = False
 
@@ -109,6 +113,15 @@ class View(StaticFallbackMixin, anywidget.AnyWidget):
     def alt_text(self) -> str:
         """Return what the view shows now in a sentence or two, as alternative text."""
         raise NotImplementedError
+
+    def _handle_msg(self, msg: dict[str, Any]) -> None:
+        """Take a message from the page in turn with the cells: a change, or a question."""
+        handle = partial(super()._handle_msg, msg)
+        is_question = msg["content"]["data"].get("method") == "custom"
+        if is_question and self._only_reads:
+            handle()
+        else:
+            in_turn(handle)
 
     def _on_message(self, _: View, content: dict[str, Any], __: list[bytes]) -> None:
         """Answer a request of the page; the browser keeps requests and replies in order."""

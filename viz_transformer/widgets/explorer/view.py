@@ -103,6 +103,7 @@ class AttentionExplorer(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _only_reads = True
 
     data = traitlets.Dict(help="tokens and weights as the page reads them; see `pack`").tag(sync=True)
     kind = traitlets.Unicode(help="encoder, decoder or cross").tag(sync=True)

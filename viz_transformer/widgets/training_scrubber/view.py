@@ -61,6 +61,7 @@ class TrainingScrubber(View):
 
     _esm = bundle(__file__)
     _css = styles(__file__)
+    _only_reads = True
 
     data = traitlets.Dict(help="the runs as the page reads them; see `training_payload`").tag(
         sync=True, content=True
