@@ -12,14 +12,32 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+#: In how many seconds a thread that runs no cell surely takes up what it is given.
+_TAKEN_UP_S = 0.1
+
 
 def in_turn(work: Callable[[], None]) -> None:
-    """Do the work where cells run: at once if this is there, else as soon as no cell is running."""
+    """Do the work where cells run: at once if this is there, else as soon as no cell is running.
+
+    Returns when the work is done, because a page sends its next change after that. While a cell runs it
+    returns before, because other widgets' messages, a button that stops the cell among them, come after.
+    """
     loop = _loop_of_cells()
     if loop is None or threading.current_thread() is threading.main_thread():
         work()
-    else:
-        loop.add_callback(work)
+        return
+    begun, ended = threading.Event(), threading.Event()
+
+    def turn() -> None:
+        begun.set()
+        try:
+            work()
+        finally:
+            ended.set()
+
+    loop.add_callback(turn)
+    if begun.wait(_TAKEN_UP_S):
+        ended.wait()
 
 
 def _loop_of_cells() -> Any:
