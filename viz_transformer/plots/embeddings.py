@@ -242,8 +242,8 @@ def _draw_initial_losses(
     here: tuple[float, float] | None,
 ) -> None:
     """Draw (standard deviation, loss) pairs, and the loss of a uniform distribution across them."""
-    stds, values = zip(*losses, strict=True) if losses else ((), ())
-    ax.plot(stds, values, "o-", color=_WORD, markersize=3)
+    if losses:
+        ax.plot(*zip(*losses, strict=True), "o-", color=_WORD, markersize=3)
     ax.axhline(uniform, color="0.5", linewidth=0.9, linestyle="--")
     ax.annotate(
         f"{uniform_name} = {uniform:.2f}", (1, uniform), xycoords=("axes fraction", "data"),
@@ -252,6 +252,8 @@ def _draw_initial_losses(
     if here is not None:
         ax.plot(*here, "o", color=_READ, markersize=8)
         ax.set_title(f"loss {here[1]:.1f}", loc="left", weight="bold", size=10, color=_READ)
+    if not losses and here is None:
+        ax.set_xlim(0.01, 1)  # matplotlib before 3.11 can't draw a logarithmic axis without data
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(lambda x, _: short_number(x))

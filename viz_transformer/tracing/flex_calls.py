@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -50,11 +51,20 @@ def flex_weights(
     scores = query @ key.mT * scale  # [batch, head, query, key]
     mask_mod = block_mask[-1]
     indices = [torch.arange(size, device=scores.device) for size in scores.shape]
-    scores = _of_each(score_mod)(scores, *indices)
-    allowed = _of_each(lambda _, *at: mask_mod(*at))(scores, *indices)  # [batch, head, query, key]
+    with _indexing():
+        scores = _of_each(score_mod)(scores, *indices)
+        allowed = _of_each(lambda _, *at: mask_mod(*at))(scores, *indices)  # [batch, head, query, key]
     scores = scores.masked_fill(~allowed, -torch.inf)
     empty = (scores == -torch.inf).all(dim=-1, keepdim=True)
     return scores.softmax(dim=-1).masked_fill(empty, 0.0)
+
+
+def _indexing() -> AbstractContextManager[Any]:
+    """Let a function that vmap runs index a tensor by its arguments, such as ``slopes[head]``."""
+    # This is how flex_attention does it, which has loaded torch._dynamo before it gets here.
+    from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+
+    return TransformGetItemToIndex()
 
 
 def _of_each(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
