@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from types import SimpleNamespace
+from collections.abc import Callable
+from queue import SimpleQueue
 
 import pytest
 
@@ -12,56 +12,64 @@ from viz_transformer.widgets.base import turns
 from viz_transformer.widgets.base.turns import in_turn
 
 
+class Cells:
+    """The loop of the thread that runs cells, which here is the one that runs the test."""
+
+    def __init__(self) -> None:
+        self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.add_callback = self._waiting.put
+
+    def take_up(self) -> None:
+        """Do what waits longest; wait for it, if nothing does."""
+        self._waiting.get()()
+
+
 @pytest.fixture
-def done() -> list[str]:
-    """The names of the threads in which work was done."""
-    return []
+def cells(monkeypatch: pytest.MonkeyPatch) -> Cells:
+    loop = Cells()
+    monkeypatch.setattr(turns, "_loop_of_cells", lambda: loop)
+    return loop
 
 
-def dealt_with_in(monkeypatch: pytest.MonkeyPatch, loop: asyncio.AbstractEventLoop) -> None:
-    cells = SimpleNamespace(add_callback=loop.call_soon_threadsafe)
-    monkeypatch.setattr(turns, "_loop_of_cells", lambda: cells)
+def message(work: Callable[[], object]) -> threading.Thread:
+    """Have another thread deal with a message."""
+    thread = threading.Thread(target=in_turn, args=(work,))
+    thread.start()
+    return thread
 
 
-def test_without_a_kernel_it_is_done_at_once(done: list[str]) -> None:
-    message = threading.Thread(target=in_turn, args=(lambda: done.append("done"),))
-    message.start()
-    message.join()
+def test_without_a_kernel_it_is_done_at_once() -> None:
+    done: list[str] = []
+    message(lambda: done.append("done")).join()
     assert done == ["done"]
 
 
-def test_between_cells_it_is_done_where_cells_run(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> None:
-    async def kernel() -> None:
-        dealt_with_in(monkeypatch, asyncio.get_running_loop())
-        in_turn(lambda: done.append(threading.current_thread().name))
-        await asyncio.to_thread(in_turn, lambda: done.append(threading.current_thread().name))
-
-    asyncio.run(kernel())
-    assert done == ["MainThread", "MainThread"]
+def test_in_the_thread_of_cells_it_is_done_at_once(cells: Cells) -> None:
+    done: list[str] = []
+    in_turn(lambda: done.append("done"))
+    assert done == ["done"]
 
 
-def test_while_a_cell_runs_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> None:
-    async def kernel() -> None:
-        dealt_with_in(monkeypatch, asyncio.get_running_loop())
-        messages = [threading.Thread(target=in_turn, args=(lambda n=n: done.append(n),)) for n in "ab"]
-        for message in messages:  # a cell that runs until the messages have been handed over
-            message.start()
-            message.join()
-        assert done == []
-        await asyncio.sleep(0)
-        assert done == ["a", "b"]
-
-    asyncio.run(kernel())
+def test_between_cells_it_is_done_where_cells_run(cells: Cells) -> None:
+    done: list[threading.Thread] = []
+    thread = message(lambda: done.append(threading.current_thread()))
+    cells.take_up()
+    thread.join()
+    assert done == [threading.main_thread()]
 
 
-def test_work_that_fails_is_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    failed: list[str] = []
+def test_while_a_cell_runs_nobody_waits_for_it(cells: Cells) -> None:
+    done: list[str] = []
+    for name in "ab":
+        message(lambda name=name: done.append(name)).join()  # the cell
+    assert done == []
+    cells.take_up()
+    cells.take_up()
+    assert done == ["a", "b"]
 
-    async def kernel() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, told: failed.append(str(told["exception"])))
-        dealt_with_in(monkeypatch, loop)
-        await asyncio.to_thread(in_turn, lambda: {}["head"])
 
-    asyncio.run(kernel())
-    assert failed == ["'head'"]
+def test_work_that_fails_is_waited_for_no_longer(cells: Cells) -> None:
+    thread = message(lambda: {}["head"])
+    with pytest.raises(KeyError, match="head"):
+        cells.take_up()
+    thread.join()
