@@ -7,10 +7,11 @@ training that a cell is in the middle of, and a cell would read a view that is h
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
+
+from IPython import get_ipython
 
 #: In how many seconds a thread that runs no cell surely takes up what it is given.
 _TAKEN_UP_S = 0.1
@@ -42,8 +43,7 @@ def in_turn(work: Callable[[], None]) -> None:
 
 def _loop_of_cells() -> Any:
     """Return the event loop of the thread that runs cells; None where no kernel has one that is free."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    kernel = getattr(shell, "kernel", None)
+    kernel = getattr(get_ipython(), "kernel", None)
     # After %gui, a window's loop runs in that thread between cells.
     has_window = getattr(kernel, "eventloop", None) is not None
     return None if has_window else getattr(kernel, "io_loop", None)
