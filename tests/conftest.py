@@ -51,9 +51,14 @@ def pytest_collection():
 
 
 @pytest.fixture(autouse=True)
-def _seeded() -> None:
+def _torch_as_started():
     # Only the processor's: torch.manual_seed also keeps a stack trace for each kind of accelerator.
     torch.default_generator.manual_seed(0)
+    yield
+    # Else every test after it that trains would fail in its place.
+    if not torch.is_grad_enabled():
+        torch.set_grad_enabled(True)
+        pytest.fail("it left torch's gradients off")
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,8 @@ import torch
 import torch.nn.functional as F
 from torch import softmax as plain_softmax
 
+import viz_transformer as vt
+from tests.support.spanish_models import small_language_model
 from viz_transformer.errors import UserError
 from viz_transformer.exercises import check, course, exercise, hint, progress, sandbox
 from viz_transformer.exercises.answer_types import (
@@ -278,6 +280,27 @@ def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(turns) == n_turns  # it does not go on behind our back
 
 
+def test_what_a_with_changes_is_put_back_when_an_answer_is_ended() -> None:
+    """The kernel is the learner's: with torch's gradients off it could not train any more."""
+    model, ids = small_language_model().model, torch.tensor([[1, 2, 3]])
+    before = model(ids)
+
+    def endless(begun: list[int]) -> None:
+        with vt.interventions(model, heads=[vt.HeadChange("decoder", layer=0, head=0, factor=0)]):
+            while True:
+                with torch.no_grad(), suppress(ValueError):
+                    torch.ones(3)
+                    begun.append(1)
+
+    for _ in range(10):  # it is ended at any of its steps
+        begun: list[int] = []
+        with pytest.raises(TimeoutError):
+            within_time(0.05, functools.partial(endless, begun))
+        assert begun
+        assert torch.is_grad_enabled()
+        assert torch.equal(model(ids), before)
+
+
 def test_what_ends_an_answer_never_reaches_the_code_around_it() -> None:
     """An answer whose time is up just as it returns: it once ended the kernel instead, and once hung it."""
     rng, ended = Random(0), 0
@@ -313,6 +336,18 @@ def in_three_withs() -> None:
                 pass
 
 
+def in_an_endless_exit() -> None:
+    class Endless:
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_: object) -> None:
+            while True:
+                pass
+
+    with Endless():
+        pass
+
+
 def in_two_loops() -> None:
     while True:
         try:
@@ -338,7 +373,9 @@ def waiting() -> None:
     threading.Event().wait()
 
 
-@pytest.mark.parametrize("endless", [in_three_withs, in_two_loops, in_a_finaliser, asleep, waiting])
+@pytest.mark.parametrize(
+    "endless", [in_three_withs, in_an_endless_exit, in_two_loops, in_a_finaliser, asleep, waiting]
+)
 def test_an_answer_that_catches_everything_or_waits_is_ended(endless: Callable[[], None]) -> None:
     before = threading.active_count()
     for seconds in (0, 0.02):
@@ -397,6 +434,12 @@ def test_what_sleeps_within_a_limit_is_that_ones_to_end(monkeypatch: pytest.Monk
     assert isinstance(within_time(30, lambda: sandbox.call_each(asleep, [()]))[-1], TimeoutError)
     with pytest.raises(TimeoutError):
         within_time(30, asleep)
+
+
+def test_what_an_answer_raises_while_it_is_ended_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left within `wait`, a condition is released twice."""
+    monkeypatch.setattr(sandbox, "_ASLEEP_S", 0.2)
+    assert [type(each) for each in sandbox.call_each(waiting, [(), ()])] == [TimeoutError]
 
 
 def test_an_answer_outside_the_main_thread_has_no_limit() -> None:

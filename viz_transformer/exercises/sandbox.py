@@ -27,6 +27,9 @@ _WAITING = 4
 #: How long work may use less than a share of one processor, which is to sleep. Work that has to wait for its
 #: turn uses more: among thirty busy kernels on two processors, a fifteenth.
 _ASLEEP_S, _ASLEEP = 4.0, 0.02
+#: How many of these signals are let pass while a `with` is being entered or left: it puts back what it
+#: changed, or torch's gradients would stay off. None needs as many, but one without an end has them all.
+_LET_PASS = 20
 
 #: What is said of an answer that was ended.
 NO_END = "It did not come to an end: is there a loop that never stops, or does it wait for something?"
@@ -47,13 +50,17 @@ class _Limit:
     Attributes:
         guard: the frame that called the work; what runs below it may be ended, and nothing else.
         is_up: whether its time is up.
+        is_ending: whether the work is being ended; whatever it raises from then on comes of that.
         is_over: set when the work has been left.
+        n_let_pass: how many signals came while a `with` was being entered or left.
     """
 
     def __init__(self) -> None:
         self.guard: FrameType | None = None
         self.is_up = False
+        self.is_ending = False
         self.is_over = threading.Event()
+        self.n_let_pass = 0
 
     def watch(self, seconds: float) -> None:
         """Wait for the end of the work, or of its time; then signal until the work has been left.
@@ -109,8 +116,10 @@ def within_time(seconds: float, work: Callable[[], Result]) -> Result:
         with _without_reports():
             watcher.start()
             return _guarded(work, limit)
-    except _OutOfTime:
-        raise TimeoutError from None
+    except BaseException:
+        if limit.is_ending:
+            raise TimeoutError from None
+        raise
     finally:
         _limits.remove(limit)
         limit.is_over.set()
@@ -137,6 +146,10 @@ def _end_what_is_late(_: int, frame: FrameType | None) -> None:
     limit = _limits[-1] if _limits else None
     if limit is None or not limit.is_up or limit.guard is None or not _is_work(frame, limit.guard):
         return
+    if limit.n_let_pass < _LET_PASS and _is_in_with(frame, limit.guard):
+        limit.n_let_pass += 1
+        return
+    limit.is_ending = True
     _signal_again.clear()
     raise _OutOfTime from _signal_again[None]
 
@@ -154,6 +167,15 @@ def _is_work(frame: FrameType | None, guard: FrameType) -> bool:
     while frame is not None and frame is not guard and frame.f_code not in own:
         frame = frame.f_back
     return frame is guard
+
+
+def _is_in_with(frame: FrameType | None, guard: FrameType) -> bool:
+    """Whether a step of the work is one of entering or leaving a `with`."""
+    while frame is not None and frame is not guard:
+        if frame.f_code.co_name in ("__enter__", "__exit__"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
@@ -180,6 +202,8 @@ def call_each(answer: Callable[..., Any], draws: list[tuple[Any, ...]]) -> list[
             try:
                 found.append(answer(*copy.deepcopy(arguments)))
             except Exception as error:
+                if _limits and _limits[-1].is_ending:
+                    raise
                 found.append(error)
             except (SystemExit, GeneratorExit) as error:
                 found.append(RuntimeError(f"{type(error).__name__}, which ends Python; return a value"))
