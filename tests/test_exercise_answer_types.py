@@ -280,23 +280,26 @@ def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(turns) == n_turns  # it does not go on behind our back
 
 
-def test_what_a_with_changes_is_put_back_when_an_answer_is_ended() -> None:
+def test_what_a_with_changes_is_put_back_when_an_answer_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel is the learner's: with torch's gradients off it could not train any more."""
     model, ids = small_language_model().model, torch.tensor([[1, 2, 3]])
     before = model(ids)
+    turns: list[int] = []
+    monkeypatch.setattr(sandbox, "_computed", lambda: 1000 * len(turns))  # so it is ended in the loop
+    monkeypatch.setattr(sandbox, "_ASLEEP_S", 100)
 
-    def endless(begun: list[int]) -> None:
+    def endless() -> None:
         with vt.interventions(model, heads=[vt.HeadChange("decoder", layer=0, head=0, factor=0)]):
             while True:
                 with torch.no_grad(), suppress(ValueError):
                     torch.ones(3)
-                    begun.append(1)
+                    turns.append(1)
 
-    for _ in range(10):  # it is ended at any of its steps
-        begun: list[int] = []
+    for _ in range(10):  # at any of its steps
+        turns.clear()
         with pytest.raises(TimeoutError):
-            within_time(0.05, functools.partial(endless, begun))
-        assert begun
+            within_time(100, endless)
+        assert turns
         assert torch.is_grad_enabled()
         assert torch.equal(model(ids), before)
 
