@@ -1,7 +1,7 @@
 // The field for the sentence, and the line that explains why a reply is missing.
 
 import { button, element, setText } from "../base/js/controls.js";
-import { NEEDS_KERNEL, NO_ANSWER } from "../base/js/kernel.js";
+import { NEEDS_KERNEL, newestOf } from "../base/js/kernel.js";
 import { TASKS } from "../base/js/tasks.js";
 import { visible } from "../base/js/text.js";
 import { addTextSizeButtons } from "../base/js/text_size.js";
@@ -14,9 +14,7 @@ import { changesInWords } from "./head_changes.js";
 
 /** The form: a typed sentence is shown once the model has read it. */
 export class SentenceForm {
-  /** @type {string | null} the sentence that is being read */
-  #submitted = null;
-  /** @type {string | null} why it was not */
+  /** @type {string | null} why the sentence was not read */
   #problem = null;
 
   /**
@@ -25,7 +23,7 @@ export class SentenceForm {
    */
   constructor(root, { model, view, kernel, replies }) {
     this.view = view;
-    this.kernel = kernel;
+    this.submitted = newestOf(kernel.ask); // however often Enter is pressed while the kernel is busy
     this.replies = replies;
     const words = TASKS[model.get("task")];
     const form = element(root, "div", "vt-controls");
@@ -53,26 +51,17 @@ export class SentenceForm {
 
   #submit() {
     const sentence = this.field.value;
-    this.#submitted = sentence;
     this.#problem = null;
     const request = { sentence, changes: [] };
-    const ifNewest = (then) => (value) => {
-      if (this.#submitted !== sentence) return; // another sentence was submitted meanwhile
-      this.#submitted = null;
-      then(value);
-    };
-    this.kernel
-      .ask(request, () => {
-        if (this.#submitted === sentence) this.#explain(NO_ANSWER);
-      })
-      .then(
-        ifNewest((reply) => {
-          this.#problem = null;
-          this.replies.setBase(request, reply);
-          this.view.set({ sentence, query: null });
-        }),
-        ifNewest((error) => this.#explain(error.message)),
-      );
+    this.submitted.latest(
+      request,
+      (reply) => {
+        this.#problem = null;
+        this.replies.setBase(request, reply);
+        this.view.set({ sentence, query: null });
+      },
+      (error) => this.#explain(error.message),
+    );
   }
 
   /** @param {string | null} problem */

@@ -131,7 +131,7 @@ function openMessages(model) {
 }
 
 /** Requests of which only the newest matters: {latest, forget()}; one is under way, and one waits. */
-function newestOf(ask) {
+export function newestOf(ask) {
   let [busy, slow, next, newest] = [false, false, null, null];
   function latest(request, onReply, onError = (_) => {}, onSlow = () => onError(new Error(NO_ANSWER))) {
     next = newest = { request, onReply, onError, onSlow };
