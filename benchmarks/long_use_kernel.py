@@ -58,7 +58,7 @@ def traced():
 #: of its shortcuts. And no file is saved.
 _ALONE = "jupyterapp.evtKeydown = () => {}; HTMLAnchorElement.prototype.click = () => {};"
 #: How many messages of the page the kernel has not dealt with.
-_BACKLOG = """[...panel.sessionContext.session.kernel._futures.values()]
+BACKLOG = """[...panel.sessionContext.session.kernel._futures.values()]
     .filter(({ msg }) => msg.header.msg_type === "comm_msg").length"""
 
 
@@ -79,21 +79,21 @@ def used_in_notebook(lab: LabPage, name: str, stops: tuple[int, ...]) -> tuple[U
     done = backlog = 0
     for stop in stops:
         use(page, SEED + stop, stop - done)
-        backlog = max(backlog, page.evaluate(_BACKLOG))
-        _until_answered(page)
+        backlog = max(backlog, page.evaluate(BACKLOG))
+        until_answered(page)
         lab.value("reset()")
-        _until_answered(page)
+        until_answered(page)
         of_view = {figure: count - alone[figure] for figure, count in held(metrics).items()}
         rounds.append({**of_view, "kernel": lab.value("traced()")})
         done = stop
     return Used(name, rounds, lab.errors), backlog
 
 
-def _until_answered(page: Page) -> None:
+def until_answered(page: Page) -> None:
     """Wait until the kernel has dealt with every message, and the view draws no more."""
-    page.wait_for_function(f"{_BACKLOG} === 0", timeout=1000 * TIMEOUT_S)
+    page.wait_for_function(f"{BACKLOG} === 0", timeout=1000 * TIMEOUT_S)
     still(page)
-    page.wait_for_function(f"{_BACKLOG} === 0", timeout=1000 * TIMEOUT_S)
+    page.wait_for_function(f"{BACKLOG} === 0", timeout=1000 * TIMEOUT_S)
 
 
 def run(*flags: str) -> Table:

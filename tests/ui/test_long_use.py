@@ -5,22 +5,31 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
 
-from benchmarks.long_use import MARGIN, growths, used_in_page
-from benchmarks.long_use_kernel import used_in_notebook
+from benchmarks.long_use import MARGIN, SEED, growths, use, used_in_page
+from benchmarks.long_use_kernel import BACKLOG, until_answered, used_in_notebook
 from tests.support.ui_jupyterlab import LabPage
 from tests.support.ui_views import EVERY_VIEW
 from tests.support.ui_windows import kernels_find_this_clone
 from viz_transformer.export import export_html
 
-pytestmark = pytest.mark.slow  # three views, about five seconds each, and one in JupyterLab
+pytestmark = pytest.mark.slow  # three views, about five seconds each, and two in JupyterLab
 
 STOPS = (150, 250, 350, 450)
+#: Makes a view all of whose questions go to the kernel.
+KERNEL_ASKED = """
+import os
+from tests.support.ui_views import EVERY_VIEW
+view = EVERY_VIEW["head lab"]()
+view.engine = {}
+"""
 #: What a view does that forgets nothing: each key and click leaves a node, a listener and an array.
 LEAK = """
 globalThis.leaked = [];
@@ -51,10 +60,29 @@ def test_a_leak_is_seen(new_page: Callable[..., Page], tmp_path: Path) -> None:
 
 def test_what_a_kernel_holds_does_not_grow_with_use(lab: LabPage) -> None:
     with kernels_find_this_clone():
-        used, backlog = used_in_notebook(lab, "head lab", STOPS)
+        used, _ = used_in_notebook(lab, "head lab", STOPS)
     assert used.errors == []
     assert used.growth() < MARGIN
-    assert backlog < STOPS[0] / 5  # questions that nobody waits for any more are not sent
+
+
+def test_what_nobody_waits_for_any_more_is_not_sent(lab: LabPage) -> None:
+    """A kernel that answers nothing meanwhile: how many messages wait does not depend on its speed."""
+    with kernels_find_this_clone():
+        lab.open_cells(KERNEL_ASKED, "view")
+        lab.run_cell(0)
+        lab.run_cell(1)
+        lab.page.wait_for_function("document.querySelector('.vt')?.dataset.vtDrawn > 0")
+        until_answered(lab.page)
+        kernel = lab.value("os.getpid()")
+        os.kill(kernel, signal.SIGSTOP)
+        try:
+            use(lab.page, SEED, STOPS[0])
+            waiting = lab.page.evaluate(BACKLOG)
+        finally:
+            os.kill(kernel, signal.SIGCONT)
+        until_answered(lab.page)
+    assert 0 < waiting <= 3  # a change, a sentence that was submitted, and a question of the picture's
+    assert lab.errors == []
 
 
 def test_what_is_made_once_is_no_leak() -> None:
