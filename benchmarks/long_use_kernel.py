@@ -69,12 +69,9 @@ def used_in_notebook(lab: LabPage, name: str, stops: tuple[int, ...]) -> tuple[U
     """
     page = lab.page
     metrics = page.context.new_cdp_session(page)
-    lab.open_cells(_CELL.format(name=name), "view")
-    lab.run_cell(0)
+    make(lab, name)
     alone = held(metrics)
-    lab.run_cell(1)
-    page.wait_for_function("document.querySelector('.vt')?.dataset.vtDrawn > 0")
-    page.evaluate(_ALONE)
+    show(lab)
     rounds: list[Held] = []
     done = backlog = 0
     for stop in stops:
@@ -87,6 +84,19 @@ def used_in_notebook(lab: LabPage, name: str, stops: tuple[int, ...]) -> tuple[U
         rounds.append({**of_view, "kernel": lab.value("traced()")})
         done = stop
     return Used(name, rounds, lab.errors), backlog
+
+
+def make(lab: LabPage, name: str) -> None:
+    """Make a view in a new notebook, all of whose questions go to the kernel."""
+    lab.open_cells(_CELL.format(name=name), "view")
+    lab.run_cell(0)
+
+
+def show(lab: LabPage) -> None:
+    """Show the view that was made, and keep JupyterLab out of what is done with it."""
+    lab.run_cell(1)
+    lab.page.wait_for_function("document.querySelector('.vt')?.dataset.vtDrawn > 0")
+    lab.page.evaluate(_ALONE)
 
 
 def until_answered(page: Page) -> None:

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page
 
 from benchmarks.long_use import MARGIN, SEED, growths, use, used_in_page
-from benchmarks.long_use_kernel import BACKLOG, until_answered, used_in_notebook
+from benchmarks.long_use_kernel import BACKLOG, make, show, until_answered, used_in_notebook
 from tests.support.ui_jupyterlab import LabPage
 from tests.support.ui_views import EVERY_VIEW
 from tests.support.ui_windows import kernels_find_this_clone
@@ -23,13 +23,6 @@ from viz_transformer.export import export_html
 pytestmark = pytest.mark.slow  # three views, about five seconds each, and two in JupyterLab
 
 STOPS = (150, 250, 350, 450)
-#: Makes a view all of whose questions go to the kernel.
-KERNEL_ASKED = """
-import os
-from tests.support.ui_views import EVERY_VIEW
-view = EVERY_VIEW["head lab"]()
-view.engine = {}
-"""
 #: What a view does that forgets nothing: each key and click leaves a node, a listener and an array.
 LEAK = """
 globalThis.leaked = [];
@@ -69,12 +62,10 @@ def test_what_a_kernel_holds_does_not_grow_with_use(lab: LabPage) -> None:
 def test_what_nobody_waits_for_any_more_is_not_sent(lab: LabPage) -> None:
     """A kernel that answers nothing meanwhile: how many messages wait does not depend on its speed."""
     with kernels_find_this_clone():
-        lab.open_cells(KERNEL_ASKED, "view")
-        lab.run_cell(0)
-        lab.run_cell(1)
-        lab.page.wait_for_function("document.querySelector('.vt')?.dataset.vtDrawn > 0")
+        make(lab, "head lab")
+        show(lab)
         until_answered(lab.page)
-        kernel = lab.value("os.getpid()")
+        kernel = lab.value("session.pid")
         os.kill(kernel, signal.SIGSTOP)
         try:
             use(lab.page, SEED, STOPS[0])

@@ -1,6 +1,6 @@
 // The results of searches: those that came with the view, those received since, and what is requested.
 
-import { canonicalJson, NEEDS_KERNEL, NO_ANSWER } from "../base/js/kernel.js";
+import { canonicalJson, NEEDS_KERNEL, newestOf } from "../base/js/kernel.js";
 import { NewestMap } from "../base/js/newest_map.js";
 import { quoted } from "../base/js/text.js";
 import { candidateTexts, describeCarried, describeSettings, searchRequest } from "./candidates.js";
@@ -37,7 +37,7 @@ export class Results {
     /** @type {SearchResult | null} the last that the settings had an answer for */
     this.shown = null;
     this.asking = null; // the request under way
-    this.typed = null; // the sentence under way
+    this.typed = newestOf(kernel.ask); // searches for sentences that were typed
     this.failure = null; // why the settings have no answer
     this.refused = null; // why a typed sentence has none, where the settings have one
   }
@@ -57,25 +57,25 @@ export class Results {
   /** Search for another sentence: it becomes the view's when it has an answer. */
   search(text) {
     const request = { ...this.request(), text };
-    this.typed = text;
-    const refuse = (message) => {
-      this.refused = { key: canonicalJson(this.request()), message };
-      this.view.redraw();
+    const show = () => {
+      this.refused = null;
+      this.view.set({ sentence: text, chosen: null });
     };
-    const ifNewest = (then) => (value) => {
-      if (this.typed !== text) return;
-      this.typed = null;
-      then(value);
-    };
-    const known = this.find(canonicalJson(request));
-    const onSlow = () => this.typed === text && refuse(NO_ANSWER);
-    (known ? Promise.resolve(known) : this.kernel.ask(request, onSlow)).then(
-      ifNewest((reply) => {
-        if (!known) this.receive(request, reply);
-        this.refused = null;
-        this.view.set({ sentence: text, chosen: null });
-      }),
-      ifNewest((error) => refuse(error.message)),
+    if (this.find(canonicalJson(request))) {
+      this.typed.forget(); // whatever was typed before
+      show();
+      return;
+    }
+    this.typed.latest(
+      request,
+      (reply) => {
+        this.receive(request, reply);
+        show();
+      },
+      ({ message }) => {
+        this.refused = { key: canonicalJson(this.request()), message };
+        this.view.redraw();
+      },
     );
   }
 

@@ -1,7 +1,7 @@
 // The field for the sentence, which is shown once the model has read it.
 
 import { button, element, setText } from "./controls.js";
-import { NO_ANSWER } from "./kernel.js";
+import { newestOf } from "./kernel.js";
 import { visible } from "./text.js";
 import { addTextSizeButtons } from "./text_size.js";
 
@@ -26,7 +26,8 @@ export function addSentenceField(root, { model, view, read }) {
   button(form, "Read", submit);
   addTextSizeButtons(form, (trait) => model.get(trait), view.set);
   const message = element(root, "p", "vt-problem", { role: "alert" });
-  let [submitted, problem, shown] = ["", "", null];
+  const submitted = newestOf(read);
+  let [problem, shown] = ["", null];
 
   function explain(text) {
     problem = text;
@@ -34,12 +35,11 @@ export function addSentenceField(root, { model, view, read }) {
   }
 
   function submit() {
-    const sentence = field.value;
-    submitted = sentence;
     explain("");
-    read(sentence, () => sentence === submitted && explain(NO_ANSWER)).then(
-      () => sentence === submitted && explain(""),
-      (error) => sentence === submitted && explain(error.message),
+    submitted.latest(
+      field.value,
+      () => explain(""),
+      (error) => explain(error.message),
     );
   }
 
