@@ -20,7 +20,7 @@ from tests.support.ui_views import EVERY_VIEW
 from tests.support.ui_windows import kernels_find_this_clone
 from viz_transformer.export import export_html
 
-pytestmark = pytest.mark.slow  # three views, about five seconds each, and two in JupyterLab
+pytestmark = pytest.mark.slow  # three views, about five seconds each, and five in JupyterLab
 
 STOPS = (150, 250, 350, 450)
 #: What a view does that forgets nothing: each key and click leaves a node, a listener and an array.
@@ -59,10 +59,11 @@ def test_what_a_kernel_holds_does_not_grow_with_use(lab: LabPage) -> None:
     assert backlog < STOPS[0] / 5  # questions that nobody waits for any more are not sent
 
 
-def test_what_nobody_waits_for_any_more_is_not_sent(lab: LabPage) -> None:
+@pytest.mark.parametrize("name", ["head lab", "beam stepper", "block lab", "architecture"])
+def test_what_nobody_waits_for_any_more_is_not_sent(lab: LabPage, name: str) -> None:
     """A kernel that answers nothing meanwhile: how many messages wait does not depend on its speed."""
     with kernels_find_this_clone():
-        make(lab, "head lab")
+        make(lab, name)
         show(lab)
         until_answered(lab.page)
         kernel = lab.value("session.pid")
