@@ -39,10 +39,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unrecognised arguments: {' '.join(rest)}")
     options.rest = rest
     try:
-        return options.run(options)
+        status = options.run(options)
+        print(end="", flush=True)  # here, where it is known what a closed pipe means
+        return status
     except UserError as error:
         print(f"viz-transformer: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # in a shell, `| head` has read what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more as it ends
+        return 128 + 13  # the exit status of a closed pipe in a shell
     except KeyboardInterrupt:
         return 130  # the exit status of Ctrl-C in a shell
 
