@@ -24,6 +24,7 @@ from typing import Any, Self
 
 import nbformat
 from playwright.sync_api import BrowserContext, Locator, Page, Route, WebSocketRoute, expect
+from playwright.sync_api import Error as PlaywrightError
 
 from viz_transformer.cli import lab_environment
 
@@ -349,6 +350,14 @@ class LabPage:
         self.page.wait_for_function(
             "(is_light) => document.body.dataset.jpThemeLight === is_light", arg=is_light
         )
+
+    def told(self) -> str:
+        """Return what a failure leaves to read: the text of the page, and its errors."""
+        try:
+            text = self.page.locator("body").inner_text(timeout=10_000)
+        except PlaywrightError as error:  # a page that hangs or is gone must not hide the failure
+            text = str(error)
+        return "\n".join([text, *self.errors])
 
     def screenshot(self, name: str) -> None:
         """Keep a picture of the window, if people want to look at them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "lab" in getattr(item, "fixturenames", ()) and item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to a failure what JupyterLab shows: where tests run unseen, nothing else is kept of it."""
+    report = yield
+    if report.when == "call" and report.failed:
+        labs = [each for each in getattr(item, "funcargs", {}).values() if isinstance(each, LabPage)]
+        report.sections += [("JupyterLab", lab.told()) for lab in labs]
+    return report
 
 
 @pytest.fixture(scope="session")
