@@ -16,7 +16,7 @@ LOWEST_PYTHON ?= 3.11
 NEWEST_PYTHON ?= 3.13
 # What `make lock` holds while everything else moves to its newest version: from 4.25 on, jsonschema
 # parses a grammar at its import, which costs each start of JupyterLab more than two seconds; with
-# ipywidgets 8.1.9 JupyterLab does not find a saved view if the kernel takes just two seconds to start
+# ipywidgets 8.1.9 JupyterLab does not find a saved view if the kernel takes about two seconds to start
 # (jupyter-widgets/ipywidgets#4026).
 LOCK_WITH ?= "torch==2.13.0" "jsonschema<4.25" "ipywidgets!=8.1.9"
 # `make lock LOCK_FLAGS=` moves nothing and only adds or drops what pyproject.toml does.
