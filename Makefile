@@ -15,10 +15,8 @@ TEST_WORKERS ?= 2
 LOWEST_PYTHON ?= 3.11
 NEWEST_PYTHON ?= 3.13
 # What `make lock` holds while everything else moves to its newest version: from 4.25 on, jsonschema
-# parses a grammar at its import, which costs each start of JupyterLab more than two seconds; with
-# ipywidgets 8.1.9 JupyterLab does not find a saved view if the kernel takes about two seconds to start
-# (jupyter-widgets/ipywidgets#4026).
-LOCK_WITH ?= "torch==2.13.0" "jsonschema<4.25" "ipywidgets!=8.1.9"
+# parses a grammar at its import, which costs each start of JupyterLab more than two seconds.
+LOCK_WITH ?= "torch==2.13.0" "jsonschema<4.25"
 # `make lock LOCK_FLAGS=` moves nothing and only adds or drops what pyproject.toml does.
 LOCK_FLAGS ?= --upgrade
 

@@ -114,7 +114,7 @@ def test_lessons_are_listed_where_windows_keeps_the_output_in_a_file(tmp_path: P
 
 @pytest.mark.skipif(
     sys.platform == "win32",
-    reason="Python may raise there what it raises for any invalid argument: python/cpython#79935",
+    reason="a closed pipe may raise OSError there, as any invalid argument does: python/cpython#79935",
 )
 def test_a_reader_who_has_read_enough_ends_it_without_a_traceback(tmp_path: Path) -> None:
     """As `viz-transformer lessons list | head -3` does."""
