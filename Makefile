@@ -51,7 +51,7 @@ docs: $(VENV)/.ready-docs build/site/index.html ## write the documentation, cour
 
 test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers too
 	$(BIN)/python -m tools.ensure chromium firefox
-	$(pytest) -m "not slow" $(TEST_FLAGS)
+	$(pytest) -m "not slow and not weekly" $(TEST_FLAGS)
 
 test-slow: $(VENV)/.ready-slow $(BIN)/configurable-http-proxy build/hosts/.ready ## every lesson and view in JupyterLab, other hosts, long texts and long use
 	$(BIN)/python -m tools.ensure chromium firefox
@@ -161,7 +161,7 @@ define test_resolved
 	build/uv/bin/uv venv --python $(2) build/$(1)
 	build/uv/bin/uv pip install --python build/$(1)/bin/python $(3) -e ".[test]"
 	build/$(1)/bin/python -m tools.ensure chromium firefox
-	build/$(1)/bin/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m "not slow" $(TEST_FLAGS)
+	build/$(1)/bin/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m "not slow and not weekly" $(TEST_FLAGS)
 endef
 
 define find_python
