@@ -9,6 +9,11 @@ TEST_FLAGS ?=
 # How many bad inputs to draw, and flags: make fuzz N=300 FUZZ_FLAGS="--seed 7 --door text --write"
 N ?= 1000
 FUZZ_FLAGS ?=
+# Which mutants are drawn, and how many: make mutants SEED=7 MUTANTS=50
+SEED ?= 1
+MUTANTS ?= 200
+# Parts of the weekly suite (tools/weekly.py): make test-weekly PARTS="tests mutants"
+PARTS ?=
 # How many files of tests run at a time, each worker with a browser and a JupyterLab of its own.
 TEST_WORKERS ?= 2
 # The Pythons whose ends of the ranges in pyproject.toml are tested; uv finds or downloads them.
@@ -29,8 +34,8 @@ pytest = $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help lab dev site docs test test-slow test-lowest test-newest lint format bench fuzz picture lock dist clean
-.PHONY: lint-style lint-types lint-scripts
+.PHONY: help lab dev site docs test test-slow test-weekly test-lowest test-newest mutants lint format bench
+.PHONY: fuzz picture lock dist clean lint-style lint-types lint-scripts
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -53,9 +58,17 @@ test: lint $(VENV)/.ready-test ## lint, then the tests, those in real browsers t
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m "not slow and not weekly" $(TEST_FLAGS)
 
-test-slow: $(VENV)/.ready-slow $(BIN)/configurable-http-proxy build/hosts/.ready ## every lesson and view in JupyterLab, other hosts, long texts and long use
+test-slow: $(VENV)/.ready-slow ## every view in JupyterLab, saved notebooks, Firefox
 	$(BIN)/python -m tools.ensure chromium firefox
 	$(pytest) -m slow $(TEST_FLAGS)
+
+test-weekly: $(VENV)/.ready-slow $(BIN)/configurable-http-proxy build/hosts/.ready ## trainings, whole sweeps, other hosts, both ends of the versions, mutants
+	$(BIN)/python -m tools.ensure chromium firefox
+	$(BIN)/python -m tools.weekly $(PARTS)
+
+mutants: $(VENV)/.ready-test ## put 200 small mistakes into the package, and count those that the tests notice
+	$(BIN)/python -m tools.ensure chromium firefox
+	$(BIN)/python -m tools.mutants --seed $(SEED) --number $(MUTANTS)
 
 test-lowest: ## the tests on the lowest versions that pyproject.toml allows
 	$(call test_resolved,lowest,$(LOWEST_PYTHON),--resolution lowest-direct)
