@@ -91,14 +91,56 @@ export function countLeaks(leaks, composed) {
   return { leaks: found, places };
 }
 
+/** @typedef {{sentence: number, edited: number, query: number, count: number}} Leak a token that leaks */
+
 /**
- * The verdict on a whole edit, in two sentences at most.
+ * The token that leaks to most outputs, of equals the one that moves them most; null where none leaks.
+ *
+ * `query` is the output that it moves most, and `count` how many it moves that must not depend on it.
+ *
+ * @param {Leaks} leaks
+ * @param {ComposedMask} composed
+ * @param {(sentence: number, edited: number) => boolean} [among] the tokens to choose from; by default all
+ * @returns {Leak | null}
+ */
+export function largestLeak(leaks, composed, among = () => true) {
+  let [worst, most] = [/** @type {Leak | null} */ (null), 0];
+  for (let b = 0; b < composed.sentences; b++) {
+    for (let k = 0; k < composed.keys; k++) {
+      if (!among(b, k)) continue;
+      const rows = leakRows(leaks, composed, { sentence: b, edit: "word", edited: k, side: "" });
+      const changes = rows.map(({ verdict, change }) => (verdict === "leak" ? change : 0));
+      const [count, largest] = [changes.filter(Boolean).length, Math.max(...changes)];
+      if (count < (worst?.count ?? 1) || (count === worst?.count && largest <= most)) continue;
+      [worst, most] = [{ sentence: b, edited: k, query: changes.indexOf(largest), count }, largest];
+    }
+  }
+  return worst;
+}
+
+/**
+ * How many outputs of the whole batch two more padding tokens move.
+ *
+ * @param {Leaks} leaks with the longer batch
+ * @param {ComposedMask} composed
+ */
+export function countMoved(leaks, composed) {
+  const words = composed.queryTokens.flatMap((tokens, b) =>
+    tokens.flatMap((token, q) => (composed.isWord(token) ? [leaks.longer(b, q)] : [])),
+  );
+  return { moved: words.filter((change) => change >= UNMOVED).length, places: words.length };
+}
+
+/**
+ * The verdict on a whole edit, in two sentences at most; never *No leak* where the gauge counts one.
  *
  * @param {LeakRow[]} rows
  * @param {ComposedMask} composed
  * @param {{sentence: number, edit: string, edited: number} & MaskState} state
+ * @param {{worst?: Leak | null, moved?: number}} [batch] what the whole batch shows: the token that
+ *   leaks most, and how many outputs more padding moves
  */
-export function leakSentence(rows, composed, state) {
+export function leakSentence(rows, composed, state, { worst = null, moved = 0 } = {}) {
   const { sentence: b, edit, edited, mistake, kind } = state;
   const named = (verdict) => rows.filter((row) => row.verdict === verdict).map((row) => quoted(row.word));
   const [leaked, deaf] = [named("leak"), named("deaf")];
@@ -109,6 +151,8 @@ export function leakSentence(rows, composed, state) {
     }
     if (leaked.length)
       return `Leak: ${outputs(leaked.length)} moved because of two more padding tokens. What a sentence means must not depend on how far it is padded.`;
+    if (moved && state.side === "right")
+      return `In this sentence every output stayed as it was. In others ${moved} moved because of two more padding tokens: a leak.`;
     return "No leak: with two more padding tokens every output stayed as it was.";
   }
   const key = quoted(composed.keyTokens[b][edited]);
@@ -125,7 +169,55 @@ export function leakSentence(rows, composed, state) {
   const hidden = deaf.length
     ? ` But ${outputs(deaf.length)} did not move though ${deaf.length === 1 ? "it" : "they"} may depend on it: the mask hides too much.`
     : "";
-  return `No leak: every output that must not depend on ${key} stayed as it was.${hidden}`;
+  const stayed = `every output that must not depend on ${key} stayed as it was.${hidden}`;
+  if (!worst) return `No leak: ${stayed}`;
+  const where = worst.sentence === b ? "" : `in sentence ${worst.sentence + 1} `;
+  const leaky = quoted(composed.keyTokens[worst.sentence][worst.edited]);
+  return `This token does not leak: ${stayed} Others do: ${where}${leaky} moves ${outputs(worst.count)} that must not depend on it.`;
+}
+
+/**
+ * What the gauge counts in the whole batch and what the sentence says of the edit, which never disagree.
+ *
+ * @param {Leaks} leaks
+ * @param {ComposedMask} composed
+ * @param {{sentence: number, edit: string, edited: number} & MaskState} state
+ */
+export function meterInWords(leaks, composed, state) {
+  const rows = leakRows(leaks, composed, state);
+  if (state.edit === "padding") {
+    const { moved, places } = countMoved(leaks, composed);
+    return {
+      gauge: `Outputs in this batch that more padding moves: ${moved} of ${places}`,
+      counted: "counted over the outputs of all words",
+      isLeaky: moved > 0 && state.side === "right",
+      sentence: leakSentence(rows, composed, state, { moved }),
+    };
+  }
+  const count = countLeaks(leaks, composed);
+  return {
+    gauge: `Leaks in this batch: ${count.leaks} of ${count.places}`,
+    counted: "counted over every token that could be replaced and every output that must not depend on it",
+    isLeaky: count.leaks > 0,
+    sentence: leakSentence(rows, composed, state, { worst: largestLeak(leaks, composed) }),
+  };
+}
+
+/**
+ * What to select after a change of the mask, so that its leak is seen; null where nothing is better.
+ *
+ * @param {Leaks} leaks
+ * @param {ComposedMask} composed
+ * @param {{sentence: number, edit: string, edited: number}} selected
+ * @param {"batch" | "sentence"} among the whole batch; or the sentence shown, where its chosen token leaks nothing
+ */
+export function leakToShow(leaks, composed, { sentence, edit, edited }, among) {
+  const isWhole = among === "batch";
+  if (!isWhole && (edit !== "word" || largestLeak(leaks, composed, (b, k) => b === sentence && k === edited)))
+    return null;
+  const worst = largestLeak(leaks, composed, (b) => isWhole || b === sentence);
+  if (!worst) return null;
+  return { sentence: worst.sentence, edited: worst.edited, key: worst.edited, query: worst.query };
 }
 
 const VERDICTS = {
@@ -191,17 +283,16 @@ export function leakMeter(parent, { onEdit }) {
     }
     table.hidden = false;
     const rows = leakRows(leaks, composed, state);
-    const count = countLeaks(leaks, composed);
-    gauge.textContent = `Leaks in this batch: ${count.leaks} of ${count.places}`;
-    gauge.title =
-      "counted over every token that could be replaced and every output that must not depend on it";
-    gauge.className = count.leaks ? "vt-gauge vt-leaky" : "vt-gauge";
+    const told = meterInWords(leaks, composed, state);
+    gauge.textContent = told.gauge;
+    gauge.title = told.counted;
+    gauge.className = told.isLeaky ? "vt-gauge vt-leaky" : "vt-gauge";
     const change =
       edit === "word"
         ? `${quoted(composed.keyTokens[b][edited])} → ${quoted(leaks.replacements[b][edited])}. `
         : "";
-    sentence.textContent = change + leakSentence(rows, composed, state);
-    sentence.className = rows.some((row) => row.verdict === "leak") ? "vt-verdict vt-leaky" : "vt-verdict";
+    sentence.textContent = change + told.sentence;
+    sentence.className = told.isLeaky ? "vt-verdict vt-leaky" : "vt-verdict";
     const top = Math.max(UNMOVED, ...rows.map((row) => row.change || 0));
     body.replaceChildren(...rows.map((row) => leakLine(row, top)));
   }

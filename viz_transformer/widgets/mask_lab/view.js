@@ -19,7 +19,7 @@ import {
 import { addBatchControls, addMaskControls, addPresets } from "./mask_controls.js";
 import { maskCode } from "./mask_code.js";
 import { MaskGrid } from "./mask_grid.js";
-import { leakMeter, readLeaks } from "./leak_meter.js";
+import { leakMeter, leakToShow, readLeaks } from "./leak_meter.js";
 import { libraryTable, readLibraries } from "./library_table.js";
 import { firstLook } from "./presets.js";
 import { createReplies } from "./replies.js";
@@ -83,7 +83,12 @@ function render({ model, el }) {
   });
   const sections = addSections(view.root);
   const panels = addPanels(model, view);
-  const change = (changes, preset = null) => view.set(changeOf(model, changes, preset));
+  /** @type {"batch" | "sentence" | null} where the token that leaks most is looked for, once its reply is here */
+  let seeking = null;
+  const change = (changes, preset = null) => {
+    seeking = preset ? "batch" : "sentence";
+    view.set(changeOf(model, changes, preset));
+  };
   const kinds = model.get("kinds");
   const presets = addPresets(sections.right, sections.mistakes, kinds, change);
   const controls = [
@@ -91,7 +96,12 @@ function render({ model, el }) {
     addBatchControls(sections.controls, model, change, view.set),
   ];
   const grid = createGrid(sections, model, view);
-  const meter = leakMeter(sections.leaks, { onEdit: (edit) => view.set(edit) });
+  const meter = leakMeter(sections.leaks, {
+    onEdit: (edit) => {
+      seeking = null;
+      view.set(edit);
+    },
+  });
   const shapes = shapesPicture(panels.shapes.body);
   const table = libraryTable(panels.libraries.body);
   const replies = {
@@ -108,7 +118,13 @@ function render({ model, el }) {
     for (const each of controls) each.update(snapshot);
     grid.update(snapshot);
     sections.rows.textContent = rowsSentence(snapshot);
-    showLeaks(meter, sections.leaks, replies.leaks.of(snapshot.words, snapshot.state), snapshot);
+    const leaks = replies.leaks.of(snapshot.words, snapshot.state);
+    showLeaks(meter, sections.leaks, leaks, snapshot);
+    if (seeking && leaks.reply) {
+      const found = leakToShow(readLeaks(leaks.reply), snapshot.composed, snapshot, seeking);
+      seeking = null;
+      if (found) view.set(found);
+    }
     panels.update(snapshot);
     if (panels.libraries.isOpen()) showLibraries(table, panels.libraries.body, replies, snapshot, theme);
     if (panels.shapes.isOpen())
