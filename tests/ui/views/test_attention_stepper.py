@@ -1,0 +1,267 @@
+"""The attention stepper: every number of every step on the page is the one that Python works out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+
+import viz_transformer as vt
+from tests.support.attention_steps import barred_steps
+from tests.support.on_screen import numbers, show, type_text
+from tests.support.ui_jupyterlab import LabPage
+from viz_transformer.widgets.attention_stepper.view import AttentionStepper
+
+TEXT = "the black cat sleeps"
+#: As they are shown: two digits, or one where the numbers are large.
+TOLERANCES = {"scores": 0.0501}
+
+
+def matrix(root: Locator, name: str) -> Locator:
+    return root.locator(f'[data-matrix="{name}"] td')
+
+
+def check_matrix(root: Locator, name: str, wanted: np.ndarray) -> None:
+    shown = numbers(matrix(root, name))
+    assert np.allclose(shown, np.ravel(wanted), atol=TOLERANCES.get(name, 0.005001)), name
+
+
+def go_to(root: Locator, view: AttentionStepper, step: str) -> None:
+    root.locator(".vt-step").nth(view.steps.steps.index(step)).click()
+    expect(root).to_have_attribute("data-step", step)
+
+
+def weights_of(view: AttentionStepper) -> list[str]:
+    return [f"{weight:.2f}" for weight in view.worked().weights]
+
+
+def test_every_step_of_a_published_example(kept_page: Page, tmp_path: Path) -> None:
+    view = vt.thinking_machines()
+    root = show(kept_page, view, tmp_path, "stepper")
+    for query in (0, 1):
+        view.query = query
+        worked = view.worked()
+        root.locator(".vt-token").nth(query).click()
+        root.locator(".vt-step").first.click()
+        for index, step in enumerate(view.steps.steps):
+            expect(root).to_have_attribute("data-step", step)
+            expect(root.locator('.vt-step[aria-selected="true"]')).to_have_count(1)
+            if step == "x":
+                check_matrix(root, "all", view.steps.x)
+            else:
+                check_matrix(root, step, getattr(worked, step))
+            if index + 1 < len(view.steps.steps):
+                root.get_by_text("Next →").click()
+        expect(root.get_by_text("Next →")).to_be_disabled()
+    check_matrix(root, "v", worked.v)
+    root.get_by_text("← Back").click()
+    expect(root).to_have_attribute("data-step", "weights")
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_step_of_a_trained_head(kept_page: Page, tmp_path: Path, translator, kind: str) -> None:
+    view = vt.attention_stepper(translator, TEXT, kind=kind, layer=1, head=3, query=2)
+    root = show(kept_page, view, tmp_path, "stepper")
+    worked, theirs = view.worked(), translator.trace(TEXT).attention(kind)[1, 3, 2]
+    for step in view.steps.steps:
+        go_to(root, view, step)
+        if step in ("q", "scores", "scaled", "masked", "weights", "output"):
+            check_matrix(root, step, getattr(worked, step))
+        if step == "weights":
+            check_matrix(root, step, theirs)
+            best = view.steps.key_tokens[int(theirs.argmax())]
+            expect(root.locator(".vt-says p")).to_contain_text(f"{best}\u2069”: {theirs.max():.2f}")
+    # The last step's result is a picture, whose numbers are read one by one, to six digits.
+    code = root.locator(".vt-code")
+    root.locator('[data-matrix="result"] canvas').focus()
+    for column in range(4):
+        if column:
+            kept_page.keyboard.press("ArrowRight")
+        expect(code).to_contain_text(f"result[{column}]")
+        shown = float(code.text_content().split("# ")[1])
+        assert shown == pytest.approx(worked.result[column], rel=1e-4, abs=1e-6)
+
+
+def test_pointing_tells_where_a_number_comes_from(kept_page: Page, tmp_path: Path) -> None:
+    view = vt.thinking_machines()
+    root = show(kept_page, view, tmp_path, "stepper")
+    go_to(root, view, "scores")
+    cell, code, formula = matrix(root, "scores").first, root.locator(".vt-code"), root.locator(".vt-formula")
+    cell.hover()
+    expect(formula).to_have_text("2.50·0.00 + 1.00·2.00 + 2.00·0.00 = 2.00")
+    expect(code).to_have_text("scores = q @ k.T\nscores[0]  # 2")
+    expect(root.locator('[data-matrix="q"] td.vt-mark-a')).to_have_count(3)
+    expect(root.locator('[data-matrix="k_t"] td.vt-mark-b')).to_have_count(3)
+    expect(root.locator('[data-matrix="k_t"] td.vt-mark-b').first).to_have_attribute("data-col", "0")
+    expect(cell).to_have_class(re.compile("vt-mark-is"))
+    cell.click()
+    kept_page.mouse.move(0, 0)
+    expect(code).to_contain_text("scores[0]")
+    matrix(root, "k_t").nth(2).click()  # leads to the step that made it
+    expect(root).to_have_attribute("data-step", "k")
+    kept_page.mouse.move(0, 0)
+    expect(code).to_contain_text("k[0, 1]  # 2")
+    expect(formula).to_have_text("1.00·1.00 + (−1.00)·(−1.00) + 1.00·0.00 + 1.00·0.00 = 2.00")
+
+
+def test_the_switches_and_the_temperature_recompute(kept_page: Page, tmp_path: Path, translator) -> None:
+    view = vt.attention_stepper(translator, TEXT, kind="decoder", query=1)
+    root = show(kept_page, view, tmp_path, "stepper")
+    go_to(root, view, "weights")
+    for name, button in (("scale", "÷ √d_k"), ("mask", "mask")):
+        setattr(view, name, False)
+        root.get_by_role("button", name=button).click()
+        expect(matrix(root, "weights")).to_have_text(weights_of(view))
+    view.temperature = 3.0
+    root.get_by_role("slider").fill("3")
+    expect(matrix(root, "weights")).to_have_text(weights_of(view))
+    go_to(root, view, "scaled")
+    expect(root.locator(".vt-code")).to_contain_text("scaled = scores / 3\n")
+
+
+def test_a_fully_masked_row_is_zero(kept_page: Page, tmp_path: Path) -> None:
+    view = AttentionStepper(barred_steps(), traits={"query": 1})
+    root = show(kept_page, view, tmp_path, "stepper")
+    go_to(root, view, "masked")
+    expect(root.locator('[data-matrix="masked"] td.vt-masked')).to_have_text(["−∞"] * 4)
+    go_to(root, view, "weights")
+    expect(matrix(root, "weights")).to_have_text(["0.00"] * 4)
+    expect(root.locator(".vt-says p")).to_have_text("No word may be attended to, so all weights are 0.")
+
+
+def test_arrow_keys_go_through_steps_and_numbers(kept_page: Page, tmp_path: Path) -> None:
+    view = vt.thinking_machines()
+    root, keyboard = show(kept_page, view, tmp_path, "stepper"), kept_page.keyboard
+    root.locator('.vt-step[aria-selected="true"]').focus()
+    for step in (*view.steps.steps[1:], view.steps.steps[-1]):
+        keyboard.press("ArrowRight")
+        expect(root).to_have_attribute("data-step", step)
+    keyboard.press("Home")
+    expect(root).to_have_attribute("data-step", "x")
+    keyboard.press("ArrowRight")
+    matrix(root, "q").first.focus()
+    keyboard.press("ArrowRight")
+    expect(root.locator(".vt-code")).to_contain_text("q[1]  # 1")
+    expect(root.locator(".vt-says")).to_contain_text("2. The query")
+
+
+@pytest.mark.parametrize("changes", [None, vt.Interventions(positions=False, temperature=2)], ids=str)
+def test_the_page_works_through_any_sentence(kept_page: Page, tmp_path: Path, translator, changes) -> None:
+    view = vt.attention_stepper(translator, TEXT, query=1, interventions=changes)
+    root = show(kept_page, view, tmp_path, "stepper")
+    go_to(root, view, "weights")
+    for text in ("the cow did not cross the street because it was too tired", "she runs"):
+        type_text(root, text)
+        view.text = text
+        for kind, layer in (("cross", 0), ("encoder", 1), ("decoder", 1)):
+            root.get_by_label("attention", exact=True).select_option(f"{kind} {layer}")
+            view.kind, view.layer = kind, layer
+            expect(matrix(root, "weights")).to_have_text(weights_of(view))
+    with pytest.raises(vt.UserError) as error:
+        translator.translate("the dragon")
+    type_text(root, "the dragon")
+    expect(root.get_by_role("alert")).to_have_text(str(error.value))
+    expect(matrix(root, "weights")).to_have_text(weights_of(view))
+
+
+def test_the_page_works_through_the_other_families(kept_page: Page, tmp_path: Path) -> None:
+    for load, text in (
+        (vt.load_language_model, "las vacas duermen"),
+        (vt.load_masked_model, "las [?] duermen"),
+    ):
+        view = vt.attention_stepper(load(), "el gato")
+        root = show(kept_page, view, tmp_path, "stepper")
+        go_to(root, view, "weights")
+        type_text(root, text)
+        root.get_by_label("attention", exact=True).select_option(f"{view.kind} 1")
+        view.text, view.layer = text, 1
+        expect(matrix(root, "weights")).to_have_text(weights_of(view))
+
+
+def test_a_page_without_a_model_says_what_it_lacks(kept_page: Page, tmp_path: Path, translator) -> None:
+    """It carries the layers and heads of its own sentence."""
+    view = vt.attention_stepper(translator, TEXT, query=1, engine="kernel")
+    root = show(kept_page, view, tmp_path, "stepper")
+    go_to(root, view, "weights")
+    root.get_by_label("attention", exact=True).select_option("encoder 1")
+    root.get_by_label("head", exact=True).select_option("2")
+    view.kind, view.layer, view.head = "encoder", 1, 2
+    expect(matrix(root, "weights")).to_have_text(weights_of(view))
+    type_text(root, "the dog runs")
+    expect(root.get_by_role("alert")).to_contain_text("needs the running notebook")
+    expect(root.locator(".vt-title")).to_have_text("Encoder self-attention · layer 1 · head 2")
+
+
+@pytest.mark.slow
+def test_in_jupyterlab_step_and_sentence_go_both_ways(lab: LabPage) -> None:
+    lab.open_cells(
+        "import viz_transformer as vt\n"
+        f"view = vt.attention_stepper(vt.load_translator(), '{TEXT}', query='gato')\nview"
+    )
+    lab.run_all()
+    root = lab.output(0).locator(".vt-stepper")
+    lab.run("view.step = view.steps.steps.index('weights')")
+    expect(root).to_have_attribute("data-step", "weights")
+    weights = "[f'{weight:.2f}' for weight in view.worked().weights]"
+    lab.select_cell(0)
+    root.get_by_label("head", exact=True).select_option("3")
+    lab.wait_for_value("view.head", 3)
+    expect(matrix(root, "weights")).to_have_text(lab.value(weights))
+
+    type_text(root, "the white cow does not sleep")
+    expect(root.locator(".vt-token")).to_have_text(["la", "vaca", "blanca", "no", "duerme", "<eos>"])
+    lab.wait_for_value("view.text", "the white cow does not sleep")
+    expect(matrix(root, "weights")).to_have_text(lab.value(weights))
+    type_text(root, "the dragon sleeps")
+    expect(root.get_by_role("alert")).to_contain_text("dragon")
+    assert lab.value("view.text") == "the white cow does not sleep"
+    expect(root.locator(".vt-token")).to_have_count(6)
+
+    # Thirty fast changes end on the last.
+    root.evaluate(
+        """(root) => {
+            const menu = root.querySelector('select[aria-label="attention"]');
+            for (let i = 0; i < 30; i++) {
+                menu.selectedIndex = i % 6;
+                menu.dispatchEvent(new Event("change"));
+                root.querySelectorAll(".vt-token")[i % 4].click();
+            }
+        }"""
+    )
+    expect(root.locator(".vt-title")).to_have_text("Cross-attention · layer 1 · head 3")
+    lab.wait_for_value("(view.kind, view.layer, view.query)", ("cross", 1, 1))
+    expect(matrix(root, "weights")).to_have_text(lab.value(weights))
+
+    # The arrow keys are the view's own, not the notebook's.
+    root.locator('.vt-step[aria-selected="true"]').focus()
+    lab.page.keyboard.press("ArrowRight")
+    lab.wait_for_value("view.steps.steps[view.step]", "output")
+    assert lab.errors == []
+
+
+@pytest.mark.slow
+def test_in_jupyterlab_it_opens_at_its_step_though_later_messages_are_lost(lab: LabPage) -> None:
+    """As on a machine under load, where the first message comes long before the others."""
+    lost = []
+
+    def lose_updates(route: WebSocketRoute) -> None:
+        def forward(message: str | bytes) -> None:
+            content = message.encode() if isinstance(message, str) else message
+            if b'"method": "update"' in content and b'"step"' in content:
+                lost.append(content)
+            else:
+                route.send(message)
+
+        route.connect_to_server().on_message(forward)
+
+    lab.page.route_web_socket(re.compile("/api/kernels/"), lose_updates)
+    lab.open_cells("import viz_transformer as vt\nview = vt.thinking_machines(step='weights')\nview")
+    lab.run_cell(0)
+    expect(lab.output(0).locator(".vt-stepper")).to_have_attribute("data-step", "weights")
+    lab.run("view.step = 0")  # is lost: so would be a step that is set after the view was made
+    lab.wait_for_value("view.step", 0)
+    assert lost
+    expect(lab.output(0).locator(".vt-stepper")).to_have_attribute("data-step", "weights")
