@@ -1,11 +1,9 @@
-"""What holds for every view: it is told and drawn, its script stands alone, and it refuses what does not fit."""
+"""What holds for every view: words, a picture, a script that stands alone, and refusals of bad values."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
@@ -14,6 +12,7 @@ import traitlets
 
 from tests.support.javascript import answers_in_node
 from tests.support.ui_views import EVERY_VIEW
+from tests.support.view_messages import messages
 from viz_transformer.errors import UserError
 from viz_transformer.widgets.base.view import View
 
@@ -24,19 +23,6 @@ pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 def views() -> dict[str, View]:
     """Each view once. The other families' are tested in test_labs_of_families.py."""
     return {name: make() for name, make in EVERY_VIEW.items() if not name.endswith("model")}
-
-
-@contextmanager
-def messages(view: View) -> Iterator[list[set[str]]]:
-    """Yield the list that each message of state to the page is added to, as its trait names."""
-    sent: list[set[str]] = []
-
-    def publish(msg_type: str, data: dict[str, Any], **_: Any) -> None:
-        if msg_type == "comm_msg" and data["method"] == "update":
-            sent.append(set(data["state"]) | {path[0] for path in data["buffer_paths"]})
-
-    with mock.patch.object(view.comm, "publish_msg", publish):
-        yield sent
 
 
 def test_every_view_is_told_in_words_and_drawn(views: dict[str, View]) -> None:

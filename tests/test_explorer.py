@@ -1,105 +1,113 @@
-"""The explorer's Python side: its traits, its messages, and the bytes that it sends."""
+"""The explorer's Python side: what is selected, what a change keeps, and what is refused."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import tempfile
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
-import traitlets
 
-from tests.support.hand_made_traces import SOURCE, TARGET, attention, make_trace
-from tests.support.javascript import module_path
-from tools.ensure import find_node
+import viz_transformer as vt
+from tests.support.hand_made_traces import SOURCE, TARGET, attention, make_trace, softmax, vision_trace
+from tests.support.javascript import answers_in_node
+from tests.support.refusals import assert_refused
+from tests.support.view_messages import messages
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.base.bundle import join
 from viz_transformer.widgets.explorer import AttentionExplorer, explore, pack
 
 NAMES = ("kind", "layer", "head", "query", "key")
+# Two heads of three words: what each adds for positions, and what its scores of content are.
+BIAS = np.array([[[[0, -1, -2], [-1, 0, -1], [-2, -1, 0]], [[0, 0, 3], [0, 0, 0], [1, 0, 0]]]], np.float32)
+CONTENT = np.array([[[[1, 0, 0], [0, 2, 0], [0, 0, 0]], [[0, 1, 0], [1, 1, 0], [0, 0, 5]]]], np.float32)
 
 
 def selection(view: AttentionExplorer) -> tuple[Any, ...]:
     return tuple(getattr(view, name) for name in NAMES)
 
 
-@contextmanager
-def messages(view: AttentionExplorer):
-    """Yield the list that each message of state to the page is added to, as its trait names."""
-    sent: list[set[str]] = []
-
-    def publish(msg_type: str, data: dict[str, Any], **_: Any) -> None:
-        if msg_type == "comm_msg" and data["method"] == "update":
-            sent.append(set(data["state"]) | {path[0] for path in data["buffer_paths"]})
-
-    with mock.patch.object(view.comm, "publish_msg", publish):
-        yield sent
+def encoder_trace(n_layers: int, n_heads: int, n: int = 2, **options: Any) -> ForwardTrace:
+    """A trace of an encoder alone, whose weights are all alike."""
+    weights = np.full((n_layers, n_heads, n, n), 1 / n, dtype=np.float32)
+    return ForwardTrace(source_tokens=[f"w{i}" for i in range(n)], encoder_attention=weights, **options)
 
 
-def test_it_opens_on_cross_attention_or_what_there_is() -> None:
+# --- the selection ------------------------------------------------------------------------------
+
+
+def test_it_opens_on_cross_attention_or_on_the_first_kind_of_the_trace() -> None:
     assert selection(explore(make_trace())) == ("cross", 0, 0, None, None)
-    only = ForwardTrace(source_tokens=SOURCE, encoder_attention=attention(1, 2, 5, 5))
-    assert selection(explore(only)) == ("encoder", 0, 0, None, None)
+    assert selection(explore(encoder_trace(1, 2))) == ("encoder", 0, 0, None, None)
     chosen = explore(make_trace(), kind="decoder", layer=1, head=3, query=4, key=0)
     assert selection(chosen) == ("decoder", 1, 3, 4, 0)
+    assert repr(chosen) == "AttentionExplorer(kind='decoder', layer=1, head=3, query=4, key=0)"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("kind", "self", r"kind='self', but this trace holds \['encoder', 'decoder', 'cross'\]"),
-        ("layer", 2, "layer=2, but the cross attention of this trace has 2; choose 0 to 1"),
-        ("layer", -1, "choose 0 to 1"),
-        ("head", 4, "head=4.*choose 0 to 3"),
-        ("query", 5, "query=5.*choose 0 to 4"),
-        ("key", -1, "key=-1.*choose 0 to 4"),
-        ("selected", [[0, 4]], r"selected holds \[0, 4\].*has 4 heads; choose 0 to 3"),
-        ("selected", [[0, 1, 2]], r"give \[layer, head\] pairs"),
-        ("selected", [0, 1], r"selected holds 0; give"),
-        (
-            "aggregate",
-            "sum",
-            r"aggregate='sum'; choose one of \['head', 'mean', 'max'",
-        ),
-        ("threshold", 1.5, "threshold=1.5 is no share of attention; give 0 to 1"),
-        ("order", "size", "order='size'; choose one of"),
-    ],
-)
-def test_what_the_trace_lacks_is_refused_and_changes_nothing(name, value, message) -> None:
-    view = explore(make_trace(), layer=1, head=2, query=3, key=4)
-    before = selection(view)
-    with messages(view) as sent, pytest.raises(UserError, match=message):
-        setattr(view, name, value)
-    assert selection(view) == before
-    assert sent == []
-    with pytest.raises(UserError, match=message):
-        explore(make_trace(), **{name: value})
-
-
-def test_an_index_is_a_whole_number_of_python_or_numpy() -> None:
-    view = explore(make_trace())
-    view.head = np.argmax([0.1, 0.2, 0.9])
-    assert (view.head, type(view.head)) == (2, int)
-    for wrong in (1.5, "1", None):
-        with pytest.raises(traitlets.TraitError, match="head"):
-            view.head = wrong
-
-
-def test_several_heads_are_pairs_of_whole_numbers_each_once() -> None:
+def test_numbers_of_numpy_become_those_of_python() -> None:
     view = explore(make_trace(), selected=np.array([[0, 1], [1, 3], [0, 1]]), aggregate="mean")
-    assert view.selected == [[0, 1], [1, 3]]
-    assert json.dumps(view.get_state(["selected"])) == '{"selected": [[0, 1], [1, 3]]}'
-    view.threshold = np.float32(0.25)
-    assert (view.threshold, type(view.threshold)) == (0.25, float)
+    assert json.dumps(view.get_state(["selected"])) == '{"selected": [[0, 1], [1, 3]]}'  # each pair once
+    view.head, view.threshold = np.argmax([0.1, 0.2, 0.9]), np.float32(0.25)
+    assert (view.head, type(view.head), view.threshold, type(view.threshold)) == (2, int, 0.25, float)
 
 
-def test_rollout_to_the_output_needs_the_whole_road() -> None:
+def test_a_change_from_the_page_arrives_as_one_change() -> None:
+    view = explore(make_trace(), query=3)
+    seen: list[tuple[Any, ...]] = []
+    view.observe(lambda _: seen.append(selection(view)), names=["kind", "layer", "head"])
+    view.set_state({"kind": "encoder", "layer": 1, "head": 2, "query": None, "key": 3})
+    assert set(seen) == {("encoder", 1, 2, None, 3)}, "no observer sees half a change"
+
+
+def test_another_kind_keeps_the_words_and_heads_that_it_shares() -> None:
+    view = explore(make_trace(), kind="decoder", layer=1, head=3, query=2, key=1)
+    view.kind = "cross"  # the same queries, other keys
+    assert selection(view) == ("cross", 1, 3, 2, None)
+    view.key = 4
+    view.kind = "encoder"  # the same keys, other queries
+    assert selection(view) == ("encoder", 1, 3, None, 4)
+    uneven = ForwardTrace(
+        source_tokens=SOURCE,
+        target_tokens=TARGET,
+        encoder_attention=attention(1, 2, 5, 5),
+        cross_attention=attention(3, 4, 5, 5),
+    )
+    view = explore(uneven, layer=2, head=3)
+    view.kind = "encoder"
+    assert selection(view) == ("encoder", 0, 1, None, None)
+
+
+def test_a_new_trace_arrives_in_one_message_and_keeps_what_fits() -> None:
+    view = explore(make_trace(), layer=1, head=3, query=1, key=4)
+    view.linked_heads = {"encoder": (1, 3)}
+    shorter = make_trace(("hi", "<eos>"), ("<sos>", "hola"), ("hola", "<eos>"), n_heads=2)
+    with messages(view) as sent:
+        view.trace = shorter
+    assert selection(view) == ("cross", 1, 1, 1, None)
+    assert sent == [{"data", "head", "key", "linked_heads"}]
+    assert view.linked_heads == {"encoder": [1, 1]}
+    assert view.data == pack(shorter, version=1)
+    view.trace = encoder_trace(1, 1, 1)
+    assert selection(view) == ("encoder", 0, 0, None, None)
+
+
+def test_what_is_no_trace_is_refused_and_changes_nothing() -> None:
+    view = explore(make_trace(), query=1)
+    data, before = view.data, selection(view)
+    wrong = (None, "text", ForwardTrace(source_tokens=("a",)))
+    said = r"ForwardTrace|holds no attention"
+    assert_refused((lambda given=given: setattr(view, "trace", given), said) for given in wrong)
+    assert_refused((lambda given=given: explore(given), said) for given in wrong)
+    assert_refused(
+        [
+            (lambda: explore(make_trace(), layer=2), "layer=2, but the cross attention"),
+            (lambda: explore(make_trace(), aggregate="sum"), "aggregate='sum'; choose one of"),
+        ]
+    )
+    assert (view.data, selection(view)) == (data, before)
+
+
+def test_rollout_to_the_output_needs_every_kind_of_attention() -> None:
     trace = make_trace()
     part = ForwardTrace(
         source_tokens=SOURCE,
@@ -118,14 +126,12 @@ def test_rollout_to_the_output_needs_the_whole_road() -> None:
 def test_a_difference_is_of_equal_shapes_and_can_be_taken_back() -> None:
     trace, other = make_trace(), make_trace(source=("the", "red", "cat", "sleeps", "<eos>"))
     view = explore(trace, compare=other)
-    assert view.compare is other
+    data = view.data
     assert "difference" in view.about
-    longer = make_trace(target=(*TARGET, "bien"), output=None)
-    for wrong in (longer, "text"):
-        data = view.data
+    for wrong in (make_trace(target=(*TARGET, "bien"), output=None), "text"):
         with pytest.raises(UserError, match=r"compare texts of equally many tokens|shows a ForwardTrace"):
             view.compare = wrong
-        assert view.data is data
+        assert (view.data, view.compare) == (data, other)
     with messages(view) as sent:
         view.compare = None
     assert sent == [{"data", "about"}]
@@ -133,111 +139,153 @@ def test_a_difference_is_of_equal_shapes_and_can_be_taken_back() -> None:
     assert "difference" not in view.about
 
 
-def test_another_kind_keeps_the_words_that_it_shares() -> None:
-    view = explore(make_trace(), kind="decoder", layer=1, head=3, query=2, key=1)
-    view.kind = "cross"  # the same queries, other keys
-    assert selection(view) == ("cross", 1, 3, 2, None)
-    view.key = 4
-    view.kind = "encoder"  # the same keys, other queries
-    assert selection(view) == ("encoder", 1, 3, None, 4)
+# --- the wall of heads ---------------------------------------------------------------------------
 
 
-def test_another_kind_with_fewer_heads_moves_the_selection_inside() -> None:
-    trace = ForwardTrace(
-        source_tokens=SOURCE,
-        target_tokens=TARGET,
-        encoder_attention=attention(1, 2, 5, 5),
-        cross_attention=attention(3, 4, 5, 5),
+def test_the_wall_opens_for_a_model_that_a_strip_is_too_small_for() -> None:
+    for n_layers, n_heads, opens in ((6, 16, False), (7, 4, True), (2, 17, True)):
+        trace = encoder_trace(n_layers, n_heads)
+        assert explore(trace).wall is opens, (n_layers, n_heads)
+        assert explore(trace, wall=not opens).wall is not opens
+        assert explore(trace, layer=1).wall is False, "who names a head sees that head"
+        assert explore(trace, query=0).wall is False
+
+
+def test_scores_are_sent_as_bytes_for_each_kind_and_can_be_sorted_by() -> None:
+    scores = np.arange(6.0).reshape(2, 3)
+    scores[0, 0] = np.nan
+    view = explore(encoder_trace(2, 3), scores={"mine": scores.tolist()}, order="mine")
+    sent = np.frombuffer(view.scores["mine"]["encoder"], "<f4").reshape(2, 3)
+    np.testing.assert_array_equal(sent, scores.astype(np.float32))
+    trace = make_trace()
+    ones = {kind: np.ones(trace.attention(kind).shape[:2]) for kind in trace.kinds}
+    each = explore(trace, scores={"mine": ones}).scores["mine"]
+    assert {kind: len(given) for kind, given in each.items()} == dict.fromkeys(trace.kinds, 4 * 2 * 4)
+    assert list(explore(trace, kind="encoder", scores={"a": np.ones((2, 4))}).scores["a"]) == ["encoder"]
+
+
+def test_a_score_that_does_not_fit_is_refused() -> None:
+    cases = [
+        ([1, 2], "takes a dict of arrays, not list"),
+        ({"": np.ones((2, 3))}, "choose a name that is text"),
+        ({"entropy": np.ones((2, 3))}, "choose a name that is text and none of"),
+        ({"a": np.ones((3, 2))}, r"has shape \[3, 2\], but the encoder attention of this trace has \[2, 3\]"),
+        ({"a": "high"}, "is str, which is no array of numbers"),
+        ({"a": {"cross": np.ones((2, 3))}}, "names the kind 'cross', but this trace holds"),
+        ({"a": np.full((2, 3), np.inf)}, "holds an infinity; give NaN"),
+    ]
+    trace = encoder_trace(2, 3)
+    assert_refused((lambda given=given: explore(trace, scores=given), said) for given, said in cases)
+
+
+def test_another_trace_keeps_the_scores_and_filters_that_fit_it() -> None:
+    view = explore(encoder_trace(8, 3), scores={"mine": np.ones((8, 3))}, order="mine")
+    view.layer_filter, view.least_score = [2, 7], 2.5
+    view.trace = encoder_trace(8, 3)
+    assert (view.order, view.layer_filter, list(view.scores)) == ("mine", [2, 7], ["mine"])
+    view.trace = encoder_trace(4, 3)
+    assert (view.order, view.layer_filter, dict(view.scores)) == ("layer", [], {})
+
+
+def test_the_page_is_told_the_models_own_numbers_of_layers_and_heads() -> None:
+    numbers = {"layers": [4, 9], "heads": [0, 5, 7]}
+    for n_tokens in (2, 300):  # sent whole, and in parts
+        kept = explore(encoder_trace(2, 3, n_tokens, encoder_layers=(4, 9), heads=(0, 5, 7))).data
+        whole = explore(encoder_trace(2, 3, n_tokens)).data
+        if n_tokens == 2:
+            assert (kept["numbers"]["encoder"], whole.get("numbers")) == (numbers, None)
+        else:
+            assert (kept["kinds"][0]["numbers"], whole["kinds"][0]["numbers"]) == (numbers, None)
+
+
+# --- what heads attend by ------------------------------------------------------------------------
+
+
+def biased_trace(words: str = "abc", scores: np.ndarray = CONTENT + BIAS) -> ForwardTrace:
+    return ForwardTrace(
+        source_tokens=tuple(words), encoder_attention=softmax(scores), encoder_position_bias=BIAS
     )
-    view = explore(trace, layer=2, head=3)
-    view.kind = "encoder"
-    assert selection(view) == ("encoder", 0, 1, None, None)
 
 
-def test_a_new_trace_arrives_whole_and_keeps_what_fits() -> None:
-    view = explore(make_trace(), layer=1, head=3, query=1, key=4)
-    shorter = make_trace(("hi", "<eos>"), ("<sos>", "hola"), ("hola", "<eos>"), n_heads=2)
-    with messages(view) as sent:
-        view.trace = shorter
-    assert selection(view) == ("cross", 1, 1, 1, None)
-    assert sent == [{"data", "head", "key"}], "tokens, weights and selection in one message"
-    assert view.trace is shorter
-    assert view.data == pack(shorter, version=1)
+def test_content_positions_or_both_are_sent_and_drawn() -> None:
+    given = biased_trace()
+    view = explore(given, head=1)
+    assert (view.attends_by, view.biased, view.data.get("attendsBy")) == ("both", ["encoder"], None)
+    for by, scores in (("content", CONTENT), ("positions", BIAS), ("both", CONTENT + BIAS)):
+        before = view.data["version"]
+        view.set_state({"attends_by": by})  # as the page's list does
+        assert view.data["version"] == before + 1
+        sent = view.data["traces"][0]["attention"]["encoder"]
+        shown = np.frombuffer(sent["weights"], "<f4").reshape(sent["shape"])
+        np.testing.assert_allclose(shown, softmax(scores), atol=1e-6)
+        drawn = view.figure().axes[0].images[0].get_array()
+        np.testing.assert_allclose(drawn, softmax(scores)[0, 1], atol=1e-6)
+        assert ("alone" in view.alt_text()) == (by != "both")
+    view.set_state({"biased": ["cross"]})
+    assert (view.biased, view.trace, view.head) == (["encoder"], given, 1)
 
 
-def test_a_new_trace_without_the_kind_shows_another() -> None:
-    view = explore(make_trace(), layer=1, query=4)
-    view.trace = ForwardTrace(source_tokens=("hi",), encoder_attention=[[[[1.0]]]])
-    assert selection(view) == ("encoder", 0, 0, None, None)
+def test_the_part_stays_with_another_trace_that_has_it_and_with_none_other() -> None:
+    view = explore(biased_trace(), attends_by="content", compare=biased_trace("abd", CONTENT * 2 + BIAS))
+    assert view.data["attendsBy"] == {"encoder": "content"}
+    expected = softmax(CONTENT) - softmax(CONTENT * 2)
+    np.testing.assert_allclose(view._trace_view.head("encoder", 0, 1), expected[0, 1], atol=1e-6)
+    view.compare = ForwardTrace(source_tokens=tuple("abc"), encoder_attention=softmax(CONTENT))
+    assert (view.attends_by, view.biased) == ("both", [])
+    assert_refused(
+        [
+            (lambda: setattr(view, "attends_by", "positions"), "capture a model that adds it, such as T5"),
+            (lambda: explore(biased_trace(), attends_by="words"), r"choose one of \['both', 'content', 'pos"),
+        ]
+    )
 
 
-@pytest.mark.parametrize("wrong", [None, "text", ForwardTrace(source_tokens=("a",))])
-def test_what_is_no_trace_is_refused_and_changes_nothing(wrong: Any) -> None:
-    view = explore(make_trace(), query=1)
-    data, before = view.data, selection(view)
-    with pytest.raises(UserError, match=r"ForwardTrace|holds no attention"):
-        view.trace = wrong
-    assert (view.data, selection(view)) == (data, before)
-    with pytest.raises(UserError):
-        explore(wrong)
+def test_positions_alone_leave_masked_keys_at_zero() -> None:
+    weights = np.tril(softmax(CONTENT + BIAS))
+    weights /= weights.sum(-1, keepdims=True)
+    masked = ForwardTrace(target_tokens=tuple("abc"), decoder_attention=weights, decoder_position_bias=BIAS)
+    alone = vt.analysis.position_bias_alone(masked).decoder_attention
+    np.testing.assert_allclose(alone[0, 0, 1], [1 / (1 + np.e), np.e / (1 + np.e), 0], atol=1e-6)
+    assert not np.triu(alone, k=1).any()
 
 
-def test_a_click_in_the_page_arrives_as_one_change() -> None:
-    view = explore(make_trace(), query=3)
-    seen: list[tuple[Any, ...]] = []
-    view.observe(lambda _: seen.append(selection(view)), names=["kind", "layer", "head"])
-    view.set_state({"kind": "encoder", "layer": 1, "head": 2, "query": None, "key": None})
-    assert selection(view) == ("encoder", 1, 2, None, None)
-    assert set(seen) == {("encoder", 1, 2, None, None)}, "no observer sees half a change"
+# --- pictures ------------------------------------------------------------------------------------
 
 
-def test_a_click_on_what_is_gone_changes_nothing() -> None:
-    view = explore(make_trace())
-    for gone in ({"layer": 1, "head": 9}, {"kind": "self", "layer": 1, "head": 1}):
-        with pytest.raises(UserError):
-            view.set_state(gone)
-    assert selection(view) == ("cross", 0, 0, None, None)
+def test_an_image_is_sent_as_bytes_of_a_small_picture() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
+    for given in (image, image.tolist(), np.moveaxis(image, -1, 0), image / 255):
+        view = explore(vision_trace(), grid=(3, 4), image=given)
+        assert view.grid == [3, 4]
+        assert view.image == {**view.image, "width": 40, "height": 30, "pixels": image.tobytes()}
+    large = explore(vision_trace(), grid=[3, 4], image=np.ones((600, 1000))).image  # and grey
+    assert large == {**large, "width": 250, "height": 150, "pixels": b"\xff" * (250 * 150 * 3)}
 
 
-def test_without_the_view_its_text_names_the_selection() -> None:
-    view = explore(make_trace(), layer=1, query=3)
-    text = "AttentionExplorer(kind='cross', layer=1, head=0, query=3, key=None)"
-    assert repr(view) == text
-    assert view._repr_mimebundle_()[0]["text/plain"] == text
+def test_what_is_no_picture_is_refused() -> None:
+    cases = [
+        ({"grid": (14, 14)}, r"grid=\(14, 14\) has 196 patches, but the encoder attention .* 13 keys"),
+        ({"grid": (2, 3)}, r"has 6 patches, but .* 13 keys; give a grid with one patch per key"),
+        ({"grid": 14}, "give the rows and columns of patches"),
+        ({"grid": (0, 4)}, "give the rows and columns of patches"),
+        ({"image": np.ones((3, 3, 3))}, r"give grid=\(rows, columns\) too"),
+        ({"grid": (3, 4), "image": "cat.png"}, "is str of shape .* which is no picture"),
+        ({"grid": (3, 4), "image": np.ones((5, 5, 4))}, "which is no picture"),
+        ({"grid": (3, 4), "image": np.full((5, 5, 3), -1.5)}, "before it is normalised for the model"),
+        ({"grid": (3, 4), "image": np.full((5, 5, 3), np.nan)}, "from 0 to 255 or from 0 to 1"),
+    ]
+    trace = vision_trace()
+    assert_refused((lambda given=given: explore(trace, **given), said) for given, said in cases)
 
 
-def test_the_twin_shows_the_selected_head() -> None:
-    view = explore(make_trace(), kind="encoder", layer=1, head=3)
-    figure = view.figure()
-    drawn = figure.axes[0].images[0].get_array()
-    np.testing.assert_array_equal(drawn, view.trace.encoder_attention[1, 3])
+# --- the page's script ---------------------------------------------------------------------------
 
 
 def test_the_page_decodes_every_half_as_numpy_does() -> None:
-    halves = np.frombuffer(run_bundle("process.stdout.write(Buffer.from(page.halfTable().buffer));"), "<f4")
+    table = "() => [...new Uint32Array(halfTable().slice().buffer)]"  # the bits: NaN and -0 stay
+    bits = answers_in_node({"halfTable": "widgets/base/js/weights.js"}, table, None)
+    halves = np.array(bits, np.uint32).view(np.float32)
     expected = np.arange(65536, dtype=np.uint16).view("<f2").astype(np.float32)
     np.testing.assert_array_equal(halves, expected)
     zero = halves == 0
     np.testing.assert_array_equal(np.signbit(halves[zero]), np.signbit(expected[zero]))
-
-
-def test_the_bundle_is_one_module_that_imports_nothing() -> None:
-    text = join(module_path("widgets/explorer/view.js"))
-    assert "\nimport " not in text
-    assert run_bundle("process.stdout.write(typeof page.default.render)") == b"function"
-    assert explore(make_trace()).get_state(["_esm"])["_esm"] == text
-
-
-def run_bundle(code: str, stdin: bytes = b"") -> bytes:
-    """Run JavaScript with the explorer's joined module, as a page loads it, named `page`."""
-    prelude = (
-        "import fs from 'node:fs';"
-        f"const text = {json.dumps(join(module_path('widgets/explorer/view.js')))};"
-        "const page = await import('data:text/javascript,' + encodeURIComponent(text));"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "script.mjs"  # too long for a command line
-        script.write_text(prelude + code, encoding="utf-8")
-        done = subprocess.run([find_node(), script], input=stdin, capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout

@@ -15,11 +15,11 @@ import viz_transformer as vt
 from tests.support.hand_made_traces import attention, make_trace
 from tests.support.hooked_model import HookedModel
 from tests.support.huggingface_models import hf, word_piece
+from tests.support.refusals import assert_refused
 from viz_transformer.analysis import sentence_segments
 from viz_transformer.analysis.combine import strongest
 from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
-from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.explorer import explore
 
 TOKENS = ("[CLS]", "it", "rains", "[SEP]", "take", "an", "umbrella", "[SEP]")
@@ -31,9 +31,12 @@ def pair_trace(tokens: tuple[str, ...] = TOKENS) -> ForwardTrace:
     return ForwardTrace(source_tokens=tokens, encoder_attention=weights)
 
 
-@pytest.mark.parametrize(
-    ("tokens", "segments"),
-    [
+def ticks(axis: list[Any]) -> list[str]:
+    return [label.get_text() for label in axis]
+
+
+def test_a_pair_is_found_by_its_separators() -> None:
+    cases = [
         (TOKENS, SEGMENTS),  # as BERT's token_type_ids
         (("<s>", "yes", "</s>", "</s>", "no", "</s>"), [0, 0, 0, 0, 1, 1]),  # RoBERTa
         (("yes", "<sep>", "no", "<sep>", "<cls>"), [0, 0, 1, 1, 1]),  # XLNet
@@ -41,27 +44,21 @@ def pair_trace(tokens: tuple[str, ...] = TOKENS) -> ForwardTrace:
         (("yes", "no"), []),
         (("[SEP]", "yes"), []),
         ((), []),
-    ],
-)
-def test_a_pair_is_found_by_its_separators(tokens: tuple[str, ...], segments: list[int]) -> None:
-    assert sentence_segments(tokens) == segments
+    ]
+    assert [sentence_segments(tokens) for tokens, _ in cases] == [segments for _, segments in cases]
 
 
-@pytest.mark.parametrize(
-    ("pair", "rows", "cols"),
-    [
-        ("AA", slice(0, 4), slice(0, 4)),
-        ("AB", slice(0, 4), slice(4, 8)),
-        ("BA", slice(4, 8), slice(0, 4)),
-        ("BB", slice(4, 8), slice(4, 8)),
-    ],
-)
-def test_the_twin_shows_the_sentences_that_are_chosen(pair: str, rows: slice, cols: slice) -> None:
+def test_the_figure_shows_the_sentences_that_are_chosen() -> None:
     trace = pair_trace()
-    axes = explore(trace, layer=1, head=2, pair=pair).figure().axes[0]
-    shown = np.ma.filled(axes.images[0].get_array(), np.nan)
-    np.testing.assert_allclose(shown, trace.encoder_attention[1, 2][rows, cols], atol=1e-7)
-    assert [label.get_text() for label in axes.get_xticklabels()] == list(TOKENS[cols])
+    view = explore(trace, layer=1, head=2)
+    part = {"A": slice(0, 4), "B": slice(4, 8)}
+    for pair in ("AA", "AB", "BA", "BB"):
+        view.pair = pair
+        axes = view.figure().axes[0]
+        shown = np.ma.filled(axes.images[0].get_array(), np.nan)
+        rows, cols = part[pair[0]], part[pair[1]]
+        np.testing.assert_allclose(shown, trace.encoder_attention[1, 2][rows, cols], atol=1e-7, err_msg=pair)
+        assert ticks(axes.get_xticklabels()) == list(TOKENS[cols])
 
 
 def test_a_page_of_a_large_trace_carries_the_thumbnails_of_each_pair() -> None:
@@ -92,9 +89,8 @@ def test_segments_can_be_given_and_go_with_their_trace() -> None:
     assert explore(decoder, segments=SEGMENTS, pair="BA").pair == "BA"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_segments_and_times_that_do_not_fit_are_refused() -> None:
+    cases = [
         ({"segments": [0, 1]}, "does not fit the 8 tokens; give 0 for each token of sentence A"),
         ({"segments": [0, 1, 2, 0, 0, 0, 0, 0]}, "give 0 for each token of sentence A"),
         ({"segments": "AB"}, "give 0 for each token of sentence A"),
@@ -102,61 +98,41 @@ def test_segments_can_be_given_and_go_with_their_trace() -> None:
         ({"seconds_per_frame": 0}, "give the seconds of a source position, 0.02 for Whisper"),
         ({"seconds_per_frame": float("nan")}, "give the seconds of a source position"),
         ({"seconds_per_frame": "fast"}, "seconds_per_frame='fast'; give the seconds of a source position"),
-    ],
-)
-def test_what_does_not_fit_is_said_in_a_line(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message) as told:
-        explore(pair_trace(), **options)
-    assert "\n" not in str(told.value)
+    ]
+    assert_refused((lambda given=given: explore(pair_trace(), **given), said) for given, said in cases)
+    said = r"give the seconds of a source position, 0\.02 for Whisper"
+    for wrong in (0, float("inf"), "fast"):
+        with pytest.raises(UserError, match=said):
+            replace(make_trace(), seconds_per_frame=wrong)
 
 
-def test_one_sentence_has_no_pair_to_choose() -> None:
-    view = explore(make_trace())
-    with pytest.raises(SelectionError, match="holds no pair of sentences; give segments="):
-        view.pair = "AB"
-    assert view.pair == "all"
-
-
-def test_the_twin_names_source_positions_by_their_time() -> None:
-    view = explore(make_trace(), kind="cross", seconds_per_frame=0.5)
-    axes = view.figure().axes[0]
-    assert [label.get_text() for label in axes.get_xticklabels()][:3] == ["0.00 s", "0.50 s", "1.00 s"]
-    assert "0.50 s" not in [label.get_text() for label in axes.get_yticklabels()]
-    assert " s 0." in view.alt_text() or " s +" in view.alt_text()
-
-
-def test_a_sound_traces_own_time_is_on_every_axis(tmp_path: Path) -> None:
+def test_source_positions_are_named_by_their_time(tmp_path: Path) -> None:
     silent = make_trace()
+    given = explore(silent, kind="cross", seconds_per_frame=0.5)
+    axes = given.figure().axes[0]
+    assert ticks(axes.get_xticklabels())[:3] == ["0.00 s", "0.50 s", "1.00 s"]
+    assert "0.50 s" not in ticks(axes.get_yticklabels())
+    assert " s 0." in given.alt_text() or " s +" in given.alt_text()
     sound = ForwardTrace.load(replace(silent, seconds_per_frame=0.02).save(tmp_path / "sound.npz"))
     view = explore(sound, kind="cross")
     assert (view.seconds_per_frame, explore(sound, seconds_per_frame=0.5).seconds_per_frame) == (0.02, 0.5)
     for axes in (vt.plots.plot_head(sound, "cross", 0, 0), vt.plots.plot_aggregate(sound, "encoder")):
-        assert [label.get_text() for label in axes.get_xticklabels()][:2] == ["0.00 s", "0.02 s"]
-    assert "0.02 s" in [
-        text.get_text() for text in vt.plots.plot_heads(sound, "cross").axes[0].get_xticklabels()
-    ]
+        assert ticks(axes.get_xticklabels())[:2] == ["0.00 s", "0.02 s"]
+    assert "0.02 s" in ticks(vt.plots.plot_heads(sound, "cross").axes[0].get_xticklabels())
     view.trace = silent
     assert view.seconds_per_frame == 0.02  # as it was chosen
-    for wrong in (0, float("inf"), "fast"):
-        with pytest.raises(UserError, match=r"give the seconds of a source position, 0\.02 for Whisper"):
-            replace(silent, seconds_per_frame=wrong)
 
 
 def test_whispers_encoder_tells_the_time() -> None:
-    sizes = {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2}
-    more = {
-        "decoder_attention_heads": 2,
-        "encoder_ffn_dim": 8,
-        "decoder_ffn_dim": 8,
-        "max_source_positions": 6,
-    }
-    config = hf.WhisperConfig(vocab_size=8, num_mel_bins=4, **sizes, **more, pad_token_id=0, bos_token_id=1)
+    sizes = {"d_model": 8, "num_mel_bins": 4, "max_source_positions": 6, "vocab_size": 8}
+    for part in ("encoder", "decoder"):
+        sizes |= {f"{part}_layers": 1, f"{part}_attention_heads": 2, f"{part}_ffn_dim": 8}
+    config = hf.WhisperConfig(**sizes, pad_token_id=0, bos_token_id=1)
     model = hf.WhisperModel(config)
     sound = {"input_features": torch.randn(1, 4, 12), "decoder_input_ids": torch.tensor([[1, 2]])}
     trace = vt.capture(model, **sound, source_tokens=list("abcdef"), target_tokens=list("xy"))
     assert trace.seconds_per_frame == 0.02
-    axes = vt.plots.plot_head(trace, "cross", 0, 0)
-    assert [label.get_text() for label in axes.get_xticklabels()][-1] == "0.10 s"
+    assert ticks(vt.plots.plot_head(trace, "cross", 0, 0).get_xticklabels())[-1] == "0.10 s"
 
 
 def pair_tokenizer(*, types: bool):
@@ -200,9 +176,15 @@ def test_a_decoder_reads_pairs_too_and_two_texts_are_no_target() -> None:
     assert trace.target_segments == (0, 0, 0, 1, 1)
     assert explore(trace).segments == [0, 0, 0, 1, 1]
     t5 = hf.T5Model(hf.T5Config(vocab_size=8, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2))
-    with pytest.raises(UserError, match="for a target, give its ids, decoder_input_ids="):
-        vt.capture(t5, "it rains", "so", tokenizer=pair_tokenizer(types=True))
-    with pytest.raises(UserError, match="only a tokenizer joins them to a pair"):
-        vt.capture(HookedModel(word_piece(special=False)), "it rains", "so")
-    with pytest.raises(UserError, match="give each of the 2 tokens 0 for sentence A or 1"):
-        ForwardTrace(source_tokens=("a", "b"), source_segments=(0, 2))
+    pair, hooked = ("it rains", "so"), HookedModel(word_piece(special=False))
+    tokenizer = pair_tokenizer(types=True)
+    assert_refused(
+        [
+            (lambda: vt.capture(t5, *pair, tokenizer=tokenizer), "for a target, give its ids, decoder_inp"),
+            (lambda: vt.capture(hooked, *pair), "only a tokenizer joins them to a pair"),
+            (
+                lambda: ForwardTrace(source_tokens=("a", "b"), source_segments=(0, 2)),
+                "give each of the 2 tokens 0 for sentence A or 1",
+            ),
+        ]
+    )
