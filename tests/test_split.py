@@ -26,7 +26,7 @@ def normal(pair: TextPair) -> str:
     st.integers(0, 3),
     st.randoms(use_true_random=False),
 )
-def test_every_pair_lands_once_whatever_the_order(
+def test_every_pair_lands_once_and_the_order_does_not_matter(
     pairs: list[TextPair], n_validation: int, n_test: int, rng: Random
 ) -> None:
     try:
@@ -34,8 +34,9 @@ def test_every_pair_lands_once_whatever_the_order(
     except UserError:
         assert len({normal(pair) for pair in pairs}) <= n_validation + n_test
         return
-    key = [(pair.source, pair.target) for pair in pairs]
-    assert sorted((pair.source, pair.target) for part in parts for pair in part) == sorted(key)
+    assert sorted((pair.source, pair.target) for part in parts for pair in part) == sorted(
+        (pair.source, pair.target) for pair in pairs
+    )
     assert len(parts.validation) >= n_validation
     assert len(parts.test) >= n_test
     sources = [{normal(pair) for pair in part} for part in parts]
@@ -45,30 +46,22 @@ def test_every_pair_lands_once_whatever_the_order(
     refuse_leaks(parts.train, {"validation": parts.validation, "test": parts.test})
 
 
-def test_a_corpus_that_grows_moves_no_sentence_from_training_to_validation() -> None:
+def test_a_sentence_stays_on_its_side_with_more_pairs_and_with_two_translations() -> None:
     few, many = split(PAIRS[:20], 5, 5), split(PAIRS, 5, 5)
-    kept = set(PAIRS[:20])
-    assert set(many.validation) & kept <= set(few.validation)
+    assert set(many.validation) & set(PAIRS[:20]) <= set(few.validation)
+    twice = [pair for each in PAIRS for pair in (each, TextPair(each.source.upper() + " ", "x"))]
+    assert [len(part) for part in split(twice, 5, 5)] == [88, 6, 6]
 
 
-def test_the_same_sentence_with_two_translations_stays_on_one_side() -> None:
-    pairs = [pair for each in PAIRS for pair in (each, TextPair(each.source.upper() + " ", "x"))]
-    parts = split(pairs, 5, 5)
-    assert [len(part) for part in parts] == [88, 6, 6]
-
-
-@pytest.mark.parametrize("sizes", [(30, 20), (50, 0), (0, 60)])
-def test_too_few_pairs_are_refused(sizes: tuple[int, int]) -> None:
-    with pytest.raises(UserError, match="50 pairs with 50 different sentences are too few"):
-        split(PAIRS, *sizes)
-
-
-def test_a_negative_size_is_refused() -> None:
+def test_sizes_that_do_not_fit_are_refused() -> None:
+    for sizes in ((30, 20), (50, 0), (0, 60)):
+        with pytest.raises(UserError, match="50 pairs with 50 different sentences are too few"):
+            split(PAIRS, *sizes)
     with pytest.raises(UserError, match="must be 0 or more"):
         split(PAIRS, -1, 3)
 
 
-def test_leaks_are_counted_and_refused() -> None:
+def test_leaks_are_counted_refused_and_dropped() -> None:
     held_out = {
         "validation": [TextPair(text, "x") for text in ("sentence  3", "SENTENCE 4", "new")],
         "test": [TextPair("Sentence 5", "Satz 5")],
@@ -88,12 +81,9 @@ def test_leaks_are_counted_and_refused() -> None:
 
 
 def test_pairs_over_the_limit_are_named_by_index_and_length() -> None:
+    texts = ("a a a", "b"), ("a", "b b b"), ("a a", "b b"), ("a a", "b b b b")
+    pairs = [TextPair(*each) for each in texts]
     vocabulary = Vocabulary(["a"], ["b"])
-    pairs = [
-        TextPair("a a a", "b"),  # a a a <eos>
-        TextPair("a", "b b b"),  # <sos> b b b
-        TextPair("a a", "b b"),
-        TextPair("a a", "b b b b"),
-    ]
+    # a a a <eos>, and <sos> b b b
     assert too_long(pairs, vocabulary, 3) == [(0, 4), (1, 4), (3, 5)]
     assert too_long(pairs, vocabulary, 5) == []
