@@ -1,13 +1,15 @@
-"""Pieces of words: what they cut, what they give back, and views of a model that reads them."""
+"""Pieces of words: how they are cut, that text comes back, and views of a model that reads them."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -18,26 +20,22 @@ import viz_transformer as vt
 from tests.support.missing_packages import hide_here
 from tests.support.texts import HOSTILE, TEXTS
 from tests.support.training_runs import MODEL
-from viz_transformer import vocabulary as vocabularies
+from viz_transformer import labs
 from viz_transformer.analysis.words import query_words, word_axis
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.corpus.batches import batches
+from viz_transformer.corpus import vocabulary_of
+from viz_transformer.corpus.batches import Batch, batches
 from viz_transformer.corpus.files import TextPair
+from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.errors import UserError
-from viz_transformer.labs import (
-    MaskTester,
-    attention_stepper,
-    beam_stepper,
-    head_lab,
-    mask_lab,
-    position_lab,
-)
 from viz_transformer.training import make_model
 from viz_transformer.translator import Translator
-from viz_transformer.vocabulary import SPECIAL_TOKENS, Subwords, Vocabulary
+from viz_transformer.vocabulary import SPECIAL_TOKENS, Subwords, from_json
 from viz_transformer.vocabulary.bpe import normalised
 from viz_transformer.widgets.mask_lab.requests import mask_request
 from viz_transformer.widgets.mask_lab.view import MaskLab
+
+PAIRS = [TextPair(one, other) for one, other in zip(TEXTS[::2], TEXTS[1::2], strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -61,33 +59,31 @@ def test_special_tokens_and_bytes_are_the_first_ids(subwords: Subwords) -> None:
 def test_pieces_are_readable_and_end_where_a_word_does(subwords: Subwords) -> None:
     ids = subwords.source_ids("The 2 ways.")
     assert subwords.tokens_of(ids) == ("▁The", "▁", "<0x32>", "▁w", "ay", "s", ".", "<eos>")
-    assert subwords.target_ids("El gato")[0] == subwords.sos_id
-    assert subwords.target_ids("El gato")[-1] == subwords.eos_id
     assert subwords.ids_of(subwords.tokens_of(ids)) == ids
+    target = subwords.target_ids("El gato")
+    assert (target[0], target[-1]) == (subwords.sos_id, subwords.eos_id)
     for token in subwords.tokens[259:]:
         assert "▁" not in token[1:]
-        signs = [char for char in token.removeprefix("▁") if not char.isalpha()]
-        assert not signs or not any(map(str.isalpha, token)), token
+        letters = {char.isalpha() for char in token.removeprefix("▁")}
+        assert len(letters) < 2, token
+    ids = [1, *subwords.ids_of(["▁c", "at", "<0xC3>", "▁the", "."]), 2]
+    assert subwords.word_numbers(ids) == (None, 0, 0, 0, 1, 1, None)
+    assert subwords.word_numbers(subwords.ids_of(["at", "▁the"])) == (0, 1)
 
 
 def test_training_uses_the_whole_of_a_small_corpus() -> None:
-    texts = ["low lower lowest", "new newer newest"] * 3
-    few = Subwords.train(texts, 8_000)
+    few = Subwords.train(["low lower lowest", "new newer newest"] * 3, 8_000)
     assert few.tokens_of(few.encode("lowest newer")) == ("▁lowest", "▁newer")
     assert few.decode(few.encode("newlow")) == "newlow"
     assert len(few) < 320
 
 
-def test_the_same_texts_give_the_same_pieces(subwords: Subwords) -> None:
+def test_the_same_texts_give_the_same_pieces_in_another_process_too(
+    subwords: Subwords, tmp_path: Path
+) -> None:
     again = Subwords.train(iter(TEXTS[::-1]), 500, ("English", "Spanish"))
     assert again.to_json() == subwords.to_json()
-    assert again == subwords
-    assert Subwords.train(TEXTS[:300], 500) != subwords
-    assert Vocabulary(["a"], ["b"]) != subwords
-
-
-def test_another_process_learns_the_same_pieces(subwords: Subwords, tmp_path: Path) -> None:
-    """Neither hash seeds nor threads decide."""
+    assert again == subwords != Subwords.train(TEXTS[:300], 500)
     (tmp_path / "texts.json").write_text(json.dumps(TEXTS))
     code = (
         "import json; from pathlib import Path; from viz_transformer.vocabulary import Subwords\n"
@@ -101,8 +97,7 @@ def test_another_process_learns_the_same_pieces(subwords: Subwords, tmp_path: Pa
 def assert_round_trip(subwords: Subwords, text: str) -> None:
     ids = subwords.source_ids(text)
     assert min(ids[:-1]) >= 3, "a special token was forged"
-    assert subwords.decode(ids) == normalised(text)
-    assert subwords.decode([1, *ids, 0, 0]) == normalised(text)
+    assert subwords.decode(ids) == subwords.decode([1, *ids, 0, 0]) == normalised(text)
     words = [number for number in subwords.word_numbers(ids) if number is not None]
     assert len(words) == len(ids) - 1
     assert words == sorted(words)
@@ -112,8 +107,14 @@ def assert_round_trip(subwords: Subwords, text: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_hostile_text_comes_back_and_forges_nothing(subwords: Subwords, text: str) -> None:
     assert_round_trip(subwords, text)
-    # Not even where training saw nothing else.
+    # Not even where training saw nothing else, or where the pieces come from a file.
     assert_round_trip(Subwords.train([text] * 9), text)
+    trained = Subwords.train([*TEXTS, *[text] * 3], 400, ("A", "B"))
+    again = from_json(trained.to_json())
+    assert isinstance(again, Subwords)
+    assert again == trained
+    assert again.languages == ("A", "B")
+    assert again.encode(text) == trained.encode(text)
 
 
 @given(st.text(min_size=1).filter(normalised))
@@ -121,42 +122,30 @@ def test_any_text_comes_back(subwords: Subwords, text: str) -> None:
     assert_round_trip(subwords, text)
 
 
-def test_what_becomes_of_text_before_it_is_cut() -> None:
+def test_text_is_normalised_before_it_is_cut_and_broken_bytes_are_shown_as_such(subwords: Subwords) -> None:
     assert normalised(" The\t Cafe\u0301\u2028x\xa0y ") == "The Café x y"
     assert normalised("▁a") == "_a"
     assert normalised("\ud83d\udc08 \ud83d") == "🐈 \ufffd"
-
-
-def test_broken_characters_are_shown_as_such(subwords: Subwords) -> None:
     assert subwords.decode(subwords.ids_of(["▁the", "<0xC3>"])) == "the\ufffd"
     assert subwords.decode([]) == ""
 
 
-def test_pieces_know_their_words(subwords: Subwords) -> None:
-    ids = [1, *subwords.ids_of(["▁c", "at", "<0xC3>", "▁the", "."]), 2]
-    assert subwords.word_numbers(ids) == (None, 0, 0, 0, 1, 1, None)
-    assert subwords.word_numbers(subwords.ids_of(["at", "▁the"])) == (0, 1)
-
-
-@pytest.mark.parametrize("text", ["", " \n", "\u2028"])
-def test_empty_text_is_refused(subwords: Subwords, text: str) -> None:
-    for encode in (subwords.encode, subwords.source_ids, subwords.target_ids):
-        with pytest.raises(UserError, match="holds no word; type a sentence"):
-            encode(text)
-
-
-def test_what_cannot_be_learned_from_is_refused() -> None:
+def test_what_cannot_be_cut_or_learned_from_is_refused(subwords: Subwords) -> None:
+    for text in ("", " \n", "\u2028"):
+        for encode in (subwords.encode, subwords.source_ids, subwords.target_ids):
+            with pytest.raises(UserError, match="holds no word; type a sentence"):
+                encode(text)
     with pytest.raises(UserError, match="there is no text to learn pieces from"):
         Subwords.train(["", " "])
     for n_tokens in (299, 0, -1, 8000.0, True):
         with pytest.raises(UserError, match=r"n_tokens=.* is too small: 259 are special tokens"):
             Subwords.train(TEXTS, n_tokens)
     with pytest.raises(UserError, match="'dragon' is not a token"):
-        Subwords.train(TEXTS, 300).ids_of(["dragon"])
+        subwords.ids_of(["dragon"])
 
 
 def test_without_the_library_the_extra_is_named(subwords: Subwords, monkeypatch: pytest.MonkeyPatch) -> None:
-    again = vocabularies.from_json(subwords.to_json())
+    again = from_json(subwords.to_json())
     hide_here(monkeypatch, "tokenizers")
     for use in (lambda: again.encode("a"), lambda: Subwords.train(TEXTS)):
         with pytest.raises(UserError, match=re.escape("tokenizers is not installed, and this needs it: pip")):
@@ -164,36 +153,15 @@ def test_without_the_library_the_extra_is_named(subwords: Subwords, monkeypatch:
     assert again.decode(subwords.encode("the cat")) == "the cat"  # that needs no library
 
 
-@pytest.mark.parametrize("text", ["the cat", *HOSTILE], ids=ascii)
-def test_json_brings_either_vocabulary_back(subwords: Subwords, text: str) -> None:
-    trained = Subwords.train([*TEXTS, *[text] * 3], 400, ("A", "B"))
-    again = vocabularies.from_json(trained.to_json())
-    assert isinstance(again, Subwords)
-    assert again == trained
-    assert again.languages == ("A", "B")
-    assert again.encode(text) == trained.encode(text)
-    words = Vocabulary(["cat"], ["gato"])
-    assert vocabularies.from_json(words.to_json()) == words
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "the vocabulary is not JSON"),
+def test_json_that_is_damaged_or_does_not_fit_is_refused(subwords: Subwords) -> None:
+    own = json.loads(subwords.to_json())
+    for text, message in (
+        ("", "the vocabulary is not JSON.*write it again"),
         ("[1]", "neither source_words nor merges"),
-        ('{"source_words": 3}', "not what Vocabulary.to_json wrote"),
+        ("{}", "write it again"),
+        ('{"languages": ["a", "b"], "source_words": 3}', "not what Vocabulary.to_json wrote.*write it again"),
         ('{"merges": []}', "not what Subwords.to_json wrote"),
         ('{"merges": [], "format": "x"}', "another format: 'x'"),
-    ],
-)
-def test_damaged_json_is_refused(text: str, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        vocabularies.from_json(text)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
         ({"merges": ["a zz"]}, "'a' and 'zz' cannot be merged before both are pieces"),
         ({"merges": ["a b c"]}, "write it again"),
         ({"merges": [3]}, "write it again"),
@@ -201,12 +169,12 @@ def test_damaged_json_is_refused(text: str, message: str) -> None:
         ({"characters": 3}, "write it again"),
         ({"languages": "x"}, "write it again"),
         ({"characters": "<eos>", "merges": ["< e", "<e o", "<eo s", "<eos >"]}, "special token"),
-    ],
-)
-def test_json_that_does_not_fit_is_refused(subwords: Subwords, change: dict, message: str) -> None:
-    text = json.dumps({**json.loads(subwords.to_json()), **change})
-    with pytest.raises(UserError, match=message):
-        vocabularies.from_json(text)
+    ):
+        with pytest.raises(UserError, match=message):
+            from_json(text if isinstance(text, str) else json.dumps({**own, **text}))
+
+
+# A model that reads pieces
 
 
 def test_a_checkpoint_brings_the_pieces_back(translator: Translator, tmp_path: Path) -> None:
@@ -229,9 +197,6 @@ def test_a_translation_is_text_and_its_trace_knows_the_words(translator: Transla
     pieces = word_axis(trace.source_tokens, trace.source_words, merge_words=False)
     assert pieces.names == trace.source_tokens
     assert len(query_words(trace, "cross")) == len(trace.target_tokens)
-
-
-def test_a_text_too_long_is_counted_in_pieces(translator: Translator) -> None:
     with pytest.raises(UserError, match="has 30 pieces of words, and this model reads at most 23"):
         translator.translate("the " * 30)
 
@@ -250,45 +215,100 @@ def test_every_lab_works_with_pieces(translator: Translator) -> None:
     assert "holds no word" in reply["problem"]
     assert reply["suggestions"] == []
     assert vt.explore(lab.trace, merge_words=True).trace is lab.trace
-    heads = head_lab(translator, TEXT)
+    heads = labs.head_lab(translator, TEXT)
     heads.factors = [{"kind": "cross", "layer": 0, "head": 1, "factor": 0.0}]
-    stepper = attention_stepper(translator, TEXT, kind="encoder")
+    stepper = labs.attention_stepper(translator, TEXT, kind="encoder")
     assert stepper.steps.key_tokens[-1] == "<eos>"
-    assert beam_stepper(translator, TEXT, beam_width=2).search.hypotheses
-    assert mask_lab(translator, [TEXT, "The cat."]).words["source"][1][-1] == "<eos>"
+    assert labs.beam_stepper(translator, TEXT, beam_width=2).search.hypotheses
+    assert labs.mask_lab(translator, [TEXT, "The cat."]).words["source"][1][-1] == "<eos>"
 
 
 def test_the_leak_meter_puts_other_pieces_in(translator: Translator) -> None:
     vocabulary = translator.vocabulary
     sources = [vocabulary.tokens_of(vocabulary.source_ids(text)) for text in (TEXT, "The cat.")]
     targets = [vocabulary.tokens_of(vocabulary.target_ids(text)) for text in ("El 🐈", "Un.")]
-    words = {
-        "source": sources,
-        "target": [tokens[:-1] for tokens in targets],
-        "written": [tokens[1:] for tokens in targets],
-    }
-    lab = MaskLab(**words, answer=MaskTester(translator).answer)
+    lab = MaskLab(
+        source=sources,
+        target=[tokens[:-1] for tokens in targets],
+        written=[tokens[1:] for tokens in targets],
+        answer=labs.MaskTester(translator).answer,
+    )
     reply = lab.answer(mask_request(lab.words, lab.state, "leaks"))
     assert all(len(row) == reply["shape"][1] for row in reply["replacements"])
     assert not any(token.startswith("<") for row in reply["replacements"] for token in row)
-    changes = np.frombuffer(reply["changes"], "<f4").reshape(reply["shape"])
-    assert np.isfinite(changes).all()
+    assert np.isfinite(np.frombuffer(reply["changes"], "<f4").reshape(reply["shape"])).all()
 
 
 def test_shuffled_words_keep_their_pieces_together(translator: Translator) -> None:
-    lab = position_lab(translator, "The dragon sees 🐈")
+    lab = labs.position_lab(translator, "The dragon sees 🐈")
     assert tuple(lab.words) == ("The", "dragon", "sees", "🐈")
-    reply = lab.answer({"order": [3, 1, 0, 2], "positions_on": False})
+    off, on = (lab.answer({"order": [3, 1, 0, 2], "positions_on": on}) for on in (False, True))
     # Without positions no vector can tell where its word stands.
-    np.testing.assert_allclose(reply["moved"], 0, atol=1e-5)
-    on = lab.answer({"order": [3, 1, 0, 2], "positions_on": True})
+    np.testing.assert_allclose(off["moved"], 0, atol=1e-5)
     assert min(on["moved"]) > 1e-4
     assert (lab.data["language"], lab.data["language_tag"]) == ("Spanish", "es")
 
 
-def test_batches_read_pieces(translator: Translator) -> None:
-    pairs = [TextPair("The cat.", "El gato."), TextPair("A 🐈 runs fast", "Un 🐈 corre")]
-    batch = next(batches(pairs, translator.vocabulary, 2, 0))
-    assert {translator.vocabulary.decode(row) for row in batch.source.tolist()} == {
-        pair.source for pair in pairs
-    }
+# Pieces left out at random (BPE-dropout)
+
+
+def some(subwords: Subwords, n: int, start: int = 0, p: float = 0.1) -> list[Batch]:
+    return list(itertools.islice(batches(PAIRS, subwords, 8, seed=3, piece_dropout=p, start=start), n))
+
+
+@given(text=st.text(min_size=1).filter(normalised), p=st.floats(0, 0.99), seed=st.integers())
+def test_however_a_text_is_cut_it_comes_back(subwords: Subwords, text: str, p: float, seed: int) -> None:
+    loose = subwords.with_dropout(p, Random(seed))
+    assert subwords.decode(loose.encode(text)) == normalised(text)
+
+
+def test_without_dropout_the_pieces_are_the_usual_ones(subwords: Subwords) -> None:
+    usual, loose = subwords.with_dropout(0.0, Random(0)), subwords.with_dropout(0.9, Random(0))
+    before = subwords.encode(TEXTS[0])
+    assert loose == subwords
+    assert len(loose.encode(TEXTS[0])) > len(before)
+    assert subwords.encode(TEXTS[0]) == before  # the vocabulary itself goes on as before
+    assert not [text for text in (*TEXTS, *HOSTILE) if usual.encode(text) != subwords.encode(text)]
+
+
+def test_each_merge_is_left_out_with_the_probability_asked_for() -> None:
+    """Two merges, a with b, then ab with c: the first is made with 1 - p, the second likewise."""
+    two = Subwords(["a", "b", "c"], [("a", "b"), ("ab", "c")])
+    loose = two.with_dropout(0.25, Random(0))
+    cuts = [" ".join(two.tokens[index] for index in loose.encode("abc")) for _ in range(4000)]
+    assert set(cuts) == {"▁ abc", "▁ ab c", "▁ a b c"}
+    assert cuts.count("▁ a b c") / 4000 == pytest.approx(0.25, abs=0.03)
+    assert cuts.count("▁ abc") / 4000 == pytest.approx(0.75 * 0.75, abs=0.03)
+
+
+def test_batches_are_drawn_anew_each_epoch_and_a_training_may_go_on_at_any(subwords: Subwords) -> None:
+    n_epoch = -(-len(PAIRS) // 8)
+    drawn = some(subwords, 3 * n_epoch)
+    for start, again in ((0, some(subwords, 90)), (70, some(subwords, 20, start=70))):
+        for first, second in zip(drawn[start:], again, strict=False):
+            np.testing.assert_array_equal(first.source, second.source)
+            np.testing.assert_array_equal(first.target, second.target)
+    cuts = set()
+    for epoch in range(3):
+        rows = [row for one in drawn[epoch * n_epoch :][:n_epoch] for row in one.source]
+        said = sorted(subwords.decode(row) for row in rows)
+        assert said == sorted(subwords.decode(subwords.encode(pair.source)) for pair in PAIRS)
+        cuts |= {tuple(row[row != subwords.pad_id]) for row in rows if subwords.decode(row) == TEXTS[0]}
+    assert len(cuts) > 1
+
+
+def test_smaller_pieces_make_smaller_batches_not_longer_ones(subwords: Subwords) -> None:
+    """A batch holds as many tokens as it may, and little of it is padding."""
+    shares, n_pairs = {}, {}
+    for p in (0.0, 0.2):
+        stream = batches(PAIRS, subwords, 8, seed=3, batch_tokens=400, piece_dropout=p)
+        drawn = list(itertools.islice(stream, 40))
+        sides = [array for one in drawn for array in (one.source, one.target)]
+        assert max(side.size for side in sides) <= 400
+        n_real = sum(int((side != subwords.pad_id).sum()) for side in sides)
+        shares[p] = n_real / sum(side.size for side in sides)
+        n_pairs[p] = sum(len(one.source) for one in drawn)
+    assert n_pairs[0.2] < n_pairs[0.0]
+    assert shares[0.2] > 0.9 * shares[0.0]
+    with pytest.raises(UserError, match="needs pieces of words"):
+        next(batches(SIX_PAIRS, vocabulary_of(SIX_PAIRS), 6, 0, piece_dropout=0.1))
