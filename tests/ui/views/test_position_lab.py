@@ -1,0 +1,248 @@
+"""The position lab: the table, the shift and the shuffled sentence are Python's, whatever is chosen."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from playwright.sync_api import Locator, Page, expect
+
+import viz_transformer as vt
+from tests.support.on_screen import number, numbers, show
+from tests.support.ui_jupyterlab import LabPage, next_frames
+from viz_transformer.analysis.positions import look_alikes, rms, wavelength
+from viz_transformer.experiments.shift import shift_experiment
+from viz_transformer.labs.position_lab import position_lab
+from viz_transformer.plots.colour import SIGNED
+from viz_transformer.widgets.position_lab.view import ENCODINGS, PositionLab
+
+WRITTEN = [0, 1, 2, 3, 4]
+SWAPPED = [0, 4, 2, 3, 1]
+
+
+def unfolded(view: PositionLab) -> PositionLab:
+    view.unfolded = ["pair", "offset", "shift", "shuffle"]
+    return view
+
+
+@pytest.fixture
+def made(translator: vt.Translator) -> PositionLab:
+    return unfolded(position_lab(translator))
+
+
+@pytest.fixture
+def root(kept_page: Page, made: PositionLab, tmp_path: Path) -> Locator:
+    return show(kept_page, made, tmp_path, "position-lab")
+
+
+def answered(root: Locator, order: list[int], on: bool) -> None:
+    """Wait until the shuffle shows the answer to this order."""
+    shown = json.dumps([order, on], separators=(",", ":"))
+    expect(root.locator(".vt-shuffle")).to_have_attribute("data-shown", shown)
+
+
+def check_order(root: Locator, made: PositionLab, order: list[int], on: bool) -> None:
+    """Compare the words in this order, what moved and both translations with Python's."""
+    answered(root, order, on)
+    reply = made.answer({"order": order, "positions_on": on})
+    assert root.locator(".vt-row bdi").all_inner_texts() == [made.words[index] for index in order]
+    moved = [reply["moved"][word] for word in order]
+    assert numbers(root.locator(".vt-amount")) == pytest.approx(moved, abs=0.00501)
+    told = f"In Spanish: {reply['translation']} (as written: {reply['as_written']})"
+    expect(root.locator(".vt-spanish")).to_have_text(told)
+
+
+def cells(root: Locator) -> list[dict]:
+    """Point at places of the table: what the readout says there, and the colour of the pixel."""
+    return root.locator(".vt-table canvas").evaluate(
+        """async (canvas) => {
+            const frame = () => new Promise((done) => requestAnimationFrame(done));
+            const box = canvas.getBoundingClientRect();
+            const ratio = canvas.width / box.width;
+            const readout = canvas.closest('.vt-table').querySelector('.vt-readout');
+            const context = canvas.getContext('2d');
+            const found = [];
+            for (let y = 33; y < 270; y += 29) {
+                for (let x = 51; x < 380; x += 43) {
+                    canvas.dispatchEvent(new PointerEvent('pointermove',
+                        {clientX: box.left + x, clientY: box.top + y}));
+                    await frame();
+                    await frame();
+                    const [r, g, b] = context.getImageData(x * ratio, y * ratio, 1, 1).data;
+                    found.push({text: readout.textContent, rgb: [r, g, b]});
+                }
+            }
+            return found;
+        }"""
+    )
+
+
+def signed_colour(share: float) -> np.ndarray:
+    """The colour of the signed scale at a share from 0 to 1, as red, green, blue to 255."""
+    stops = np.array([to_rgb(stop) for stop in SIGNED["light"]]) * 255
+    place = share * (len(stops) - 1)
+    return np.array([np.interp(place, range(len(stops)), stops[:, i]) for i in range(3)])
+
+
+@pytest.mark.parametrize("encoding", ["sinusoidal", "learned"])
+def test_the_numbers_and_colours_of_the_table(
+    kept_page: Page, made: PositionLab, tmp_path: Path, encoding: str
+) -> None:
+    made.encoding, made.position, made.pair = encoding, 63, 31
+    root = show(kept_page, made, tmp_path, "position-lab")
+    table, limit = made.table, np.abs(made.table).max()
+    told = re.compile(r"position (\d+), dimension (\d+): (−?\d+\.\d\d)(?:, one turn every (.*) tokens)?")
+    seen = set()
+    for cell in cells(root):
+        position, dimension, value, turn = told.fullmatch(cell["text"]).groups()
+        position, dimension = int(position), int(dimension)
+        assert number(value) == pytest.approx(table[position, dimension], abs=0.00501)
+        if encoding == "sinusoidal":
+            assert float(turn.replace(",", "")) == pytest.approx(wavelength(dimension // 2, 64), rel=0.01)
+        if position < 62 and dimension < 61 and not (encoding == "learned" and position in (18, 19)):
+            wanted = signed_colour(0.5 + table[position, dimension] / (2 * limit))
+            assert np.abs(wanted - cell["rgb"]).max() < 6, (cell, wanted)
+        seen.add((position, dimension))
+    assert len(seen) > 60
+
+
+def test_keys_and_clicks_choose_position_pair_and_offset(root: Locator, made: PositionLab) -> None:
+    keyboard, readout, waves = root.page.keyboard, root.locator(".vt-readout"), made.table
+
+    def press(part: str, *keys: str) -> None:
+        root.locator(f".vt-{part} canvas").focus()
+        for key in keys:
+            keyboard.press(key)
+
+    press("table", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowRight")
+    turn = f"one turn every {wavelength(6, 64):.1f} tokens"
+    expect(readout).to_have_text(f"position 7, dimension 12: {waves[7, 12]:.2f}, {turn}")
+    alike = ", ".join(map(str, look_alikes(waves, 7, 6)))
+    expect(root.locator(".vt-pair-says")).to_contain_text(f"position 7 looks like {alike}:")
+    press("pair", "ArrowRight", "ArrowRight", "ArrowDown")
+    expect(readout).to_contain_text("position 9, dimension 10")
+    press("offset", *["ArrowLeft"] * 4)
+    says = root.locator(".vt-offset-says")
+    expect(says).to_have_text(
+        f"Position 9 · position 8 (offset −1) = {waves[9] @ waves[8]:.2f}. It is the same from "
+        "every position: all lines fall on one. Only the offset counts."
+    )
+    keyboard.press("Shift+ArrowLeft")
+    expect(says).to_contain_text("The table has no position −2")
+    root.get_by_role("slider", name="pair").press("End")
+    expect(readout).to_contain_text("position 9, dimension 62")
+
+    root.locator(".vt-table canvas").click(position={"x": 200, "y": 200})
+    next_frames(root)
+    position, dimension = map(int, re.findall(r"\d+", readout.text_content())[:2])
+    root.page.mouse.move(5, 5)
+    expect(readout).to_contain_text(f"position {position}, dimension {dimension - dimension % 2}:")
+    offset = root.locator(".vt-offset canvas")
+    offset.click(position={"x": offset.bounding_box()["width"] - 10, "y": 50})
+    expect(says).to_contain_text("(offset +63")
+
+
+def test_the_claim_is_judged_by_what_was_measured(root: Locator, made: PositionLab) -> None:
+    claim, slider = root.locator(".vt-claim"), root.get_by_role("slider", name="move by")
+    for encoding in ENCODINGS:
+        root.get_by_role("button", name=encoding, exact=True).click()
+        slider.fill("12")
+        slider.press("ArrowRight")
+        made.encoding, made.shift = encoding, 13
+        here, moved = made.shifted_scores()
+        verdict = "True here." if encoding in ("rotary", "none") else "False here."
+        expect(claim.locator(".vt-verdict")).to_have_text(verdict)
+        expect(claim).to_contain_text(
+            f"Moved by 13, the scores change by {rms(moved - here):.2f} (rms). "
+            f"Their own size is {rms(here):.2f} (rms)."
+        )
+        last = numbers(root.locator(".vt-shift tbody tr").last.locator("td"))
+        assert last == pytest.approx([rms(here), rms(moved - here)], abs=0.00501), encoding
+        if encoding == "sinusoidal":
+            measured = shift_experiment(shift=13).sinusoidal
+            assert last[1] == pytest.approx(measured.rms_difference, abs=0.00501)
+        slider.press("Home")
+        expect(claim).to_contain_text("Move the sentence")
+        expect(claim.locator(".vt-verdict")).to_have_text("")
+
+
+def test_the_page_reads_any_order(root: Locator, made: PositionLab) -> None:
+    section, toggle = root.locator(".vt-shuffle"), root.get_by_role("button", name=re.compile("^positions"))
+    for on in (True, True, False):
+        root.get_by_role("button", name="shuffle", exact=True).click()
+        if (toggle.get_attribute("aria-pressed") == "true") != on:
+            toggle.click()
+        root.locator(".vt-strip .vt-token").nth(2).click()
+        root.get_by_role("button", name="word to the left").click()
+        next_frames(root)
+        expect(section).to_have_attribute("data-shown", re.compile(f",{str(on).lower()}]$"))
+        order, _ = json.loads(section.get_attribute("data-shown"))
+        words = root.locator(".vt-strip .vt-token").all_inner_texts()
+        assert words == [made.words[index] for index in order]
+        check_order(root, made, order, on)
+    expect(root).not_to_contain_text("needs the running notebook")
+
+
+def test_a_page_without_a_model_carries_the_answers_for_its_orders(
+    kept_page: Page, tmp_path: Path, translator
+) -> None:
+    made = unfolded(position_lab(translator, engine="kernel"))
+    root = show(kept_page, made, tmp_path, "position-lab")
+    answered(root, WRITTEN, True)
+    expect(root.get_by_role("button", name="shuffle", exact=True)).to_have_count(0)
+    root.get_by_label("read as").select_option(label="the cat sees the dog")
+    check_order(root, made, SWAPPED, True)
+    spanish = "In Spanish: el gato ve el perro (as written: el perro ve el gato)"
+    expect(root.locator(".vt-spanish")).to_have_text(spanish)
+    root.get_by_role("button", name="positions on").click()
+    check_order(root, made, SWAPPED, False)
+    expect(root.locator(".vt-shuffle")).to_contain_text("permutation equivariance")
+    assert set(root.locator(".vt-amount").all_inner_texts()) == {"0.00"}
+
+
+def test_it_opens_as_it_was_left(kept_page: Page, made: PositionLab, tmp_path: Path) -> None:
+    made.encoding, made.pair, made.position, made.shift = "rotary", 20, 30, 40
+    made.order, made.positions_on = [1, 0, 2, 3, 4], False
+    root = show(kept_page, made, tmp_path, "position-lab")
+    expect(root.get_by_role("button", name="rotary")).to_have_attribute("aria-pressed", "true")
+    expect(root.locator(".vt-readout")).to_contain_text("position 30, dimension 40")
+    expect(root.locator(".vt-claim")).to_contain_text("Moved by 40")
+    answered(root, [1, 0, 2, 3, 4], False)
+    expect(root.get_by_label("read as")).to_have_value("own")
+
+
+@pytest.mark.slow
+def test_in_jupyterlab_position_and_order_go_both_ways(lab: LabPage, made: PositionLab) -> None:
+    lab.open_cells(
+        "import viz_transformer as vt\nview = vt.position_lab()\n"
+        "view.unfolded = ['pair', 'offset', 'shift', 'shuffle']\nview"
+    )
+    lab.run_cell(0)
+    root = lab.output(0).locator(".vt-position-lab")
+    answered(root, WRITTEN, True)
+    root.locator(".vt-table canvas").focus()
+    lab.page.keyboard.press("ArrowDown")
+    lab.page.keyboard.press("ArrowRight")
+    lab.wait_for_value("[view.position, view.pair]", [8, 4])
+    lab.run("view.encoding, view.shift = 'rotary', 30")
+    lab.select_cell(0)
+    expect(root.locator(".vt-claim")).to_contain_text("Moved by 30, the scores change by 0.00")
+
+    # Thirty fast changes end on the last.
+    for _ in range(29):
+        root.get_by_role("button", name="shuffle", exact=True).click()
+    root.get_by_label("read as").select_option(label="the cat sees the dog")
+    check_order(root, made, SWAPPED, True)
+    lab.wait_for_value("view.order", SWAPPED)
+    root.locator(".vt-strip .vt-token").nth(1).click()
+    root.get_by_role("button", name="word to the right").click()
+    order = [0, 2, 4, 3, 1]
+    lab.wait_for_value("view.order", order)
+    root.get_by_role("button", name="positions on").click()
+    lab.wait_for_value("view.positions_on", False)
+    check_order(root, made, order, False)
+    assert lab.errors == []
