@@ -1,28 +1,20 @@
-"""The views' pure functions, tested where they run: one `node --test` for each file in tests/js."""
+"""The views' pure functions, tested where they run: `node --test` over tests/js, in one process."""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tools.ensure import find_node
 
-FILES = sorted((Path(__file__).parent / "js").glob("*.test.*js"))
+FOLDER = Path(__file__).parent / "js"
+FILES = sorted(FOLDER.glob("*.test.mjs"))
 
 
-def test_there_are_tests_in_javascript() -> None:
-    assert FILES, "tests/js holds no *.test.js or *.test.mjs"
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_node_passes(path: Path) -> None:
-    done = subprocess.run(
-        [find_node(), "--test", "--test-reporter=spec", path],
-        capture_output=True,
-        text=True,
-        cwd=path.parents[2],
-    )
+def test_node_passes() -> None:
+    assert FILES, "tests/js holds no *.test.mjs"
+    command = [find_node(), "--test", "--test-isolation=none", "--test-reporter=spec", *FILES]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=FOLDER.parents[1])
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "tests 0" not in done.stdout, f"{path.name} holds no test"
+    missing = [path.name for path in FILES if "\ntest(" not in path.read_text(encoding="utf-8")]
+    assert not missing, f"no test in {missing}"

@@ -3,16 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  canonicalJson,
-  joinBytes,
-  NEEDS_KERNEL,
-  NO_ANSWER,
-  connectKernel,
-} from "../../viz_transformer/widgets/base/js/kernel.js";
+import * as requests from "../../viz_transformer/widgets/base/js/kernel.js";
 import { moveInTable, numberColour } from "../../viz_transformer/widgets/base/js/number_table.js";
-import { formatNumber } from "../../viz_transformer/widgets/base/js/text.js";
 import { SIGNED, STOPS } from "../../viz_transformer/widgets/base/js/colour.js";
+
+const { canonicalJson, connectKernel, joinBytes, NEEDS_KERNEL, NO_ANSWER } = requests;
 
 /** A model whose kernel answers when the test says so, is restarted, or is reached again. */
 function fakeModel(state) {
@@ -212,19 +207,6 @@ test("of two tabs on one notebook each gets its own answers", async () => {
     [1, 1],
     [0, 0],
   ]);
-});
-
-test("an exported page answers what it carries, and says what it cannot", async () => {
-  const kernel = connectKernel(fakeModel({ live: false, answers: [[{ head: 1 }, { loss: 2 }]] }));
-  assert.deepEqual(await kernel.ask({ head: 1 }), { loss: 2 });
-  await assert.rejects(kernel.ask({ head: 2 }), new RegExp(NEEDS_KERNEL));
-});
-
-test("numbers are shown as people write them", () => {
-  assert.equal(formatNumber(-0.004, 2), "0.00");
-  assert.equal(formatNumber(-1.5, 1), "−1.5");
-  assert.equal(formatNumber(NaN, 2), "NaN");
-  assert.equal(formatNumber(-Infinity, 2), "−∞");
 });
 
 test("a signed number of 0 has the middle colour, a plain one none", () => {

@@ -1,126 +1,81 @@
-// Exercises in a page: numbers as one types them, and how they are told. tests/test_exercise_form.py
-// holds the messages to Python's.
+// Exercises in a page: what is read from their fields. tests/test_exercise_form.py holds what is said of
+// an answer to Python's words.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { compute } from "../../viz_transformer/widgets/exercise_form/arithmetic.js";
-import { check, placeOf } from "../../viz_transformer/widgets/exercise_form/checking.js";
+import { placeOf } from "../../viz_transformer/widgets/exercise_form/checking.js";
 import { formatFloat, formatShape } from "../../viz_transformer/widgets/exercise_form/python_numbers.js";
 import { isAnswer, readAnswer } from "../../viz_transformer/widgets/exercise_form/reading.js";
+import { assertTable } from "./helpers.mjs";
 
-/** @type {any} */
-const ROW = {
-  kind: "row",
-  n_fields: 4,
-  value: { shape: [3], data: [1, 2, 3] },
-  mistakes: [],
-  tolerance: 0.1,
-  right: "So it is.",
+/** @type {Record<string, any>} */
+const ASKED = {
+  row: { kind: "row", n_fields: 4, value: { shape: [3], data: [1, 2, 3] } },
+  mask: { kind: "table", n_fields: 2, value: { shape: [1, 2], data: [true, false] } },
+  number: { kind: "number" },
+  choice: { kind: "choice", options: ["A", "B"] },
+  view: { kind: "view", checks: [[["encoder", 1, 2], true, "Yes."]] },
 };
-/** @type {any} */
-const MASK = { kind: "table", n_fields: 2, value: { shape: [1, 2], data: [true, false] }, mistakes: [] };
-
-/** @type {any} */
-const NUMBER = { kind: "number" };
-/** @type {any} */
-const CHOICE = { kind: "choice", options: ["A", "B"] };
 
 test("numbers and sums are computed as in Python", () => {
-  const known = {
-    24: 24,
-    " −0.25 ": -0.25,
-    ".5": 0.5,
-    "1e-3": 0.001,
-    "640_000": 640000,
-    "1/64": 1 / 64,
-    "2 + 3 * 4": 14,
-    "7 - 2 - 1": 4,
-    "8 / 2 / 2": 2,
-    "-2**2": -4,
-    "2**-1": 0.5,
-    "2**3**2": 512,
-    "(1 + 2) * -3": -9,
-    "math.sqrt(64)": 8,
-    "-log(0.5) / 4": -Math.log(0.5) / 4,
-    "exp(2)": Math.exp(2),
-    "2*pi": 2 * Math.PI,
-    "e**2": Math.E ** 2,
-    "1/0": Infinity,
-  };
-  for (const [text, value] of Object.entries(known)) assert.equal(compute(text), value, text);
-  assert.ok(Number.isNaN(compute("nan")));
+  const numbers =
+    "24 = 24; −0.25 = -0.25; .5 = 0.5; 1e-3 = 0.001; 640_000 = 640000; 1/64 = 0.015625; 1/0 = Infinity";
+  const sums =
+    "2 + 3 * 4 = 14; 7 - 2 - 1 = 4; 8 / 2 / 2 = 2; -2**2 = -4; 2**-1 = 0.5; 2**3**2 = 512; (1 + 2) * -3 = -9";
+  for (const each of `${numbers}; ${sums}; math.sqrt(64) = 8; nan = NaN`.split("; ")) {
+    const [text, value] = each.split(" = ");
+    assert.equal(compute(` ${text} `), Number(value), each);
+  }
+  const found = ["-log(0.5) / 4", "exp(2)", "2*pi", "e**2"].map(compute);
+  assert.deepEqual(found, [-Math.log(0.5) / 4, Math.exp(2), 2 * Math.PI, Math.E ** 2]);
 });
 
 test("what is no number is none", () => {
-  const texts = [
-    "",
-    " ",
-    "eight",
-    "1,5",
-    "1 2",
-    "(1",
-    "1)",
-    "2 *",
-    "sqrt",
-    "sqrt 4",
-    "1 = 1",
-    "constructor(1)",
-  ];
-  for (const text of [...texts, "[1]", "alert(1)", "--", "toString", "1e", "1..2"])
-    assert.equal(compute(text), null, text);
+  const texts =
+    "eight; 1,5; 1 2; (1; 1); 2 *; sqrt; sqrt 4; 1 = 1; --; 1e; 1..2; [1]; constructor(1); alert(1); toString";
+  for (const text of ["", " ", ...texts.split("; ")]) assert.equal(compute(text), null, text);
 });
 
-test("floats are written as Python writes them", () => {
-  const known = /** @type {[number, string][]} */ ([
-    [24, "24"],
-    [-0, "0"],
-    [0.13533528, "0.1353"],
-    [-7.25e-5, "-7.25e-05"],
-    [1e-4, "0.0001"],
-    [123456.789, "123500"],
-    [1e300, "1e+300"],
-    [1.5e16, "1.5e+16"],
-    [1000.5, "1000"],
-    [1001.5, "1002"],
-    [NaN, "nan"],
-    [-Infinity, "-inf"],
-  ]);
-  for (const [value, text] of known) assert.equal(formatFloat(value), text);
-  assert.equal(formatShape([3]), "(3,)");
-  assert.equal(formatShape([2, 1, 4]), "(2, 1, 4)");
-});
-
-test("a row may be shorter than its fields, and has no gaps", () => {
-  assert.deepEqual(readAnswer(ROW, ["1", "2", "1/4", ""]).found, { shape: [3], data: [1, 2, 0.25] });
-  assert.equal(readAnswer(ROW, ["1", "", "3", " "]).problem, "A field is still empty.");
-  assert.equal(readAnswer(ROW, ["", "", "", ""]).problem, "Write the numbers first.");
-  assert.match(readAnswer(ROW, ["1", "two", "", ""]).problem, /^“two” is no number/);
-  assert.match(readAnswer(NUMBER, "12 heads").problem, /^“12 heads” is no number/);
-  assert.equal(readAnswer(NUMBER, "  ").problem, "Write a number first.");
-});
-
-test("a row is compared place by place", () => {
-  const of = (...texts) => check(ROW, readAnswer(ROW, texts).found);
-  assert.deepEqual(of("1.05", "2", "3", ""), { passed: true, message: "So it is." });
-  assert.equal(
-    of("1", "2", "9", "").message,
-    "2 of 3 values are right; the first that is not, 9, stands at [2].",
-  );
-  assert.equal(of("1", "2", "9.5", "").message.includes("9.5, stands at [2]"), true);
-  assert.equal(of("1", "2", "", "").message, "It has the shape (2,); it should be (3,).");
+test("floats and shapes are written as Python writes them", () => {
+  const small = "-0 0; 0.13533528 0.1353; -7.25e-5 -7.25e-05; 1e-4 0.0001; NaN nan; -Infinity -inf";
+  const large = "24 24; 123456.789 123500; 1e300 1e+300; 1.5e16 1.5e+16; 1000.5 1000; 1001.5 1002";
+  for (const each of `${small}; ${large}`.split("; ")) {
+    const [value, text] = each.split(" ");
+    assert.equal(formatFloat(Number(value)), text);
+  }
+  assert.deepEqual([formatShape([3]), formatShape([2, 1, 4])], ["(3,)", "(2, 1, 4)"]);
   assert.deepEqual(placeOf(23, [2, 3, 4]), [1, 2, 3]);
 });
 
+test("a row may be shorter than its fields, and has no gaps", () => {
+  assert.deepEqual(readAnswer(ASKED.row, ["1", "2", "1/4", ""]).found, { shape: [3], data: [1, 2, 0.25] });
+  assertTable(
+    (kind, typed) => readAnswer(ASKED[kind], typed).problem,
+    [
+      ["row", ["1", "", "3", " "], "A field is still empty."],
+      ["row", ["", "", "", ""], "Write the numbers first."],
+      ["row", ["1", "two", "", ""], /^“two” is no number/],
+      ["number", "12 heads", /^“12 heads” is no number/],
+      ["number", "  ", "Write a number first."],
+    ],
+  );
+});
+
 test("what was kept of another exercise is no answer", () => {
-  assert.ok(isAnswer(ROW, ["1", "", "", ""]));
-  assert.ok(isAnswer(MASK, [true, true]));
-  for (const kept of [3, "3", null, {}, ["1", "2"], [1, 2, 3, 4], [true, true]])
-    assert.ok(!isAnswer(ROW, kept));
-  for (const kept of [["1", "2"], [true], [[true, true]]]) assert.ok(!isAnswer(MASK, kept));
-  const view = /** @type {any} */ ({ kind: "view", checks: [[["encoder", 1, 2], true, "Yes."]] });
-  assert.ok(isAnswer(view, ["encoder", 1, 2]));
-  for (const kept of ["encoder,1,2", ["encoder", 9, 2], null]) assert.ok(!isAnswer(view, kept));
-  assert.ok(!isAnswer(NUMBER, 3));
-  assert.ok(!isAnswer(CHOICE, "C"));
+  const answers = { row: [["1", "", "", ""]], mask: [[true, true]], view: [["encoder", 1, 2]] };
+  const others = {
+    row: [3, "3", null, {}, ["1", "2"], [1, 2, 3, 4], [true, true]],
+    mask: [["1", "2"], [true], [[true, true]]],
+    view: ["encoder,1,2", ["encoder", 9, 2], null],
+    number: [3],
+    choice: ["C"],
+  };
+  for (const [table, wanted] of /** @type {[any, boolean][]} */ ([
+    [answers, true],
+    [others, false],
+  ]))
+    for (const [kind, kept] of Object.entries(table))
+      for (const each of kept) assert.equal(isAnswer(ASKED[kind], each), wanted, `${kind}: ${each}`);
 });

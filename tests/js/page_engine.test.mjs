@@ -7,6 +7,7 @@ import { canAsk, connectKernel, NEEDS_KERNEL } from "../../viz_transformer/widge
 import { engineBehind } from "../../viz_transformer/widgets/base/js/page_engine.js";
 
 const ENGINE = { lab: "a_lab", models: { "": "IPY_MODEL_7" }, context: { words: ["a"] } };
+const pause = () => new Promise((done) => setTimeout(done, 5));
 
 /** A view of a page whose widget 7 carries the model of digest "abc". */
 function view(state = {}) {
@@ -38,6 +39,13 @@ function offer(answer) {
   else globalThis.vtEngines.set("abc", { promise: Promise.resolve(engine) });
 }
 
+/** Offer an engine that answers every request with an error. */
+function offerError(message, name = "Error") {
+  offer(() => {
+    throw Object.assign(new Error(message), { name });
+  });
+}
+
 beforeEach(() => {
   delete globalThis.vtEngines;
 });
@@ -50,15 +58,13 @@ test("the engine answers, given the lab, the models, the request and the context
 
 test("a view that was drawn before the engine's script has run gets its answer", async () => {
   const asked = connectKernel(view()).ask({ n: 1 });
-  await new Promise((done) => setTimeout(done, 5));
+  await pause();
   offer((_lab, _models, request) => ({ n: request.n + 1 }));
   assert.deepEqual(await asked, { n: 2 });
 });
 
 test("what the user can mend comes as an error, and is not asked of the kernel", async () => {
-  offer(() => {
-    throw new Error("'dog' is unknown");
-  });
+  offerError("'dog' is unknown");
   const model = view({ live: true });
   await assert.rejects(connectKernel(model).ask({ n: 1 }), { message: "'dog' is unknown" });
   assert.deepEqual(model.sent, []);
@@ -71,39 +77,28 @@ test("an engine that has answered once answers at once, and drops what was asked
     return { n };
   });
   const kernel = connectKernel(view());
-  const settle = (n) =>
-    kernel.settle(
-      { n },
-      ({ reply, error }) => told.push(error?.message ?? reply.n),
-      () => late.push(n),
-    );
+  /** @type {(answer: { reply?: any, error?: any }) => void} */
+  const tell = ({ reply, error }) => told.push(error?.message ?? reply.n);
+  const settle = (n) => kernel.settle({ n }, tell, () => late.push(n));
   assert.equal(settle(1), false); // its promise is still to be kept
   assert.deepEqual(told, []);
-  await new Promise((done) => setTimeout(done, 5));
-  assert.equal(settle(2), true);
-  assert.equal(settle(-1), true);
+  await pause();
+  assert.deepEqual([settle(2), settle(-1)], [true, true]);
   kernel.latest({ n: 3 }, ({ n }) => told.push(n));
   settle(4);
-  await new Promise((done) => setTimeout(done, 5));
+  await pause();
   assert.deepEqual([told, late], [[1, 2, "too small", 4], [1]]);
 });
 
-/** An engine that leaves every question to Python. */
-function offerNothing() {
-  offer(() => {
-    throw Object.assign(new Error("only Python knows"), { name: "NotInPage" });
-  });
-}
-
 test("what needs Python is asked of the kernel", async () => {
-  offerNothing();
+  offerError("only Python knows", "NotInPage");
   const model = view({ live: true });
   const kernel = connectKernel(model);
   kernel.ask({ n: 1 });
-  await new Promise((done) => setTimeout(done, 5));
-  const tell = () => assert.fail("nobody has answered");
+  await pause();
+  const tell = () => assert.fail("there was no answer");
   assert.equal(kernel.settle({ n: 2 }, tell, tell), false);
-  await new Promise((done) => setTimeout(done, 5));
+  await pause();
   assert.deepEqual(
     model.sent.map(({ ask }) => ask),
     [{ n: 1 }, { n: 2 }],
@@ -111,7 +106,7 @@ test("what needs Python is asked of the kernel", async () => {
 });
 
 test("or found among the replies that the page carries, or refused in one line", async () => {
-  offerNothing();
+  offerError("only Python knows", "NotInPage");
   const page = view({ live: true, answers: [[{ n: 1 }, { carried: true }]] });
   delete page.send;
   const kernel = connectKernel(page);
@@ -119,20 +114,13 @@ test("or found among the replies that the page carries, or refused in one line",
   await assert.rejects(kernel.ask({ n: 2 }), { message: NEEDS_KERNEL });
 });
 
-test("a view without an engine has none behind it", () => {
+test("a view has an engine behind it where one is carried and the host can run its script", () => {
   assert.equal(engineBehind(view({ engine: {} })), null);
   assert.equal(engineBehind(view({ engine: undefined })), null);
-});
-
-test("where a host runs no script of a widget that is not shown, the kernel answers at once", () => {
   const inMarimo = view();
   delete inMarimo.widget_manager.create_view;
   assert.equal(engineBehind(inMarimo), null);
-});
-
-test("a view can be asked where there is an engine or a live kernel", () => {
-  assert.equal(canAsk(view()), true);
-  assert.equal(canAsk(view({ engine: {}, live: true })), true);
-  assert.equal(canAsk(view({ engine: {}, live: false })), false);
+  const askable = [view(), view({ engine: {}, live: true }), view({ engine: {}, live: false })].map(canAsk);
+  assert.deepEqual(askable, [true, true, false]);
   assert.equal(canAsk({ get: (name) => ({ live: true })[name] }), false); // a page without an engine
 });

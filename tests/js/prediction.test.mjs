@@ -4,80 +4,56 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readGuess, verdictOf } from "../../viz_transformer/widgets/prediction/verdict.js";
+import { assertNear } from "./helpers.mjs";
 
-const said = ({ told }) => told.map((piece) => piece.strong ?? piece).join("");
-const number = (guess, truth = 10.8) =>
-  verdictOf({ kind: "number", guess, truth, options: [], unit: "nats" });
+/** Hold the verdict on a guess to its score and what is said. */
+function assertVerdict(asked, guess, score, words) {
+  const verdict = verdictOf({ options: [], unit: "", ...asked, guess });
+  assertNear(verdict.score, score, 1e-12);
+  const said = verdict.told.map((piece) => (typeof piece === "string" ? piece : piece.strong)).join("");
+  assert.ok(said.endsWith(words), said);
+  return verdict;
+}
 
 test("a number is judged by the factor that it is off", () => {
-  /** @type {[number, number, string][]} */
-  const cases = [
-    [10.8, 1, "You said 10.8 nats; it is 10.8 nats. Spot on."],
-    [10.5, 1, "Spot on."],
-    [5.4, 1 - Math.log10(2), "Off by a factor of 2."],
-    [292, 0, "Off by a factor of 27."],
-    [-10.8, 0, "You said −10.8 nats; it is 10.8 nats."],
-    [0, 0, "it is 10.8 nats."],
-  ];
-  for (const [guess, score, words] of cases) {
-    const verdict = number(guess);
-    assert.ok(Math.abs(verdict.score - score) < 1e-12);
-    assert.ok(said(verdict).endsWith(words), said(verdict));
-  }
+  const asked = { kind: "number", truth: 10.8, unit: "nats" };
+  assertVerdict(asked, 10.8, 1, "You said 10.8 nats; it is 10.8 nats. Spot on.");
+  assertVerdict(asked, 10.5, 1, "Spot on.");
+  assertVerdict(asked, 5.4, 1 - Math.log10(2), "Off by a factor of 2.");
+  assertVerdict(asked, 292, 0, "Off by a factor of 27.");
+  assertVerdict(asked, -10.8, 0, "You said −10.8 nats; it is 10.8 nats.");
+  assertVerdict(asked, 0, 0, "it is 10.8 nats.");
 });
 
 test("a unit is written as one says it", () => {
-  const told = (guess, truth, unit) => said(verdictOf({ kind: "number", guess, truth, options: [], unit }));
-  assert.equal(told(1, 5, "cells"), "You said 1 cell; it is 5 cells. Off by a factor of 5.");
-  assert.equal(
-    told(1, 2, "nats per token"),
-    "You said 1 nat per token; it is 2 nats per token. Off by a factor of 2.",
-  );
-  assert.equal(told(40, 80, "%"), "You said 40%; it is 80%. Off by a factor of 2.");
-  assert.equal(told(1, 2, "of 6"), "You said 1 of 6; it is 2 of 6. Off by a factor of 2.");
-  assert.equal(told(1, 2, "ms"), "You said 1 ms; it is 2 ms. Off by a factor of 2.");
+  const score = 1 - Math.log10(2);
+  const told = (unit, words) => assertVerdict({ kind: "number", truth: 2, unit }, 1, score, words);
+  told("cells", "You said 1 cell; it is 2 cells. Off by a factor of 2.");
+  told("nats per token", "You said 1 nat per token; it is 2 nats per token. Off by a factor of 2.");
+  told("%", "You said 1%; it is 2%. Off by a factor of 2.");
+  told("of 6", "You said 1 of 6; it is 2 of 6. Off by a factor of 2.");
+  told("ms", "You said 1 ms; it is 2 ms. Off by a factor of 2.");
 });
 
 test("a choice is right or wrong, and hostile text is text", () => {
-  const asked = { kind: "choice", truth: "b", options: ["<i>", "b"], unit: "" };
-  const wrong = verdictOf({ ...asked, guess: "<i>" });
-  assert.deepEqual([wrong.score, said(wrong)], [0, "You said <i>. The answer is b."]);
-  const right = verdictOf({ ...asked, guess: "b" });
-  assert.deepEqual([right.score, said(right)], [1, "You said b, and that is right."]);
+  const asked = { kind: "choice", truth: "b", options: ["<i>", "b"] };
+  assertVerdict(asked, "<i>", 0, "You said <i>. The answer is b.");
+  assertVerdict(asked, "b", 1, "You said b, and that is right.");
 });
 
-test("a row is judged by what both share", () => {
-  const verdict = verdictOf({
-    kind: "row",
-    guess: [0.5, 0.5],
-    truth: [0.1, 0.9],
-    options: ["el", "gato"],
-    unit: "",
-  });
-  assert.ok(Math.abs(verdict.score - 0.6) < 1e-12);
-  assert.equal(
-    said(verdict),
-    "Your row has 60% of its weight where it belongs. Most goes to gato: 0.90; you gave it 0.50.",
-  );
-  assert.deepEqual(verdict.table.rows[1], ["measured", [0.1, 0.9]]);
-});
-
-test("a key is judged by its weight, and told its rank", () => {
-  const asked = { kind: "key", truth: [0.2, 0.6, 0.2], options: ["a", "b", "c"], unit: "" };
-  const first = verdictOf({ ...asked, guess: 1 });
-  assert.deepEqual(
-    [first.score, said(first)],
-    [1, "You chose b: weight 0.60, rank 1 of 3. No word gets more from this head."],
-  );
-  const last = verdictOf({ ...asked, guess: 2 });
-  assert.ok(Math.abs(last.score - 1 / 3) < 1e-12);
-  assert.equal(said(last), "You chose c: weight 0.20, rank 3 of 3. This head attends most to b: 0.60.");
+test("a row is judged by what both share, a key by its weight and its rank", () => {
+  const row = { kind: "row", truth: [0.1, 0.9], options: ["el", "gato"] };
+  const words = "Your row has 60% of its weight where it belongs. Most goes to gato: 0.90; you gave it 0.50.";
+  const { table } = assertVerdict(row, [0.5, 0.5], 0.6, words);
+  assert.deepEqual(table.rows[1], ["measured", [0.1, 0.9]]);
+  const key = { kind: "key", truth: [0.2, 0.6, 0.2], options: ["a", "b", "c"] };
+  assertVerdict(key, 1, 1, "You chose b: weight 0.60, rank 1 of 3. No word gets more from this head.");
+  assertVerdict(key, 2, 1 / 3, "c: weight 0.20, rank 3 of 3. This head attends most to b: 0.60.");
 });
 
 test("what is no guess is told, and asked again", () => {
-  for (const typed of ["many", "", " ", "NaN", "1e999"]) {
+  for (const typed of ["many", "", " ", "NaN", "1e999"])
     assert.match(readGuess("number", typed).problem, /^a prediction is a number, not '/);
-  }
   assert.deepEqual(readGuess("number", " −2.50 "), { guess: -2.5 });
   assert.match(readGuess("row", [0, 0]).problem, /some weight/);
   assert.deepEqual(readGuess("row", [0, 0.4]), { guess: [0, 1] });

@@ -1,0 +1,137 @@
+// The own decisions of the labs that have few: block, figure, initial loss and model summary.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { pngAddress } from "../../viz_transformer/widgets/base/js/png.js";
+import { moveText, movesOf, spreadInWords } from "../../viz_transformer/widgets/block_lab/spread.js";
+import { columnLines } from "../../viz_transformer/widgets/block_lab/spread_lines.js";
+import { samePlaces, withPlace } from "../../viz_transformer/widgets/figure_lab/view.js";
+import { scoresAt, startInWords, stdText } from "../../viz_transformer/widgets/initial_loss_lab/starts.js";
+import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/head_grids.js";
+import { memoryPath } from "../../viz_transformer/widgets/model_summary_lab/memory_path.js";
+import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_parts.js";
+import { billInWords, shapeLines } from "../../viz_transformer/widgets/model_summary_lab/part_box.js";
+import { nearestStop, withSize } from "../../viz_transformer/widgets/model_summary_lab/sizes.js";
+import { consequencesInWords } from "../../viz_transformer/widgets/model_summary_lab/view.js";
+import { assertTable, floats, withoutMarks } from "./helpers.mjs";
+
+test("the moves of one changed word are a row for each word, and rounding is no move", () => {
+  // Two parts, three words: the first part tells all the others, the second none.
+  const told = [2, 1, 1, 1, 2, 1, 0.5, 1, 2];
+  const kept = [2, 0, 0, 0, 2, 1e-7, 0, 0, 2];
+  const words = { tokens: ["the", "cat", "<eos>"], parts: ["attention", "norm"] };
+  const reply = { ...words, spread: floats(told, kept) };
+  assert.equal(movesOf(reply, 2).join(" | "), "0.5,0 | 1,0 | 2,2");
+  assert.equal(
+    withoutMarks(spreadInWords(reply, 1)),
+    "“cat” is changed. Other words that move: attention 2 of 2, norm none.",
+  );
+  assert.equal([0, 1e-7, 0.004, 1.234].map(moveText).join(), "0,0,0.00,1.23");
+});
+
+test("a line leads to each word that moves, and to no other", () => {
+  const column = { left: 0, right: 10, heights: [5, 15, 25], changed: 1 };
+  const lines = columnLines({ ...column, moves: [1, 2, 1e-9] });
+  assert.deepEqual(
+    lines.map(({ path }) => path),
+    ["M0 15C5 15 5 5 10 5", "M0 15C5 15 5 15 10 15"],
+  );
+  assert.ok(lines[1].thickness > lines[0].thickness);
+});
+
+test("one place of a figure is changed, and the old list stays", () => {
+  const before = [0, 3, 1];
+  assert.deepEqual(
+    [withPlace(before, 1, 5), before],
+    [
+      [0, 5, 1],
+      [0, 3, 1],
+    ],
+  );
+  assertTable(samePlaces, [
+    [[1, 2], [1, 2], true],
+    [[1, 2], [2, 1], false],
+    [[1], [1, 2], false],
+  ]);
+});
+
+test("bytes become an address, from wherever in a message they start", () => {
+  const bytes = Uint8Array.from({ length: 20_003 }, (_, at) => at % 256);
+  const address = pngAddress(new DataView(bytes.buffer, 3));
+  assert.ok(address.startsWith("data:image/png;base64,"));
+  const back = Uint8Array.from(atob(address.split(",")[1]), (letter) => letter.charCodeAt(0));
+  assert.deepEqual(back, bytes.subarray(3));
+});
+
+test("a place's scores follow those of the sentences before it, and an echo is called one", () => {
+  const starts = {
+    ...{ stds: [0.5, 1], losses: [2, 294.03], echoes: [0.4, 1], tokens: ["<sos>", "el", "gato"] },
+    ...{ read: [[0, 1], [0]], wanted: [[1, 2], [2]] },
+    logits: floats(Array.from({ length: 2 * 3 * 3 }, (_, i) => i % 7)),
+  };
+  assert.deepEqual(scoresAt(starts, { index: 0, sentence: 0, place: 1 }), [3, 4, 5]);
+  assert.deepEqual(scoresAt(starts, { index: 1, sentence: 1, place: 0 }), [1, 2, 3]);
+  const says = (index, place) => withoutMarks(startInWords(starts, { index, sentence: 0, place }));
+  assert.equal(
+    says(1, 1),
+    "After “<sos> el” the largest logit is that of “el”, the word it has just read. " +
+      "Loss 294.0; an even bet gives 1.10. At 100% of all positions it just repeats the word it has read.",
+  );
+  assert.match(says(0, 0), /that of “gato”\. Loss 2\.0/);
+  assert.equal([0.005, 512 ** -0.5, 1, 2].map(stdText).join(), "0.005,0.0442,1,2");
+});
+
+const SIZES = { n_source: 6, n_target: 4, d_model: 512, n_heads: 8, d_ff: 2048, n_layers: 6, vocab_size: 35 };
+const PARTS = machine.modelParts(SIZES);
+const part = (name, stack = "decoder", parts = PARTS) =>
+  parts.find((each) => each.stack === stack && each.name === name);
+
+test("of the decoder, the source's length moves cross-attention alone, and no count", () => {
+  const isMoved = ({ shapes }) =>
+    Object.values(shapes).some((axes) => axes.some(({ from }) => from.includes("n_source")));
+  const moved = PARTS.filter((each) => each.stack === "decoder" && isMoved(each));
+  assert.equal(moved.map(({ name }) => name).join(), "cross-attention");
+  assert.equal(machine.consequences(PARTS, "n_source").counts, 0);
+});
+
+test("equal lengths stay told apart by what they follow from", () => {
+  const square = part("cross-attention", "decoder", machine.modelParts({ ...SIZES, n_target: 6 }));
+  assert.equal(
+    shapeLines(square)
+      .map(([name]) => name)
+      .join("; "),
+    "query; key, value; weights; output",
+  );
+  assert.equal(shapeLines(part("self-attention", "encoder"))[0][0], "query, key, value");
+  assert.equal(shapeLines(part("logits"))[0][0], "");
+});
+
+test("what follows from a size is told with what does not, and a bill is the sum in words", () => {
+  const says = (name, label) => consequencesInWords(PARTS, name, label);
+  assert.match(says("n_heads", "heads"), /^“heads”: \d+ of 29 shapes change, and none/);
+  assert.match(says("d_model", "d_model"), /and 11 of 13 counts\.$/);
+  assert.match(says("n_layers", "layers"), /every shape stays/);
+  const total = machine.learnedByAll(PARTS);
+  assert.equal(
+    billInWords(part("cross-attention"), total),
+    "W^Q, W^K, W^V and W^O, each 512 × 512: 1,048,576. In 6 layers 6,291,456, 14.3% of all parameters.",
+  );
+  assert.equal(billInWords(part("logits"), total), "it uses the encoder's table");
+});
+
+test("a size that is no number changes nothing, and a slider stands at the stop nearest by ratio", () => {
+  assert.equal(withSize(SIZES, { name: "n_source", most: 1000 }, Number.NaN), SIZES);
+  assert.equal(withSize(SIZES, { name: "d_ff", most: 50 }, 99).d_ff, 50);
+  assert.deepEqual([nearestStop([32, 64, 128], 96), nearestStop([1, 2, 4], 1000)], [2, 2]);
+});
+
+test("the grids are to scale, and no more than have room; the memory goes into cross-attention", () => {
+  const { width, height, path } = headGrids({ heads: 2, queries: 4, keys: 8 });
+  assert.deepEqual([width, height], [2 * 22 + 4 + 2, 11 + 2]);
+  assert.equal(path.match(/M/g).length, 2 * (5 + 9));
+  assert.equal(headGrids({ heads: 40, queries: 100, keys: 100 }).path.match(/M/g).length, 16 * 4);
+  const encoder = { left: 0, right: 100, top: 80, bottom: 200 };
+  const cross = { left: 160, right: 240, top: 100, bottom: 140 };
+  assert.equal(memoryPath({ encoder, cross, gutter: 130 }).path, "M30 80V68H130V120H157");
+});
