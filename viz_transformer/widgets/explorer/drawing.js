@@ -5,6 +5,7 @@ import { drawHeadGrid, paintPlaceholder, paintThumbnails } from "../base/js/head
 import { drawMatrix, paintCells } from "../base/js/heatmap.js";
 import { formatWeight } from "../base/js/text.js";
 import { tokenOf } from "./displayed_head.js";
+import { wordsRead } from "./readout.js";
 import { drawPicture, imageCanvas, pictureCaption, weightsOnPatches } from "./patch_picture.js";
 import { drawColumns } from "./token_columns.js";
 import { drawWall, paintWall } from "./wall_drawing.js";
@@ -129,6 +130,7 @@ function drawHeatmap({ canvas, cells: offscreen }, snapshot, { matrix }, { theme
   const marks = {
     active,
     pinned,
+    named: wordsRead(shown, active),
     least,
     found: { queries: found[0], keys: found[1] },
     waiting: problem ? "not here" : "loading…",

@@ -99,12 +99,21 @@ export function placeOf({ entry, heads, aggregate, layer, queryAxis, keyAxis }, 
   return `${stack}${lead && `[${lead}]`}[${list(rows)}][:, ${list(cols)}].sum(1).mean()`;
 }
 
+/** The rows and columns that the readout of an active cell, row or column names, the strongest first. */
+export function wordsRead({ weights, rows, cols }, { query, key }) {
+  if (!weights || (query === null && key === null)) return { queries: [], keys: [] };
+  if (query === null)
+    return { queries: strongestThree(rows, (row) => weights[row * cols + key]), keys: [key] };
+  const keys = key === null ? strongestThree(cols, (col) => weights[query * cols + col]) : [key];
+  return { queries: [query], keys };
+}
+
 /**
  * The readout of an active cell, row or column:
  * {pairs: [{from, to, weight, rank, of}], sentence, detail, sum}; the first pair is the one to read.
  */
 export function readout(shown, { query, key }) {
-  const { weights, cols, rows, limit } = shown;
+  const { weights, cols, limit } = shown;
   const pair = (row, col) => ({
     from: shown.queries[row],
     to: shown.keys[col],
@@ -114,8 +123,8 @@ export function readout(shown, { query, key }) {
   });
   if (query === null && key === null) return { pairs: [], sentence: HINT, detail: "", sum: "" };
   const detail = placeOf(shown, query, key);
+  const { queries, keys } = wordsRead(shown, { query, key });
   if (query === null) {
-    const queries = strongestThree(rows, (row) => weights[row * cols + key]);
     const most = limit === null ? "Attended to most by" : "Most changed in";
     return {
       pairs: queries.map((row) => pair(row, key)),
@@ -124,7 +133,6 @@ export function readout(shown, { query, key }) {
       sum: "",
     };
   }
-  const keys = key === null ? strongestThree(cols, (col) => weights[query * cols + col]) : [key];
   return {
     pairs: keys.map((col) => pair(query, col)),
     sentence: describe(shown, query, keys[0]),

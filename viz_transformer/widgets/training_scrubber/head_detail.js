@@ -6,7 +6,7 @@ import { element, focusableCanvas, setText } from "../base/js/controls.js";
 import { addCanvasListeners, ARROWS } from "../base/js/gestures.js";
 import { cellAt, drawMatrix, matrixLayout, moveCell, paintCells } from "../base/js/heatmap.js";
 import { formatWeight, marksExplained, quoted, visible } from "../base/js/text.js";
-import { describeEntropy, describeStrongest, headAtMoment } from "./runs.js";
+import { describeEntropy, describeStrongest, headAtMoment, strongestCell } from "./runs.js";
 
 /** @typedef {import("./run_panel.js").RunSnapshot} RunSnapshot */
 
@@ -57,7 +57,9 @@ export function headDetail(view, parent, { scale, cache }) {
     const shown = { weights, rows, cols, masked, limit: null, queries, keys };
     const cells = cache.get(`${name} ${layout.cell}`, () => paintCells(shown, layout, 0, theme));
     const active = pointed.query !== null && pointed.query < rows && pointed.key < cols ? pointed : NO_CELL;
-    const marks = { active, pinned: NO_CELL, found: null, least: 0, waiting: "" };
+    const [row, col] = strongestCell(entry, weights);
+    const named = active.query === null ? { queries: [row], keys: [col] } : null;
+    const marks = { active, pinned: NO_CELL, named, found: null, least: 0, waiting: "" };
     drawMatrix(canvas, layout, cells, shown, marks, theme);
     const text = describeWeight(entry, weights, active);
     readout.setAttribute("aria-live", active.query === null ? "off" : "polite"); // not while dragging

@@ -224,9 +224,15 @@ export function describeEntropy({ entropies, layers, heads }, moments, moment, l
  * @param {Float32Array} weights [query, key]
  * @returns {string}
  */
-export function describeStrongest({ queries, keys, cols }, weights) {
+export function describeStrongest(entry, weights) {
+  const [query, key] = strongestCell(entry, weights);
+  const weight = weights[query * entry.cols + key].toFixed(2);
+  return `Strongest weight: ${quoted(entry.queries[query])} to ${quoted(entry.keys[key])}, ${weight}.`;
+}
+
+/** The row and the column of a head's strongest weight, the first of equals. */
+export function strongestCell({ cols }, weights) {
   let best = 0;
   for (let i = 1; i < weights.length; i++) if (weights[i] > weights[best]) best = i;
-  const [query, key] = [Math.floor(best / cols), best % cols];
-  return `Strongest weight: ${quoted(queries[query])} to ${quoted(keys[key])}, ${weights[best].toFixed(2)}.`;
+  return [Math.floor(best / cols), best % cols];
 }

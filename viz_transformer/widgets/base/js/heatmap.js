@@ -195,8 +195,12 @@ export function paintCells(shown, layout, least, theme, sheet = offscreenCanvas(
   return canvas;
 }
 
-/** Draw the head: cells, labels, and the marks of the pinned and the active cell. */
-export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found, least, waiting }, theme) {
+/**
+ * Draw the head: cells, labels, and the marks of the pinned and the active cell. `named` holds the rows and
+ * columns that a text beside it names: {queries, keys}.
+ */
+export function drawMatrix(canvas, layout, cells, shown, marks, theme) {
+  const { active, pinned, least, waiting } = marks;
   const { left, top, cell, rowCell, rows, cols, x, y, boxWidth, boxHeight } = layout;
   const context = fitCanvas(canvas, layout.width, layout.height, theme.scale);
   context.imageSmoothingEnabled = !shown.weights; // a thumbnail stands in: its blur says so
@@ -225,7 +229,7 @@ export function drawMatrix(canvas, layout, cells, shown, { active, pinned, found
     rows: [Math.floor(y / rowCell), Math.min(layout.rows, Math.ceil((y + boxHeight) / rowCell))],
     cols: [Math.floor(x / cell), Math.min(layout.cols, Math.ceil((x + boxWidth) / cell))],
   };
-  drawLabels(context, layout, part, shown, active, found, theme);
+  drawLabels(context, layout, part, shown, marks, theme);
   context.save();
   context.beginPath();
   context.rect(left - 4, top - 4, boxWidth + 8, boxHeight + 8);
@@ -295,7 +299,34 @@ export function timesAt(seconds, [first, end], most) {
   return new Map(ticks.map((time) => [Math.round(time / seconds), `${tickText(time)} s`]));
 }
 
-function drawLabels(context, layout, part, shown, active, found, theme) {
+/**
+ * Which labels of an axis are written: those in `first`, of which an earlier one wins where two would touch,
+ * and of the others each `step`-th, or those at `times`, that touches none of these.
+ *
+ * @param {number[]} part first position and the one after the last
+ * @param {(number | null)[]} first
+ * @param {number} step positions from one label to the next that does not touch it
+ * @param {{has: (index: number) => boolean} | null} [times]
+ * @returns {Set<number>}
+ */
+export function labelsOf([start, end], first, step, times = null) {
+  const written = /** @type {number[]} */ ([]);
+  const isFree = (index) => written.every((other) => Math.abs(index - other) >= step);
+  for (const index of first)
+    if (index !== null && index >= start && index < end && isFree(index)) written.push(index);
+  const all = new Set(written);
+  for (let index = start; index < end; index++)
+    if ((times ? times.has(index) : index % step === 0) && isFree(index)) all.add(index);
+  return all;
+}
+
+/** Where a label stands along the box: beyond its edge null, and at its edge one that must be seen. */
+function placeInBox(middle, size, isChosen) {
+  if (isChosen) return Math.max(0, Math.min(size, middle));
+  return middle < 0 || middle > size ? null : middle;
+}
+
+function drawLabels(context, layout, part, shown, { active, pinned, named, found }, theme) {
   const { left, top, cell, rowCell, x, y, boxWidth, boxHeight, flat, font } = layout;
   const quiet = { font: `12px ${theme.family}`, colour: theme.muted };
   const rowNames = shown.rowNames ?? shown.queries;
@@ -309,13 +340,13 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
   drawText(context, query, 0, 0, { ...quiet, align: "right" });
   context.restore();
 
-  // The active row and column are always named; a neighbour whose label would touch it is not.
-  const isNamed = (index, chosen, step, times) =>
-    index === chosen ||
-    ((times ? times.has(index) : index % step === 0) &&
-      (chosen === null || Math.abs(index - chosen) >= step));
   const rowTimes = timesAt(layout.rowSeconds, part.rows, boxHeight / 24);
   const colTimes = timesAt(layout.colSeconds, part.cols, boxWidth / TIME);
+  const colStep = colTimes ? TIME / cell : layout.colStep;
+  const chosenRows = [active.query, pinned.query, ...(named?.queries ?? [])];
+  const chosenCols = [active.key, pinned.key, ...(named?.keys ?? [])];
+  const rowLabels = labelsOf(part.rows, chosenRows, layout.rowStep, rowTimes);
+  const colLabels = labelsOf(part.cols, chosenCols, colStep, colTimes);
   const style = (chosen, marked) => ({
     font: `${chosen ? 700 : 400} ${font}px ${theme.family}`,
     colour: chosen ? theme.accent : theme.text,
@@ -324,26 +355,21 @@ function drawLabels(context, layout, part, shown, active, found, theme) {
   const label = (token, room, chosen) =>
     elide(visible(token), room, (text) => theme.measure(text, font, chosen));
   for (let row = part.rows[0]; row < part.rows[1]; row++) {
-    const middle = (row + 0.5) * rowCell - y;
+    const middle = placeInBox((row + 0.5) * rowCell - y, boxHeight, chosenRows.includes(row));
     const [chosen, marked] = [row === active.query, Boolean(found?.queries?.[row])];
-    if (middle < 0 || middle > boxHeight || !isNamed(row, active.query, layout.rowStep, rowTimes)) continue;
-    const name = (!chosen && rowTimes?.get(row)) || rowNames[row];
+    if (middle === null || !rowLabels.has(row)) continue;
+    const name = (!chosenRows.includes(row) && rowTimes?.get(row)) || rowNames[row];
     drawText(context, label(name, layout.rowRoom, chosen), left - 8, top + middle, {
       ...style(chosen, marked),
       align: "right",
     });
   }
   for (let col = part.cols[0]; col < part.cols[1]; col++) {
-    const middle = (col + 0.5) * cell - x;
+    const middle = placeInBox((col + 0.5) * cell - x, boxWidth, chosenCols.includes(col));
     const [chosen, marked] = [col === active.key, Boolean(found?.keys?.[col])];
-    if (
-      middle < 0 ||
-      middle > boxWidth ||
-      !isNamed(col, active.key, colTimes ? TIME / cell : layout.colStep, colTimes)
-    )
-      continue;
+    if (middle === null || !colLabels.has(col)) continue;
     if (flat) {
-      const name = (!chosen && colTimes?.get(col)) || shown.keys[col];
+      const name = (!chosenCols.includes(col) && colTimes?.get(col)) || shown.keys[col];
       drawText(context, label(name, colTimes ? TIME : cell - 4, chosen), left + middle, top - 11, {
         ...style(chosen, marked),
         align: "center",
