@@ -1,0 +1,583 @@
+"""The explorer on a page: every number shown is the trace's, by keys, pointer and options alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.hand_made_traces import attention, make_trace, vision_trace
+from tests.support.on_screen import number, show
+from tests.support.ui_explorer import places
+from tests.support.ui_jupyterlab import next_frames
+from tests.support.ui_pages import picture, press
+from viz_transformer.analysis import output_rollout, rollout
+from viz_transformer.trace import ForwardTrace
+from viz_transformer.widgets.explorer import AttentionExplorer, explore
+
+Opened = Callable[[AttentionExplorer], Locator]
+
+
+@pytest.fixture
+def opened(kept_page: Page, tmp_path: Path) -> Opened:
+    """Return a function that opens a page with an explorer."""
+
+    def open_view(view: AttentionExplorer) -> Locator:
+        kept_page.mouse.move(0, 0)
+        return show(kept_page, view, tmp_path, "explorer")
+
+    return open_view
+
+
+def matrix_of(root: Locator) -> Locator:
+    return root.locator(".vt-head canvas")
+
+
+def pair_of(root: Locator) -> Locator:
+    return root.locator(".vt-pair").first
+
+
+def press_keys(root: Locator, *keys: str) -> None:
+    for key in keys:
+        root.page.keyboard.press(key)
+
+
+def long_trace(n: int) -> ForwardTrace:
+    words = tuple(f"w{i}" for i in range(n))
+    return ForwardTrace(source_tokens=words, encoder_attention=attention(1, 2, n, n))
+
+
+def table(root: Locator) -> list[list[str]]:
+    """The weights of the data table, row by row, as they are shown."""
+    press(root, "Table")
+    expect(root.locator(".vt-data-table td").first).to_be_visible()
+    rows = root.locator(".vt-data-table tbody tr")
+    return [row.locator("td").all_inner_texts() for row in rows.all()]
+
+
+def assert_shown(root: Locator, weights: np.ndarray, signed: bool = False) -> None:
+    """Compare the table with weights; differences have a sign."""
+    shown = table(root)
+    assert [len(row) for row in shown] == [len(row) for row in weights]
+    for text, weight in zip(chain(*shown), chain(*weights), strict=True):
+        if text == "masked":
+            assert weight < 0.005
+            continue
+        assert number(text) == pytest.approx(weight, abs=0.0055), text
+        assert (text[0] in "+−") == (signed and float(text[-4:]) > 0), text
+
+
+def assert_detail(root: Locator, trace: ForwardTrace, weight: float) -> None:
+    """The line in Python's words and its number are both the weight."""
+    place, _, value = root.locator(".vt-detail").inner_text().partition(" = ")
+    assert float(value) == pytest.approx(weight, rel=1e-4)
+    assert float(eval(place, {"trace": trace})) == pytest.approx(weight, rel=1e-4)
+
+
+# --- One head -------------------------------------------------------------------------------------
+
+
+def test_each_weight_under_the_pointer_is_the_traces(opened: Opened) -> None:
+    trace = make_trace()
+    root = opened(explore(trace))
+    matrix = matrix_of(root)
+    cells, seen = places(matrix), set()
+    for cell in cells[:: max(1, len(cells) // 12)]:
+        matrix.hover(position=cell)
+        expect(root.locator(".vt-detail")).to_contain_text("=")
+        place = root.locator(".vt-detail").inner_text().partition(" = ")[0]
+        layer, head, query, key = map(int, re.findall(r"\d+", place))
+        assert (layer, head) == (0, 0)
+        weight = trace.cross_attention[0, 0, query, key]
+        assert_detail(root, trace, weight)
+        words = f"{trace.output_tokens[query]} to {trace.source_tokens[key]}"
+        expect(pair_of(root)).to_contain_text(f"{words}: {weight:.2f}, ")
+        seen.add((query, key))
+    assert len(seen) >= 6
+
+
+def test_keys_choose_a_cell_and_screen_readers_are_told_of_it(opened: Opened) -> None:
+    trace = make_trace()
+    matrix = matrix_of(opened(explore(trace)))
+    expect(matrix).to_have_attribute("role", "grid")
+    expect(matrix).to_have_attribute("aria-rowcount", "5")
+    matrix.focus()
+    press_keys(matrix, "ArrowDown", "ArrowDown", "ArrowRight")
+    cell = matrix.locator("[role=gridcell]")
+    expect(cell).to_have_text(f"gato to black: {trace.cross_attention[0, 0, 1, 1]:.2f}")
+    expect(cell).to_have_attribute("aria-colindex", "2")
+    expect(matrix).to_have_attribute("aria-activedescendant", cell.get_attribute("id"))
+
+
+def test_thirty_fast_keys_end_on_the_last(opened: Opened) -> None:
+    trace = long_trace(40)
+    root = opened(explore(trace, query=0, key=0))
+    matrix_of(root).evaluate(
+        """(canvas) => {
+            const key = new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true});
+            for (let i = 0; i < 30; i++) canvas.dispatchEvent(key);
+        }"""
+    )
+    expect(pair_of(root)).to_contain_text(f"w0 to w30: {trace.encoder_attention[0, 0, 0, 30]:.2f}")
+
+
+def test_larger_text_makes_the_picture_larger(opened: Opened) -> None:
+    root = opened(explore(make_trace(), query=1))
+    press(root, "Options")
+    before = matrix_of(root).bounding_box()["height"]
+    for _ in range(3):
+        root.get_by_role("button", name="Larger text").click()
+    next_frames(root)
+    after = matrix_of(root).bounding_box()
+    assert after["height"] > before * 1.2
+    size = root.locator(".vt-sentence").evaluate("(node) => parseFloat(getComputedStyle(node).fontSize)")
+    assert size == pytest.approx(14 * 1.75)
+    assert root.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    matrix_of(root).click(position={"x": after["width"] * 0.6, "y": before})
+    expect(root.locator(".vt-detail")).to_contain_text("=")
+
+
+def test_zoom_keeps_what_is_under_the_pointer_and_a_drag_moves_it(opened: Opened) -> None:
+    root = opened(explore(long_trace(256)))
+    page, matrix, detail = root.page, matrix_of(root), root.locator(".vt-detail")
+    box = matrix.bounding_box()
+    at = {"x": box["width"] * 0.6, "y": box["height"] * 0.6}
+
+    def cell_there() -> tuple[int, int]:
+        page.mouse.move(0, 0)
+        matrix.hover(position=at)
+        expect(detail).to_contain_text(" = ")
+        query, key = detail.inner_text().split("]")[0].split(", ")[-2:]
+        return int(query), int(key)
+
+    before, whole = cell_there(), picture(matrix)
+    page.keyboard.down("Control")
+    for _ in range(4):
+        page.mouse.wheel(0, -300)
+        next_frames(root)
+    page.keyboard.up("Control")
+    query, key = cell_there()
+    assert abs(query - before[0]) <= 1
+    assert abs(key - before[1]) <= 1
+    assert picture(matrix) != whole
+
+    page.mouse.down()
+    page.mouse.move(box["x"] + at["x"] - 60, box["y"] + at["y"], steps=4)
+    page.mouse.up()
+    moved = cell_there()
+    assert moved[0] == query
+    assert moved[1] > key
+    expect(root.locator(".vt-notes")).not_to_contain_text("pinned")  # a drag pins nothing
+    matrix.focus()
+    page.keyboard.press("0")
+    assert cell_there() == before
+    root.get_by_role("button", name="Zoom in").click()
+    next_frames(root)
+    root.get_by_role("button", name="Show the whole matrix").click()
+    assert cell_there() == before
+
+
+def test_keys_take_the_zoomed_window_with_them(opened: Opened) -> None:
+    root = opened(explore(long_trace(100), query=0, key=0))
+    matrix_of(root).focus()
+    for _ in range(6):
+        press_keys(root, "+")
+        next_frames(root)
+    press_keys(root, *["ArrowDown"] * 40)
+    expect(root.locator(".vt-detail")).to_contain_text("[0, 0, 40, 0]")
+    next_frames(root)
+    assert pixels(matrix_of(root), "#c2410c") > 100, "the pinned cell is not in view"
+
+
+def test_a_long_text_is_scrolled_to_its_last_word(opened: Opened) -> None:
+    root = opened(explore(long_trace(100)))
+    words = root.locator(".vt-words canvas")
+    words.hover()
+    root.page.mouse.wheel(0, 10_000)
+    # At the end of the scroll, the end of the last word is the end of the canvas.
+    root.page.wait_for_function(
+        """() => {
+            const scroller = document.querySelector('.vt-scroll');
+            const [whole, canvas] = [scroller.firstChild, scroller.querySelector('canvas')];
+            return scroller.scrollTop + canvas.clientHeight === whole.clientHeight;
+        }"""
+    )
+    words.click(position=places(words)[-1])
+    expect(pair_of(root)).to_contain_text("to w99: ")
+
+
+def pixels(canvas: Locator, colour: str) -> int:
+    """How many pixels of a canvas have a colour, which may be one of the system's."""
+    return canvas.evaluate(
+        """(canvas, colour) => {
+            const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            const probe = document.createElement('span');
+            probe.style.cssText = `color: ${colour}; forced-color-adjust: none`;
+            canvas.closest('.vt').append(probe);
+            const [r, g, b] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+            probe.remove();
+            let found = 0;
+            for (let i = 0; i < data.length; i += 4)
+                found += data[i + 3] === 255 && data[i] === r && data[i + 1] === g && data[i + 2] === b;
+            return found;
+        }""",
+        colour,
+    )
+
+
+def test_forced_colours_write_on_the_canvas_too(page: Page, tmp_path: Path) -> None:
+    for scheme in ("light", "dark"):
+        page.emulate_media(forced_colors="active", color_scheme=scheme)
+        root = show(page, explore(make_trace(), query=1), tmp_path, "explorer")
+        for part in (".vt-heads canvas", ".vt-head canvas", ".vt-words canvas"):
+            assert pixels(root.locator(part), "CanvasText") > 20, f"no text on {part} in {scheme}"
+
+
+def test_a_hundred_choices_leave_nothing_behind(opened: Opened) -> None:
+    root = opened(explore(make_trace(), hide_special=True))
+    tools = root.page.context.new_cdp_session(root.page)
+    tools.send("Performance.enable")
+
+    def choose_and_measure() -> dict[str, float]:
+        root.evaluate(
+            """async (root) => {
+                const [heads, matrix] = root.querySelectorAll('.vt-heads canvas, .vt-head canvas');
+                const keys = ['ArrowRight', 'ArrowDown', 'ArrowLeft', 'ArrowUp'];
+                for (let i = 0; i < 50; i++) {
+                    const press = (node) => node.dispatchEvent(
+                        new KeyboardEvent('keydown', {key: keys[(i * 7 + (i >> 2)) % 4], bubbles: true}));
+                    press(heads);
+                    press(matrix);
+                    await new Promise(requestAnimationFrame);
+                }
+            }"""
+        )
+        for _ in range(3):
+            tools.send("HeapProfiler.collectGarbage")
+        metrics = tools.send("Performance.getMetrics")["metrics"]
+        return {each["name"]: each["value"] for each in metrics}
+
+    before, after = choose_and_measure(), choose_and_measure()
+    assert after["JSEventListeners"] == before["JSEventListeners"]
+    assert after["Nodes"] <= before["Nodes"] + 20
+    assert after["JSHeapUsedSize"] - before["JSHeapUsedSize"] < 500_000
+
+
+def test_a_page_holds_every_head_of_a_large_trace(opened: Opened) -> None:
+    scores = np.random.default_rng(0).standard_normal((12, 12, 64, 64), dtype=np.float32)
+    weights = np.exp(2 * scores) * np.tri(64, dtype=np.float32)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    names = [f"w{i}" for i in range(64)]
+    trace = ForwardTrace(target_tokens=names, decoder_attention=weights)
+    root = opened(explore(trace, query=40, key=0, wall=False))
+    root.locator(".vt-heads canvas").focus()
+    detail = root.locator(".vt-detail")
+    for layer in range(12):
+        expect(root.locator(".vt-title")).to_contain_text(f"layer {layer} · head {layer}")
+        expect(detail).to_contain_text(f"[{layer}, {layer}, 40, 0] = ")
+        shown = float(detail.text_content().split(" = ")[1])
+        assert shown == pytest.approx(float(np.float16(weights[layer, layer, 40, 0])), rel=0.001)
+        press_keys(root, "ArrowDown", "ArrowRight")
+
+
+def test_a_patch_is_chosen_on_the_picture_of_a_vision_model(opened: Opened) -> None:
+    root = opened(explore(vision_trace(), grid=(3, 4)))
+    patches = root.locator(".vt-picture canvas")
+    expect(root.locator(".vt-words")).to_be_hidden()
+    patches.focus()
+    press_keys(root, *["ArrowRight"] * 3)  # the class token, then the first two patches
+    expect(pair_of(root)).to_contain_text("patch 1 to patch 1: 0.50")
+    press_keys(root, "ArrowDown")
+    expect(pair_of(root)).to_contain_text("patch 5 to patch 5: 0.50")
+    patches.click(position={"x": patches.bounding_box()["width"] - 5, "y": 5})
+    expect(pair_of(root)).to_contain_text("patch 3 to patch 3: 0.50")
+    expect(patches.locator("[role=gridcell]")).to_contain_text("From patch in row 0, column 3")
+
+
+# --- Several heads, words and differences ---------------------------------------------------------
+
+
+def test_several_heads_are_shown_as_one(opened: Opened) -> None:
+    trace, chosen = make_trace(), [[0, 1], [1, 0], [1, 3]]
+    heads = np.stack([trace.cross_attention[layer, head] for layer, head in chosen])
+    for how, name, wanted in (("mean", "mean", heads.mean(0)), ("max", "maximum", heads.max(0))):
+        root = opened(explore(trace, selected=chosen, aggregate=how, query=1, key=2))
+        title = f"Cross-attention · {name} of 3 heads: 0·1, 1·0, 1·3"
+        expect(root.locator(".vt-title")).to_have_text(title)
+        assert_shown(root, wanted)
+        assert_detail(root, trace, wanted[1, 2])
+
+
+def test_rollout_is_the_one_of_the_analysis(opened: Opened) -> None:
+    trace = make_trace()
+    for kind in ("encoder", "decoder", "cross"):
+        root = opened(explore(trace, kind=kind, layer=1, aggregate="rollout"))
+        wanted = output_rollout(trace).source if kind == "cross" else rollout(trace, kind)
+        expect(root.locator(".vt-title")).to_contain_text("of layers 0 to 1")
+        assert_shown(root, wanted[1])
+
+
+def test_pieces_are_merged_and_special_tokens_hidden(opened: Opened) -> None:
+    pieces = ("[CLS]", "un", "##believ", "##able", "cats", "[SEP]")
+    words = (None, 0, 0, 0, 1, None)
+    trace = ForwardTrace(source_tokens=pieces, source_words=words, encoder_attention=attention(2, 3, 6, 6))
+    root = opened(explore(trace, layer=1, head=2, merge_words=True, hide_special=True, query=1, key=4))
+    head = trace.encoder_attention[1, 2]
+    to_words = np.stack([head[:, [1, 2, 3]].sum(1), head[:, 4]], axis=1)
+    wanted = np.stack([to_words[[1, 2, 3]].mean(0), to_words[4]])
+    assert_shown(root, wanted)
+    assert_detail(root, trace, wanted[0, 1])
+    expect(root.locator(".vt-data-table tbody th")).to_have_text(["unbelievable", "cats"])
+    expect(root.locator(".vt-notes")).to_contain_text("a row may sum to less than 1")
+    expect(root.locator(".vt-notes")).to_contain_text("summed over the pieces of the key")
+    expect(root.locator(".vt-sum")).to_contain_text(f"sums to {wanted[0].sum():.2f}")
+    for name in ("Options", "Merge pieces into words", "Hide special tokens"):
+        press(root, name)
+    expect(root.locator(".vt-data-table tbody th")).to_have_text(list(pieces))
+
+
+def test_a_difference_has_signs_and_says_which_way(opened: Opened) -> None:
+    trace = make_trace()
+    other = ForwardTrace(
+        source_tokens=trace.source_tokens,
+        target_tokens=trace.target_tokens,
+        output_tokens=trace.output_tokens,
+        cross_attention=trace.cross_attention[:, ::-1].copy(),
+        encoder_attention=trace.encoder_attention,
+        decoder_attention=trace.decoder_attention,
+    )
+    root = opened(explore(trace, compare=other, query=1, key=2))
+    change = trace.cross_attention - other.cross_attention
+    assert_shown(root, change[0, 0], signed=True)
+    word = "more" if change[0, 0, 1, 2] > 0 else "less"
+    expect(root.locator(".vt-sentence")).to_contain_text(f"{word} than before")
+    farthest = root.locator(".vt-scale").inner_text().split("less −")[1].split()[0]
+    assert float(farthest) == pytest.approx(np.abs(change).max(), abs=0.02)
+    expect(root.locator(".vt-title")).to_contain_text("Difference")
+
+
+def test_heads_are_added_by_pointer_and_by_keys(opened: Opened) -> None:
+    root = opened(explore(make_trace(), kind="encoder"))
+    title, heads = root.locator(".vt-title"), root.locator(".vt-heads canvas")
+
+    def says(text: str) -> None:
+        expect(title).to_have_text(f"Encoder self-attention · {text}")
+
+    heads.focus()
+    for keys, told in (
+        (("ArrowRight", "Space"), "mean of 1 head: 0·1"),
+        (("Space",), "layer 0 · head 1"),
+        (("ArrowDown", "Space"), "mean of 1 head: 1·1"),
+        (("ArrowRight", "Space"), "mean of 2 heads: 1·1, 1·2"),
+        (("Escape",), "layer 1 · head 2"),
+    ):
+        press_keys(root, *keys)
+        says(told)
+    first, second = {"x": 40, "y": 50}, {"x": 120, "y": 50}
+    heads.click(position=first)
+    says("layer 0 · head 0")
+    heads.click(position=second, modifiers=["Control"])
+    expect(title).to_contain_text("mean of 2 heads: 0·0, 0·")
+    heads.click(position=first, modifiers=["Shift"])
+    expect(title).to_contain_text("mean of 1 head: 0·")
+    heads.click(position=first)
+    says("layer 0 · head 0")
+    heads.click(position=first, modifiers=["Control"])
+    says("mean of 1 head: 0·0")
+    heads.click(position=first, modifiers=["Control"])
+    says("layer 0 · head 0")
+
+
+def test_escape_leads_out_of_the_mean_of_a_layer(opened: Opened) -> None:
+    for canvas in ("heads", "head", "words"):
+        root = opened(explore(make_trace(), kind="encoder", layer=1, aggregate="mean", query=1))
+        title = root.locator(".vt-title")
+        expect(title).to_have_text("Encoder self-attention · mean of all 4 heads of layer 1")
+        root.locator(f".vt-{canvas} canvas").focus()
+        press_keys(root, "Escape", "Escape")  # one of them lets go of the pinned word
+        expect(title).to_have_text("Encoder self-attention · layer 1 · head 0")
+        expect(root.locator(".vt-pair")).to_have_count(0)
+
+
+def test_what_is_weaker_than_the_threshold_is_not_drawn(opened: Opened) -> None:
+    root = opened(explore(make_trace()))
+    drawn = [matrix_of(root), root.locator(".vt-words canvas")]
+    before = [picture(each) for each in drawn]
+    press(root, "Options")
+    root.get_by_role("slider", name="Draw from weight").focus()
+    press_keys(root, *["PageUp"] * 3)
+    expect(root.locator(".vt-notes")).to_contain_text("are not drawn")
+    next_frames(root)
+    assert all(picture(each) != was for each, was in zip(drawn, before, strict=True))
+    press_keys(root, "Home")
+    expect(root.locator(".vt-notes")).to_have_text("<sos>: start of sequence · <eos>: end of sequence.")
+    next_frames(root)
+    assert [picture(each) for each in drawn] == before
+
+
+def test_a_search_marks_words_and_enter_goes_through_them(opened: Opened) -> None:
+    root = opened(explore(make_trace(), kind="cross"))
+    before = picture(matrix_of(root))
+    press(root, "Options")
+    search, found = root.get_by_role("searchbox"), root.locator(".vt-options output").last
+    search.fill("a")  # gato; black, cat
+    expect(found).to_have_text("3 found; Enter goes to the next")
+    next_frames(root)
+    assert picture(matrix_of(root)) != before
+    for begins in ("gato to ", " to black: ", " to cat: ", "gato to "):
+        search.press("Enter")
+        expect(pair_of(root)).to_contain_text(begins)
+    search.fill("zebra")
+    expect(found).to_have_text("none found")
+
+
+# --- All kinds linked, and the wall of heads ------------------------------------------------------
+
+
+def test_linked_kinds_show_the_strongest_path_and_keep_a_head_each(opened: Opened) -> None:
+    trace = make_trace()
+    root = opened(explore(trace, layer=1, head=2, query=2, linked=True))
+    title, words = root.locator(".vt-title"), root.locator(".vt-words canvas")
+    expect(title).to_have_text("Encoder 1·2 → cross 1·2 → decoder 1·2")
+    headings = ["source word", "as the encoder read it", "written word", "word read before"]
+    expect(root.locator(".vt-columns span")).to_have_text(headings)
+    cross, encoder, decoder = (
+        getattr(trace, f"{kind}_attention")[1, 2] for kind in ("cross", "encoder", "decoder")
+    )
+    paths = (cross[2][:, None] * encoder).max(0)  # the strongest path to each source word
+    told, source = root.locator(".vt-sum").inner_text(), int(paths.argmax())
+    assert f"source word “\u2068{trace.source_tokens[source]}\u2069” {paths[source]:.2f}" in told
+    assert f"“\u2068{trace.source_tokens[cross[2].argmax()]}\u2069” {cross[2].max():.2f}" in told
+    assert f"“\u2068{trace.target_tokens[decoder[2].argmax()]}\u2069” {decoder[2].max():.2f}" in told
+
+    width = words.bounding_box()["width"]
+    words.click(position={"x": width * 0.05, "y": 10})  # a key of the encoder
+    expect(pair_of(root)).to_contain_text(" to the: ")
+    words.click(position={"x": width * 0.95, "y": 50})  # a key of the decoder
+    expect(pair_of(root)).to_contain_text(" to el: ")
+    words.focus()
+    press_keys(root, "ArrowLeft")  # the written word beside it
+    expect(pair_of(root)).to_contain_text("gato to ")
+    press_keys(root, "Escape")
+    root.page.mouse.move(0, 0)
+    expect(root.locator(".vt-pair")).to_have_count(0)
+    press(root, "Linked")
+    expect(matrix_of(root)).to_be_visible()
+
+    root = opened(explore(trace, layer=1, head=2, linked=True))
+    root.locator(".vt-heads canvas").focus()
+    press_keys(root, *["ArrowUp"] * 3)  # into the decoder, and further up
+    expect(title).to_have_text("Encoder 0·2 → cross 0·2 → decoder 0·2")
+    press_keys(root, "ArrowUp", "ArrowUp", "ArrowRight")
+    expect(title).to_have_text("Encoder 0·3 → cross 0·2 → decoder 0·2")
+
+
+def large_trace() -> ForwardTrace:
+    """8 layers of 6 heads: head 1 of each even layer looks at the token before, head 2 at the first."""
+    scores = np.random.default_rng(3).standard_normal((8, 6, 16, 16))
+    at = np.arange(16)
+    scores[::2, 1, at[1:], at[:-1]] += 9
+    scores[:, 2, :, 0] += 9
+    weights = np.exp(scores)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return ForwardTrace(source_tokens=[f"w{i}" for i in at], encoder_attention=weights)
+
+
+def point_at(root: Locator, layer: int, head: int) -> None:
+    """Move the pointer over the wall until the line under it names the head."""
+    canvas, label = root.locator(".vt-heads canvas"), root.locator(".vt-label")
+    box = canvas.bounding_box()
+    for y in range(4, int(box["height"]), 16):
+        canvas.hover(position={"x": 60 + head * (box["width"] - 60) / 6, "y": y})
+        if f"Head {layer}·{head} " in label.inner_text():
+            return
+    raise AssertionError(f"no place on the wall is head {layer}·{head}")
+
+
+def test_a_large_model_opens_on_the_wall_and_a_head_leads_back_to_it(opened: Opened) -> None:
+    trace = large_trace()
+    root = opened(explore(trace, segments=[0] * 6 + [1] * 10))
+    heads, label, title = (root.locator(part) for part in (".vt-heads canvas", ".vt-label", ".vt-title"))
+    everything = root.get_by_role("button", name="All heads")
+    expect(everything).to_have_attribute("aria-pressed", "true")
+    expect(matrix_of(root)).to_be_hidden()
+    expect(root.locator(".vt-wall [role=status]")).to_have_text("48 heads")
+
+    heads.focus()
+    press_keys(root, "ArrowDown", "ArrowDown", "ArrowRight")
+    expect(label).to_contain_text("Head 2·1 of encoder self-attention")
+    expect(label).to_contain_text("previous token: puts")
+    press_keys(root, "Enter")
+    expect(title).to_have_text("Encoder self-attention · layer 2 · head 1")
+    expect(matrix_of(root)).to_be_focused()
+    press_keys(root, "ArrowDown")  # a cell is pinned, and Escape first lets go of it
+    expect(pair_of(root)).to_be_visible()
+    press_keys(root, "Escape")
+    expect(root.locator(".vt-pair")).to_have_count(0)
+    press_keys(root, "Escape")
+    expect(heads).to_be_focused()
+    expect(label).to_contain_text("Head 2·1 ")
+    press_keys(root, "ArrowRight", "w")
+    expect(title).to_have_text("Encoder self-attention · layer 2 · head 2")
+    everything.click()
+    expect(everything).to_be_focused()
+    point_at(root, 6, 2)
+    expect(label).to_contain_text("first-token sink")
+    root.page.mouse.down()
+    root.page.mouse.up()
+    expect(title).to_have_text("Encoder self-attention · layer 6 · head 2")
+
+    # What sentence B gives to A, in the picture, its table and its lines.
+    root.get_by_label("Sentences").select_option("BA")
+    assert_shown(root, trace.encoder_attention[6, 2, 6:, :6])
+    expect(root.locator(".vt-words")).to_be_hidden()  # the table has its place, and nothing moves
+    expect(root.locator(".vt-notes")).to_contain_text("Sentence B → sentence A alone")
+    press(root, "Table")
+    expect(root.locator(".vt-words canvas")).to_be_visible()
+
+
+def test_heads_are_filtered_by_label_layer_and_own_score(opened: Opened) -> None:
+    scores = np.arange(48, dtype=float).reshape(8, 6)
+    scores[0, 0] = np.nan
+    root = opened(explore(large_trace(), scores={"mine": scores}))
+    count, label = root.locator(".vt-wall [role=status]"), root.locator(".vt-label")
+    legend = root.get_by_role("group", name="Filter by label")
+    previous = legend.get_by_role("button", name=re.compile("previous token"))
+    expect(previous).to_contain_text("previous token 4")
+    previous.click()
+    expect(previous).to_have_attribute("aria-pressed", "true")
+    expect(previous).to_be_focused()
+    expect(count).to_have_text("4 of 48 heads")
+    legend.get_by_role("button", name=re.compile("first-token sink")).click()
+    expect(count).to_have_text("12 of 48 heads")
+    root.get_by_label("Layers").select_option("6")
+    expect(count).to_have_text("3 of 48 heads")
+    press(root, "Show all")
+    expect(count).to_have_text("48 heads")
+
+    root.get_by_label("Sort by").select_option("mine")
+    next_frames(root)  # the keys move in the order that is drawn
+    root.locator(".vt-heads canvas").focus()
+    press_keys(root, "ArrowLeft", "ArrowRight")  # from head 0·0, which has no score and stands last
+    expect(label).to_contain_text("Head 0·0 ")
+    expect(label).not_to_contain_text("mine")
+    root.get_by_role("slider", name="mine at least").press("End")
+    expect(count).to_have_text("1 of 48 heads")
+    root.locator(".vt-heads canvas").focus()
+    press_keys(root, "ArrowRight")  # the chosen head is filtered out: the first of those left is next
+    expect(label).to_contain_text("Head 7·5 of encoder self-attention")
+    expect(label).to_contain_text("mine\u2069 47")
+
+
+def test_a_small_model_opens_on_a_head(opened: Opened) -> None:
+    root = opened(explore(make_trace()))
+    expect(matrix_of(root)).to_be_visible()
+    expect(root.locator(".vt-wall")).to_be_hidden()
+    root.get_by_role("button", name="All heads").click()
+    expect(root.locator(".vt-wall")).to_be_visible()
+    expect(matrix_of(root)).to_be_hidden()
