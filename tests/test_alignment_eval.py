@@ -18,29 +18,28 @@ from viz_transformer.errors import UserError
 from viz_transformer.recipes import align_english_spanish
 from viz_transformer.recipes.alignment_eval import evaluate_alignment, word_level
 from viz_transformer.training import make_model
-from viz_transformer.translator import Translator, load_translator
+from viz_transformer.translator import Translator
 from viz_transformer.vocabulary import Subwords
+
+ENGLISH, SPANISH = "the black cat sleeps", "el gato negro duerme"
 
 
 def test_a_line_holds_the_links_of_a_sentence_source_word_first(tmp_path: Path) -> None:
-    (tmp_path / "links").write_text("0-0 1-2 2p1\n\n3-1\n", encoding="utf-8")
-    assert read_links(tmp_path / "links") == [
+    path = tmp_path / "links"
+    path.write_text("0-0 1-2 2p1\n\n3-1\n", encoding="utf-8")
+    assert read_links(path) == [
         GoldLinks(frozenset({(0, 0), (2, 1)}), frozenset({(1, 2)})),
         GoldLinks(frozenset()),
         GoldLinks(frozenset({(1, 3)})),
     ]
+    for part in ("0", "0-", "a-b", "0--1", "-1-0", "0,1", "0P1"):
+        path.write_text(f"0-0\n0-0 {part}\n", encoding="utf-8")
+        with pytest.raises(UserError, match=f"line 2 holds '{part}'"):
+            read_links(path)
 
 
-@pytest.mark.parametrize("part", ["0", "0-", "a-b", "0--1", "-1-0", "0,1", "0P1"])
-def test_what_is_no_link_is_named_with_its_line(tmp_path: Path, part: str) -> None:
-    (tmp_path / "links").write_text(f"0-0\n0-0 {part}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=f"line 2 holds '{part}'"):
-        read_links(tmp_path / "links")
-
-
-def test_the_bundled_translator_is_held_to_the_grammars_own_links() -> None:
+def test_the_bundled_translator_is_held_to_the_grammars_own_links(translator: Translator) -> None:
     """The rate of the best head, once more by hand from the weights alone."""
-    translator = load_translator()
     found = align_english_spanish(translator, n=12)
     assert found.n == 12
     assert found.error_rates.shape == (2, 4)
@@ -48,8 +47,7 @@ def test_the_bundled_translator_is_held_to_the_grammars_own_links() -> None:
     links, gold = [], []
     for pair in english_spanish(n_train=0, n_held_out=12).held_out:
         trace = translator.trace(" ".join(pair.source), " ".join(pair.target))
-        rows = trace.cross_attention[layer, head][:-1]  # the last query writes <eos>
-        most = rows.argmax(axis=-1)
+        most = trace.cross_attention[layer, head][:-1].argmax(axis=-1)  # the last query writes <eos>
         links.append({(t, int(s)) for t, s in enumerate(most) if s < len(pair.source)})
         gold.append(set(pair.links))
     assert found.error_rates[layer, head] == pytest.approx(alignment_error_rate(links, gold))
@@ -59,18 +57,17 @@ def test_the_bundled_translator_is_held_to_the_grammars_own_links() -> None:
 
 @pytest.fixture(scope="module")
 def pieces() -> Translator:
-    texts = ["the black cat sleeps", "el gato negro duerme"] * 3
-    vocabulary = Subwords.train(texts, 300, ("en", "es"))
+    vocabulary = Subwords.train([ENGLISH, SPANISH] * 3, 300, ("en", "es"))
     config = replace(MODEL, vocab_size=len(vocabulary), n_decoder_layers=2, d_ff=16, max_length=64)
     return Translator(make_model(config, 0).eval(), vocabulary)
 
 
 def test_pieces_are_put_together_to_words(pieces: Translator) -> None:
-    trace = pieces.trace("the black cat sleeps", "el gato negro duerme")
+    trace = pieces.trace(ENGLISH, SPANISH)
     assert len(trace.source_tokens) > 5
     words = word_level(trace)
-    assert words.source_tokens == ("the", "black", "cat", "sleeps", "<eos>")
-    assert words.output_tokens == ("el", "gato", "negro", "duerme", "<eos>")
+    assert words.source_tokens == (*ENGLISH.split(), "<eos>")
+    assert words.output_tokens == (*SPANISH.split(), "<eos>")
     np.testing.assert_allclose(words.cross_attention.sum(-1), 1, atol=1e-5)
     # What goes to a word goes to its pieces together, on the mean over the pieces that look.
     keys = [place for place, word in enumerate(trace.source_words) if word == 2]
@@ -80,29 +77,27 @@ def test_pieces_are_put_together_to_words(pieces: Translator) -> None:
 
 
 def test_links_are_checked_against_their_sentences(pieces: Translator) -> None:
-    pair = TextPair("the black cat sleeps", "el gato negro duerme")
+    pair = TextPair(ENGLISH, SPANISH)
     good = GoldLinks(frozenset({(0, 0), (1, 2), (2, 1), (3, 3)}))
     assert evaluate_alignment(pieces, [pair], [good]).error_rates.shape == (2, 2)
-    with pytest.raises(UserError, match="1 sentence pairs and links for 2"):
-        evaluate_alignment(pieces, [pair], [good, good])
-    with pytest.raises(UserError, match="lies outside"):
-        evaluate_alignment(pieces, [pair], [GoldLinks(frozenset({(9, 0)}))])
-    with pytest.raises(UserError):
-        evaluate_alignment(pieces, [], [])
+    for pairs, links, message in (
+        ([pair], [good, good], "1 sentence pairs and links for 2"),
+        ([pair], [GoldLinks(frozenset({(9, 0)}))], "lies outside"),
+        ([], [], "at least one trace"),
+    ):
+        with pytest.raises(UserError, match=message):
+            evaluate_alignment(pieces, pairs, links)
 
 
 def test_the_command_tells_the_rate_of_every_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, text in {
-        "en": "the black cat sleeps\n",
-        "es": "el gato negro duerme\n",
-        "links": "0-0 1-2 2-1 3-3\n",
-    }.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    files = [f"--source={tmp_path / 'en'}", f"--target={tmp_path / 'es'}"]
-    assert main(["evaluate", *files, f"--links={tmp_path / 'links'}"]) == 0
+    texts = {"source": ENGLISH, "target": SPANISH, "links": "0-0 1-2 2-1 3-3"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
+    command = ["evaluate", *(f"--{name}={tmp_path / name}" for name in texts)]
+    assert main(command) == 0
     told = capsys.readouterr().out
     assert "alignment error rate over 1 sentences, cross-attention, best in layer 1" in told
     assert "  layer 0: " in told
     (tmp_path / "links").write_text("0-0\n1-1\n", encoding="utf-8")
-    assert main(["evaluate", *files, f"--links={tmp_path / 'links'}"]) == 2
+    assert main(command) == 2
     assert "give one line of links for each pair" in capsys.readouterr().err

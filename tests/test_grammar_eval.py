@@ -1,15 +1,18 @@
-"""A translator beside a grammar made by hand: every figure once more from single passes."""
+"""A translator beside a grammar made by hand: each figure again from single passes, and the report."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.tiny_decoder import VOCABULARY, log_prob, tiny_model
 from viz_transformer.analysis import entropy_nats, lowest_loss, next_words
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.cli import grammar_report, main
 from viz_transformer.corpus import SentencePair
 from viz_transformer.decoding import sample_ids
 from viz_transformer.errors import UserError
@@ -20,6 +23,7 @@ from viz_transformer.recipes.grammar_eval import (
     evaluate_against_grammar,
     open_sentences,
 )
+from viz_transformer.recipes.head_eval import head_losses
 from viz_transformer.translator import Translator
 
 #: Sentences of several lengths, with translations that begin alike, and one that is certain.
@@ -28,10 +32,6 @@ LANGUAGE = {
     "a b a": {("a", "b", "a"): 0.25, ("a", "b", "b"): 0.25, ("b",): 0.5},
     "b a": {("b", "b"): 1.0},
 }
-
-
-def in_words(text: str) -> dict[str, float]:
-    return {" ".join(tokens): share for tokens, share in LANGUAGE[text].items()}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,9 @@ def test_losses_are_those_of_single_passes(
     assert score.entropy == pytest.approx(lowest_loss(LANGUAGE.values()))
     assert score.kl == pytest.approx(score.loss - score.entropy)
     assert score.n == 3
+    in_words = {text: {" ".join(one): p for one, p in told.items()} for text, told in LANGUAGE.items()}
+    other = evaluate_against_grammar(translator, list(LANGUAGE), in_words.__getitem__)
+    assert (other.kl, other.n_allowed, other.n_mode) == (score.kl, score.n_allowed, score.n_mode)
 
 
 def test_the_divergence_is_the_mean_over_prefixes_by_their_probability(translator: Translator) -> None:
@@ -77,12 +80,6 @@ def test_the_divergence_is_the_mean_over_prefixes_by_their_probability(translato
     np.testing.assert_allclose(sorted(found), sorted(points), atol=1e-5)
 
 
-def test_texts_may_stand_for_tokens(translator: Translator) -> None:
-    one = evaluate_against_grammar(translator, list(LANGUAGE), LANGUAGE.__getitem__)
-    other = evaluate_against_grammar(translator, list(LANGUAGE), in_words)
-    assert (one.kl, one.n_allowed, one.n_mode) == (other.kl, other.n_allowed, other.n_mode)
-
-
 def test_hypotheses_are_counted_as_allowed_and_as_modes(translator: Translator) -> None:
     sentences = ["a", "b", "a b", "b b"]
     best = [translator.translate(text) for text in sentences]
@@ -101,24 +98,19 @@ def test_hypotheses_are_counted_as_allowed_and_as_modes(translator: Translator) 
     assert score.not_mode == (("a b", best[2].text, " ".join(other)),)
 
 
-@pytest.mark.parametrize(
-    ("sentences", "translations", "message"),
-    [
-        ([], {}, "no sentence"),
-        (["a"], {"a": {("b",): 0.5}}, "sum to 0.5"),
-        (["a"], {"a": {}}, "0 translations"),
-        (["a"], {"a": {("c",): 1.0}}, "'c' is not a token"),
-        (["c"], {"c": {("b",): 1.0}}, "unknown English word 'c'"),
-    ],
-)
-def test_what_cannot_be_judged_is_refused(
-    translator: Translator, sentences: list, translations: dict, message: str
-) -> None:
-    with pytest.raises(UserError, match=message):
-        evaluate_against_grammar(translator, sentences, translations.__getitem__)
-    if sentences:
+def test_what_cannot_be_judged_is_refused(translator: Translator) -> None:
+    for text, translations, message in (
+        ("a", {("b",): 0.5}, "sum to 0.5"),
+        ("a", {}, "0 translations"),
+        ("a", {("c",): 1.0}, "'c' is not a token"),
+        ("c", {("b",): 1.0}, "unknown English word 'c'"),
+    ):
         with pytest.raises(UserError, match=message):
-            check_samples(translator, sentences[0], translations.__getitem__, n=2)
+            evaluate_against_grammar(translator, [text], {text: translations}.__getitem__)
+        with pytest.raises(UserError, match=message):
+            check_samples(translator, text, {text: translations}.__getitem__, n=2)
+    with pytest.raises(UserError, match="no sentence"):
+        evaluate_against_grammar(translator, [], LANGUAGE.__getitem__)
 
 
 def drawing(monkeypatch: pytest.MonkeyPatch, **counts: int) -> None:
@@ -137,36 +129,19 @@ def test_shares_are_compared_in_standard_errors(
     assert check.n_allowed == 95
     assert check.largest == pytest.approx(0.1 / math.sqrt(0.1 * 0.9 / 100))
     assert check.p_value < 0.01
-
-
-def test_the_p_value_is_that_of_the_binomial_distribution(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    # Of two translations the p-value is that of the binomial distribution.
     drawing(monkeypatch, a=16, b=9)
     check = check_samples(translator, "a", lambda _: {"a": 0.5, "b": 0.5}, n=25)
     exact = 2 * sum(math.comb(25, k) for k in range(10)) / 2**25
     assert check.p_value == pytest.approx(exact, abs=0.02)
-
-
-def test_a_certain_translation_leaves_no_error(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    # A certain translation leaves no error.
     drawing(monkeypatch, a=10)
-    certain = check_samples(translator, "a", lambda _: {"a": 1.0}, n=10)
-    assert (certain.largest, certain.p_value) == (0, 1)
+    check = check_samples(translator, "a", lambda _: {"a": 1.0}, n=10)
+    assert (check.largest, check.p_value) == (0, 1)
     drawing(monkeypatch, a=9, b=1)
-    doubted = check_samples(translator, "a", lambda _: {"a": 1.0}, n=10)
-    assert doubted.largest == math.inf
-    assert doubted.p_value < 0.001
-
-
-def test_samples_of_the_model_agree_with_its_own_distribution(translator: Translator) -> None:
-    """Drawn once as the truth, once as the sample: the larger the truth, the fewer its own errors."""
-    texts = translator.sample_texts("a b", 20_000, seed=1)
-    truth = {tuple(text.split()): count / 20_000 for text, count in Counter(texts).items()}
-    check = check_samples(translator, "a b", lambda _: truth, n=500)
-    assert check.p_value > 0.01
-    assert check.n_allowed > 450
+    check = check_samples(translator, "a", lambda _: {"a": 1.0}, n=10)
+    assert check.largest == math.inf
+    assert check.p_value < 0.001
 
 
 def test_open_sentences_go_from_the_least_open_to_the_most() -> None:
@@ -188,9 +163,50 @@ def test_sampled_texts_are_the_decoders_own(translator: Translator) -> None:
     assert texts == [VOCABULARY.decode(each) for each in ids]
 
 
-def test_a_checkpoint_of_another_vocabulary_is_refused_in_one_line(translator: Translator) -> None:
+def test_a_checkpoint_of_another_vocabulary_is_refused_in_one_line(
+    translator: Translator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pairs = [SentencePair(("a", "b"), ("b",), ()), SentencePair(("a",), ("está", "¿"), ())]
     check_vocabulary(translator, pairs[:1])
-    with pytest.raises(UserError, match=r"lacks 2 words of the language .*'está', '¿'") as caught:
+    with pytest.raises(UserError, match=r"lacks 2 words of the language .*'está', '¿'"):
         check_vocabulary(translator, pairs)
-    assert "\n" not in str(caught.value)
+    folder = Checkpoint(translator.model, VOCABULARY).save(tmp_path / "former")
+    assert main(["evaluate", str(folder)]) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert "made with another vocabulary; train one with `viz-transformer train en-es" in error
+    assert error.count("\n") == 1
+
+
+def test_the_report_holds_every_figure(
+    translator: Translator,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(grammar_report, "_N_DRAWS", 50)
+    certain, likeliest, other = "a", "a b", "b b a"
+    targets = {text: translator.translate(text).tokens for text in (certain, likeliest, other)}
+    pairs = [SentencePair(tuple(text.split()), target, ()) for text, target in targets.items()]
+    longer = {text: (*target, "b", "b") for text, target in targets.items()}
+    language = {
+        certain: {targets[certain]: 1.0},
+        likeliest: {targets[likeliest]: 0.75, longer[likeliest]: 0.25},
+        other: {targets[other]: 0.25, longer[other]: 0.75},
+    }
+    sets = {"first set": pairs, "second set": pairs[:1]}
+    picture = tmp_path / "reliability.png"
+    grammar_report.print_grammar_report(translator, sets, language.__getitem__, reliability=str(picture))
+    out = capsys.readouterr().out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"wrote {picture}" in out
+    assert re.search(r"first set: 3 sentences.*\n.* allows it +3 of 3  100.00%\n.* likeliest +2 of 3", out)
+    assert re.search(r"second set: 1 sentences.*\n.* allows it +1 of 1  100.00%", out)
+    assert f"allowed, not the likeliest: 1\n    {other}\n      wrote     {' '.join(targets[other])}" in out
+    assert "50 translations drawn of each of 2 sentences" in out
+    heads = re.findall(r"^  (encoder|decoder|cross) +layer (\d) head (\d)  ([+-]\d\.\d{4})", out, re.M)
+    losses = head_losses(translator, pairs)
+    assert len(heads) == losses.n_heads == 6
+    for kind, layer, head, rise in heads:
+        assert float(rise) == pytest.approx(losses.rises[kind][int(layer), int(head)], abs=1e-4)
+    assert f"switched off one at a time, {losses.n_needed} of 6" in out

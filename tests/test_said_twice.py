@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viz_transformer as vt
-from viz_transformer.corpus import english_spanish
+from viz_transformer.corpus import Corpus, english_spanish
 from viz_transformer.corpus.said_twice import QUESTION, said_once, say_some_twice, say_twice
 from viz_transformer.language_model import LanguageModel, load_language_model
 from viz_transformer.recipes.spanish_eval import (
@@ -21,15 +21,13 @@ WORDS = st.lists(st.sampled_from(["la", "vaca", "duerme", "¿", "cómo", "?"]), 
 
 
 @given(WORDS)
-def test_a_sentence_said_twice_is_known_again(sentence: list[str]) -> None:
+def test_a_sentence_said_twice_is_recognised(sentence: list[str]) -> None:
     assert said_once(say_twice(sentence)) == tuple(sentence)
 
 
-@pytest.mark.parametrize(
-    "text", ["la vaca duerme", "¿ cómo ?", "la vaca ¿ cómo ? la", "la vaca ¿ cómo ? la gata", ""]
-)
-def test_any_other_text_is_left_as_it_is(text: str) -> None:
-    assert said_once(text.split()) == tuple(text.split())
+def test_any_other_text_is_left_as_it_is() -> None:
+    for text in ("la vaca duerme", "¿ cómo ?", "la vaca ¿ cómo ? la", "la vaca ¿ cómo ? la gata", ""):
+        assert said_once(text.split()) == tuple(text.split())
 
 
 def test_a_share_of_the_sentences_is_said_twice_the_same_ones_for_a_seed() -> None:
@@ -40,71 +38,71 @@ def test_a_share_of_the_sentences_is_said_twice_the_same_ones_for_a_seed() -> No
     assert texts == say_some_twice(sentences, 0.3, seed=1) != say_some_twice(sentences, 0.3, seed=2)
 
 
+# docs/models.md gives the figures of the bundled model.
+
+
 @pytest.fixture(scope="module")
 def model() -> LanguageModel:
     return load_language_model()
 
 
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return english_spanish(n_train=0, n_held_out=200, n_of_a_kind=50)
+
+
 def test_the_language_model_asks_and_repeats_word_for_word(model: LanguageModel) -> None:
-    found = sample_language_model(model, 200)
-    assert found.n_accepted > 180  # docs/models.md: 95.1% of 1,000
-    assert 50 < found.n_twice < 100  # 366 of 951
+    found = sample_language_model(model, 100)
+    assert found.n_accepted > 90  # docs/models.md: 95.1% of 1,000
+    assert 25 < found.n_twice < 50  # 366 of 951
     for text in ("la reina cansada duerme", "el gato negro come pescado"):
         assert model.complete(f"{text} ¿cómo?", beam_width=1).text == f"{text} ¿cómo? {text}"
 
 
-def test_its_heads_are_named_by_what_they_do_in_many_sentences(model: LanguageModel) -> None:
-    """docs/models.md: 0.81 on the word before; 0.82 and 0.72 on the word after an earlier copy."""
-    pairs = english_spanish(n_train=0).held_out[:100]
-    once, twice = (label_spanish_heads(model, pairs, twice=twice) for twice in (False, True))
-    before = once[0][3]
-    assert before is not None
-    assert (before.name, before.evidence > 0.75) == ("previous token", True)
-    named = {(1, head): label for head, label in enumerate(twice[1]) if label is not None}
-    assert {place: label.name for place, label in named.items()} == {
-        (1, 1): "induction",
-        (1, 2): "induction",
-    }
-    assert named[1, 1].evidence > 0.75 > named[1, 2].evidence > 0.65
+def test_its_heads_are_named_by_what_they_do_in_many_sentences(model: LanguageModel, corpus: Corpus) -> None:
+    """0.81 on the word before; 0.82 and 0.72 on the word after an earlier copy."""
+    once, twice = (label_spanish_heads(model, corpus.held_out[:60], twice=twice) for twice in (False, True))
+    assert once[0][3].name == "previous token"
+    assert once[0][3].evidence > 0.75
+    assert {head: label.name for head, label in enumerate(twice[1]) if label} == dict.fromkeys(
+        (1, 2), "induction"
+    )
+    assert twice[1][1].evidence > 0.75 > twice[1][2].evidence > 0.65
 
 
-def test_an_induction_head_is_needed_where_there_is_something_to_copy(model: LanguageModel) -> None:
-    pairs = english_spanish(n_train=0).held_out[:200]
-    once, twice = (spanish_head_losses(model, pairs, twice=twice) for twice in (False, True))
+def test_heads_are_needed_where_docs_models_says_so(model: LanguageModel, corpus: Corpus) -> None:
+    """The induction head where there is something to copy, elsewhere the one that reads the noun."""
+    once, twice = (spanish_head_losses(model, corpus.held_out, twice=each) for each in (False, True))
     assert twice.rises["decoder"][1, 1] > 0.5 > 0.05 > once.rises["decoder"][1, 1]
     assert twice.loss < 0.6 * once.loss
+    assert once.rises["decoder"][1, 3] == once.rises["decoder"].max() > 0.3
 
 
-def test_heads_of_the_first_layer_bring_it_the_word_before(model: LanguageModel) -> None:
-    """docs/models.md: 0.97 of its weight on the word to copy; 0.93 without head 0.3, 0.79 without 0.1 too."""
-    pairs = english_spanish(n_train=0).held_out[:40]
+def test_heads_of_the_first_layer_bring_the_induction_head_the_word_before(
+    model: LanguageModel, corpus: Corpus
+) -> None:
+    """0.97 of its weight on the word to copy; 0.93 without head 0.3, 0.79 without 0.1 too."""
 
     def copies(*off: int) -> float:
-        changes = vt.Interventions(
-            heads=[vt.HeadChange("decoder", layer=0, head=one, factor=0) for one in off]
-        )
+        changes = vt.Interventions(heads=[vt.HeadChange("decoder", 0, one, factor=0) for one in off])
         found = []
-        for pair in pairs:
-            attention = model.trace(say_twice(pair.target), changes).decoder_attention
-            assert attention is not None
+        for pair in corpus.held_out[:40]:
+            weights = model.trace(say_twice(pair.target), changes).decoder_attention[1, 1]
             again = len(pair.target) + len(QUESTION) + 1  # the row that reads the second copy's first word
-            found += [attention[1, 1, again + step, step + 2] for step in range(len(pair.target) - 1)]
+            found += [weights[again + step, step + 2] for step in range(len(pair.target) - 1)]
         return float(np.mean(found))
 
     assert copies() > 0.95 > copies(3) > 0.9 > 0.85 > copies(1, 3)
 
 
-def test_a_head_looks_at_the_noun_that_decides_the_ending_and_is_needed_most(model: LanguageModel) -> None:
-    """*la vaca no cruzó la calle porque estaba demasiado* → *cansada*: docs/models.md has 0.59."""
+def test_a_head_looks_at_the_noun_that_decides_the_ending(model: LanguageModel, corpus: Corpus) -> None:
+    """*la vaca no cruzó la calle porque estaba demasiado* → *cansada*: 0.59."""
     weights = []
-    for pair in english_spanish(n_train=0, n_held_out=0).held_out_reasons[:50]:
+    for pair in corpus.held_out_reasons:
         words = pair.target
         about_animal = pair.source[-1] in {"tired", "sick", "hungry", "scared"}
         noun = words.index("no" if about_animal else "porque") - 1
         attention = model.trace(words).decoder_attention
-        assert attention is not None
         weights.append(attention[:, :, words.index("demasiado") + 1, noun + 1])  # after <sos>
     mean = np.mean(weights, axis=0)  # [layer, head]
     assert mean[1, 3] == mean.max() > 0.5
-    rises = spanish_head_losses(model, english_spanish(n_train=0).held_out[:200]).rises["decoder"]
-    assert rises[1, 3] == rises.max() > 0.3

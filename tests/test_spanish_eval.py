@@ -59,8 +59,16 @@ def test_a_gap_s_words_are_compared_with_the_exact_ones() -> None:
     assert one.entropy == pytest.approx(-sum(p * np.log(p) for p in exact.values()))
 
 
-@pytest.mark.parametrize("make", [small_language_model, small_masked_model])
-def test_heads_are_measured_on_the_model_s_own_loss(make) -> None:
+@pytest.mark.parametrize(
+    ("make", "first"),
+    [
+        (small_language_model, "1,000 texts drawn: the grammar allows "),
+        (small_masked_model, "8 held-out sentences with one gap"),
+    ],
+)
+def test_heads_are_measured_on_the_model_s_own_loss_and_evaluate_reports_them(
+    make, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = make()
     losses = spanish_eval.spanish_head_losses(model, PAIRS)
     (kind,) = losses.rises
@@ -69,25 +77,11 @@ def test_heads_are_measured_on_the_model_s_own_loss(make) -> None:
     if kind == "decoder":
         every = np.concatenate([model.log_probs(" ".join(text)) for text in SENTENCES])
         assert losses.loss == pytest.approx(-every.mean(), abs=1e-5)
-    labels = spanish_eval.label_spanish_heads(model, PAIRS)
-    assert [len(layer) for layer in labels] == [2, 2]
     with pytest.raises(UserError, match="at least one pair"):
         spanish_eval.spanish_head_losses(model, [])
 
-
-@pytest.mark.parametrize(
-    ("make", "first"),
-    [
-        (small_language_model, "1,000 texts drawn: the grammar allows "),
-        (small_masked_model, "8 held-out sentences with one gap"),
-    ],
-)
-def test_evaluate_prints_a_report_of_either_model(
-    make, first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
     corpus = Corpus((), PAIRS, n_of_a_kind=0, seed=0)
     monkeypatch.setattr("viz_transformer.corpus.english_spanish", lambda n_train: corpus)
-    model = make()
     folder = Checkpoint(model.model, model.vocabulary).save(tmp_path / "model")
     assert main(["evaluate", str(folder)]) == 0
     out = capsys.readouterr().out
