@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +10,12 @@ import pytest
 import torch
 
 import viz_transformer as vt
+from tests.support.engine_answers import assert_both_sides_agree
 from tests.support.exported_pages import page_data
-from tests.support.javascript import answers_in_node
+from tests.support.refusals import assert_refused
 from viz_transformer.config import ModelConfig
-from viz_transformer.errors import UserError
 from viz_transformer.experiments.depth import deep_model, gradients_by_depth
-from viz_transformer.labs.block_lab import block_lab, block_spread, spread_reply
-from viz_transformer.labs.page_engine import page_model
+from viz_transformer.labs.block_lab import block_lab, block_spread
 from viz_transformer.plots.gradients import HIGHEST, LOWEST, plot_gradients
 from viz_transformer.plots.perturbation import plot_spread
 from viz_transformer.training import make_model
@@ -26,14 +24,14 @@ from viz_transformer.translator import Translator, load_translator
 SENTENCE = "the black cat sleeps"
 
 
-@pytest.mark.parametrize("changed", range(5))
-def test_attention_alone_tells_the_others(changed: int) -> None:
-    spread = block_spread(load_translator(), SENTENCE, changed)
-    others = np.arange(5) != changed
-    for name, moved in spread.items():
-        assert moved[changed] > 0.1
-        mixes = name in ("self-attention", "norm over words")
-        assert (moved[others] > 0.05).all() if mixes else (moved[others] == 0).all()
+def test_attention_alone_tells_the_others() -> None:
+    for changed in range(5):
+        spread = block_spread(load_translator(), SENTENCE, changed)
+        others = np.arange(5) != changed
+        for name, moved in spread.items():
+            assert moved[changed] > 0.1, name
+            mixes = name in ("self-attention", "norm over words")
+            assert (moved[others] > 0.05).all() if mixes else (moved[others] == 0).all(), name
 
 
 @torch.no_grad()
@@ -74,63 +72,31 @@ def test_what_is_chosen_moves_the_lab() -> None:
     assert "“<eos>” is changed" in lab.alt_text()
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (lambda lab: setattr(lab, "sentence", "the dragon"), "dragon"),
-        (lambda lab: setattr(lab, "changed", 5), "changed=5, but the sentence has 5"),
-        (lambda lab: setattr(lab, "layer", 2), "layer=2, but the encoder has 2"),
-        (lambda lab: block_lab(layer=7), "layer=7, but the encoder has 2"),
-        (lambda lab: block_lab(changed=9), "changed=9, but the sentence has 5"),
-        (lambda lab: block_lab(engine="moon"), "engine='moon'"),
-    ],
-)
-def test_what_there_is_not_is_refused_and_nothing_moves(change, told: str) -> None:
-    lab = block_lab()
-    with pytest.raises(UserError, match=re.escape(told)):
-        change(lab)
-    assert (lab.sentence, lab.changed, lab.layer) == (SENTENCE, 0, 1)
-
-
-@pytest.mark.parametrize("family", ["bundled", "pre-norm, rotary"])
-def test_the_page_answers_as_the_kernel_does(family: str, tmp_path: Path) -> None:
-    translator = load_translator() if family == "bundled" else rotary_translator()
-    carried = page_model(translator)
-    (tmp_path / "model.safetensors").write_bytes(carried.weights)
-    requests = [
-        {"sentence": sentence, "layer": layer}
-        for sentence in (SENTENCE, "the cat", "does the dog see me?")
-        for layer in range(translator.config.n_encoder_layers)
-    ]
-    found = answers_in_node(
-        {
-            "answerBlockLab": "engine/answers/block_lab.js",
-            "makeTextModel": "engine/text_model.js",
-            "readSafetensors": "engine/safetensors.js",
-        },
-        """({ config, vocabulary, weights, requests }) => {
-            const model = makeTextModel({
-                config: JSON.parse(config),
-                vocabulary: JSON.parse(vocabulary),
-                weights: readSafetensors(readFileSync(weights)),
-            });
-            return requests.map((request) => {
-                const { spread, ...reply } = answerBlockLab({ "": model }, request, {});
-                return { ...reply, spread: Array.from(new Float32Array(spread.buffer)) };
-            });
-        }""",
-        {
-            "config": carried.config,
-            "vocabulary": carried.vocabulary,
-            "weights": str(tmp_path / "model.safetensors"),
-            "requests": requests,
-        },
+def test_a_lab_or_a_table_that_cannot_be_is_refused() -> None:
+    assert_refused(
+        [
+            (lambda: block_lab(layer=7), "layer=7, but the encoder has 2"),
+            (lambda: block_lab(changed=9), "changed=9, but the sentence has 5"),
+            (lambda: block_lab(engine="moon"), "engine='moon'"),
+            (lambda: plot_spread(("a", "b"), 0, {"part": [0.0]}), "one change for each word"),
+            (lambda: plot_spread(("a", "b"), 0, {}), "no part"),
+            (lambda: plot_gradients([], []), "no layer"),
+            (lambda: plot_gradients([], [-1.0]), "never below 0"),
+        ]
     )
-    for request, page in zip(requests, found, strict=True):
-        kernel = spread_reply(translator, request)
-        moved = np.frombuffer(kernel.pop("spread"), "<f4")
-        np.testing.assert_allclose(page.pop("spread"), moved, atol=1e-4)
-        assert page == kernel
+
+
+def test_the_page_answers_as_the_kernel_does() -> None:
+    for translator in (load_translator(), rotary_translator()):
+        lab = block_lab(translator, SENTENCE)
+        assert_both_sides_agree(
+            lab,
+            [
+                {"sentence": sentence, "layer": layer}
+                for sentence in (SENTENCE, "the cat", "does the dog see me?", "the dragon")
+                for layer in range(translator.config.n_encoder_layers)
+            ],
+        )
 
 
 def rotary_translator() -> Translator:
@@ -148,13 +114,6 @@ def test_a_page_carries_the_engine_or_the_replies(tmp_path: Path) -> None:
     assert sorted("answers" in view["state"] for view in views) == [False, False]
     (view,) = page_data(vt.export_html(block_lab(engine="kernel"), tmp_path / "kernel.html"))["views"]
     assert [request["layer"] for request, _ in view["state"]["answers"]] == [0, 1]
-
-
-def test_a_table_of_changes_must_fit_its_words() -> None:
-    with pytest.raises(UserError, match="one change for each word"):
-        plot_spread(("a", "b"), 0, {"part": [0.0]})
-    with pytest.raises(UserError, match="no part"):
-        plot_spread(("a", "b"), 0, {})
 
 
 def test_gradients_are_those_of_the_model_that_the_seed_makes() -> None:
@@ -185,14 +144,14 @@ def test_the_picture_of_gradients_keeps_its_axis_and_says_what_is_beyond() -> No
     assert "odd" in ax.figure.alt_text
 
 
-@pytest.mark.parametrize("n_layers", [1, 2, 6, 12, 24, 65])
-def test_layers_count_from_0_and_the_last_has_its_number(n_layers: int) -> None:
-    ax = plot_gradients([1.0] * n_layers, [])
-    ticks = list(ax.get_xticks())
-    assert (ticks[0], ticks[-1]) == (0, n_layers - 1)
-    assert len(ticks) <= 9
-    assert min(np.diff(ticks), default=1) > n_layers / 20, "numbers that run together"
-    np.testing.assert_array_equal(ax.lines[0].get_xdata(), range(n_layers))
+def test_layers_count_from_0_and_the_last_has_its_number() -> None:
+    for n_layers in (1, 2, 6, 24, 65):
+        ax = plot_gradients([1.0] * n_layers, [])
+        ticks = list(ax.get_xticks())
+        assert (ticks[0], ticks[-1]) == (0, n_layers - 1)
+        assert len(ticks) <= 9
+        assert min(np.diff(ticks), default=1) > n_layers / 20, "numbers that run together"
+        np.testing.assert_array_equal(ax.lines[0].get_xdata(), range(n_layers))
 
 
 def test_the_first_numbers_stand_clear_of_the_axis() -> None:
@@ -200,9 +159,3 @@ def test_the_first_numbers_stand_clear_of_the_axis() -> None:
     ax.figure.draw_without_rendering()
     below = next(text for text in ax.texts if text.get_text().startswith("below"))
     assert below.get_window_extent().x0 > ax.get_window_extent().x0
-
-
-@pytest.mark.parametrize(("norms", "message"), [([], "no layer"), ([-1.0], "never below 0")])
-def test_what_is_no_norm_is_refused(norms: list[float], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        plot_gradients([], norms)
