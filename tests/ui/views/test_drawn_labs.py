@@ -1,0 +1,271 @@
+"""Labs that are drawn from their own data: what is dragged, slid or typed gives Python's numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import viz_transformer as vt
+from tests.support.hand_made_starts import hand_made_starts
+from tests.support.on_screen import drag, number, show
+from tests.support.ui_jupyterlab import next_frames
+from tests.support.ui_views import falling
+from tests.support.ui_windows import LAPTOP, PHONE, SMALL
+from viz_transformer import labs
+from viz_transformer.analysis.positions import look_alikes
+from viz_transformer.experiments.saturation import drawn_scores
+from viz_transformer.model.positional import sinusoidal_encoding
+from viz_transformer.widgets.base.view import View
+from viz_transformer.widgets.position_clock import position_clock
+from viz_transformer.widgets.scaling_lab import scaling_lab
+from viz_transformer.widgets.schedule_lab import schedule_lab
+from viz_transformer.widgets.softmax_lab import softmax_lab
+
+NAMES = ["the", "cat", "is", "black"]
+TABLE = sinusoidal_encoding(64, 64).numpy()
+SCORES = {d_k: drawn_scores(d_k, n_queries=200).numpy() for d_k in (1, 4, 16, 64, 256, 1024)}
+#: By its class in the page.
+MAKE: dict[str, Callable[[], View]] = {
+    "softmax-lab": lambda: softmax_lab([-3, 2, -1, 0], NAMES, slopes=True),
+    "scaling-lab": lambda: scaling_lab(SCORES),
+    "position-clock": lambda: position_clock(TABLE, 3, position=7),
+    "schedule-lab": lambda: schedule_lab(falling, [0.01, 0.02], [0, 5, 10], [0, 1], level=("ln 35", 3.56)),
+    "initial-loss-lab": lambda: labs.initial_loss_lab(hand_made_starts(), sentence=0, place=1),
+    "model-summary-lab": labs.model_summary_lab,
+    "embedding-map": vt.embedding_map,
+}
+Opened = Callable[[str], Locator]
+
+
+@pytest.fixture
+def opened(kept_page: Page, tmp_path: Path) -> Opened:
+    """Return a function that opens a page with one of the labs."""
+    return lambda name: show(kept_page, MAKE[name](), tmp_path, name)
+
+
+def handle(root: Locator, name: str) -> Locator:
+    return root.get_by_role("slider", name=name)
+
+
+def drag_handle(knob: Locator, across: float, down: float) -> None:
+    drag(knob.page, knob.locator(".vt-knob"), across, down)
+
+
+def value(knob: Locator) -> float:
+    next_frames(knob)
+    return float(knob.get_attribute("aria-valuenow") or "nan")
+
+
+def bars(root: Locator, chart: str) -> list[float]:
+    """The numbers above the bars of a chart."""
+    texts = root.get_by_role("group", name=chart, exact=True).locator(".vt-text text")
+    return [number(text) for text in texts.all_text_contents()]
+
+
+def test_softmax_scores_are_dragged_and_moved_by_keys(opened: Opened) -> None:
+    root = opened("softmax-lab")
+    cat, the = handle(root, "score of cat"), handle(root, "score of the")
+    assert cat.get_attribute("aria-valuetext") == "2.0, weight 0.839"
+    drag_handle(cat, 0, 40)
+    low = value(cat)
+    assert low < 2
+    np.testing.assert_allclose(bars(root, "Weights"), softmax_lab([-3, low, -1, 0]).weights, atol=6e-4)
+    cat.press("End")
+    cat.press("ArrowDown")
+    expect(cat).to_be_focused()
+    the.press("PageUp")
+    assert (value(cat), value(the)) == (4.5, -2)
+    handle(root, "all scores ×").fill("6")  # × 8
+    next_frames(root)
+    lab = softmax_lab([-2, 4.5, -1, 0], times=8)
+    np.testing.assert_allclose(bars(root, "Weights"), lab.weights, atol=6e-4)
+    np.testing.assert_allclose(bars(root, "Scores"), [-16, 36, -8, 0])
+
+
+def test_a_finger_drags_a_score_and_does_not_scroll(opened: Opened) -> None:
+    root = opened("softmax-lab")
+    cat, page = handle(root, "score of cat"), root.page
+    page.set_viewport_size(PHONE)
+    next_frames(root)
+    box = cat.locator(".vt-knob").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    for kind, down in (("touchStart", 0), ("touchMove", 12), ("touchMove", 24), ("touchMove", 40)):
+        points = [{"x": x, "y": y + down}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert -3 < value(cat) < 1
+    assert page.evaluate("scrollY") == 0
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    page.set_viewport_size(LAPTOP)
+
+
+def test_the_width_is_dragged_and_the_line_of_variances_levelled(opened: Opened) -> None:
+    root = opened("scaling-lab")
+    told, along, tilt = root.locator(".vt-told"), handle(root, "d_k, width"), handle(root, "power of d_k")
+    expect(told).to_contain_text(f"variance {SCORES[64].var():.3g}")
+    drag_handle(along, 400, 0)
+    assert value(along) == 1024
+    along.press("ArrowLeft")
+    for _ in range(5):
+        tilt.press("PageUp")
+    assert (value(along), value(tilt)) == (256, 0.5)
+    scaled = SCORES[256] / 16
+    expect(told).to_contain_text(f"d_k = 256, divided by √d_k = 16: variance {scaled.var():.3g}")
+    parts = np.exp(scaled - scaled.max(-1, keepdims=True))
+    expect(told).to_contain_text(f"largest weight of a query {(1 / parts.sum(-1)).mean():.2f}")
+    drag_handle(tilt, 0, -200)
+    assert value(tilt) == 0
+    root.get_by_label("scores divided").select_option("by d_k")
+    assert value(tilt) == 1
+
+
+def test_the_clocks_pair_and_position_are_dragged(opened: Opened) -> None:
+    root = opened("position-clock")
+    pair, position, told = handle(root, "pair of columns"), handle(root, "position"), root.locator(".vt-told")
+    expect(told).to_contain_text("one turn every 14.9 tokens. At position 7")
+    expect(told).to_contain_text("nearly the same way as at 22, 37, 51, 52.")
+    drag_handle(position, 200, 0)
+    drag_handle(pair, -60, 0)
+    here, fast = int(value(position)), int(value(pair))
+    assert here > 7
+    assert fast < 3
+    expect(told).to_contain_text(f"Pair {fast}, ")
+    expect(told).to_contain_text(", ".join(map(str, look_alikes(TABLE, here, fast)[:8])))
+    pair.press("End")
+    position.press("Home")
+    assert (value(pair), value(position)) == (31, 0)
+    expect(told).to_contain_text("one turn every 47,117.2 tokens")
+
+
+def test_the_schedules_peak_and_warm_up_are_dragged(opened: Opened) -> None:
+    root = opened("schedule-lab")
+    peak, warmup = handle(root, "peak of the"), handle(root, "steps of warm-up")
+    assert (value(peak), value(warmup)) == (0.01, 0)
+    drag_handle(warmup, 60, 0)
+    assert value(warmup) in (5, 10)
+    drag_handle(peak, 0, -90)
+    assert value(peak) == 0.02
+    warmup.press("End")
+    next_frames(root)
+    root.get_by_label("seed").select_option("1")
+    losses = falling(0.02, 10, 1)
+    expect(root.locator(".vt-told")).to_contain_text(f"The loss ends at {losses[-1]:.3f}")
+    expect(root.locator(".vt-legend")).to_contain_text("before: peak 0.02, warm-up 10 steps, seed 0")
+    expect(root.locator(".vt-problem")).to_be_hidden()
+
+
+def test_the_spread_of_the_initial_embeddings_is_slid_and_dragged(opened: Opened) -> None:
+    root = opened("initial-loss-lab")
+    says, name = root.locator(".vt-says"), "standard deviation of the embeddings"
+    slider = root.get_by_role("slider", name=name, exact=True)
+    along = handle(root, f"{name}, along the curve")
+    expect(says).to_contain_text("Loss 102.0; an even bet gives 1.79")
+    slider.press("Home")
+    expect(says).to_contain_text("Loss 2.5;")
+    expect(along).to_have_attribute("aria-valuetext", "0.005, loss 2.5")
+    along.press("End")
+    expect(says).to_contain_text("Loss 202.0;")
+    expect(slider).to_have_attribute("aria-valuetext", "2")
+    drag_handle(along, -1000, 0)
+    expect(says).to_contain_text("Loss 2.5;")
+
+    words, legend = root.get_by_role("listbox").get_by_role("option"), root.locator(".vt-legend li")
+    words.nth(2).click()
+    expect(says).to_contain_text("the word it has just read")
+    read = [re.compile("^negro, just read"), re.compile("^<eos>, should be written")]
+    expect(legend).to_have_text(read)
+    root.get_by_label("sentence").select_option("gato")
+    expect(words).to_have_text(["<sos>", "gato"])
+    expect(legend.first).to_contain_text("gato, just read")
+
+
+def part(root: Locator, name: str, stack: str = "decoder") -> Locator:
+    return root.locator(f".vt-{stack} .vt-part", has=root.page.get_by_text(name, exact=True))
+
+
+def test_sizes_move_every_shape_and_count_that_follows(opened: Opened) -> None:
+    root = opened("model-summary-lab")
+    total, cross = root.locator(".vt-total"), part(root, "cross-attention")
+    expect(total).to_have_text("44,119,552 parameters")
+    handle(root, "source words").press("ArrowRight")
+    expect(cross).to_contain_text("key, value [1, 8, 10, 64]")
+    expect(cross).to_contain_text("weights [1, 8, 4, 10]")
+    expect(cross.locator('[data-marked="true"]')).to_have_text(["10", "10"])
+    expect(part(root, "feed-forward").locator('[data-marked="true"]')).to_have_count(0)
+    expect(total).to_have_text("44,119,552 parameters")
+    expect(root.locator(".vt-says")).to_contain_text("none of the counts")
+
+    box = part(root, "feed-forward", "encoder")
+    box.click()
+    bill = "W_1: 512 × 2,048, with 2,048 biases: 1,050,624"
+    expect(box.locator(".vt-bill")).to_contain_text(bill)
+    expect(box).to_have_attribute("aria-pressed", "true")
+    box.press("Enter")
+    expect(box.locator(".vt-bill")).to_be_hidden()
+
+    handle(root, "layers in each stack").press("Home")
+    expect(total).to_have_text("7,368,192 parameters")
+    expect(root.locator(".vt-layer-title")).to_have_text(["encoder layer, × 1", "decoder layer, × 1"])
+    field = root.get_by_label("d_model, any number")
+    field.fill("100")
+    field.press("Enter")
+    expect(root.get_by_label("heads, any number")).to_have_value("5")
+    expect(cross).to_contain_text("query [1, 5, 4, 20]")
+    expect(cross.locator(".vt-learned")).to_have_text("40,000")
+
+
+def test_a_word_is_found_on_the_map_by_its_beginning_its_neighbours_and_keys(opened: Opened) -> None:
+    root = opened("embedding-map")
+    title, field = root.locator(".vt-list-title"), root.get_by_role("combobox")
+    field.fill("blorp")
+    field.press("Enter")
+    expect(root.get_by_role("status")).to_have_text("“blorp” is not in this vocabulary.")
+    expect(title).to_contain_text("“tired”")
+    field.fill("MAEST")
+    field.press("Enter")
+    expect(title).to_contain_text("“maestr")
+    field.fill("maestra")
+    expect(title).to_contain_text("“maestra”")
+    expect(root.locator(".vt-neighbours li").first).to_have_text("profesora0.95")
+    root.get_by_role("button", name="profesora").click()
+    expect(title).to_contain_text("“profesora”")
+
+    root.get_by_role("button", name="zoom in").click()
+    next_frames(root)
+    chart = root.locator(".vt-chart").first
+    width = chart.evaluate("node => node.viewBox.baseVal.width")
+    x = float(root.locator("circle[r='7']").first.get_attribute("cx") or 0)
+    assert abs(x - width / 2) < 20  # the chosen word stays in the middle
+    expect(root.get_by_role("button", name="zoom out")).to_be_enabled()
+    chart.press("ArrowRight")
+    expect(title).not_to_contain_text("“profesora”")
+
+
+#: The pairs of texts of a chart whose boxes overlap by more than a pixel.
+OVERLAPS = """(charts) => charts.flatMap((chart) => {
+    const texts = Array.from(chart.querySelectorAll("text")).filter((each) => each.textContent);
+    const boxes = texts.map((each) => [each.textContent, each.getBoundingClientRect()]);
+    return boxes.flatMap(([a, one], i) => boxes.slice(i + 1).flatMap(([b, two]) =>
+        one.right > two.left + 1 && two.right > one.left + 1 &&
+        one.bottom > two.top + 1 && two.bottom > one.top + 1 ? [[a, b]] : []));
+})"""
+
+
+def test_no_two_texts_of_a_chart_touch(opened: Opened) -> None:
+    touching = {}
+    for name in ("softmax-lab", "scaling-lab", "position-clock", "schedule-lab"):
+        root = opened(name)
+        for size in (SMALL, PHONE, LAPTOP):
+            root.page.set_viewport_size(size)
+            next_frames(root)
+            next_frames(root)  # the frame in which the new width is seen, and the one drawn for it
+            if found := root.locator("svg.vt-chart").evaluate_all(OVERLAPS):
+                touching[f"{name}, {size['width']}"] = found
+    assert touching == {}

@@ -1,0 +1,247 @@
+"""Labs of one sentence: the translation lab, the trace switch, the architecture and the block lab."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import viz_transformer as vt
+from tests.support.on_screen import show, type_text
+from tests.support.ui_explorer import Explorer
+from tests.support.ui_jupyterlab import open_exported
+from tests.support.ui_pages import drawn
+from viz_transformer import labs
+from viz_transformer.export import export_html
+from viz_transformer.labs.block_lab import block_spread
+from viz_transformer.translator import Translator
+
+SENTENCE = "the black cat sleeps"
+
+# --- The translation lab and the trace switch -----------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory, translator: Translator) -> Path:
+    lab = vt.translation_lab(translator, SENTENCE)
+    lab.explorer.query, lab.explorer.key = 1, 2
+    return export_html(lab, tmp_path_factory.mktemp("lab") / "lab.html")
+
+
+@pytest.fixture
+def lab(kept_page: Page, exported: Path) -> Locator:
+    open_exported(kept_page, exported, ".vt-explorer")
+    return kept_page.locator(".vt-translation-lab")
+
+
+def is_translated(lab: Locator, text: str) -> None:
+    expect(lab.locator(".vt-translated")).to_have_text(text)
+
+
+def test_a_typed_sentence_is_translated_and_drawn(lab: Locator, translator: Translator) -> None:
+    is_translated(lab, "el gato negro duerme")
+    for text in (
+        "the white cow does not sleep",
+        "The animal did not cross the street because it was too tired.",
+    ):
+        type_text(lab, text)
+        is_translated(lab, translator.translate(text).text)
+        expect(lab.locator(".vt-translated")).to_have_attribute("lang", "es")
+        trace = translator.trace(text)
+        weight = trace.cross_attention[0, 0, 1, 2]
+        pair = f"{trace.output_tokens[1]} to {trace.source_tokens[2]}: {weight:.2f}"
+        expect(Explorer(lab).pair).to_contain_text(pair)
+        assert lab.get_by_role("alert").count() == 0
+
+
+def test_the_new_words_never_stand_above_the_old_picture(lab: Locator) -> None:
+    type_text(lab, "the dog sleeps")  # the model is read at the first question
+    is_translated(lab, "el perro duerme")
+    seen = lab.evaluate(
+        """async (lab) => {
+            const parts = ["input", ".vt-translated", ".vt-pairs"];
+            const [field, said, pair] = parts.map((part) => lab.querySelector(part));
+            field.value = "the cow runs";
+            field.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
+            const seen = [];
+            for (let frame = 0; frame < 20; frame++) {
+                await new Promise(requestAnimationFrame);
+                await new Promise((done) => setTimeout(done)); // after what the frame drew
+                seen.push([said.textContent, pair.textContent.split(":")[0]].join(" | "));
+            }
+            return [...new Set(seen)];
+        }"""
+    )
+    old, new = "el perro duerme | perro to sleeps", "la vaca corre | vaca to runs"
+    assert seen in ([old, new], [new])
+
+
+def test_an_unknown_word_is_explained_and_a_suggestion_taken(lab: Locator, translator: Translator) -> None:
+    alert, dog = lab.get_by_role("alert"), lab.get_by_role("button", name="dog", exact=True)
+    type_text(lab, "the dragon sleeps")
+    with pytest.raises(vt.UserError) as caught:
+        translator.translate("the dragon sleeps")
+    expect(alert).to_have_text(f"{caught.value}. The picture still shows {SENTENCE}.")
+    is_translated(lab, "el gato negro duerme")
+    expect(Explorer(lab).pair).to_contain_text("gato to cat")
+    dog.click()
+    is_translated(lab, "el perro duerme")
+    expect(lab.get_by_label("English")).to_have_value("the dog sleeps")
+    expect(alert).to_have_count(0)
+    expect(dog).to_have_count(0)
+
+    type_text(lab, "The dog runs. the cow sleeps!")
+    expect(alert).to_contain_text("translate them one at a time")
+    lab.get_by_role("button", name="the cow sleeps!", exact=True).click()
+    is_translated(lab, "la vaca duerme")
+    type_text(lab, "<img src=x onerror=window.pwned=1>")
+    expect(alert).to_contain_text("unknown English word '<img'")
+    assert lab.evaluate("window.pwned") is None
+
+
+def test_the_text_grows_with_the_explorer(lab: Locator) -> None:
+    lab.get_by_role("button", name="Options").click()
+    said = lab.locator(".vt-translated")
+    before = said.bounding_box()["height"]
+    for _ in range(2):
+        lab.get_by_role("button", name="A+ larger text").click()
+    lab.page.wait_for_function(
+        "(height) => document.querySelector('.vt-translated').clientHeight > height", arg=before
+    )
+
+
+def test_a_trace_is_switched_without_python(kept_page: Page, tmp_path: Path, translator: Translator) -> None:
+    street = "the dog did not cross the street because it was too"
+    traces = {word: translator.trace(f"{street} {word}") for word in ("tired", "wide")}
+    switch = vt.trace_switch(traces, kind="encoder")
+    switch.explorer.layer, switch.explorer.query, switch.explorer.key = 1, 11, 6
+    open_exported(kept_page, export_html(switch, tmp_path / "switch.html"), ".vt-explorer")
+    root = kept_page.locator(".vt-trace-switch")
+    for word in ("tired", "wide", "tired"):
+        button = root.get_by_role("button", name=word, exact=True)
+        button.click()
+        weight = traces[word].encoder_attention[1, 0, 11, 6]
+        expect(Explorer(root).pair).to_contain_text(f"{word} to street: {weight:.2f}")
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(Explorer(root).title).to_have_text("Encoder self-attention · layer 1 · head 0")
+
+
+# --- The architecture -----------------------------------------------------------------------------
+
+
+def architecture(page: Page, folder: Path, translator: Translator, **options: object) -> Locator:
+    root = show(page, labs.architecture(translator, SENTENCE, **options), folder, "architecture")
+    expect(root.locator(".vt-box").first).to_be_visible()
+    return root
+
+
+def box(root: Locator, key: str) -> Locator:
+    return root.locator(f'[data-key="{key}"]')
+
+
+def words_in(root: Locator, key: str) -> Locator:
+    return box(root, key).locator(".vt-word")
+
+
+def test_keys_step_play_choose_a_word_and_open_the_code(
+    kept_page: Page, tmp_path: Path, translator: Translator
+) -> None:
+    root = architecture(kept_page, tmp_path, translator, step=3)
+    picture, says = root.get_by_role("application"), root.locator(".vt-says")
+    expect(says).to_contain_text("Step 4 of 91: encoder layer 0, self-attention")
+    picture.press("ArrowRight")
+    expect(says).to_contain_text("Step 5 of 91: encoder layer 0, Add & Norm")
+    expect(box(root, "encoder.0.self_attention_residual")).to_have_attribute("data-chosen", "")
+    picture.press("ArrowDown")
+    expect(root.locator(".vt-card-caption")).to_contain_text("“cat”")
+    picture.press("Enter")
+    expect(root.locator(".vt-source")).to_contain_text("def merge(")
+    picture.press("Escape")
+    expect(root.locator(".vt-source")).to_be_hidden()
+    picture.press(" ")
+    expect(root.get_by_role("button", name="Pause")).to_be_visible()
+    expect(says).to_contain_text(re.compile(r"Step (?:[89]|\d\d) of 91"))
+    picture.press(" ")
+    expect(root.get_by_role("button", name="Play")).to_be_visible()
+    picture.press("End")
+    expect(says).to_contain_text("Step 91 of 91: decoder, softmax. After “duerme” comes “<eos>”.")
+    expect(words_in(root, "decoder.output")).to_have_text(["el", "gato", "negro", "duerme", "<eos>"])
+
+
+def test_a_box_shows_its_numbers_and_any_sentence_flows(
+    kept_page: Page, tmp_path: Path, translator: Translator
+) -> None:
+    root = architecture(kept_page, tmp_path, translator)
+    weights = translator.trace(SENTENCE).cross_attention[1, :, 2]
+    box(root, "decoder.1.cross_attention").click()
+    box(root, "decoder.tokens").get_by_text("gato").click()
+    expect(root.locator(".vt-heads td")).to_have_text([f"{each:.2f}" for each in weights.flatten()])
+    head = root.get_by_role("button", name="head 1")
+    head.click()
+    expect(head).to_have_attribute("aria-pressed", "true")
+    root.locator(".vt-folded", has_text="layer 0").first.click()
+    expect(box(root, "encoder.0.feed_forward")).to_be_visible()
+    link = root.get_by_role("link", name="Lesson 2: Tokens to vectors")
+    expect(link).to_have_count(0)
+    box(root, "encoder.embedding").click()
+    expect(link).to_have_attribute("href", "02_tokens_to_vectors.html")
+
+    text = "the dog does not sleep"
+    type_text(root, text)
+    expect(words_in(root, "encoder.tokens")).to_have_count(6)
+    written = [*translator.translate(text).tokens, "<eos>"]
+    expect(words_in(root, "decoder.output")).to_have_text(written)
+    type_text(root, "the dragon")
+    expect(root.get_by_role("alert")).to_contain_text("dragon")
+    expect(words_in(root, "encoder.tokens")).to_have_count(6)
+
+
+# --- The block lab --------------------------------------------------------------------------------
+
+PARTS = ["self-attention", "LayerNorm", "feed-forward", "norm over words"]
+
+
+def check_part(
+    root: Locator, translator: Translator, part: str, changed: int, layer: int = 1, text: str = SENTENCE
+) -> None:
+    """Compare how far a change of one word has spread behind a part of the block."""
+    moved = block_spread(translator, text, changed, layer=layer)[part]
+    wanted = [f"{share:.2f}" if share >= 1e-5 else "0" for share in moved]
+    cells = drawn(root).locator(f'td[data-col="{PARTS.index(part)}"]')
+    assert cells.all_text_contents() == wanted
+
+
+def test_any_word_of_any_sentence_is_changed_in_any_block(
+    kept_page: Page, tmp_path: Path, translator: Translator
+) -> None:
+    root = show(kept_page, labs.block_lab(translator, changed=2), tmp_path, "block-lab")
+    for part in ("self-attention", "feed-forward"):
+        check_part(root, translator, part, 2)
+    root.get_by_role("option", name="sleeps").click()
+    check_part(root, translator, "self-attention", 3)
+    root.locator('td[data-row="1"]').first.click()  # a cell of a word chooses it too
+    check_part(root, translator, "norm over words", 1)
+    root.get_by_label("in", exact=True).select_option("block 0")
+    check_part(root, translator, "self-attention", 1, layer=0)
+
+    root.get_by_role("option", name="<eos>").click()
+    type_text(root, "the cat")
+    expect(root.locator("tbody tr")).to_have_count(3)
+    expect(root.locator(".vt-says")).to_contain_text("<eos>")  # the last word of the shorter sentence
+    check_part(root, translator, "LayerNorm", 2, layer=0, text="the cat")
+    type_text(root, "the dragon")
+    expect(root.get_by_role("alert")).to_contain_text("dragon")
+    expect(root.get_by_role("alert")).to_contain_text("still shows “the cat”")
+    expect(root.locator("tbody tr")).to_have_count(3)
+
+
+def test_a_block_without_an_engine_carries_each_word_of_its_sentence(
+    kept_page: Page, tmp_path: Path, translator: Translator
+) -> None:
+    root = show(kept_page, labs.block_lab(translator, engine="kernel"), tmp_path, "block-lab")
+    root.get_by_role("option", name="cat").click()
+    check_part(root, translator, "self-attention", 2)
+    type_text(root, "the dog")
+    expect(root.get_by_role("alert")).to_contain_text("needs the running notebook")
