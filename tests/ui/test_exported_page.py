@@ -1,174 +1,217 @@
-"""Exported pages, opened from disk in a real browser that reaches nothing else."""
+"""Exported pages, opened from disk or served with the strictest policy that a host can send."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import anywidget
 import pytest
-from playwright.sync_api import Page, expect
+import traitlets
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
+from tests.support.exported_pages import policy_of
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
-from tests.support.ui_pages import open_page, picture, settled
-from tests.support.ui_windows import LAPTOP, SMALL, keep_picture
+from tests.support.javascript import module_path
+from tests.support.ui_jupyterlab import next_frames
+from tests.support.ui_pages import open_view, picture
+from tests.support.ui_windows import LAPTOP, SMALL
+from viz_transformer.errors import UserError
 from viz_transformer.export import export_html
-from viz_transformer.trace import ForwardTrace
+from viz_transformer.widgets.base.bundle import join
+from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.explorer import explore
 
+#: What a strict host adds: no text may become a script, or markup, by way of a string.
+TRUSTED_TYPES = "require-trusted-types-for 'script'"
 
-def weight_in_words(trace: ForwardTrace, layer: int, head: int, query: int, key: int) -> str:
-    """What the readout says of one weight of cross-attention."""
-    row = trace.cross_attention[layer, head, query]
-    rank = 1 + int((row > row[key]).sum())
-    words = f"{trace.output_tokens[query]} to {trace.source_tokens[key]}"
-    return f"{words}: {row[key]:.2f}, rank {rank} of {len(row)}"
+DRAWN = re.compile(r"[1-9]\d*")
 
 
-def test_the_page_shows_the_trace_and_answers_keys(page: Page, tmp_path: Path) -> None:
-    trace = make_trace()
-    root = open_page(page, export_html(explore(trace), tmp_path / "page.html", title="A page"))
-    assert page.title() == "A page"
-    expect(root.locator(".vt-title")).to_have_text("Cross-attention · layer 0 · head 0")
+class Square(View):
+    """Asks for the square of a number, and for its bytes; knows the first ones beforehand."""
 
-    root.locator(".vt-heads canvas").focus()
-    before = picture(root.locator(".vt-head canvas"))
-    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
-        page.keyboard.press(key)
-    expect(root.locator(".vt-title")).to_have_text("Cross-attention · layer 1 · head 2")
-    settled(root)
-    assert picture(root.locator(".vt-head canvas")) != before
-
-    matrix = root.locator(".vt-head canvas")
-    matrix.focus()
-    page.keyboard.press("ArrowDown")  # from nothing to the first cell
-    pairs, detail = root.locator(".vt-pairs"), root.locator(".vt-detail")
-    for query in range(5):
-        for key in range(5):
-            expect(pairs).to_have_text(weight_in_words(trace, 1, 2, query, key))
-            value = float(detail.text_content().split(" = ")[1])
-            assert value == pytest.approx(trace.cross_attention[1, 2, query, key], rel=1e-5)
-            page.keyboard.press("ArrowRight")
-        for _ in range(4):
-            page.keyboard.press("ArrowLeft")
-        page.keyboard.press("ArrowDown")
-    page.keyboard.press("Escape")
-    expect(pairs).to_have_text("")
-
-
-def test_pointer_shows_and_click_pins(page: Page, tmp_path: Path) -> None:
-    trace = make_trace()
-    root = open_page(page, export_html(explore(trace), tmp_path / "page.html"))
-    matrix, pairs = root.locator(".vt-head canvas"), root.locator(".vt-pairs")
-    box = matrix.bounding_box()
-    x, y = box["width"] * 0.6, box["height"] * 0.6
-    matrix.hover(position={"x": x, "y": y})
-    expect(pairs).to_contain_text(" to ")
-    shown = pairs.text_content()
-    assert shown in [weight_in_words(trace, 0, 0, q, k) for q in range(5) for k in range(5)]
-    page.mouse.move(0, 0)
-    expect(pairs).to_have_text("")
-    matrix.click(position={"x": x, "y": y})
-    page.mouse.move(0, 0)
-    settled(root)
-    expect(pairs).to_have_text(shown)
-    matrix.click(position={"x": x, "y": y})  # the same again lets go
-    page.mouse.move(0, 0)
-    expect(pairs).to_have_text("")
-
-    words = root.locator(".vt-words canvas")
-    box = words.bounding_box()
-    words.click(position={"x": box["width"] * 0.2, "y": 5})  # the first query
-    page.mouse.move(0, 0)
-    expect(pairs).to_contain_text("el to ")
-    expect(root.locator(".vt-detail")).to_have_text("trace.cross_attention[0, 0, 0, :]")
-
-    heads = root.locator(".vt-heads canvas")
-    heads.click(position={"x": 80, "y": 60})
-    expect(root.locator(".vt-title")).to_contain_text("Encoder self-attention · layer 0")
-
-
-def test_hostile_tokens_are_text(page: Page, tmp_path: Path) -> None:
-    title = "</title><script>window.pwned=3</script><b>"
-    path = export_html(explore(hostile_trace(), query=0), tmp_path / "page.html", title=title)
-    root = open_page(page, path)
-    assert page.title() == title
-    matrix, pairs = root.locator(".vt-head canvas"), root.locator(".vt-pairs")
-    matrix.focus()
-    page.keyboard.press("ArrowRight")
-    expect(pairs).to_contain_text(f"{HOSTILE[0]} to {HOSTILE[1]}: ")
-    for _ in HOSTILE:
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("ArrowRight")
-    settled(root)
-    assert page.evaluate("window.pwned") is None
-    assert root.locator("script, img, pairs b b").count() == 0
-    assert page.locator("body > b, h1 b").count() == 0
-
-
-def test_several_views_stand_on_one_page_each_with_its_state(page: Page, tmp_path: Path) -> None:
-    views = [explore(make_trace(), layer=1), explore(make_trace(), kind="encoder", head=3)]
-    open_page(page, export_html(views, tmp_path / "page.html"))
-    titles = page.locator(".vt-title")
-    expect(titles).to_have_text(
-        ["Cross-attention · layer 1 · head 0", "Encoder self-attention · layer 0 · head 3"]
+    _esm = join(module_path("widgets/base/js/kernel.js")) + (
+        """
+        export default {
+          async render({ model, el }) {
+            el.className = "square";
+            const kernel = connectKernel(model);
+            const show = async () => {
+              const reply = await kernel.ask({ nested: [{ n: model.get("n") }], of: "n" })
+                .catch((error) => ({ text: error.message, bytes: [] }));
+              const bytes = Array.from(new Uint8Array(reply.bytes.buffer ?? []));
+              el.textContent = `${reply.text} ${bytes}`;
+            };
+            el.tabIndex = 0;
+            el.onkeydown = async () => { model.set("n", model.get("n") + 1); await show(); };
+            await show();
+          },
+        };
+        """
     )
-    page.locator(".vt-heads canvas").first.focus()
-    page.keyboard.press("ArrowRight")
-    expect(titles).to_have_text(
-        ["Cross-attention · layer 1 · head 1", "Encoder self-attention · layer 0 · head 3"]
-    )
+    n = traitlets.Int(0).tag(sync=True)
+
+    def questions(self) -> list[dict]:
+        return [{"of": "n", "nested": [{"n": n}]} for n in range(3)]
+
+    def alt_text(self) -> str:
+        return f"The square of {self.n}."
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("window", [LAPTOP, SMALL, {"width": 480, "height": 720}])
-@pytest.mark.parametrize("tokens", ["sentence", "hostile", "long"])
-def test_it_fits_its_window(
-    new_page: Callable[..., Page], tmp_path: Path, scheme: str, window: dict, tokens: str
+def square(request: dict) -> dict:
+    n = request["nested"][0]["n"]
+    if n == 2:
+        raise UserError("two is </script> too many")
+    return {"text": f"{n} squared", "bytes": bytes([n, n * n])}
+
+
+class Loose(anywidget.AnyWidget):
+    """What a strict page must not run: text that would be code, a style by attribute, a fetch."""
+
+    _esm = """
+    export default {
+      async render({ model, el }) {
+        const tried = {};
+        try { tried.eval = eval("1"); } catch { tried.eval = "refused"; }
+        try { tried.function = new Function("return 1")(); } catch { tried.function = "refused"; }
+        try { await import(URL.createObjectURL(new Blob(["1"], { type: "text/javascript" }))); }
+        catch { tried.blob = "refused"; }
+        try { await fetch("data:,1"); } catch { tried.fetch = "refused"; }
+        const note = document.createElement("p");
+        note.setAttribute("style", "color: rgb(1, 2, 3)");
+        el.append(note);
+        tried.style = getComputedStyle(note).color === "rgb(1, 2, 3)" ? "taken" : "refused";
+        const script = document.createElement("script");
+        script.textContent = "window.ran = true";
+        try { el.append(script); } catch { /* the host forbids it */ }
+        tried.script = window.ran ? "ran" : "refused";
+        note.className = "tried";
+        note.textContent = JSON.stringify(tried);
+      },
+    };
+    """
+
+
+@contextmanager
+def served(path: Path, policy: str) -> Iterator[str]:
+    """Serve a page with a policy in its header, from this machine; yields its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == f"/{path.name}"
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Security-Policy", policy)
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
+            if found:
+                self.wfile.write(path.read_bytes())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/{path.name}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def refusals(page: Page) -> list[str]:
+    """What the page's policy refused, and errors; a favicon that the server lacks is neither."""
+    heard: list[str] = []
+    page.on("pageerror", lambda error: heard.append(str(error)))
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type == "error" and "favicon" not in str(message.location):
+            heard.append(message.text)
+
+    page.on("console", hear)
+    return heard
+
+
+def test_views_of_several_classes_are_alive_under_a_policy_in_the_header(
+    page: Page, tmp_path: Path, refusals: list[str]
 ) -> None:
-    words = tuple(f"word{i}" for i in range(64))
-    trace = {
-        "sentence": make_trace,
-        "hostile": hostile_trace,
-        "long": lambda: make_trace(words, words, words, n_layers=6, n_heads=8),
-    }[tokens]()
-    page = new_page(viewport=window, scheme=scheme)
-    root = open_page(page, export_html(explore(trace, query=1, key=2), tmp_path / "page.html"))
-    assert root.get_attribute("data-theme") == scheme
-    assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
-    boxes = [
-        root.locator(part).bounding_box()
-        for part in (".vt-heads canvas", ".vt-head canvas", ".vt-readout", ".vt-words")
+    title = "</title><script>window.pwned=3</script><b>"
+    views = [
+        explore(make_trace(), layer=1),
+        Square(answer=square, traits={"n": 1}),
+        explore(hostile_trace(), query=0),
     ]
-    for i, one in enumerate(boxes):
-        assert one["x"] >= 0
-        assert one["x"] + one["width"] <= window["width"]
-        for other in boxes[i + 1 :]:
-            apart = (
-                one["x"] + one["width"] <= other["x"]
-                or other["x"] + other["width"] <= one["x"]
-                or one["y"] + one["height"] <= other["y"]
-                or other["y"] + other["height"] <= one["y"]
-            )
-            assert apart, f"{one} lies over {other}"
-    keep_picture(page, f"page_{tokens}_{window['width']}_{scheme}")
+    path = export_html(views, tmp_path / "page.html", title=title)
+    policy = "; ".join(" ".join([name, *sources]) for name, sources in policy_of(path).items())
+    with served(path, f"{policy}; {TRUSTED_TYPES}") as address:
+        page.goto(address)
+        for root in page.locator(".vt-explorer").all():
+            expect(root).to_have_attribute("data-vt-drawn", DRAWN)
+        titles = page.locator(".vt-title")
+        expect(titles).to_have_text([f"Cross-attention · layer {layer} · head 0" for layer in (1, 0)])
+        page.locator(".vt-heads canvas").first.press("ArrowRight")
+        expect(titles).to_have_text(
+            ["Cross-attention · layer 1 · head 1", "Cross-attention · layer 0 · head 0"]
+        )
+        page.get_by_role("button", name="What am I looking at?").first.click()
+        expect(page.locator(".vt-about p").first).to_be_visible()
+        page.locator(".vt-head canvas").last.press("ArrowRight")
+        expect(page.locator(".vt-pairs").last).to_contain_text(f"{HOSTILE[0]} to {HOSTILE[1]}: ")
+        assert page.title() == title
+        expect(page.locator("h1")).to_have_text(title)
+        assert page.evaluate("window.pwned") is None
+        assert refusals == []
 
 
-def test_it_follows_the_theme_and_the_window(new_page: Callable[..., Page], tmp_path: Path) -> None:
-    page = new_page(viewport=LAPTOP)
-    page.emulate_media(color_scheme="light")
-    root = open_page(page, export_html(explore(make_trace()), tmp_path / "page.html"))
-    light = picture(root.locator(".vt-head canvas"))
-    page.emulate_media(color_scheme="dark")
-    expect(root).to_have_attribute("data-theme", "dark")
-    settled(root)
-    assert picture(root.locator(".vt-head canvas")) != light
-    expect(root).to_have_attribute("data-aside", "")  # the readout is beside matrix and lines
-    page.set_viewport_size(SMALL)
-    page.set_viewport_size({"width": 700, "height": 700})
-    expect(root).not_to_have_attribute("data-aside", "")
-    expect(root).to_have_attribute("data-layout", "wide")
-    page.set_viewport_size({"width": 500, "height": 700})
-    expect(root).to_have_attribute("data-layout", "narrow")
+def test_what_needs_a_model_is_answered_or_says_so(page: Page, tmp_path: Path, refusals: list[str]) -> None:
+    page.goto(export_html(Square(answer=square), tmp_path / "page.html").as_uri())
+    shown = page.locator(".square")
+    for text in ("0 squared 0,0", "1 squared 1,1", "two is </script> too many "):
+        expect(shown).to_have_text(text)
+        shown.press("a")
+    expect(shown).to_contain_text("needs the running notebook")
+    assert refusals == []
+
+
+def test_a_view_shown_twice_is_one_view(page: Page, tmp_path: Path) -> None:
+    view = explore(make_trace())
+    page.goto(export_html([view, explore(make_trace()), view], tmp_path / "page.html").as_uri())
+    titles = page.locator(".vt-title")
+    expect(titles).to_have_count(3)
+    page.locator(".vt-heads canvas").last.press("ArrowRight")
+    expect(titles).to_have_text([f"Cross-attention · layer 0 · head {head}" for head in (1, 0, 1)])
+
+
+def test_the_policy_holds_for_the_views_too(page: Page, tmp_path: Path) -> None:
+    page.goto(export_html(Loose(), tmp_path / "page.html").as_uri())
+    tried = page.locator(".tried")
+    expect(tried).to_contain_text("refused")
+    names = ("eval", "function", "blob", "fetch", "style", "script")
+    assert json.loads(tried.inner_text()) == dict.fromkeys(names, "refused")
+
+
+def test_a_view_that_fails_says_so_and_leaves_the_others_alone(page: Page, tmp_path: Path) -> None:
+    class Broken(anywidget.AnyWidget):
+        _esm = "export default { render() { throw new Error('<i>no</i>'); } };"
+
+    class Misspelt(anywidget.AnyWidget):
+        _esm = "export default { render( };"
+
+    views = [Broken(), Misspelt(), explore(make_trace())]
+    page.goto(export_html(views, tmp_path / "page.html").as_uri())
+    expect(page.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", DRAWN)
+    expect(page.locator(".vt-failed")).to_have_text(
+        [re.compile("could not draw.*<i>no</i>"), re.compile("its script did not run")]
+    )
 
 
 def test_a_browser_that_cannot_draw_says_so(page: Page, tmp_path: Path) -> None:
@@ -177,3 +220,41 @@ def test_a_browser_that_cannot_draw_says_so(page: Page, tmp_path: Path) -> None:
     path.write_text(broken, encoding="utf-8")
     page.goto(path.as_uri())
     expect(page.locator(".vt-failed")).to_contain_text("could not draw its views")
+
+
+def test_a_reader_without_javascript_reads_what_the_views_show(browser: Browser, tmp_path: Path) -> None:
+    view = explore(make_trace(), kind="encoder", head=2)
+    path = export_html(view, tmp_path / "page.html", title="Read me")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("body").inner_text().split("\n\n") == ["Read me", view.alt_text()]
+    context.close()
+
+
+def test_the_parts_of_an_explorer_never_lie_over_each_other(page: Page, tmp_path: Path) -> None:
+    words = tuple(f"word{i}" for i in range(64))
+    trace = make_trace(words, words, words, n_layers=6, n_heads=8)
+    root = open_view(page, tmp_path, explore(trace, query=1, key=2))
+    parts = (".vt-heads canvas", ".vt-head canvas", ".vt-readout", ".vt-words")
+    for window in (LAPTOP, SMALL, {"width": 480, "height": 720}):
+        page.set_viewport_size(window)
+        next_frames(root)
+        next_frames(root)
+        boxes = [root.locator(part).bounding_box() for part in parts]
+        for i, one in enumerate(boxes):
+            assert one["x"] >= 0
+            assert one["x"] + one["width"] <= window["width"]
+            for other in boxes[i + 1 :]:
+                beside = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+                above = one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"]
+                assert beside or above, f"{one} lies over {other} in {window}"
+
+
+def test_a_page_that_turns_dark_draws_its_canvases_anew(page: Page, tmp_path: Path) -> None:
+    root = open_view(page, tmp_path, explore(make_trace()))
+    light = picture(root.locator(".vt-head canvas"))
+    page.emulate_media(color_scheme="dark")
+    expect(root).to_have_attribute("data-theme", "dark")
+    next_frames(root)
+    assert picture(root.locator(".vt-head canvas")) != light
