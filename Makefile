@@ -102,10 +102,10 @@ bench: $(VENV)/.ready-bench ## measure, and write docs/benchmarks.md
 fuzz: $(VENV)/.ready-test ## give every door N inputs that nobody should give: make fuzz N=1000
 	$(BIN)/python -m tests.support.fuzz $(N) $(FUZZ_FLAGS)
 
-picture: $(VENV)/.ready-test ## take the README's pictures again
+picture: $(VENV)/.ready-test ## take the pictures of the README and the gallery again
 	$(BIN)/python -m tools.ensure chromium
 	$(BIN)/python -m tools.picture
-	$(BIN)/python -m tools.thumbnails
+	$(BIN)/python -m tools.stills
 
 lock: ## write constraints.txt, for every system, from the newest versions that work together
 	$(find_python); "$$python" -m venv build/uv

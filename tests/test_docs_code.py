@@ -26,7 +26,7 @@ ELSEWHERE = {"attribution", "interventions", "recipes"}
 
 
 def code_of(page: str) -> list[str]:
-    """The pieces of Python of a page, such as ``"docs/start"``."""
+    """The pieces of Python of a page, such as ``"docs/index"``."""
     text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
     return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_no_page_has_code_that_is_not_run() -> None:
     with_code = {path.stem for path in (ROOT / "docs").glob("*.md") if code_of(f"docs/{path.stem}")}
-    assert with_code == ELSEWHERE | {"models", "start", "teaching", "training"}
+    assert with_code == ELSEWHERE | {"models", "index", "teaching", "training"}
     others = " ".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/test_*_docs.py"))
     assert all(f'"{page}.md"' in others for page in ELSEWHERE)
 
@@ -69,7 +69,7 @@ def test_the_readme(folder: Path) -> None:
 
 def test_the_first_two_minutes(folder: Path) -> None:
     made: dict[str, Any] = {}
-    for piece in code_of("docs/start"):
+    for piece in code_of("docs/index"):
         exec(piece, made)
     assert made["view"].trace is made["trace"]
     assert made["trace"].output_tokens[made["view"].query] == "gato"

@@ -69,7 +69,7 @@ def pages() -> dict[str, tuple[str, str]]:
     """Return the title and the Markdown of each page of the API, by its path in the site's sources."""
     found = {f"api/{_slug(title)}.md": (title, _page(title, names)) for title, names in GROUPS.items()}
     for name, members in views().items():
-        alive = f"[See it alive](../gallery.md#{name}) in the gallery."
+        alive = f"[See it alive](../live.md#{name}) in the gallery."
         found[f"api/{name}.md"] = (f"vt.{name}", _page(f"vt.{name}", members, alive))
     for name in modules():
         found[f"api/{name}.md"] = (f"vt.{name}", _module(f"vt.{name}", getattr(vt, name), set(vt.__all__)))

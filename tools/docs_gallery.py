@@ -1,4 +1,4 @@
-"""The gallery: each public view as its docstring's example makes it, in a frame of its own.
+"""The live gallery: each public view as its docstring's example makes it, in a frame of its own.
 
 `make docs` calls `python -m tools.docs_gallery` before it builds the documentation.
 """
@@ -24,9 +24,9 @@ HEIGHTS = {
     **dict.fromkeys(["lesson_tour", "mask_lab", "thinking_machines", "translation_lab"], 820),
 }
 
-INTRODUCTION = """# Gallery
+INTRODUCTION = """# Every view, alive
 
-Every view, alive: point, click, drag and type. The models run in the page, and what has no model in it shows
+Point, click, drag and type. The models run in the page, and what has no model in it shows
 what the example's code computed. That code stands above each view, and the view's name leads to its arguments
 and traits.
 """

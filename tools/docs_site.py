@@ -1,14 +1,15 @@
 """What mkdocs does for the documentation beside its own work; mkdocs.yml names this file as its hooks.
 
-The texts stand where GitHub shows them, once each. This file brings those outside of docs/ into the site,
-points links between them to the site's pages, and fills in what is made from other files: the list of
-lessons, live views, and the rows of docs/benchmarks.md that compare us with other tools.
+Every page reads the same on disk and in the site. This file brings the texts outside of docs/ into the site,
+adds the API and the live views, and points links between the pages to the site's. The addresses of the site
+and of the repository are those of pyproject.toml.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,18 @@ ELSEWHERE = {
     "data.md": "data/README.md",
 }
 #: Pages that take the room of the list of their neighbours for a view.
-WIDE = {"index.md", "gallery.md"}
+WIDE = {"index.md", "gallery.md", "live.md"}
 #: Where `make site` writes the lessons. They are part of the documentation if they are there.
 LESSONS = ROOT / "build" / "site"
-#: Where a page wants a view, alive.
-_LIVE = re.compile(r"<!-- live: (\w+) -->")
 _LINK = re.compile(r"(?<=\]\()(?P<path>[\w./-]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 
 def on_config(config: MkDocsConfig, **_: Any) -> MkDocsConfig:
-    """Put the API's pages into the navigation, before those of the project."""
-    config.nav[-2:-2] = [{"Gallery": "gallery.md"}, {"API": docs_api.navigation()}]
+    """Name the addresses, and put the API and the live views into the navigation."""
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    config.site_url, config.repo_url = urls["Documentation"], urls["Homepage"]
+    gallery = {"Gallery": ["gallery.md", {"Every view, alive": "live.md"}]}
+    config.nav[-1:-1] = [gallery, {"API": docs_api.navigation()}]
     return config
 
 
@@ -47,7 +49,7 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
     for page, (_, text) in docs_api.pages().items():
         files.append(File.generated(config, page, content=text))
-    files.append(File.generated(config, "gallery.md", content=docs_gallery.page()))
+    files.append(File.generated(config, "live.md", content=docs_gallery.page()))
     for folder, made in (("course", LESSONS), ("gallery", docs_gallery.FOLDER)):
         for path in sorted(made.glob("*.html")):
             files.append(File.generated(config, f"{folder}/{path.name}", abs_src_path=str(path)))
@@ -55,12 +57,9 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, files: Files, config: MkDocsConfig, **_: Any) -> str:
-    """Fill in what is made from other files, and point the links to the site's pages."""
+    """Point the links to the site's pages."""
     if page.file.src_uri in WIDE:
         page.meta["hide"] = ["navigation"]
-    markdown = markdown.replace("<!-- lessons -->", lessons())
-    markdown = markdown.replace("<!-- measured -->", measured())
-    markdown = _LIVE.sub(lambda view: docs_gallery.frame(view[1]), markdown)
     source = ELSEWHERE.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     return linked(markdown, Path(source), page.file.src_uri, files, f"{config.repo_url}/blob/main/")
 
@@ -98,22 +97,8 @@ def lesson_page(notebook: str) -> str:
 
 
 def lessons() -> str:
-    """Return the list of lessons, each with its question, as Markdown."""
+    """Return the list of lessons in docs/course.md, each with its question."""
     pages = map(read_page, sorted((ROOT / "notebooks").glob("*.ipynb")))
     return "\n".join(
         f"- [{each.title}](../notebooks/{each.notebook.name}). {each.question}" for each in pages
     )
-
-
-def measured() -> str:
-    """Return the rows of docs/benchmarks.md in which other tools show the same attention, as Markdown."""
-    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    _, section = text.split("## The explorer's page against its peers'\n", 1)
-    section = section.split("\n## ", 1)[0]
-    when = re.search(r"^Measured on .*$", section, re.MULTILINE)
-    head = re.search(r"^\| layers.*\n\|.*\n", section, re.MULTILINE)
-    versions = re.search(r"^Versions: .*$", section, re.MULTILINE)
-    rows = re.findall(r"^\| 12 × 12 \| 128 \|.*\n", section, re.MULTILINE)
-    if not (when and head and versions and rows):
-        raise ValueError("docs/benchmarks.md has another form now; read it in tools/docs_site.py as it is")
-    return f"{when[0]}\n\n{head[0]}{''.join(rows)}\n{versions[0]}"

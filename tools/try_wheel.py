@@ -9,7 +9,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-#: What works after a plain `pip install viz-transformer`, in the order in which a newcomer tries it.
+#: What works after a plain installation, in the order in which a newcomer tries it.
 WALK = """\
 from pathlib import Path
 import numpy as np

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from viz_transformer.errors import MissingPackageError
 
-#: Each package that is not there after a plain `pip install viz-transformer`, and the extra with it.
+#: Each package that is not there after a plain installation, and the extra with it.
 EXTRA_OF = {
     "bertviz": "bertviz",
     "jaxtyping": "torch",

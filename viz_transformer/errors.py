@@ -13,8 +13,8 @@ import re
 _MOST_LETTERS = 1_000
 
 
-#: Where the documentation's pages are, for the messages that name one.
-DOCUMENTATION = "https://viz-transformer.github.io/viz_transformer/"
+#: The folder of the documentation in the project, for the messages that name a page.
+DOCUMENTATION = "docs/"
 
 
 class UserError(ValueError):

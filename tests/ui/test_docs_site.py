@@ -47,7 +47,7 @@ def test_no_page_names_a_script_a_style_or_a_picture_elsewhere(docs: Path) -> No
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("window", [LAPTOP, PHONE], ids=lambda window: str(window["width"]))
-@pytest.mark.parametrize("name", ["index", "course", "compare", "gallery", "api/explore"])
+@pytest.mark.parametrize("name", ["index", "course", "gallery", "live", "api/explore"])
 def test_a_page_opens_from_disk_and_is_no_wider_than_the_window(
     new_page: Callable[..., Page], docs: Path, name: str, window: dict[str, int], scheme: str
 ) -> None:
@@ -68,7 +68,7 @@ def test_the_views_of_the_gallery_are_alive_and_take_the_pages_colours(
 ) -> None:
     page = new_page(LAPTOP, "null")  # what the browser itself prefers, so that a frame takes the page's
     heard = errors_of(page)
-    page.goto((docs / "gallery.html").as_uri())
+    page.goto((docs / "live.html").as_uri())
     expect(page.locator("iframe.live-view")).to_have_count(len(docs_gallery.names()))
     frame = "iframe[src='gallery/translation_lab.html']"
     page.locator(frame).scroll_into_view_if_needed()

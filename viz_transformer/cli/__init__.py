@@ -14,7 +14,7 @@ from pathlib import Path
 
 from viz_transformer import __version__
 from viz_transformer._extras import need
-from viz_transformer._files import given_path
+from viz_transformer._files import check_not_input, given_path
 from viz_transformer.cli.coreference import add_coreference
 from viz_transformer.cli.course import FIRST_LESSON
 from viz_transformer.cli.lessons import FOLDER, add_lessons, copy_lessons
@@ -56,7 +56,7 @@ def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="viz-transformer",
         description="See which head of a Transformer attends where, offline.",
-        epilog=f"documentation: {DOCUMENTATION}",
+        epilog=f"documentation: {DOCUMENTATION}index.md in the project",
     )
     parser.add_argument("--version", action="version", version=f"viz-transformer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -100,7 +100,11 @@ def _make_parser() -> argparse.ArgumentParser:
 
 def _translate(options: argparse.Namespace) -> int:
     from viz_transformer import load_translator
+    from viz_transformer.checkpoint import CHECKPOINT_FILES
 
+    model = [Path(options.model, name) for name in CHECKPOINT_FILES] if options.model else []
+    for output in filter(None, (options.html, options.png)):
+        check_not_input(output, *model)
     translator = load_translator(options.model)
     found = translator.translate(options.text, options.beam_width, options.length_penalty)
     print(found.text)

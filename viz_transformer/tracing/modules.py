@@ -66,7 +66,7 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
             "nn.MultiheadAttention, nor calls torch's scaled_dot_product_attention or "
             "flex_attention, nor multiplies the result of a softmax with values; let it return "
             "its weights, and give those: vt.capture(weights, tokens=[...]); what is seen, and how: "
-            f"{DOCUMENTATION}capture.html"
+            f"{DOCUMENTATION}capture.md"
         )
     calls = joined_heads(recorder.calls, heads)
     n_sentences = _n_sentences([*positional, *named.values()])
