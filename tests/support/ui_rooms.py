@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
-from tests.support.ui_jupyterlab import next_frames, open_exported
+from tests.support.ui_jupyterlab import next_frames
 
 _MARGINS = 40  # pixels that an exported page leaves beside its views
 
@@ -44,13 +43,11 @@ class Size:
     too_wide: int
 
 
-def sizes_of(page: Page, path: Path, rooms: dict[str, Room]) -> dict[str, Size]:
-    """Return the size of the first view of an exported page in each room."""
-    page.set_viewport_size({"width": 1280, "height": 800})
-    root = open_exported(page, path, ".vt")
+def sizes_of(root: Locator, rooms: dict[str, Room]) -> dict[str, Size]:
+    """Return the size of a view of an exported page in each room."""
     sizes = {}
     for name, room in rooms.items():
-        page.set_viewport_size({"width": room.width + _MARGINS, "height": room.window_height})
+        root.page.set_viewport_size({"width": room.width + _MARGINS, "height": room.window_height})
         next_frames(root)
         next_frames(root)  # the frame in which the new width is seen, and the one that is drawn for it
         height, too_wide = root.evaluate(

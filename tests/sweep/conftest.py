@@ -1,0 +1,10 @@
+"""The browser, for the tests that hold for every view."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Share the browser with the other folders that use it: there is one in a process."""
+    config.pluginmanager.import_plugin("tests.support.ui_fixtures")
