@@ -10,23 +10,39 @@ import pytest
 from playwright.sync_api import Browser, Frame, Page, expect
 
 from tests.support.hand_made_traces import HOSTILE, attention, hostile_trace, make_trace, uneven_trace
-from tests.support.ui_jupyterlab import LabPage, LabServer
-from tests.support.ui_windows import LAPTOP, SMALL, guarded_lab, keep_picture
+from tests.support.ui_jupyterlab import LabPage, LabServer, errors_of
+from tests.support.ui_windows import LAPTOP, SMALL, guarded_lab
 from viz_transformer.bertviz_views import BertvizView, head_view, model_view
 from viz_transformer.trace import ForwardTrace
 
 #: The weights of the lines in a part of the picture, in the order in which they stand there.
 OPACITIES = "lines => lines.map(line => Number(line.getAttribute('stroke-opacity')))"
+SIZES = """() => {
+    const root = document.documentElement;
+    return [root.scrollHeight, innerHeight, root.scrollWidth, innerWidth];
+}"""
+COLOURS = """() => [
+    getComputedStyle(document.querySelector("svg text")).fill,
+    getComputedStyle(document.body).backgroundColor,
+]"""
+INK_AND_PAPER = {
+    "light": ["rgb(20, 23, 31)", "rgb(255, 255, 255)"],
+    "dark": ["rgb(228, 230, 236)", "rgb(17, 17, 17)"],
+}
+
+
+@pytest.fixture
+def errors(page: Page) -> Iterator[list[str]]:
+    """Hold a test's page to no error."""
+    errors = errors_of(page)
+    yield errors
+    assert errors == []
 
 
 def open_view(page: Page, shown: BertvizView, folder: Path) -> None:
-    """Open a view's page from disk; nothing may go wrong."""
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.extend([message.text] * (message.type == "error")))
+    """Open a view's page from disk, drawn."""
     page.goto(shown.save(folder / "view.html").as_uri())
     assert_drawn(page)
-    assert errors == []
 
 
 def assert_drawn(page: Page | Frame) -> None:
@@ -41,40 +57,38 @@ def opacities(page: Page | Frame, selector: str) -> np.ndarray:
     return np.array(page.locator(selector).evaluate_all(OPACITIES))
 
 
+def middle(page: Page, selector: str) -> tuple[float, float]:
+    box = page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.mark.usefixtures("errors")
 @pytest.mark.parametrize("make", [make_trace, uneven_trace])
-def test_the_head_view_draws_every_weight(page: Page, tmp_path: Path, make: Callable) -> None:
+def test_both_views_draw_every_weight(page: Page, tmp_path: Path, make: Callable[[], ForwardTrace]) -> None:
     trace = make()
-    open_view(page, head_view(trace), tmp_path)
-    for index, kind in enumerate(trace.kinds):
-        weights = trace.attention(kind)
+    for view in (head_view, model_view):
+        open_view(page, view(trace), tmp_path)
         apart = page.locator("section").count() > 1
-        root = f"#bertviz-{index}" if apart else "#bertviz-0"
-        if not apart:
-            page.locator("#filter").select_option(kind.capitalize())
-        for layer in range(len(weights)):
-            page.locator(f"{root} #layer").select_option(str(layer))
-            drawn = opacities(page, f"{root} #attention line") * weights.shape[1]
-            np.testing.assert_allclose(drawn, weights[layer].ravel(), atol=1e-6)
-            left = page.locator(f"{root} #left text").all_text_contents()
-            right = page.locator(f"{root} #right text").all_text_contents()
-            assert left == list(trace.query_tokens(kind))
-            assert right == list(trace.key_tokens(kind))
+        for index, kind in enumerate(trace.kinds):
+            weights = trace.attention(kind)
+            root = f"#bertviz-{index}" if apart else "#bertviz-0"
+            if not apart:
+                page.locator("#filter").select_option(kind.capitalize())
+            if view is model_view:
+                np.testing.assert_allclose(opacities(page, f"{root} line"), weights.ravel(), atol=1e-6)
+                continue
+            for layer in range(len(weights)):
+                page.locator(f"{root} #layer").select_option(str(layer))
+                drawn = opacities(page, f"{root} #attention line") * weights.shape[1]
+                np.testing.assert_allclose(drawn, weights[layer].ravel(), atol=1e-6)
+                left = page.locator(f"{root} #left text").all_text_contents()
+                right = page.locator(f"{root} #right text").all_text_contents()
+                assert left == list(trace.query_tokens(kind))
+                assert right == list(trace.key_tokens(kind))
 
 
-@pytest.mark.parametrize("make", [make_trace, uneven_trace])
-def test_the_model_view_draws_every_weight(page: Page, tmp_path: Path, make: Callable) -> None:
-    trace = make()
-    open_view(page, model_view(trace), tmp_path)
-    for index, kind in enumerate(trace.kinds):
-        apart = page.locator("section").count() > 1
-        root = f"#bertviz-{index}" if apart else "#bertviz-0"
-        if not apart:
-            page.locator("#filter").select_option(kind.capitalize())
-        drawn = opacities(page, f"{root} line")
-        np.testing.assert_allclose(drawn, trace.attention(kind).ravel(), atol=1e-6)
-
-
-def test_it_answers_the_pointer(page: Page, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("errors")
+def test_they_answer_the_pointer(page: Page, tmp_path: Path) -> None:
     trace = make_trace()
     open_view(page, head_view(trace, heads=[2], kind="cross"), tmp_path)
     page.locator("#left text").nth(1).hover()
@@ -86,17 +100,14 @@ def test_it_answers_the_pointer(page: Page, tmp_path: Path) -> None:
     open_view(page, model_view(trace, layers=[1], heads=[1, 3]), tmp_path)
     page.mouse.click(*middle(page, "#attn_background_0_1"))
     expect(page.locator(".detail").filter(has_text="Layer")).to_have_text("Layer 1, Head 3")
-    drawn = opacities(page, ".detail line")
-    np.testing.assert_allclose(drawn, trace.encoder_attention[1, 3].ravel(), atol=1e-6)
+    np.testing.assert_allclose(
+        opacities(page, ".detail line"), trace.encoder_attention[1, 3].ravel(), atol=1e-6
+    )
 
 
-def middle(page: Page, selector: str) -> tuple[float, float]:
-    box = page.locator(selector).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
+@pytest.mark.usefixtures("errors")
 @pytest.mark.parametrize("view", [head_view, model_view])
-def test_hostile_tokens_are_text(page: Page, tmp_path: Path, view: Callable) -> None:
+def test_hostile_tokens_are_text(page: Page, tmp_path: Path, view: Callable[..., BertvizView]) -> None:
     open_view(page, view(hostile_trace()), tmp_path)
     if view is model_view:
         page.mouse.click(*middle(page, "#attn_background_0_0"))
@@ -105,69 +116,50 @@ def test_hostile_tokens_are_text(page: Page, tmp_path: Path, view: Callable) -> 
     assert "x" * 47 + "…" in words
     assert page.evaluate("window.pwned") is None
     assert page.locator("img, b, #vis script").count() == 0
-    keep_picture(page, f"bertviz_{view.__name__}_hostile")
 
 
+@pytest.mark.usefixtures("errors")
 def test_many_lines_are_drawn_when_asked_for(page: Page, tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(65)]
     trace = ForwardTrace(source_tokens=words, encoder_attention=attention(10, 10, 65, 65))
     page.goto(model_view(trace).save(tmp_path / "view.html").as_uri())
-    button = page.get_by_role("button", name="Draw 422,500 lines")
-    expect(button).to_be_visible()
+    expect(page.get_by_role("button", name="Draw 422,500 lines")).to_be_visible()
     assert page.locator("line").count() == 0
     # The head view draws one layer of them at a time.
     open_view(page, head_view(trace, heads=[0, 1]), tmp_path)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("window", [LAPTOP, SMALL])
 @pytest.mark.parametrize("view", [head_view, model_view])
-def test_several_stand_in_one_page_and_fit_their_frames(
-    new_page: Callable[..., Page], tmp_path: Path, view: Callable, window: dict, scheme: str
+def test_two_in_one_page_fit_their_frames_and_follow_the_reader_s_colours(
+    page: Page, tmp_path: Path, view: Callable[..., BertvizView]
 ) -> None:
-    page = new_page(viewport=window, scheme=scheme)
-    traces = [make_trace(), uneven_trace()]
-    frames = "".join(view(trace)._repr_html_() for trace in traces)
+    frames = "".join(view(trace)._repr_html_() for trace in (make_trace(), uneven_trace()))
     path = tmp_path / "page.html"
     path.write_text(f"<!doctype html>{frames}", encoding="utf-8")
-    page.goto(path.as_uri())
-    page.wait_for_load_state()
-    assert len(page.frames) == 3
-    for frame in page.frames[1:]:
-        assert_drawn(frame)
-        high, room, wide, width = frame.evaluate(
-            "() => { const root = document.documentElement;"
-            " return [root.scrollHeight, innerHeight, root.scrollWidth, innerWidth]; }"
-        )
-        assert high <= room
-        assert wide <= width
-        ink, paper = frame.evaluate(
-            "() => [getComputedStyle(document.querySelector('svg text')).fill,"
-            " getComputedStyle(document.body).backgroundColor]"
-        )
-        assert (ink, paper) == {
-            "light": ("rgb(20, 23, 31)", "rgb(255, 255, 255)"),
-            "dark": ("rgb(228, 230, 236)", "rgb(17, 17, 17)"),
-        }[scheme]
-        # Neither page reaches into the other.
-        reach = "() => { try { return Boolean(parent.document) } catch { return false } }"
-        assert frame.evaluate(reach) is False
-    assert page.evaluate("[typeof jQuery, typeof d3, typeof requirejs]") == ["undefined"] * 3
-    keep_picture(page, f"bertviz_{view.__name__}_{window['width']}_{scheme}")
+    for scheme, window in (("light", LAPTOP), ("dark", SMALL)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size(window)
+        page.goto(path.as_uri())
+        page.wait_for_load_state()
+        assert len(page.frames) == 3
+        for frame in page.frames[1:]:
+            assert_drawn(frame)
+            high, room, wide, width = frame.evaluate(SIZES)
+            assert high <= room
+            assert wide <= width
+            assert frame.evaluate(COLOURS) == INK_AND_PAPER[scheme]
+            # Neither page reaches into the other.
+            reach = "() => { try { return Boolean(parent.document) } catch { return false } }"
+            assert frame.evaluate(reach) is False
+        assert page.evaluate("[typeof jQuery, typeof d3, typeof requirejs]") == ["undefined"] * 3
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_the_mode_is_fixed_on_request(page: Page, tmp_path: Path, mode: str) -> None:
-    page.emulate_media(color_scheme="light" if mode == "dark" else "dark")
-    open_view(page, model_view(make_trace(), display_mode=mode), tmp_path)
-    expected = {"light": "white", "dark": "black"}[mode]
-    expect(page.locator("#attn_background_0_0")).to_have_attribute("fill", expected)
-
-
-def test_the_model_view_is_redrawn_when_the_colours_change(page: Page, tmp_path: Path) -> None:
-    page.emulate_media(color_scheme="light")
-    open_view(page, model_view(make_trace()), tmp_path)
+def test_the_model_view_follows_the_colours_unless_one_is_asked_for(page: Page, tmp_path: Path) -> None:
     tile = page.locator("#attn_background_0_0")
+    page.emulate_media(color_scheme="light")
+    open_view(page, model_view(make_trace(), display_mode="dark"), tmp_path)
+    expect(tile).to_have_attribute("fill", "black")
+    open_view(page, model_view(make_trace()), tmp_path)
     expect(tile).to_have_attribute("fill", "white")
     page.emulate_media(color_scheme="dark")
     expect(tile).to_have_attribute("fill", "black")
@@ -183,6 +175,7 @@ def themed_lab(browser: Browser, lab_server: LabServer) -> Iterator[LabPage]:
         yield lab
 
 
+@pytest.mark.slow
 def test_in_jupyterlab_it_is_drawn_on_the_first_run(themed_lab: LabPage) -> None:
     lab = themed_lab
     lab.open_cells(
@@ -198,12 +191,9 @@ def test_in_jupyterlab_it_is_drawn_on_the_first_run(themed_lab: LabPage) -> None
         frame = lab.output(cell).locator("iframe").element_handle().content_frame()
         frame.wait_for_selector("section[data-drawn]")
         assert_drawn(frame)
-        drawn = opacities(frame, "#bertviz-0 line")
-        np.testing.assert_allclose(drawn, weights.ravel(), atol=1e-6)
+        np.testing.assert_allclose(opacities(frame, "#bertviz-0 line"), weights.ravel(), atol=1e-6)
         assert frame.evaluate("document.documentElement.scrollHeight <= innerHeight")
         frames[cell] = frame
-    lab.screenshot("bertviz_lab_light")
     lab.set_theme("dark")
     frames[2].wait_for_selector("#attn_background_0_0[fill='black']")
-    lab.screenshot("bertviz_lab_dark")
     assert lab.errors == []
