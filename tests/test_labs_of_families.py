@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 import viz_transformer as vt
+from tests.support.refusals import assert_refused
 from tests.support.spanish_models import small_language_model, small_masked_model
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
@@ -35,14 +34,6 @@ def asked(task: str) -> tuple[TextModel, str, str, str]:
 
 
 @each_model
-def test_the_explorer_shows_the_trace(asked) -> None:
-    model, text, _, kind = asked
-    view = vt.explore(model.trace(text))
-    assert view.kind == kind
-    assert f"Heatmap of {kind} attention" in view.alt_text()
-
-
-@each_model
 def test_the_attention_stepper_computes_the_trace_s_weights(asked) -> None:
     model, text, _, kind = asked
     view = vt.attention_stepper(model, text, layer=1, head=1)
@@ -60,6 +51,8 @@ def test_the_head_lab_measures_what_each_head_does_for_the_answer(asked, task: s
     model, text, answer, kind = asked
     lab = vt.head_lab(model, text)
     assert lab.task == task
+    done = "continued" if task == "continue" else "filled"
+    assert lab.alt_text().startswith(f"“{text}” is {done} as “{answer}”")
     unchanged = lab.answer({"sentence": text, "changes": []})
     assert unchanged["translation"] == answer.split()
     changes = {"kind": kind, "layer": 1, "head": 0, "factor": 0.0}
@@ -75,23 +68,8 @@ def test_the_head_lab_measures_what_each_head_does_for_the_answer(asked, task: s
     (effect,) = (each for each in lab.effects() if (each.layer, each.head) == (1, 0))
     lost = np.mean(unchanged["log_probs"]) - np.mean(changed["log_probs"])
     assert effect.loss_change == pytest.approx(lost, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("task", "said"),
-    [("continue", "“el gato” is continued as"), ("fill", "“el gato [?] duerme” is filled as")],
-)
-def test_the_head_lab_says_what_its_model_does(task: str, said: str) -> None:
-    make, text, answer, _ = MODELS[task]
-    assert vt.head_lab(make(), text).alt_text().startswith(f"{said} “{answer}”")
-
-
-@each_model
-def test_the_head_lab_refuses_a_text_that_does_not_suit(asked, task: str) -> None:
-    model, text, *_ = asked
-    lab = vt.head_lab(model, text)
-    wrong = "el gato duerme" if task == "fill" else "el gatto"
-    with pytest.raises(UserError, match="has no gap" if task == "fill" else "unknown Spanish word"):
+    wrong, told = ("el gato duerme", "has no gap") if task == "fill" else ("el gatto", "unknown Spanish word")
+    with pytest.raises(UserError, match=told):
         lab.sentence = wrong
     assert lab.sentence == text
 
@@ -111,29 +89,16 @@ def test_the_mask_lab_has_the_masks_that_the_model_has(asked) -> None:
     assert (measured["changes"][allowed] > 1e-4).any()
     assert measured["longer"][lab.batch.real].max() < 1e-4
 
+    reply = lab.answer(mask_request(lab.words, lab.state, "formulas"))
+    ours = reply["libraries"][0]
+    weights = np.frombuffer(ours["weights"], "<f4").reshape(ours["shapes"][0])  # of the first head
+    assert compose(lab.words, lab.state).mask.shape[2:] == weights.shape[1:]
+    np.testing.assert_allclose(weights[0], model.trace(TEXT).attention(kind)[0, 0], atol=1e-5)
 
-@each_model
-def test_the_mask_lab_sees_what_a_missing_mask_lets_through(asked) -> None:
-    model, _, _, kind = asked
-    lab = vt.mask_lab(model, SENTENCES)
-    if kind == "decoder":
-        lab.causal = False
-    else:
-        lab.padding = False
+    lab.causal, lab.padding = False, kind == "decoder"
     measured = lab.measure()
     barred = ~measured["allowed"].transpose(0, 2, 1) & lab.batch.real[:, None]
-    assert measured["changes"][barred].max() > 1e-3
-
-
-@each_model
-def test_the_mask_lab_compares_the_libraries_on_the_model_s_first_head(asked) -> None:
-    model, _, _, kind = asked
-    lab = vt.mask_lab(model, SENTENCES)
-    reply = lab.answer(mask_request(lab.words, lab.state, "formulas"))
-    ours = np.frombuffer(reply["libraries"][0]["weights"], "<f4").reshape(reply["libraries"][0]["shapes"][0])
-    assert compose(lab.words, lab.state).mask.shape[2:] == ours.shape[1:]
-    own = model.trace(TEXT).attention(kind)[0, 0]
-    np.testing.assert_allclose(ours[0], own, atol=1e-5)
+    assert measured["changes"][barred].max() > 1e-3, "what a missing mask lets through"
 
 
 def test_the_beam_stepper_follows_a_language_model() -> None:
@@ -150,28 +115,21 @@ def test_the_beam_stepper_follows_a_language_model() -> None:
         view.sentence = "el gatto"
 
 
-@pytest.mark.parametrize(
-    ("lab", "make", "message"),
-    [
-        (vt.beam_stepper, small_masked_model, "a masked-word model does not suit a beam stepper"),
-        (vt.translation_lab, small_language_model, "a language model does not suit a translation lab"),
-        (vt.position_lab, small_masked_model, "a masked-word model does not suit a position lab"),
-        (
-            vt.head_lab,
-            lambda: 3,
-            "3 is no translator or language model or masked-word model; give a translator",
-        ),
-    ],
-)
-def test_what_does_not_suit_is_refused_in_one_line(lab: Callable, make: Callable, message: str) -> None:
-    with pytest.raises(UserError, match=message) as caught:
-        lab(make(), TEXT)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_beam_stepper_holds_models_of_one_kind(translator) -> None:
-    with pytest.raises(UserError, match="of different kinds"):
-        vt.beam_stepper({"one": translator, "other": small_language_model()}, "the cat sleeps")
+def test_what_does_not_suit_is_refused_in_one_line(translator) -> None:
+    language, masked = small_language_model(), small_masked_model()
+    both = {"one": translator, "other": language}
+    assert_refused(
+        [
+            (lambda: vt.beam_stepper(masked, TEXT), "a masked-word model does not suit a beam stepper"),
+            (lambda: vt.translation_lab(language, TEXT), "a language model does not suit a translation lab"),
+            (lambda: vt.position_lab(masked, TEXT), "a masked-word model does not suit a position lab"),
+            (
+                lambda: vt.head_lab(3, TEXT),
+                "3 is no translator or language model or masked-word model; give a translator",
+            ),
+            (lambda: vt.beam_stepper(both, "the cat sleeps"), "of different kinds"),
+        ]
+    )
 
 
 @each_model
