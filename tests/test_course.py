@@ -10,22 +10,14 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.support.lessons import Lesson, exercise_headings, lessons_kernel, run_notebook
+from tests.support.lessons import ASKS, Lesson, exercise_headings, flat, lessons_kernel, run_notebook
 from viz_transformer.cli.assignment import SOLUTIONS, read_solutions
 from viz_transformer.cli.course import exercise_cell, find_lesson
-from viz_transformer.exercises import exercises_of
-from viz_transformer.exercises.answer_types import Exercise, Function, Mistake, evaluate
+from viz_transformer.exercises import exercise, exercises_of
+from viz_transformer.exercises.answer_types import Function, evaluate
 from viz_transformer.exercises.course import GRADING, LESSONS
 
-NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 EXERCISES = [one for lesson in LESSONS for one in exercises_of(lesson)]
-MISTAKES = [
-    pytest.param(one, mistake, id=f"{one.name}-{number}")
-    for one in EXERCISES
-    for number, mistake in enumerate(one.wanted.mistakes, start=1)
-]
-#: In the source of a cell that asks for a prediction.
-ASKS = re.compile(r"\bvt\.predict(ion|_number|_choice|_row)\(")
 #: Run after a cell that asks for a prediction: whatever is guessed, the answer is then shown.
 GUESS = """
 from viz_transformer.labs.predictions import (
@@ -47,11 +39,41 @@ else:
     asked.choice = 0
 assert asked.score is not None
 """
-
-#: These train or search for 15 seconds and more.
-LONGEST = {"11", "12", "13", "14"}
-
-every_lesson = pytest.mark.parametrize("lesson", LESSONS)
+#: Words that give a prediction's answer away; a lesson may say them only after the guess.
+SECRETS = {
+    ("2", "predict-padding"): ("five columns", "four words"),
+    ("2", "predict-nearest"): ("adjective", "too scared", "used alike"),
+    ("3", "predict-row"): ("equal *factors*",),
+    ("3", "predict-variance"): ("so its variance is `d_k`", "independent numbers add up"),
+    ("3", "predict-slope"): ("at most 0.25", "*undecided*"),
+    ("4", "predict-weight"): ("1.44", "4.2"),
+    ("4", "predict-shape"): ("nine",),
+    ("5", "predict-price"): ("cut, not added", "they share", "narrower", "d_head"),
+    ("5", "predict-shortcut"): ("a single word",),
+    ("5", "predict-name"): ("perro*.",),
+    ("6", "predict-shuffle"): (
+        "no vector moves",
+        "Self-attention is *equivariant*",
+        "no first and no second",
+    ),
+    ("6", "predict-shift"): ("four parts", "position_lab", "claim is wrong"),
+    ("7", "predict-padding"): ("nothing moves", "padding_mask="),
+    ("7", "predict-peeking"): ("loss didn't tell", "the answer is on the page*"),
+    ("7", "predict-empty"): ("0 / 0", "NaN doesn't", "Five ways"),
+    ("8", "predict-ffn"): ("position-wise", "nowhere else", "one word at a time"),
+    ("8", "predict-depth"): ("less and less", "only a little", "falls", "fades"),
+    ("10", "predict-likeness"): ("drowned",),
+    ("10", "predict-loss"): ("echo",),
+    ("11", "p1"): ("success",),
+    ("11", "p2"): ("blank",),
+    ("11", "p3"): ("Five of the six",),
+    ("11", "p4"): ("floor",),
+    ("12", "p4"): ("430",),
+    ("13", "predict-it"): ("*it* attends to",),
+    ("clinic", "predict-1"): ("only the first word",),
+}
+#: The lessons that run solved at every change: cheap ones, with exercises of every kind.
+AT_EVERY_CHANGE = {"2", "4", "6", "clinic"}
 
 
 def solutions(lesson: str) -> dict[str, str]:
@@ -60,35 +82,25 @@ def solutions(lesson: str) -> dict[str, str]:
 
 
 def test_every_notebook_is_a_lesson_with_exercises() -> None:
-    assert {find_lesson(lesson).path for lesson in LESSONS} == set(NOTEBOOKS.glob("*.ipynb"))
+    notebooks = (Path(__file__).parents[1] / "notebooks").glob("*.ipynb")
+    assert {find_lesson(lesson).path for lesson in LESSONS} == set(notebooks)
 
 
-@every_lesson
-def test_a_lesson_has_at_least_three_exercises_each_with_mistakes_and_hints(lesson: str) -> None:
-    found = exercises_of(lesson)
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_has_all_its_parts(lesson: str) -> None:
+    here, found = Lesson(lesson), exercises_of(lesson)
+    names = [one.name for one in found]
     assert len(found) >= 3
-    assert [one.name for one in found] == [f"{lesson}.{n + 1}" for n in range(len(found))]
+    assert names == [f"{lesson}.{n + 1}" for n in range(len(found))]
     assert all(one.wanted.mistakes and one.hints for one in found)
-
-
-@every_lesson
-def test_every_exercise_has_its_answer_cell_its_check_cell_and_its_solution(lesson: str) -> None:
-    names = [one.name for one in exercises_of(lesson)]
-    found = [one for cell_id in Lesson(lesson).cells if (one := exercise_cell(cell_id))]
-    assert [name for kind, name in found if kind == "answer"] == names
-    assert [name for kind, name in found if kind == "check"] == names
+    # Every exercise has its answer cell, its check cell, its solution and its title.
+    cells = [one for cell_id in here.cells if (one := exercise_cell(cell_id))]
+    for kind in ("answer", "check"):
+        assert [name for each, name in cells if each == kind] == names
     assert list(solutions(lesson)) == names
-
-
-@every_lesson
-def test_an_exercise_is_called_in_its_heading_as_in_its_check(lesson: str) -> None:
-    titles = [f"{one.name.removeprefix('clinic.')} · {one.title}" for one in exercises_of(lesson)]
-    assert exercise_headings(Lesson(lesson)) == titles
-
-
-@every_lesson
-def test_a_lesson_asks_and_says_what_to_remember(lesson: str) -> None:
-    here = Lesson(lesson)
+    titles = [f"{one.name.removeprefix('clinic.')} · {one.title}" for one in found]
+    assert exercise_headings(here) == titles
+    # It begins with a question and ends with what to remember.
     first, *_, last = here.texts
     assert first.startswith("# ")
     assert "**The question:**" in first
@@ -99,13 +111,16 @@ def test_a_lesson_asks_and_says_what_to_remember(lesson: str) -> None:
     assert list(here.cells.values())[-1] == f"vt.exercises.progress({name})"
 
 
-@every_lesson
-def test_a_lesson_asks_for_predictions_and_folds_their_code(lesson: str) -> None:
-    """The answer stands in it."""
-    cells = nbformat.read(find_lesson(lesson).path, as_version=4).cells
-    asking = [cell for cell in cells if cell.cell_type == "code" and ASKS.search(cell.source)]
-    assert asking
-    assert all(cell.metadata.get("jupyter") == {"source_hidden": True} for cell in asking)
+def test_no_prediction_is_given_away_on_its_screen() -> None:
+    wrong = {}
+    for (lesson, cell), secrets in SECRETS.items():
+        here = Lesson(lesson)
+        whole = flat(" ".join(here.cells.values()).replace('"\n    "', ""))
+        shown = flat(here.on_screen_with(cell))
+        for secret in secrets:
+            if secret in shown or secret not in whole:
+                wrong[lesson, cell, secret] = "shown too early" if secret in shown else "no longer said"
+    assert not wrong
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +134,7 @@ def grading_kernel() -> Iterator[NotebookClient]:
 
 @pytest.mark.parametrize(
     "lesson",
-    [pytest.param(lesson, marks=[pytest.mark.slow] if lesson in LONGEST else []) for lesson in LESSONS],
+    [pytest.param(each, marks=[] if each in AT_EVERY_CHANGE else pytest.mark.slow) for each in LESSONS],
 )
 def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
     lesson: str, grading_kernel: NotebookClient, tmp_path: Path
@@ -138,23 +153,51 @@ def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
     run_notebook(grading_kernel, notebook, tmp_path)
 
 
-@pytest.mark.parametrize(("one", "mistake"), MISTAKES)
-def test_each_likely_mistake_gets_its_own_message(one: Exercise, mistake: Mistake) -> None:
-    is_function = isinstance(one.wanted, Function)
-    answer = mistake.answer if is_function else evaluate(mistake.answer)
-    found = one.check(answer)
-    assert not found.passed
-    assert found.message == mistake.message
+def test_each_likely_mistake_gets_its_own_message() -> None:
+    wrong = {}
+    for one in EXERCISES:
+        messages = [mistake.message for mistake in one.wanted.mistakes]
+        if len(set(messages)) < len(messages):
+            wrong[one.name, "two mistakes are told alike"] = messages
+        for number, mistake in enumerate(one.wanted.mistakes, start=1):
+            answer = mistake.answer if isinstance(one.wanted, Function) else evaluate(mistake.answer)
+            found = one.check(answer)
+            if found.passed or found.message != mistake.message:
+                wrong[one.name, number, mistake.message] = str(found)
+    assert not wrong
 
 
-@pytest.mark.parametrize("one", EXERCISES, ids=lambda one: one.name)
-def test_no_two_mistakes_of_an_exercise_are_told_alike(one: Exercise) -> None:
-    messages = [mistake.message for mistake in one.wanted.mistakes]
-    assert len(set(messages)) == len(messages)
+def test_an_odd_answer_gets_a_message_and_no_error() -> None:
+    wrong = {}
+    for one in EXERCISES:
+        for odd in (None, "text", [], {}, object(), range(3), float("nan")):
+            try:
+                found = one.check(odd)
+            except Exception as error:
+                wrong[one.name, repr(odd)] = repr(error)
+                continue
+            if found.passed or not found.message:
+                wrong[one.name, repr(odd)] = str(found)
+    assert not wrong
 
 
-@pytest.mark.parametrize("one", EXERCISES, ids=lambda one: one.name)
-@pytest.mark.parametrize("odd", [None, "text", [], {}, object(), range(3), float("nan")])
-def test_whatever_is_given_there_is_a_message_and_no_error(one: Exercise, odd: object) -> None:
-    assert not one.check(odd).passed
-    assert one.check(odd).message
+def test_what_the_library_computes_by_itself_is_no_answer() -> None:
+    """The formula is to be written: each of these calls what computes it."""
+    import torch
+    import torch.nn.functional as F
+
+    from viz_transformer.model import attend
+
+    formula, own = "Write the formula yourself", "torch's own"
+    wrong = {}
+    for name, said, answers in (
+        ("2.3", formula, [lambda a, b: torch.cosine_similarity(a, b, dim=0)]),
+        ("3.2", own, [lambda s: s.softmax(-1), torch.nn.Softmax(-1), lambda s: s.log_softmax(-1).exp()]),
+        ("4.3", formula, [F.scaled_dot_product_attention, lambda q, k, v: attend(q, k, v)[0]]),
+        ("8.2", own, [lambda x: F.layer_norm(x, x.shape[-1:]), lambda x: torch.nn.LayerNorm(8)(x)]),
+    ):
+        for number, answer in enumerate(answers):
+            found = exercise(name).check(answer)
+            if found.passed or said not in found.message:
+                wrong[name, number] = str(found)
+    assert not wrong

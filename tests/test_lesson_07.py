@@ -9,10 +9,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
-from transformers import BertConfig, GPT2Config, MistralConfig
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, table_under
+from tests.support.lessons import Lesson
 from viz_transformer.analysis import lowest_loss
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus import translation_tokens, vocabulary_of
@@ -230,43 +229,3 @@ def test_nan_reaches_every_number_though_nobody_reads_its_row(vectors) -> None:
     step.step()
     assert attention.in_proj_weight.isnan().all()
     assert attention.out_proj.weight.isnan().all()
-
-
-@pytest.mark.parametrize(
-    ("cell", "secrets"),
-    [
-        ("predict-padding", ("nothing moves", "every vector", "padding_mask=")),
-        ("predict-peeking", ("loss didn't tell", "the answer is on the page*")),
-        ("predict-empty", ("0 / 0", "NaN doesn't", "Five ways")),
-    ],
-)
-def test_no_prediction_is_given_away_on_its_screen(cell: str, secrets: tuple[str, ...]) -> None:
-    shown = LESSON.on_screen_with(cell)
-    assert not [secret for secret in secrets if secret in shown]
-
-
-def test_the_masks_of_real_models_are_those_of_their_published_configurations(translator) -> None:
-    rows = table_under(LESSON["remember"], "## In a real model")
-    bert, gpt2, mistral = BertConfig(), GPT2Config(), MistralConfig()
-    for name, longest, pad_id in (
-        ("this translator's decoder", translator.config.max_length, translator.vocabulary.pad_id),
-        ("BERT, base", bert.max_position_embeddings, bert.pad_token_id),
-        ("GPT-2, small", gpt2.n_positions, gpt2.pad_token_id),
-        ("Mistral, 7B (table 1)", mistral.sliding_window, mistral.pad_token_id),
-    ):
-        assert rows[name][1:] == [f"{longest:,} tokens", "has none" if pad_id is None else f"{pad_id}"]
-    assert bert.type_vocab_size == 2  # “one of 2 learned segment vectors”
-
-
-def test_the_tour_leaks_where_its_captions_say() -> None:
-    tour, found = vt.lesson_tour(7), []
-    for step in range(len(tour.steps)):
-        tour.step = step
-        view = tour.view
-        moved = view.measure()["changes"][view.sentence, view.edited] > 1e-4  # [query]
-        must_not = view.batch.real[view.sentence] & ~view.batch.allowed[view.sentence, :, view.edited]
-        found.append((moved & must_not).sum())
-    assert [bool(each) for each in found] == [False, True, False, True, False, True, False]
-    assert found[3] == 5  # “every word's vector”
-    assert found[1] == 3  # “the outputs before it”
-    assert not tour.view.mask[1, 0, 0].any()  # “the first row may attend to nothing at all”

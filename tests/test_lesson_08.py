@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from transformers import BertConfig, GPT2Config, LlamaConfig, T5Config
+from transformers import BertConfig, GPT2Config, T5Config
 from transformers.models.bert.modeling_bert import BertLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 from transformers.models.t5.modeling_t5 import T5Block
 
-import viz_transformer as vt
-from tests.support.lessons import Lesson, table_under
-from viz_transformer.config import ModelConfig
+from tests.support.lessons import Lesson
 from viz_transformer.exercises import exercise
 from viz_transformer.experiments.depth import gradients_by_depth, losses_by_depth
 from viz_transformer.labs.block_lab import block_spread
@@ -71,24 +69,6 @@ def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(translator, a
     assert ((one - other).abs().max() > 0.5) == changes
     if not changes:
         assert torch.equal(one, other)
-
-
-@pytest.mark.parametrize(
-    ("cell", "secrets"),
-    [
-        ("predict-ffn", ("position-wise", "tell nobody", "nowhere else", "one word at a time")),
-        ("predict-depth", ("less and less", "only a little", "falls", "fades", "tilt")),
-    ],
-)
-def test_no_prediction_is_given_away_on_its_screen(cell: str, secrets: tuple[str, ...]) -> None:
-    shown = LESSON.on_screen_with(cell)
-    assert not [secret for secret in secrets if secret in shown]
-
-
-def test_the_view_that_shows_the_answer_stands_a_section_below_the_prediction() -> None:
-    ids = list(LESSON.cells)
-    between = ids[ids.index("predict-ffn") + 1 : ids.index("spread-text")]
-    assert {"layer-norm", "answer-8-1", "axis", "answer-8-2"} <= set(between)
 
 
 def test_attention_tells_those_who_look(translator) -> None:
@@ -157,45 +137,6 @@ def test_pre_norm_learns_where_post_norm_is_stuck() -> None:
     assert "losses_by_depth(8, norm, n_steps=20)" in LESSON["train"]
 
 
-def test_real_blocks_are_those_of_their_published_configurations(translator) -> None:
-    rows = table_under(LESSON["remember"], "## In a real model")
-    base, ours = ModelConfig.preset("transformer-base"), translator.config
-    bert, gpt2, t5, llama = BertConfig(), GPT2Config(), T5Config(), LlamaConfig()
-    gpt2_inner = GPT2Block(gpt2).mlp.c_fc.nf
-    for name, layers, norm, d_model, d_ff, activation in (
-        ("this translator", "2 + 2", f"{ours.norm}-norm", ours.d_model, ours.d_ff, ours.activation),
-        (
-            "the first Transformer, base (table 3)",
-            f"{base.n_encoder_layers} + {base.n_decoder_layers}",
-            f"{base.norm}-norm",
-            base.d_model,
-            base.d_ff,
-            base.activation,
-        ),
-        ("BERT, base", bert.num_hidden_layers, "post-norm", bert.hidden_size, bert.intermediate_size, "GELU"),
-        ("GPT-2, small", gpt2.n_layer, "pre-norm", gpt2.n_embd, gpt2_inner, "GELU"),
-        ("T5, small", f"{t5.num_layers} + {t5.num_decoder_layers}", "pre-norm", t5.d_model, t5.d_ff, "ReLU"),
-        (
-            "Llama, 7B (table 2)",
-            llama.num_hidden_layers,
-            "pre-norm",
-            llama.hidden_size,
-            llama.intermediate_size,
-            "SwiGLU",
-        ),
-    ):
-        told, told_norm, path = rows[name]
-        assert (told, told_norm) == (f"{layers}", norm)
-        assert path.casefold() == f"{d_model:,} → {d_ff:,} → {d_model:,}, {activation}".casefold()
-    assert (ours.n_encoder_layers, ours.n_decoder_layers) == (2, 2)
-    assert (bert.hidden_act, gpt2.activation_function, t5.feed_forward_proj, llama.hidden_act) == (
-        "gelu",
-        "gelu_new",
-        "relu",
-        "silu",
-    )
-
-
 @torch.no_grad()
 def test_bert_is_post_norm_and_gpt2_and_t5_are_pre_norm() -> None:
     """A new post-norm block's output has the spread 1; a pre-norm block leaves the road as it is."""
@@ -224,49 +165,3 @@ def test_the_table_of_three_stacks_was_measured() -> None:
         layers = [measured[layer] for layer in (0, 1, 3, 5)]
         np.testing.assert_allclose(told, layers, rtol=0.06, atol=1e-16)
     assert exercise("8.5").check(["pre-norm", "no sums", "post-norm"]).passed
-
-
-@pytest.mark.parametrize(
-    "answer", [lambda x: F.layer_norm(x, x.shape[-1:]), lambda x: torch.nn.LayerNorm(8)(x)]
-)
-def test_torchs_own_layer_norm_is_no_answer(answer) -> None:
-    found = exercise("8.2").check(answer)
-    assert not found.passed
-    assert "torch's own" in found.message
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        lambda x: (x - x.mean(-1)) / x.std(-1, correction=0),
-        lambda x: (x - x.mean(-1)) / x.std(-1, keepdim=True, correction=0),
-        lambda x: (x - x.mean(-1, keepdim=True)) / x.std(-1),
-        lambda x: (x - x.mean(-1)) / (x.var(-1, correction=0) + 1e-5).sqrt(),
-    ],
-)
-def test_a_lost_keepdim_is_named(answer) -> None:
-    assert "keepdim=True" in exercise("8.2").check(answer).message
-
-
-def test_the_tour_shows_what_its_captions_say() -> None:
-    tour, found = vt.lesson_tour(8), []
-    for step in range(len(tour.steps)):
-        tour.step = step
-        others = np.arange(len(tour.view.tokens)) != tour.view.changed
-        found.append({name: moved[others] for name, moved in tour.view.spread().items()})
-    for spread in found:
-        assert spread["LayerNorm"].max() == spread["feed-forward"].max() == 0
-    for step in (0, 1, 2, 5):
-        assert found[step]["self-attention"].min() > 0.01
-    assert found[2]["norm over words"].min() > 0.01
-    assert found[3]["self-attention"][:3].max() < 0.005
-    assert found[4]["self-attention"].min() > 0.5
-
-
-def test_a_message_names_functions_and_the_parts_of_a_block_in_a_word_each() -> None:
-    message = exercise("8.4").check(lambda x, attention, norm_1, feed_forward, norm_2: x).message
-    assert "(x, attention, norm_1, feed_forward, norm_2) has the right shape" in message
-    assert "layer=a function" in exercise("8.3").check(lambda layer, x: None).message
-    for text in (message, exercise("8.3").check(lambda layer, x: None).message):
-        assert "0x" not in text
-        assert "\n" not in text

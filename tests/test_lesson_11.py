@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, flat, n_pictures, table_under
+from tests.support.lessons import Lesson, flat, n_pictures
 from viz_transformer.corpus import translation_tokens, translations
 from viz_transformer.exercises import exercise
 from viz_transformer.model.threads import threads
@@ -214,44 +214,3 @@ def test_a_warm_up_saves_the_high_rate(lesson: dict) -> None:
     rates = lesson["rates"]
     assert (rates.peak, rates.warmup, rates.seed) == (0.02, 0, 2)
     np.testing.assert_allclose(rates.losses, cold, rtol=1e-5)
-
-
-def test_the_lesson_trains_on_one_thread() -> None:
-    assert "torch.set_num_threads(1)" in LESSON["watch-it-learn"]
-
-
-def test_a_predictions_answer_is_not_on_the_screen_below_it() -> None:
-    ids = list(LESSON.cells)
-    for prediction, shows_it in (("p3", "grammar-blank"), ("p4", "floor")):
-        assert ids.index(shows_it) - ids.index(prediction) >= 2
-    assert "success" not in LESSON["read-a-sentence"]
-    assert "blank" not in LESSON["scrub"]
-
-
-def test_real_trainings_are_as_the_table_says() -> None:
-    made = json.loads((ROOT / "data" / "en-es" / "made_by.json").read_text())
-    made_by = made["training"]
-    assert made["refinement"]["training"]["n_steps"] == made_by["n_steps"]  # “8,000 more”
-    rows = table_under(LESSON["real"], "## In a real model")
-    assert rows["this translator"] == [
-        f"{made_by['n_steps']:,} steps",
-        f"{made_by['batch_size']} pairs",
-        f"{made_by['warmup_steps']} steps",
-        str(made_by["learning_rate"]),
-    ]
-    assert made_by["optimiser"] == "muon"
-    peak = exercise("11.5").wanted.reference(4000, 512, 4000)
-    first = rows["the first Transformer, base (sections 5.1–5.3)"]
-    assert first[2:] == ["4,000 steps", f"{peak:.4f}"]
-
-
-def test_the_tours_captions_are_true() -> None:
-    run = vt.load_training("en-es")
-    for step in vt.lesson_tour(11).steps:
-        moment = run.moments[step["state"]["moment"]]
-        assert f"Step {moment.step:,}:" in step["caption"]
-        _, _, quoted = step["caption"].partition("“")
-        if quoted:
-            assert moment.translations[0].startswith(quoted.partition("”")[0])
-        assert ("is right for the first time" in step["caption"]) == (moment.step == 358)
-    assert run.moments[-1].translations[0] == run.references[0]

@@ -13,9 +13,7 @@ import pytest
 from tests.support.lessons import Lesson, n_pictures
 from viz_transformer.analysis import next_words, reliability
 from viz_transformer.corpus import translation_tokens, translations
-from viz_transformer.decoding.length_penalty import power_norm
 from viz_transformer.exercises import exercise
-from viz_transformer.labs import lesson_tour
 from viz_transformer.recipes.grammar_eval import check_samples, evaluate_against_grammar
 from viz_transformer.translator import Translator
 
@@ -245,11 +243,6 @@ def test_our_row_of_the_table_is_the_default() -> None:
     )
 
 
-def test_hugging_face_divides_by_a_power_of_the_length() -> None:
-    assert power_norm(7, 0.6) == 7**0.6
-    assert "Hugging Face divides by $n^\\alpha$" in LESSON.prose
-
-
 @pytest.mark.parametrize("guess", ["p1", "p2", "p3", "p4", "p5", "p6"])
 def test_no_answer_stands_in_the_prose_around_its_question(guess: str) -> None:
     ids = list(LESSON.cells)
@@ -264,22 +257,6 @@ def test_no_answer_stands_in_the_prose_around_its_question(guess: str) -> None:
         "p6": "below the line",
     }
     assert told[guess] not in around
-
-
-def test_the_tour_is_true_of_its_steps() -> None:
-    tour = lesson_tour(12)
-    view, found = tour.view, []
-    for step in range(6):
-        tour.step = step
-        found.append((view.search, view.step))
-    kept = [
-        [one.token for one in search.steps[at].candidates if one.status == "kept"] for search, at in found
-    ]
-    assert kept[0] == ["el"]
-    assert written(found[1][0]) == ["el profesor duerme"]
-    assert kept[2:4] == [["el", "la"], ["maestra", "profesor"]]
-    assert written(found[4][0])[0] == "la maestra duerme"
-    assert set(written(found[5][0])) == set(translations(SENTENCE))
 
 
 @pytest.mark.usefixtures("folder_thrown_away")

@@ -77,13 +77,6 @@ class TestOnePicture:
         assert tired.output_tokens[-2] == "cansado"
         assert wide.output_tokens[-2] == "ancha"
 
-    def test_the_prediction_is_not_given_away(self) -> None:
-        ids = list(LESSON.cells)
-        at = ids.index("predict-it")
-        around = flat(" ".join(LESSON[each] for each in ids[: at + 4] if each != "predict-it"))
-        assert "*it* attends to" not in around
-        assert "same row" not in around
-
 
 class TestManySentences:
     def test_the_black_cat_has_the_links_shown(self, translator: vt.Translator) -> None:
@@ -240,18 +233,6 @@ class TestTwoTrainings:
         assert study[2].tired.most("animal") > 0.6
 
 
-class TestRealModel:
-    def test_bert_has_the_heads_of_the_table(self) -> None:
-        bert, table = hf.BertConfig(), LESSON["hugging-face-real"]
-        layers, heads = bert.num_hidden_layers, bert.num_attention_heads
-        theirs = f"{layers} × {heads}: {layers * heads}"
-        assert f"| heads in all | 2 × 4, three kinds: {len(HEADS)} | {theirs} |" in table
-
-    def test_our_column_is_what_the_lesson_finds(self) -> None:
-        assert "4 of 24 on `<eos>`, in the long sentence" in LESSON["hugging-face-real"]  # TestManySentences
-        assert "12 of 24, one at a time" in LESSON["hugging-face-real"]  # 24 less the 12 of TestNeed
-
-
 class TestInduction:
     """*¿cómo?*, and the sentence again, read by the language model."""
 
@@ -280,20 +261,6 @@ class TestInduction:
 
         assert rise(self.TEXT) > 0.3
         assert rise(once) < 0.05
-
-
-class TestTour:
-    def test_its_captions_are_true(self, translator: vt.Translator) -> None:
-        trace = translator.trace(TIRED)
-        assert weights_between(trace, "encoder", "tired", "animal")[1, 1] > 0.7
-        assert weights_between(trace, "encoder", "it", "did")[1, 1] > 0.8
-        assert weights_between(trace, "cross", "cansado", "tired")[1, 0] > 0.9
-        tour = vt.lesson_tour(13)
-        for step, (token, kind) in enumerate(
-            [("tired", "encoder"), ("it", "encoder"), ("it", "encoder"), ("cansado", "cross")]
-        ):
-            tour.step = step
-            assert tour.view.trace.query_tokens(kind)[tour.view.query] == token
 
 
 class TestOtherTools:

@@ -11,20 +11,11 @@ import torch
 from torch import nn
 
 import viz_transformer as vt
-from tests.support.huggingface_models import hf
-from tests.support.lessons import Lesson, flat
+from tests.support.lessons import Lesson
 from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
-from viz_transformer.corpus.text_batches import MASKED_SHARE
 from viz_transformer.errors import UserError
 from viz_transformer.exercises import exercise
 from viz_transformer.exercises.instruments import leak_meter
-from viz_transformer.experiments.causal_leak import (
-    LENGTH,
-    N_WORDS,
-    UNIFORM_LOSS,
-    CausalLeak,
-    measure_causal_leak,
-)
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.model.stacks import Encoder
 
@@ -51,11 +42,6 @@ def reader() -> EncoderOnly:
 def writer() -> DecoderOnly:
     torch.manual_seed(1)
     return DecoderOnly(ModelConfig(**SIZES, family="decoder")).eval()
-
-
-@pytest.fixture(scope="module")
-def runs() -> dict[bool, CausalLeak]:
-    return {masked: measure_causal_leak(masked) for masked in (True, False)}
 
 
 class TestMasks:
@@ -106,13 +92,6 @@ class TestMasks:
         assert abs(read - masked).max() > 0.1
         assert abs(read - unmasked).max() < 1e-6
 
-    def test_the_mask_lab_walks_from_reader_to_writer(self) -> None:
-        lab = vt.mask_lab(vt.load_translator())
-        lab.kind, lab.causal = "encoder", False
-        assert lab.mask[lab.sentence].all()
-        lab.causal = True
-        assert (lab.mask[lab.sentence, 0] == np.tri(7, dtype=bool)).all()
-
 
 class TestTrained:
     """The three bundled models on one sentence."""
@@ -161,10 +140,6 @@ class TestObjectives:
         assert heard == ["<sos>", *words]
         assert written == [*words, "<eos>"]
 
-    def test_the_share_of_hidden_words_is_berts(self) -> None:
-        assert MASKED_SHARE == 0.15
-        assert "BERT hides 15% of the tokens" in LESSON["objectives-said"]
-
 
 class TestOutputs:
     def test_shapes_are_those_that_are_printed(self, reader: EncoderOnly, writer: DecoderOnly) -> None:
@@ -184,28 +159,6 @@ class TestOutputs:
         assert exercise("14.2").check(tuple(answer.shape)).passed
 
 
-class TestLottery:
-    def test_it_is_as_the_prose_has_it(self) -> None:
-        assert (N_WORDS, LENGTH) == (15, 8)
-        assert f"{UNIFORM_LOSS:.2f}" == "2.71"
-        assert "9 words drawn at random from 15" in flat(LESSON["forgotten"])
-
-    def test_with_the_mask_it_ends_at_the_honest_best(self, runs: dict[bool, CausalLeak]) -> None:
-        assert np.mean(runs[True].losses[-20:]) == pytest.approx(2.71, abs=0.05)
-
-    def test_the_cheat_trains_better_and_writes_worse(self, runs: dict[bool, CausalLeak]) -> None:
-        assert np.mean(runs[False].losses[-20:]) < 0.5
-        *early, last = runs[False].writing
-        assert min(early) > UNIFORM_LOSS + 1  # “worse than a guess, up to its last place”
-        assert last == pytest.approx(UNIFORM_LOSS, abs=0.2)
-        assert max(runs[True].writing) < min(early)
-
-    def test_the_lowest_that_a_cheat_can_reach_lies_just_below(self, runs: dict[bool, CausalLeak]) -> None:
-        lowest = UNIFORM_LOSS / LENGTH
-        assert exercise("14.3").check(lowest).passed
-        assert lowest < np.mean(runs[False].losses[-20:]) < lowest + 0.1
-
-
 class TestTorchsOwn:
     def test_the_first_two_arguments_are_no_encoder_and_no_decoder(
         self, capsys: pytest.CaptureFixture[str]
@@ -219,45 +172,6 @@ class TestTorchsOwn:
         without, with_mask = capsys.readouterr().out.splitlines()
         assert without.startswith("15 of 15 outputs moved")
         assert with_mask.startswith("No leak")
-
-
-class TestPublishedConfigurations:
-    @pytest.mark.parametrize(("name", "theirs"), [("bert-base", hf.BertConfig), ("gpt2", hf.GPT2Config)])
-    def test_the_tables_sizes_are_transformers_defaults(self, name: str, theirs: type) -> None:
-        ours, default = ModelConfig.preset(name), theirs()
-        layers = ours.n_encoder_layers + ours.n_decoder_layers
-        assert (layers, ours.d_model, ours.n_heads) == (
-            default.num_hidden_layers,
-            default.hidden_size,
-            default.num_attention_heads,
-        )
-        inner = getattr(default, "intermediate_size", None) or 4 * default.hidden_size
-        assert ours.d_ff == inner
-
-    def test_t5_small_and_bart_large_are_transformers_defaults(self) -> None:
-        t5, bart, said = hf.T5Config(), hf.BartConfig(), flat(LESSON["predict-heads-text"])
-        assert (
-            f"T5-Small has {t5.num_layers} + {t5.num_decoder_layers} layers of width {t5.d_model}, "
-            f"{t5.num_heads} heads and an inner width of {t5.d_ff};" in said
-        )
-        assert (
-            f"BART-Large has {bart.encoder_layers} + {bart.decoder_layers} layers of width {bart.d_model}, "
-            f"{bart.encoder_attention_heads} heads and an inner width of {bart.encoder_ffn_dim}." in said
-        )
-
-
-class TestTour:
-    def test_its_masks_are_those_of_the_families(self) -> None:
-        tour = vt.lesson_tour(14)
-        masks = []
-        for step in range(len(tour.steps)):
-            tour.step = step
-            masks.append(tour.view.mask[tour.view.sentence])
-        assert masks[0].all()
-        assert masks[1].all()
-        assert all((mask == np.tri(*mask.shape[-2:], dtype=bool)).all() for mask in (*masks[2:4], masks[5]))
-        assert masks[4].all()
-        assert masks[6].all()
 
 
 class TestSizes:

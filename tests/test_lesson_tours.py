@@ -1,40 +1,185 @@
-"""The ready-made tours: each has steps worth a slide, and its captions fit one."""
+"""The ready-made tours: each has steps worth a slide, its captions fit one, and they are true."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
+import numpy as np
 import pytest
 
 import viz_transformer as vt
+from viz_transformer.analysis import weights_between
+from viz_transformer.analysis.cosine_similarity import nearest
+from viz_transformer.corpus import translations
 from viz_transformer.labs.tours import lessons_with_tours
 from viz_transformer.widgets.tour import Tour
 
-every_tour = pytest.mark.parametrize("number", lessons_with_tours())
+pytestmark = pytest.mark.usefixtures("shapes_unchecked")
+
+tour = cache(vt.lesson_tour)
 
 
-@every_tour
-def test_a_tour_is_five_to_nine_slides_with_short_captions(number: int) -> None:
-    made = vt.lesson_tour(number)
-    assert isinstance(made, Tour)
-    assert 5 <= len(made.steps) <= 9
-    captions = [step["caption"] for step in made.steps]
-    assert len(set(captions)) == len(captions)
-    assert all(0 < len(caption) <= 220 for caption in captions)
+def shown(number: int) -> Iterator[Any]:
+    """The view of a lesson's tour, set to one step after another."""
+    for step in range(len(tour(number).steps)):
+        tour(number).step = step
+        yield tour(number).view
 
 
-@every_tour
-def test_every_step_can_be_shown_and_changes_something(number: int) -> None:
-    made = vt.lesson_tour(number)
-    seen = []
-    for step in range(len(made.steps)):
-        made.step = step
-        seen.append(made.steps[step]["state"])
-        assert all(getattr(made.view, name) == value for name, value in seen[-1].items())
-    assert all(before != after for before, after in itertools.pairwise(seen))
+def captions(number: int) -> list[str]:
+    return [step["caption"] for step in tour(number).steps]
 
 
-@pytest.mark.parametrize("wrong", [0, 99, "x", None, -1])
-def test_a_lesson_without_a_tour_is_told_which_have_one(wrong: object) -> None:
-    with pytest.raises(vt.UserError, match="there is no tour of lesson"):
-        vt.lesson_tour(wrong)  # type: ignore[arg-type]
+def test_every_step_of_a_tour_can_be_shown_changes_something_and_fits_a_slide() -> None:
+    wrong = {}
+    for number in lessons_with_tours():
+        made, said = tour(number), captions(number)
+        states = [step["state"] for step in made.steps]
+        set_up = [
+            all(getattr(view, name) == value for name, value in state.items())
+            for view, state in zip(shown(number), states, strict=True)
+        ]
+        found = {
+            "is a tour": isinstance(made, Tour),
+            "5 to 9 slides": 5 <= len(made.steps) <= 9,
+            "short captions": all(0 < len(caption) <= 220 for caption in said),
+            "captions of their own": len(set(said)) == len(said),
+            "states that can be shown": all(set_up),
+            "steps that change something": all(one != next_ for one, next_ in itertools.pairwise(states)),
+        }
+        wrong |= {(number, fact): said for fact, is_so in found.items() if not is_so}
+    assert not wrong
+
+
+def test_a_lesson_without_a_tour_is_refused() -> None:
+    for wrong in (0, 99, "x", None, -1):
+        with pytest.raises(vt.UserError, match="there is no tour of lesson"):
+            vt.lesson_tour(wrong)  # type: ignore[arg-type]
+
+
+def test_1_names_the_words_that_are_attended_to() -> None:
+    trace = tour(1).view.trace
+    for step in tour(1).steps[1:4]:
+        state = step["state"]
+        row = trace.attention(state["kind"])[state["layer"], state["head"], state["query"]]  # [key]
+        for word in (trace.output_tokens[state["query"]], trace.source_tokens[row.argmax()]):
+            assert f"“{word}”" in step["caption"]
+    cat, black = (weights_between(trace, "cross", "gato", word)[0] for word in ("cat", "black"))
+    assert black[3] > 0.6 > 0.1 > black[0]  # “Head 3 leans towards black”, “head 0 looks elsewhere”
+    assert cat[0] < 0.1
+
+
+def test_2_names_the_nearest_words(translator) -> None:
+    tokens, told = translator.vocabulary.tokens, " ".join(captions(2))
+    table = translator.model.source_embedding.weight.detach().numpy()
+    for word, wanted in (
+        ("tired", {"hungry", "scared", "sick"}),
+        ("negro", {"negra", "negras", "negros"}),
+    ):
+        assert {tokens[each.index] for each in nearest(table, tokens.index(word), 3)} == wanted
+        assert all(f"“{each}”" in told for each in wanted)
+
+
+def test_3_and_4_tell_the_weights() -> None:
+    rows = [view.weights for view in shown(3)]
+    assert rows[0].tolist() == [0.25] * 4
+    assert f"{rows[1].max():.2f}." in captions(3)[1]
+    assert rows[2] == pytest.approx(rows[1])
+    assert rows[3].max() > 0.99
+    assert (rows[-1] * (1 - rows[-1])).max() < 1e-6
+
+    worked, told = [view.worked() for view in shown(4)], captions(4)
+    assert worked[1].scores.tolist() == [2, 4.5]
+    assert "2 and 4.5" in told[1]
+    for step, weights in ((3, worked[3].weights), (5, worked[5].weights[:1]), (6, worked[6].weights[:1])):
+        assert all(f"{weight:.2f}" in told[step] for weight in weights)
+
+
+def test_5_says_what_each_head_attends_to() -> None:
+    tokens, told = tour(5).view.steps.key_tokens, []
+    for view in itertools.islice(shown(5), 4):
+        assert view.steps.steps[view.step] == "weights"
+        row = view.worked().weights
+        told.append((tokens[int(row.argmax())], float(row.max())))
+    assert [word for word, _ in told[1:3]] == ["animal", "was"]
+    assert max(told[0][1], told[3][1]) < 0.25 < 0.5 < min(told[1][1], told[2][1])
+
+
+def test_6_moves_the_scores_and_the_words_where_positions_are_added() -> None:
+    changed, moved, alike = [], [], []
+    for view in shown(6):
+        here, shifted = view.shifted_scores()
+        changed.append(float(np.abs(shifted - here).max()))
+        reply = view.answer({"order": view.order, "positions_on": view.positions_on})
+        moved.append(max(reply["moved"]))
+        alike.append(reply["translation"] == reply["as_written"])
+    assert changed[2] > 0.1 > 1e-4 > changed[3]
+    assert moved[4] > 0.1 > 1e-4 > moved[5]
+    assert alike[4:] == [False, True]
+
+
+def test_7_leaks_where_its_captions_say() -> None:
+    found = []
+    for view in shown(7):
+        moved = view.measure()["changes"][view.sentence, view.edited] > 1e-4  # [query]
+        must_not = view.batch.real[view.sentence] & ~view.batch.allowed[view.sentence, :, view.edited]
+        found.append((moved & must_not).sum())
+    assert [bool(each) for each in found] == [False, True, False, True, False, True, False]
+    assert found[3] == 5  # “every word's vector”
+    assert found[1] == 3  # “the outputs before it”
+    assert not tour(7).view.mask[1, 0, 0].any()  # “the first row may attend to nothing at all”
+
+
+def test_8_shows_which_part_of_the_block_moves_other_words() -> None:
+    found = []
+    for view in shown(8):
+        others = np.arange(len(view.tokens)) != view.changed
+        found.append({name: moved[others] for name, moved in view.spread().items()})
+    assert all(spread["LayerNorm"].max() == spread["feed-forward"].max() == 0 for spread in found)
+    assert all(found[step]["self-attention"].min() > 0.01 for step in (0, 1, 2, 5))
+    assert found[2]["norm over words"].min() > 0.01
+    assert found[3]["self-attention"][:3].max() < 0.005
+    assert found[4]["self-attention"].min() > 0.5
+
+
+def test_11_quotes_what_each_moment_writes() -> None:
+    run = vt.load_training("en-es")
+    for step in tour(11).steps:
+        moment = run.moments[step["state"]["moment"]]
+        assert f"Step {moment.step:,}:" in step["caption"]
+        _, _, quoted = step["caption"].partition("“")
+        if quoted:
+            assert moment.translations[0].startswith(quoted.partition("”")[0])
+        assert ("is right for the first time" in step["caption"]) == (moment.step == 358)
+    assert run.moments[-1].translations[0] == run.references[0]
+
+
+def test_12_keeps_and_finds_what_it_says() -> None:
+    found = [(view.search, view.step) for view in itertools.islice(shown(12), 6)]
+    kept = [
+        [one.token for one in search.steps[at].candidates if one.status == "kept"] for search, at in found
+    ]
+    texts = [[" ".join(one.tokens) for one in search.hypotheses] for search, _ in found]
+    assert kept[0] == ["el"]
+    assert texts[1] == ["el profesor duerme"]
+    assert kept[2:4] == [["el", "la"], ["maestra", "profesor"]]
+    assert texts[4][0] == "la maestra duerme"
+    assert set(texts[5]) == set(translations("the teacher sleeps"))
+
+
+def test_13_stands_at_the_rows_that_it_speaks_of() -> None:
+    trace = tour(13).view.trace
+    assert weights_between(trace, "encoder", "tired", "animal")[1, 1] > 0.7
+    assert weights_between(trace, "encoder", "it", "did")[1, 1] > 0.8
+    assert weights_between(trace, "cross", "cansado", "tired")[1, 0] > 0.9
+    rows = [view.trace.query_tokens(view.kind)[view.query] for view in itertools.islice(shown(13), 4)]
+    assert rows == ["tired", "it", "it", "cansado"]
+
+
+def test_14_shows_the_masks_of_the_families() -> None:
+    masks = [view.mask[view.sentence] for view in shown(14)]
+    assert all(masks[step].all() for step in (0, 1, 4, 6))
+    assert all((masks[step] == np.tri(*masks[step].shape[-2:], dtype=bool)).all() for step in (2, 3, 5))

@@ -1,46 +1,32 @@
-"""Every notebook is stored clean.
+"""Every notebook is stored clean, and what JupyterLab folds says what to do.
 
-`test_course` runs each from top to bottom with its solutions, and `ui/test_lessons`, in JupyterLab
-and Notebook 7, as it is stored.
+`test_course` runs them with their solutions, and `ui/test_lessons`, in JupyterLab and Notebook 7, as they
+are stored.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from tests.support.lessons import ASKS
 from tools.notebooks import unclean
 
-NOTEBOOKS_FOLDER = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 #: What JupyterLab shows of a folded cell is its first line.
-ASKS, FOLDED = re.compile(r"\bvt\.predict(ion|_number|_choice|_row)\("), "# Prediction: press Shift+Enter"
-NOTEBOOKS = sorted(NOTEBOOKS_FOLDER.glob("*.ipynb"))
-
-every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+FOLDED = "# Prediction: press Shift+Enter"
 
 
-def test_the_first_lesson_is_there() -> None:
-    assert (NOTEBOOKS_FOLDER / "01_which_head_attends_where.ipynb") in NOTEBOOKS
-
-
-@every_notebook
-def test_it_is_a_valid_notebook_stored_without_outputs(path: Path) -> None:
-    nbformat.validate(nbformat.read(path, as_version=4))
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_stored_without_outputs_and_folds_its_predictions(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
     assert unclean(path) == []
-
-
-@every_notebook
-def test_it_names_a_kernel_that_every_jupyter_has(path: Path) -> None:
-    """Without one, JupyterLab asks the reader to choose a kernel before anything else."""
-    assert nbformat.read(path, as_version=4).metadata.kernelspec.name == "python3"
-
-
-@every_notebook
-def test_a_folded_prediction_says_what_to_do(path: Path) -> None:
-    cells = nbformat.read(path, as_version=4).cells
-    asking = [cell for cell in cells if cell.cell_type == "code" and ASKS.search(cell.source)]
+    # Without a kernel that every Jupyter has, JupyterLab asks for one before anything else.
+    assert notebook.metadata.kernelspec.name == "python3"
+    asking = [cell for cell in notebook.cells if cell.cell_type == "code" and ASKS.search(cell.source)]
     assert asking
+    assert all(cell.metadata.get("jupyter") == {"source_hidden": True} for cell in asking)
     assert {cell.source.splitlines()[0] for cell in asking} == {FOLDED}

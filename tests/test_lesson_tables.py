@@ -1,0 +1,259 @@
+"""The lessons' tables “In a real model”: the sizes are those of the published configurations."""
+
+from __future__ import annotations
+
+import math
+from inspect import signature
+from types import SimpleNamespace
+
+import pytest
+import torch
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    BertConfig,
+    BertModel,
+    GPT2Config,
+    GPT2Model,
+    LlamaConfig,
+    MistralConfig,
+    T5Config,
+    T5ForConditionalGeneration,
+    T5Model,
+)
+from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
+from transformers.models.llama.modeling_llama import LlamaAttention
+from transformers.models.mistral.modeling_mistral import MistralAttention
+
+import viz_transformer as vt
+from tests.support.lessons import Lesson, flat, table_under
+from viz_transformer.config import ModelConfig, count_parameters
+from viz_transformer.exercises import exercise
+from viz_transformer.model.attention import MultiHeadAttention
+
+BERT, GPT2, LLAMA, MISTRAL = BertConfig(), GPT2Config(), LlamaConfig(), MistralConfig()
+T5, BART = T5Config(), BartConfig()
+BASE = ModelConfig.preset("transformer-base")
+#: The defaults of `torch.nn.Transformer`, which are the first Transformer's sizes.
+FIRST = SimpleNamespace(**{k: v.default for k, v in signature(torch.nn.Transformer).parameters.items()})
+OURS = "this translator"
+PAPER = "the first Transformer, base (table 3)"
+
+
+@pytest.fixture(scope="module")
+def ours(translator: vt.Translator) -> ModelConfig:
+    return translator.config
+
+
+def rows(lesson: str, cell: str = "real") -> dict[str, list[str]]:
+    return table_under(Lesson(lesson)[cell], "## In a real model")
+
+
+def texts(*numbers: object) -> list[str]:
+    """Numbers as a table writes them."""
+    return [f"{each:,}" if isinstance(each, int) else str(each) for each in numbers]
+
+
+def n_parameters(module: torch.nn.Module) -> int:
+    return sum(each.numel() for each in module.parameters())
+
+
+def test_1_how_many_heads_they_have(ours: ModelConfig) -> None:
+    found = rows("1")
+    assert {name: row[1:3] for name, row in found.items()} == {
+        OURS: texts(ours.n_encoder_layers, ours.n_heads),
+        "BERT, base (section 3)": texts(BERT.num_hidden_layers, BERT.num_attention_heads),
+        "GPT-2, small": texts(GPT2.n_layer, GPT2.n_head),
+        "Llama, 7B (table 2)": texts(LLAMA.num_hidden_layers, LLAMA.num_attention_heads),
+        PAPER: texts(FIRST.num_encoder_layers, FIRST.nhead),
+    }
+    for kinds, layers, heads, in_all in found.values():
+        assert f"{int(kinds) * int(layers) * int(heads):,}" == in_all
+
+
+def test_2_how_many_tokens_they_have(ours: ModelConfig) -> None:
+    found = rows("2")
+    assert {name: (row[0], row[2]) for name, row in found.items()} == {
+        OURS: (f"{ours.vocab_size}", f"{ours.d_model}"),
+        "GPT-2, small (sections 2.2, 2.3)": (f"{GPT2.vocab_size:,}", f"{GPT2.n_embd}"),
+        "BERT, base": (f"{BERT.vocab_size:,}", f"{BERT.hidden_size}"),
+        "T5, small": (f"{T5.vocab_size:,}", f"{T5.d_model}"),
+    }
+    for tokens, _, d_model, parameters in found.values():
+        assert f"{int(tokens.replace(',', '')) * int(d_model):,}" == parameters
+
+
+def test_3_how_wide_their_heads_are(ours: ModelConfig) -> None:
+    found = rows("3")
+    for name, d_model, n_heads in (
+        (OURS, ours.d_model, ours.n_heads),
+        (PAPER, FIRST.d_model, FIRST.nhead),
+        ("GPT-2, small", GPT2.n_embd, GPT2.n_head),
+        ("BERT, base", BERT.hidden_size, BERT.num_attention_heads),
+        ("Llama, 7B (table 2)", LLAMA.hidden_size, LLAMA.num_attention_heads),
+        ("T5, small", T5.d_model, T5.num_heads),
+    ):
+        assert found[name][:3] == texts(d_model, n_heads, d_model // n_heads), name
+        if name != "T5, small":
+            assert float(found[name][3]) == pytest.approx(math.sqrt(d_model / n_heads), abs=0.05)
+    assert T5.d_kv == 64
+    assert found["T5, small"][3] == "not divided"
+
+
+def test_4_how_large_the_matrices_of_a_head_are(ours: ModelConfig) -> None:
+    sizes = {
+        "thinking machines": vt.thinking_machines().steps.w_q[0].shape,
+        "our translator": (ours.d_model, ours.d_head),
+        PAPER: (FIRST.d_model, FIRST.d_model // FIRST.nhead),
+        "GPT-2, small": (GPT2.n_embd, GPT2.n_embd // GPT2.n_head),
+        "Llama, 7B (table 2)": (LLAMA.hidden_size, LLAMA.hidden_size // LLAMA.num_attention_heads),
+    }
+    wanted = {name: texts(width, d_k, 3 * width * d_k) for name, (width, d_k) in sizes.items()}
+    assert rows("4", "in-a-real-model") == wanted
+
+
+def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
+    with torch.device("meta"):  # shapes without numbers
+        layers = {
+            OURS: (MultiHeadAttention(64, 4), ours.n_heads, ours.n_heads, ours.d_model),
+            PAPER: (MultiHeadAttention(512, 8, bias=False), FIRST.nhead, FIRST.nhead, FIRST.d_model),
+            "GPT-2, small": (GPT2Attention(GPT2, layer_idx=0), GPT2.n_head, GPT2.n_head, GPT2.n_embd),
+        }
+        for name, config, layer in (
+            ("Llama, 7B (table 2)", LLAMA, LlamaAttention(LLAMA, 0)),
+            ("Mistral, 7B (table 1)", MISTRAL, MistralAttention(MISTRAL, 0)),
+        ):
+            n_heads, n_shared = config.num_attention_heads, config.num_key_value_heads
+            layers[name] = (layer, n_heads, n_shared, config.hidden_size)
+    assert rows("5") == {
+        name: texts(n_heads, d_model // n_heads, n_shared, n_parameters(layer))
+        for name, (layer, n_heads, n_shared, d_model) in layers.items()
+    }
+    assert MISTRAL.num_attention_heads // MISTRAL.num_key_value_heads == 4  # “four heads share each”
+
+
+def test_6_how_they_are_told_the_order() -> None:
+    found = rows("6", "remember")
+    with torch.device("meta"):
+        bert, gpt2 = BertModel(BERT).embeddings.position_embeddings, GPT2Model(GPT2).wpe
+        biases = [each for name, each in T5Model(T5).named_parameters() if "relative_attention_bias" in name]
+    for name, table, longest in (
+        ("BERT, base", bert, BERT.max_position_embeddings),
+        ("GPT-2, small", gpt2, GPT2.n_positions),
+    ):
+        assert found[name][1:] == [f"{table.weight.numel():,}", f"{longest:,} tokens"]
+        assert len(table.weight) == longest
+    assert found["T5, small (section 2.1)"][1] == f"{sum(each.numel() for each in biases)}"
+    assert len(biases) == 2  # encoder and decoder
+    assert (T5.relative_attention_num_buckets, T5.relative_attention_max_distance) == (32, 128)
+    llama = found["Llama, 7B (section 2.2)"]
+    assert llama[1:] == ["0", f"{LLAMA.max_position_embeddings:,} tokens"]
+    assert "rotary" in llama[0]
+
+
+def test_7_what_their_masks_hide(translator: vt.Translator, ours: ModelConfig) -> None:
+    found = rows("7", "remember")
+    for name, longest, pad_id in (
+        ("this translator's decoder", ours.max_length, translator.vocabulary.pad_id),
+        ("BERT, base", BERT.max_position_embeddings, BERT.pad_token_id),
+        ("GPT-2, small", GPT2.n_positions, GPT2.pad_token_id),
+        ("Mistral, 7B (table 1)", MISTRAL.sliding_window, MISTRAL.pad_token_id),
+    ):
+        assert found[name][1:] == [f"{longest:,} tokens", "has none" if pad_id is None else f"{pad_id}"]
+    assert BERT.type_vocab_size == 2  # “one of 2 learned segment vectors”
+
+
+def test_8_how_their_blocks_are_built(ours: ModelConfig) -> None:
+    def block(layers: object, norm: str, width: int, inner: int, activation: str) -> list[str]:
+        return [f"{layers}", f"{norm}-norm", f"{width:,} → {inner:,} → {width:,}, {activation}".casefold()]
+
+    def of_a_pair(config: ModelConfig) -> list[str]:
+        layers = f"{config.n_encoder_layers} + {config.n_decoder_layers}"
+        return block(layers, config.norm, config.d_model, config.d_ff, config.activation)
+
+    found = {name: [*row[:2], row[2].casefold()] for name, row in rows("8", "remember").items()}
+    llama = (LLAMA.num_hidden_layers, "pre", LLAMA.hidden_size, LLAMA.intermediate_size, "SwiGLU")
+    assert found == {
+        OURS: of_a_pair(ours),
+        PAPER: of_a_pair(BASE),
+        "BERT, base": block(BERT.num_hidden_layers, "post", BERT.hidden_size, BERT.intermediate_size, "GELU"),
+        "GPT-2, small": block(GPT2.n_layer, "pre", GPT2.n_embd, 4 * GPT2.n_embd, "GELU"),
+        "T5, small": block(f"{T5.num_layers} + {T5.num_decoder_layers}", "pre", T5.d_model, T5.d_ff, "ReLU"),
+        "Llama, 7B (table 2)": block(*llama),
+    }
+    activations = (BERT.hidden_act, GPT2.activation_function, T5.feed_forward_proj, LLAMA.hidden_act)
+    assert activations == ("gelu", "gelu_new", "relu", "silu")
+
+
+def test_9_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
+    found = rows("9")
+    with torch.device("meta"):
+        n_t5 = n_parameters(T5ForConditionalGeneration(T5))
+        n_bart = n_parameters(BartForConditionalGeneration(BART))
+    layers = f"{ours.n_encoder_layers} + {ours.n_decoder_layers}"
+    assert found[OURS] == texts(layers, ours.d_model, ours.d_ff, ours.vocab_size, count_parameters(ours))
+    layers = f"{T5.num_layers} + {T5.num_decoder_layers}"
+    millions = f"{n_t5 / 1e6:.0f} million"
+    assert found["T5, small"] == texts(layers, T5.d_model, T5.d_ff, T5.vocab_size, millions)
+    layers = f"{BART.encoder_layers} + {BART.decoder_layers}"
+    millions = f"{n_bart / 1e6:.0f} million"
+    assert found["BART, large"] == texts(
+        layers, BART.d_model, BART.encoder_ffn_dim, BART.vocab_size, millions
+    )
+    share = T5.vocab_size * T5.d_model / n_t5
+    assert f"they hold {share:.0%} of T5's parameters" in Lesson("9").prose
+    # The paper rounds its 65 million, and has 37,000 tokens.
+    first = ModelConfig(vocab_size=37_000, bias=False)
+    layers = f"{first.n_encoder_layers} + {first.n_decoder_layers}"
+    assert found[PAPER][:3] == texts(layers, first.d_model, first.d_ff)
+    assert count_parameters(first) == pytest.approx(65e6, rel=0.05)
+
+
+def test_10_how_their_embeddings_start() -> None:
+    assert {name: row[:2] for name, row in rows("10").items() if name != OURS} == {
+        "the first Transformer, base": ["512", f"1/√d_model = {512**-0.5:.3f}"],
+        "GPT-2, small": [str(GPT2.n_embd), str(GPT2.initializer_range)],
+        "BERT, base": [str(BERT.hidden_size), str(BERT.initializer_range)],
+        "T5, small": [str(T5.d_model), f"{T5.initializer_factor:g}"],
+    }
+    assert all(each.tie_word_embeddings for each in (GPT2, BERT, T5))
+
+
+def test_13_and_14_tell_the_sizes_of_published_models() -> None:
+    layers, heads = BERT.num_hidden_layers, BERT.num_attention_heads
+    table = Lesson("13")["hugging-face-real"]
+    assert f"| heads in all | 2 × 4, three kinds: 24 | {layers} × {heads}: {layers * heads} |" in table
+    for name, theirs in (("bert-base", BERT), ("gpt2", GPT2)):
+        mine = ModelConfig.preset(name)
+        inner = getattr(theirs, "intermediate_size", None) or 4 * theirs.hidden_size
+        sizes = (mine.n_encoder_layers + mine.n_decoder_layers, mine.d_model, mine.n_heads, mine.d_ff)
+        assert sizes == (theirs.num_hidden_layers, theirs.hidden_size, theirs.num_attention_heads, inner)
+    said = flat(Lesson("14")["predict-heads-text"])
+    assert (
+        f"T5-Small has {T5.num_layers} + {T5.num_decoder_layers} layers of width {T5.d_model}, "
+        f"{T5.num_heads} heads and an inner width of {T5.d_ff};" in said
+    )
+    assert (
+        f"BART-Large has {BART.encoder_layers} + {BART.decoder_layers} layers of width {BART.d_model}, "
+        f"{BART.encoder_attention_heads} heads and an inner width of {BART.encoder_ffn_dim}." in said
+    )
+
+
+def test_11_how_long_they_were_trained() -> None:
+    import json
+
+    from tests.support.source_code import ROOT
+
+    found = rows("11")
+    made = json.loads((ROOT / "data" / "en-es" / "made_by.json").read_text())
+    made_by = made["training"]
+    assert made["refinement"]["training"]["n_steps"] == made_by["n_steps"]  # “8,000 more”
+    assert found[OURS] == [
+        f"{made_by['n_steps']:,} steps",
+        f"{made_by['batch_size']} pairs",
+        f"{made_by['warmup_steps']} steps",
+        str(made_by["learning_rate"]),
+    ]
+    assert made_by["optimiser"] == "muon"
+    peak = exercise("11.5").wanted.reference(4000, 512, 4000)
+    assert found["the first Transformer, base (sections 5.1–5.3)"][2:] == ["4,000 steps", f"{peak:.4f}"]
