@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import torch
 
 import viz_transformer as vt
 from tests.support.attention_steps import barred_steps, in_javascript, random_steps
+from tests.support.refusals import assert_refused
 from viz_transformer.config import ModelConfig
 from viz_transformer.labs import attention_steps, thinking_machines
-from viz_transformer.model import DecoderOnly, TracedTransformer, attend
+from viz_transformer.model import DecoderOnly, TracedTransformer
 from viz_transformer.model.attention_hooks import watched
 from viz_transformer.trace import AttentionSteps, compute_head
 
@@ -35,26 +37,6 @@ def softmax_steps(scores: list[float], **changes: Any) -> AttentionSteps:
         kind="cross", query_tokens=["q"], key_tokens=keys, x=[[1]],
         memory=np.array(scores)[:, None], w_q=[[[1]]], w_k=[[[1]]], w_v=[[[1]]], **changes,
     )  # fmt: skip
-
-
-def test_softmax_of_the_published_example() -> None:
-    worked = compute_head(softmax_steps([-3, 2, -1, 0]), 0, 0)
-    truth = [0.0056533, 0.83902451, 0.04177257, 0.11354962]
-    assert np.allclose(worked.weights, truth, atol=1e-8)
-
-
-@pytest.mark.parametrize(("scale", "mask", "temperature"), [(True, True, 1), (False, False, 0.3)])
-def test_it_equals_attend(scale: bool, mask: bool, temperature: float) -> None:
-    steps = barred_steps()
-    for head, query in itertools.product(range(2), range(3)):
-        worked = compute_head(steps, head, query, scale=scale, mask=mask, temperature=temperature)
-        q, k, v = (torch.tensor(each).float() for each in (worked.q[None], worked.k, worked.v))
-        # attend divides by √3 itself, so that is put into the query where it is not wanted.
-        q = q / temperature * (1 if scale else 3**0.5)
-        allowed = torch.tensor(steps.mask[query][None]) if mask else None
-        output, weights = attend(q, k, v, allowed)
-        assert np.allclose(worked.weights, weights[0].numpy(), atol=1e-6)
-        assert np.allclose(worked.output, output[0].numpy(), atol=1e-5)
 
 
 def test_it_equals_torch_multi_head_attention() -> None:
@@ -99,23 +81,19 @@ def test_the_result_is_what_the_layer_gives(translator, layers) -> None:
         assert np.allclose(result, given["out"][0, query].numpy(), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("switch", "kind", "changes"),
-    [
+def test_the_switches_do_what_the_interventions_do(translator, layers) -> None:
+    # In layer 0, where the vectors are the words' own and no earlier attention has changed them.
+    target = translator.translate(TEXT).tokens
+    for switch, kind, changes in (
         ({"scale": False}, "encoder", {"scale": False}),
         ({"temperature": 0.5}, "encoder", {"temperature": 0.5}),
         ({"mask": False}, "decoder", {"causal_mask": False}),
-    ],
-)
-def test_the_switches_do_what_the_interventions_do(
-    translator, layers, switch: dict, kind: str, changes: dict
-) -> None:
-    # In layer 0, where the vectors are the words' own and no earlier attention has changed them.
-    target = translator.translate(TEXT).tokens
-    trace = translator.trace(TEXT, target, vt.Interventions(**changes))
-    for head, query in itertools.product(range(4), range(len(layers[kind, 0].query_tokens))):
-        worked = compute_head(layers[kind, 0], head, query, **switch)
-        assert np.allclose(worked.weights, trace.attention(kind)[0, head, query], atol=1e-5)
+    ):
+        trace = translator.trace(TEXT, target, vt.Interventions(**changes))
+        for head, query in itertools.product(range(4), range(len(layers[kind, 0].query_tokens))):
+            worked = compute_head(layers[kind, 0], head, query, **switch)
+            own = trace.attention(kind)[0, head, query]
+            assert np.allclose(worked.weights, own, atol=1e-5), switch
 
 
 def test_a_query_that_may_look_at_nothing_gets_zeros() -> None:
@@ -160,34 +138,32 @@ def run_lines(steps: AttentionSteps, lines: list[dict[str, str]], head: int) -> 
     return made
 
 
-@pytest.mark.parametrize(
-    "switches",
-    [
-        {},
-        {"scale": False},
-        {"temperature": 0.7},
-        {"mask": False},
-        {"scale": False, "temperature": 2.5, "mask": False},
-    ],
-)
-def test_the_lines_shown_make_the_numbers_shown(layers, switches: dict) -> None:
+def test_the_lines_shown_make_the_numbers_shown(layers) -> None:
     cases = [
         *(barred_steps(), random_steps(4, 4, kind="encoder", bias=False)),
         *(thinking_machines().steps, layers["decoder", 1], layers["cross", 0]),
     ]
+    every = [
+        {"mask": True, "temperature": 1},
+        {"mask": True, "temperature": 1, "scale": False},
+        {"mask": True, "temperature": 0.7},
+        {"mask": False, "temperature": 1},
+        {"mask": False, "temperature": 2.5, "scale": False},
+    ]
     for steps in cases:
         heads, queries = range(steps.n_heads), range(len(steps.query_tokens))
-        whole = {"scale": steps.scale, "mask": True, "temperature": 1} | switches
-        chosen = [{"query": query, "head": head, **whole} for query in queries for head in heads]
+        rows = [({"scale": steps.scale} | switches, query) for switches in every for query in queries]
+        chosen = [{"query": query, "head": head, **switches} for switches, query in rows for head in heads]
         shown = iter(in_javascript(steps, chosen))
-        for query in queries:
+        for switches, query in rows:
             lines = [next(shown)[1] for _ in heads]
             for head in heads:
                 worked = compute_head(steps, head, query, **switches)
                 made = run_lines(steps, lines, head)
                 for name in steps.steps[1:]:
                     ours = getattr(worked, name)
-                    assert np.allclose(made[name], ours, atol=1e-4, rtol=1e-4), (name, steps.kind)
+                    where = (name, steps.kind, switches)
+                    assert np.allclose(made[name], ours, atol=1e-4, rtol=1e-4), where
 
 
 def test_thinking_machines_by_hand() -> None:
@@ -204,9 +180,8 @@ def test_thinking_machines_by_hand() -> None:
     assert compute_head(steps, 0, 1).q.tolist() == [-2, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_bad_layers_and_choices_are_refused(translator) -> None:
+    cases = [
         ({"kind": "both"}, "unknown attention kind 'both'"),
         ({"x": np.zeros((3, 5))}, r"x has shape \[3, 5\]"),
         ({"x": np.full((3, 6), np.nan)}, "x holds NaN"),
@@ -219,23 +194,20 @@ def test_thinking_machines_by_hand() -> None:
         ({"query_tokens": "abc"}, "must be a sequence of strings"),
         ({"query_tokens": []}, r"x has shape \[3, 6\]"),
         ({"query_reads": ["a"]}, "query_reads has 1"),
-    ],
-)
-def test_bad_layers_are_refused(changes: dict, message: str) -> None:
-    with pytest.raises(vt.UserError, match=message) as error:
-        random_steps(**changes)
-    assert "\n" not in str(error.value)
-
-
-def test_bad_choices_are_refused() -> None:
+    ]
+    assert_refused((lambda given=given: random_steps(**given), said) for given, said in cases)
     steps = random_steps()
-    for choice, message in (
-        ({"head": 2, "query": 0}, "head=2"),
-        ({"head": 0, "query": -1}, "query=-1"),
-        ({"head": 0, "query": 0, "temperature": 0}, "temperature=0"),
-    ):
-        with pytest.raises(vt.UserError, match=message):
-            compute_head(steps, **choice)
+    choices = [((2, 0), "head=2"), ((0, -1), "query=-1")]
+    assert_refused((lambda each=each: compute_head(steps, *each), said) for each, said in choices)
+    with pytest.raises(vt.UserError, match="temperature=0"):
+        compute_head(steps, 0, 0, temperature=0)
+    places = [
+        (("cross", 2), "layer=2, but the cross attention of this model has 2"),
+        (("both", 0), "no 'both' attention"),
+        (("cross", True), "layer=True"),
+    ]
+    made = partial(attention_steps, translator, TEXT)
+    assert_refused((lambda at=at: made(kind=at[0], layer=at[1]), said) for at, said in places)
 
 
 def test_a_layer_is_a_copy_that_cannot_change() -> None:
@@ -267,24 +239,15 @@ def small(**changes: Any) -> ModelConfig:
     return ModelConfig(**(sizes | changes))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [({"positional": "rotary"}, "rotary"), ({"scoring": "additive"}, "additive")],
-)
-def test_other_attention_than_dot_products_is_refused(changes: dict, message: str) -> None:
-    model = TracedTransformer(small(**changes))
-    with pytest.raises(vt.UserError, match=message), watched(model, "encoder", 0):
-        pass
+def test_other_attention_than_dot_products_is_refused() -> None:
+    for changes in ({"positional": "rotary"}, {"scoring": "additive"}):
+        (name,) = changes.values()
+        model = TracedTransformer(small(**changes))
+        with pytest.raises(vt.UserError, match=name), watched(model, "encoder", 0):
+            pass
 
 
-def test_layers_that_are_not_there_are_named(translator) -> None:
-    for kind, layer, message in (
-        ("cross", 2, "layer=2, but the cross attention of this model has 2"),
-        ("both", 0, "no 'both' attention"),
-        ("cross", True, "layer=True"),
-    ):
-        with pytest.raises(vt.UserError, match=message):
-            attention_steps(translator, TEXT, kind=kind, layer=layer)
+def test_a_decoder_alone_has_no_cross_attention() -> None:
     lonely = DecoderOnly(small())
     with watched(lonely, "decoder", 0) as watch:
         lonely(torch.tensor([[1, 2, 3]]))
