@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +13,8 @@ import torch
 from safetensors.numpy import load_file
 
 import viz_transformer as vt
-from tests.support.javascript import module_url
-from tools.ensure import find_node
+from tests.support.javascript import answers_in_node
+from tests.support.refusals import assert_refused
 from viz_transformer import recipes
 from viz_transformer._files import bundled
 from viz_transformer.analysis.positions import ProbeHead, rms
@@ -24,7 +22,6 @@ from viz_transformer.errors import UserError
 from viz_transformer.experiments.shift import random_head, shift_experiment
 from viz_transformer.model import Interventions
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
-from viz_transformer.widgets.base.traits import SelectionError
 from viz_transformer.widgets.position_lab.view import ENCODINGS, PositionLab
 
 SENTENCE = "the dog sees the cat"
@@ -61,36 +58,19 @@ def test_every_choice_is_a_trait(lab: PositionLab) -> None:
     assert "encoding='learned', pair=31" in repr(lab)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("encoding", "wavy", "choose one of sinusoidal"),
-        ("pair", 32, "choose 0 to 31"),
-        ("position", -1, "choose 0 to 63"),
-        ("offset", 64, "choose -63 to 63"),
-        ("shift", 53, "choose 0 to 52"),
-        ("text_size", 9.0, "give 0.5 to 4"),
-        ("order", [0, 1, 2, 3], "each of the 5 words once"),
-        ("order", [0, 1, 2, 3, 3], "each of the 5 words once"),
-    ],
-)
-def test_what_is_not_there_is_refused_and_changes_nothing(
-    lab: PositionLab, name: str, value, told: str
-) -> None:
-    before = getattr(lab, name)
-    with pytest.raises(SelectionError, match=told) as error:
-        setattr(lab, name, value)
-    assert "\n" not in str(error.value)
-    assert getattr(lab, name) == before
-
-
-def test_tables_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(UserError, match="both must be one"):
-        small(learned=np.eye(9, 8))
-    with pytest.raises(UserError, match="give finite numbers"):
-        small(learned=np.full((10, 8), np.nan))
-    with pytest.raises(UserError, match="2 to 10 words"):
-        small(head=ProbeHead(*(part.numpy() for part in random_head(4, 6))))
+def test_tables_and_sentences_that_do_not_fit_are_refused(translator: vt.Translator) -> None:
+    head = ProbeHead(*(part.numpy() for part in random_head(4, 6)))
+    odd = np.ones((20, 11))
+    assert_refused(
+        [
+            (lambda: small(learned=np.eye(9, 8)), "both must be one"),
+            (lambda: small(learned=np.full((10, 8), np.nan)), "give finite numbers"),
+            (lambda: small(head=head), "2 to 10 words"),
+            (lambda: vt.position_lab(translator, SENTENCE, learned=odd), "odd"),
+            (lambda: vt.position_lab(translator, "the dragon sleeps"), "dragon"),
+            (lambda: vt.position_lab(translator, ""), "no word"),
+        ]
+    )
 
 
 def test_a_view_without_a_model_is_whole_but_for_the_shuffle() -> None:
@@ -120,8 +100,6 @@ def test_a_table_of_ones_own_takes_the_learned_ones_place(translator: vt.Transla
     view = vt.position_lab(translator, SENTENCE, learned=own, encoding="learned")
     np.testing.assert_array_equal(view.table, own)
     assert view.data["trained"] == 20
-    with pytest.raises(UserError, match="odd"):
-        vt.position_lab(translator, SENTENCE, learned=own[:, :11])
 
 
 def test_the_claim_is_false_for_sums_and_true_for_rotary(lab: PositionLab) -> None:
@@ -168,7 +146,9 @@ def test_encoding_is_what_the_decoder_reads(translator: vt.Translator) -> None:
         np.testing.assert_array_equal(translator.encode(SENTENCE, changes), wanted)
 
 
-def test_a_page_carries_the_offered_orders_and_the_one_left(lab: PositionLab) -> None:
+def test_a_page_carries_the_offered_orders_and_the_one_left(
+    lab: PositionLab, translator: vt.Translator
+) -> None:
     lab.order = [1, 0, 2, 3, 4]
     asked = lab.questions()
     orders = [question["order"] for question in asked]
@@ -178,47 +158,22 @@ def test_a_page_carries_the_offered_orders_and_the_one_left(lab: PositionLab) ->
     assert len(asked) == 2 * (len(lab.data["orders"]) + 1)
     for question in asked:
         assert len(json.loads(json.dumps(lab.answer(question)))["moved"]) == 5
-
-
-def test_a_sentence_of_one_word_and_one_that_cannot_be(translator: vt.Translator) -> None:
     assert vt.position_lab(translator, "hello").data["orders"] == [[0]]
-    for sentence in ("the dragon sleeps", ""):
-        with pytest.raises(UserError):
-            vt.position_lab(translator, sentence)
 
 
 # --- what the page computes ------------------------------------------------------------------
 
 
-def computed_in_js(lab: PositionLab, encoding: str, shift: int) -> dict:
-    """Return what encodings.js makes of the bytes that the page gets."""
-    sent = {
-        name: {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
-        for name, value in lab.data.items()
-    }
-    script = f"""
-        import {{ unpackPositions }} from "{module_url("widgets/position_lab/view.js")}";
-        import {{ shiftResult }} from "{module_url("widgets/position_lab/shift.js")}";
-        import {{ scoresByPosition }} from "{module_url("widgets/position_lab/encodings.js")}";
-        import {{ revive }} from "{module_url("export/page.js")}";
-        let text = "";
-        for await (const part of process.stdin) text += part;
-        const {{ tables, head }} = unpackPositions(revive(JSON.parse(text)));
-        const table = tables["{encoding}"];
-        const {{ here, moved, rows }} = shiftResult("{encoding}", table, head, {shift});
-        const list = (matrix) => Array.from(matrix.values);
-        console.log(JSON.stringify({{ table: list(table), here: list(here), moved: list(moved),
-            by_place: list(scoresByPosition("{encoding}", table, head)), rows }}));
-    """
-    done = subprocess.run(
-        [find_node(), "--input-type=module", "-e", script],
-        input=json.dumps(sent),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+PAGE = """({ data, shift, encodings }) => {
+    const { tables, head } = unpackPositions(data);
+    const list = (matrix) => Array.from(matrix.values);
+    return encodings.map((encoding) => {
+        const table = tables[encoding];
+        const { here, moved, rows } = shiftResult(encoding, table, head, shift);
+        return { table: list(table), here: list(here), moved: list(moved),
+            by_place: list(scoresByPosition(encoding, table, head)), rows };
+    });
+}"""
 
 
 def close(found: list[float], wanted: np.ndarray) -> None:
@@ -229,46 +184,37 @@ def close(found: list[float], wanted: np.ndarray) -> None:
     )
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_the_page_computes_what_python_does(lab: PositionLab, encoding: str) -> None:
-    lab.encoding, lab.shift = encoding, 17
-    found = computed_in_js(lab, encoding, 17)
-    here, moved = lab.shifted_scores()
-    close(found["table"], lab.table)
-    close(found["here"], here)
-    close(found["moved"], moved)
-    close(found["by_place"], lab.scores_by_place)
-    name, size, changed = found["rows"][-1]
-    assert name == "the whole score"
-    assert size == pytest.approx(rms(here), rel=1e-6)
-    assert changed == pytest.approx(rms(moved - here), rel=1e-5, abs=1e-6)
+def test_the_page_computes_what_python_and_torch_do(lab: PositionLab) -> None:
+    lab.shift = 17
+    scripts = {
+        "unpackPositions": "widgets/position_lab/view.js",
+        "shiftResult": "widgets/position_lab/shift.js",
+        "scoresByPosition": "widgets/position_lab/encodings.js",
+    }
+    given = {"data": lab.data, "shift": 17, "encodings": ENCODINGS}
+    pages = dict(zip(ENCODINGS, answers_in_node(scripts, PAGE, given), strict=True))
+    for encoding, found in pages.items():
+        lab.encoding = encoding
+        here, moved = lab.shifted_scores()
+        close(found["table"], lab.table)
+        close(found["here"], here)
+        close(found["moved"], moved)
+        close(found["by_place"], lab.scores_by_place)
+        name, size, changed = found["rows"][-1]
+        assert name == "the whole score"
+        assert size == pytest.approx(rms(here), rel=1e-6), encoding
+        assert changed == pytest.approx(rms(moved - here), rel=1e-5, abs=1e-6), encoding
 
-
-def test_the_page_computes_what_torch_does(lab: PositionLab) -> None:
-    """Sinusoids and rotary scores, against the model's own modules in double precision."""
-    before = torch.get_default_dtype()
+    # Sinusoids and rotary scores against the model's own modules in double precision.
+    words, w_q, w_k = (part.double() for part in random_head(12, 64))
     torch.set_default_dtype(torch.float64)
     try:
-        waves = sinusoidal_encoding(64, 64)
-        words, w_q, w_k = (part.double() for part in random_head_single())
-        rotary = RotaryPositions(64, 64)
+        waves, rotary = sinusoidal_encoding(64, 64), RotaryPositions(64, 64)
         turned = [rotary(words @ weight.T, 17) for weight in (w_q, w_k)]
-        scores = turned[0] @ turned[1].T / 8
     finally:
-        torch.set_default_dtype(before)
-    found = computed_in_js(lab, "rotary", 17)
-    close(found["table"], waves.numpy())
-    close(found["moved"], scores.numpy())
-
-
-def random_head_single() -> tuple[torch.Tensor, ...]:
-    """Draw the head in single precision, whatever torch's default is now."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32)
-    try:
-        return tuple(random_head(12, 64))
-    finally:
-        torch.set_default_dtype(before)
+        torch.set_default_dtype(torch.float32)
+    close(pages["rotary"]["table"], waves.numpy())
+    close(pages["rotary"]["moved"], (turned[0] @ turned[1].T / 8).numpy())
 
 
 # --- the learned table -----------------------------------------------------------------------

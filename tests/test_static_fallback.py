@@ -105,10 +105,11 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_view(shown: list[dict]) -> No
     assert [set(output) for output in shown] == [{WIDGET_VIEW}]
 
 
-def test_no_figure_is_left_for_the_notebook_to_show_again() -> None:
+def test_a_still_leaves_no_figure_open_and_holds_nothing_to_fetch_or_run() -> None:
     before = plt.get_fignums()
-    render_static(Bars())
+    text, _ = render_static(Bars())
     assert plt.get_fignums() == before
+    assert not re.search(r"https?:|<script|<link|@import|url\(| on\w+=", text)
 
 
 def test_a_picture_keeps_small() -> None:
@@ -127,11 +128,6 @@ def test_a_terminal_shows_one_line() -> None:
     finally:
         shell.display_formatter.ipython_display_formatter.enabled = True
     assert "Bars" in data["text/plain"]
-
-
-def test_a_still_holds_nothing_to_fetch_or_run() -> None:
-    text, _ = render_static(Bars())
-    assert not re.search(r"https?:|<script|<link|@import|url\(| on\w+=", text)
 
 
 def test_importing_views_draws_nothing() -> None:

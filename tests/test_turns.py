@@ -58,7 +58,7 @@ def test_between_cells_it_is_done_where_cells_run(cells: Cells) -> None:
     assert done == [threading.main_thread()]
 
 
-def test_while_a_cell_runs_nobody_waits_for_it(cells: Cells) -> None:
+def test_while_a_cell_runs_messages_are_put_off_and_kept_in_order(cells: Cells) -> None:
     done: list[str] = []
     for name in "ab":
         message(lambda name=name: done.append(name)).join()  # the cell
