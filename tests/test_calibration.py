@@ -15,7 +15,7 @@ PREDICTED = [0.1, 0.3, 0.6, 0.8, 1.0]
 HAPPENED = [0, 1, 1, 0, 1]
 
 
-def test_two_bins_are_what_is_worked_by_hand() -> None:
+def test_bins_are_what_is_worked_by_hand() -> None:
     bins = reliability(PREDICTED, HAPPENED, n_bins=2)
     assert bins.edges.tolist() == [0, 0.5, 1]
     assert bins.counts.tolist() == [2, 3]
@@ -23,24 +23,18 @@ def test_two_bins_are_what_is_worked_by_hand() -> None:
     np.testing.assert_allclose(bins.observed, [0.5, 2 / 3])
     np.testing.assert_allclose(bins.weights, [0.4, 0.6])
     assert bins.error == pytest.approx(0.4 * 0.3 + 0.6 * (0.8 - 2 / 3))
-
-
-def test_an_empty_bin_has_no_mean_and_does_not_count() -> None:
-    bins = reliability([0.1, 0.9], [False, True], n_bins=3)
-    assert np.isnan([bins.predicted[1], bins.observed[1]]).all()
-    assert bins.counts.tolist() == [1, 0, 1]
-    assert bins.error == pytest.approx(0.1)
-
-
-def test_a_probability_on_an_edge_counts_above_it() -> None:
+    # An empty bin has no mean and does not count; a probability on an edge counts above it.
+    gap = reliability([0.1, 0.9], [False, True], n_bins=3)
+    assert np.isnan([gap.predicted[1], gap.observed[1]]).all()
+    assert gap.counts.tolist() == [1, 0, 1]
+    assert gap.error == pytest.approx(0.1)
     assert reliability([0.0, 0.5, 1.0], [0, 0, 1], n_bins=2).counts.tolist() == [1, 2]
 
 
 def test_weights_count_like_repetitions() -> None:
-    weighted = reliability(PREDICTED, HAPPENED, weights=[1, 2, 3, 1, 0], n_bins=4)
-    repeated = reliability(
-        np.repeat(PREDICTED, [1, 2, 3, 1, 0]), np.repeat(HAPPENED, [1, 2, 3, 1, 0]), n_bins=4
-    )
+    times = [1, 2, 3, 1, 0]
+    weighted = reliability(PREDICTED, HAPPENED, weights=times, n_bins=4)
+    repeated = reliability(np.repeat(PREDICTED, times), np.repeat(HAPPENED, times), n_bins=4)
     assert weighted.error == pytest.approx(repeated.error)
     np.testing.assert_allclose(weighted.observed, repeated.observed)
 
@@ -56,9 +50,8 @@ def test_true_probabilities_show_what_outcomes_only_tend_to() -> None:
     assert reliability(true, expected=true).error == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_cannot_be_compared_is_refused() -> None:
+    for arguments, message in (
         ({}, "either happened"),
         ({"happened": [1], "expected": [0.5]}, "either happened"),
         ({"happened": [0.5]}, "happened must hold 0 and 1"),
@@ -70,14 +63,12 @@ def test_true_probabilities_show_what_outcomes_only_tend_to() -> None:
         ({"expected": [0.5], "n_bins": 0}, "n_bins=0"),
         ({"predicted": [-0.1], "expected": [0.5]}, "predicted holds numbers"),
         ({"predicted": [], "expected": []}, "0 predictions"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(arguments: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        reliability(**{"predicted": [0.5], **arguments})
+    ):
+        with pytest.raises(UserError, match=message):
+            reliability(**{"predicted": [0.5], **arguments})
 
 
-def test_the_figure_shows_the_bins() -> None:
+def test_the_figure_shows_the_bins_and_leaves_empty_ones_out() -> None:
     figure = plot_reliability(PREDICTED, HAPPENED, n_bins=2, title="beams $a$ and $b$")
     diagram, counts = figure.axes
     diagonal, model = diagram.get_lines()
@@ -88,9 +79,6 @@ def test_the_figure_shows_the_bins() -> None:
     assert [text.get_text() for text in counts.texts] == ["2", "3"]
     assert figure.get_suptitle() == "beams $a$ and $b$ · expected calibration error 0.200"
     assert "0 to 0.5: predicted 0.20, share that came true 0.50 (2)" in figure.alt_text
-
-
-def test_the_figure_leaves_empty_bins_out_and_names_true_probabilities() -> None:
     figure = plot_reliability(np.repeat([0.05, 0.95], 200), expected=np.repeat([0.0, 1.0], 200))
     diagram, counts = figure.axes
     assert len(diagram.get_lines()[1].get_xdata()) == 2

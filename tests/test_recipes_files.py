@@ -44,13 +44,19 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def train(folder: Path, **changes) -> files.TrainingResult:
+def train(folder: Path, pairs: list[TextPair] = TRAIN, **changes) -> files.TrainingResult:
     given = {"model": MODEL, "training": TRAINING, "look_every": 5, **changes}
-    return files.train_files(TRAIN, VALIDATION, folder, **given)
+    return files.train_files(pairs, VALIDATION, folder, **given)
 
 
 def weights(folder: Path) -> bytes:
     return (folder / "model.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> files.TrainingResult:
+    """A training that nothing interrupts."""
+    return train(tmp_path_factory.mktemp("whole") / "whole")
 
 
 def test_it_learns_and_the_folder_is_a_translator(tmp_path: Path) -> None:
@@ -92,11 +98,9 @@ def at_seven(ctrl_c: Callable[[], None], times: int = 1):
 
 
 @pytest.mark.parametrize("where", ["between two steps", "in the middle of a step"])
-def test_stopped_and_resumed_it_ends_as_if_it_never_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, ctrl_c: Callable[[], None]
+def test_stopped_and_resumed_it_ends_as_if_uninterrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, whole: files.TrainingResult, ctrl_c
 ) -> None:
-    whole = train(tmp_path / "whole")
-
     def in_the_seventh(model, *args, losses=Run._losses):
         if model.step == 6:
             ctrl_c()
@@ -122,19 +126,16 @@ def test_stopped_and_resumed_it_ends_as_if_it_never_was(
 
 
 def test_a_second_ctrl_c_stops_at_once_and_the_last_look_stands(
-    tmp_path: Path, ctrl_c: Callable[[], None]
+    tmp_path: Path, whole: files.TrainingResult, ctrl_c
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path / "own", progress=at_seven(ctrl_c, times=2))
     assert [look.step for look in read_metrics(tmp_path / "own")] == [5]
     train(tmp_path / "own", resume=True)
-    train(tmp_path / "whole")
-    assert weights(tmp_path / "own") == weights(tmp_path / "whole")
+    assert weights(tmp_path / "own") == weights(whole.folder)
 
 
-def test_where_ctrl_c_is_ignored_the_training_ignores_it_too(
-    tmp_path: Path, ctrl_c: Callable[[], None]
-) -> None:
+def test_where_ctrl_c_is_ignored_the_training_ignores_it_too(tmp_path: Path, ctrl_c) -> None:
     """As in a script's background job: the Ctrl-C that ends the script is not meant for it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     done = train(tmp_path / "own", progress=at_seven(ctrl_c))
@@ -155,32 +156,22 @@ def test_pieces_that_are_drawn_anew_are_the_same_after_a_stop(tmp_path: Path) ->
     assert weights(tmp_path / "usual") != weights(tmp_path / "whole")
 
 
-def test_it_stops_when_its_minutes_are_over_and_keeps_what_was_learned(tmp_path: Path) -> None:
-    done = train(tmp_path / "own", minutes=0)
+def test_a_training_is_only_gone_on_with_when_asked_and_as_it_was_begun(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    done = train(folder, minutes=0)
     assert (done.step, done.stopped) == (1, "after 0 minutes")
     assert [look.step for look in done.metrics] == [1]
-    assert train(tmp_path / "own", resume=True).step == 12
-
-
-def test_the_same_command_again_does_not_begin_anew_over_what_was_learned(tmp_path: Path) -> None:
-    train(tmp_path / "own", minutes=0)
-    before = {path: path.read_bytes() for path in (tmp_path / "own").iterdir()}
-    with pytest.raises(UserError, match=r"holds a training already.*--resume.*another folder"):
-        train(tmp_path / "own")
-    assert {path: path.read_bytes() for path in (tmp_path / "own").iterdir()} == before
-    assert train(tmp_path / "own", resume=True).step == 12
-
-
-def test_other_settings_or_other_pairs_are_not_gone_on_with(tmp_path: Path) -> None:
-    train(tmp_path / "own", minutes=0)
-    before = weights(tmp_path / "own")
-    with pytest.raises(UserError, match=r"learning_rate=0\.002, not 0\.1"):
-        train(tmp_path / "own", resume=True, training=replace(TRAINING, learning_rate=0.1))
-    with pytest.raises(UserError, match="begun with data="):
-        files.train_files(
-            TRAIN[1:], VALIDATION, tmp_path / "own", model=MODEL, training=TRAINING, resume=True
-        )
-    assert weights(tmp_path / "own") == before
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    faster = replace(TRAINING, learning_rate=0.1)
+    for changes, message in (
+        ({}, r"holds a training already.*--resume.*another folder"),
+        ({"resume": True, "training": faster}, r"learning_rate=0\.002, not 0\.1"),
+        ({"resume": True, "pairs": TRAIN[1:]}, "begun with data="),
+    ):
+        with pytest.raises(UserError, match=message):
+            train(folder, **changes)
+        assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert train(folder, resume=True).step == 12
 
 
 def test_a_loss_that_is_no_number_leaves_the_last_good_checkpoint(tmp_path: Path) -> None:
@@ -199,27 +190,22 @@ def test_a_loss_that_is_no_number_leaves_the_last_good_checkpoint(tmp_path: Path
     assert loss == read_metrics(tmp_path / "own")[0].validation_loss
 
 
-def test_pairs_that_are_too_long_are_told_and_left_out_when_asked(tmp_path: Path) -> None:
+def test_pairs_that_are_too_long_or_held_out_are_refused_before_the_training(tmp_path: Path) -> None:
     short = replace(MODEL, max_length=9)
     with pytest.raises(UserError, match=r"of \d+ pairs are longer than the 9 tokens.*--drop-long"):
         train(tmp_path / "own", model=short)
+    with pytest.raises(UserError, match="validation"):
+        train(tmp_path / "own", PAIRS)
     assert not (tmp_path / "own").exists()
     assert train(tmp_path / "own", model=short, drop_long=True).step == 12
 
 
-def test_validation_pairs_may_not_stand_in_training(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="validation"):
-        files.train_files(PAIRS, VALIDATION, tmp_path / "own", model=MODEL, training=TRAINING)
-    assert not (tmp_path / "own").exists()
-
-
-def test_translations_are_judged_as_sacrebleu_does(tmp_path: Path) -> None:
+def test_translations_are_judged_as_sacrebleu_does() -> None:
     translator = load_translator()
     pairs = VALIDATION[:6]
     found = evaluate(translator, pairs)
     assert (found.n, found.n_exact) == (6, 6)
-    assert found.bleu == pytest.approx(100)
-    assert found.chrf == pytest.approx(100)
+    assert (found.bleu, found.chrf) == pytest.approx((100, 100))
     wrong = [*pairs[:-1], TextPair(pairs[-1].source, "otra cosa es esto")]
     other = evaluate(translator, wrong)
     assert other.n_exact == 5
@@ -231,15 +217,11 @@ def test_translations_are_judged_as_sacrebleu_does(tmp_path: Path) -> None:
         evaluate(translator, [])
 
 
-ARGUMENTS = [
-    *("--steps", "14", "--look-every", "2", "--d-model", "16", "--n-heads", "2"),
-    *("--n-layers", "1", "--d-ff", "32", "--batch-tokens", "256", "--threads", "1"),
-]
+SIZES = "--steps 14 --look-every 2 --d-model 16 --n-heads 2 --n-layers 1 --d-ff 32 --batch-tokens 256"
+ARGUMENTS = [*SIZES.split(), "--threads", "1"]
 
 
-def test_the_commands_train_judge_and_translate(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_train_judge_and_translate(table: Path, tmp_path: Path, capsys) -> None:
     folder = tmp_path / "own"
     assert cli.main(["train", "--pairs", str(table), "--out", str(folder), *ARGUMENTS]) == 0
     out = capsys.readouterr().out
@@ -256,37 +238,26 @@ def test_the_commands_train_judge_and_translate(
     assert cli.main(["translate", "the cat sleeps", "--model", str(folder)]) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["train"], "or your own pairs"),
-        (["train", "en-es", "--pairs", "{table}"], "or your own pairs"),
-        (["train", "--pairs", "{table}"], "give --out DIR"),
-        (["train", "--source", "{table}"], "give --source with --target"),
-        (["train", "--pairs", "{tmp}/none", "--out", "{tmp}/own"], "none"),
-        (["train", "--pairs", "{table}", "--out", "{tmp}/own", "--resume"], "no checkpoint folder"),
-        (
-            ["train", "--pairs", "{table}", "--out", "{tmp}/own", "--piece-dropout", "0.1"],
-            "piece_dropout=0.1 needs pieces of words",
-        ),
-        (["train", "--pairs", "{table}", "--out", "{tmp}/own", "--d-model", "7"], "n_heads=4"),
-        (["train", "--pairs", "{table}", "--out", "{tmp}/own", "--device", "abacus"], "device="),
-        (["evaluate", "{tmp}/none"], "no checkpoint folder"),
-    ],
-)
-def test_what_cannot_be_done_is_told_in_a_line(
-    arguments: list[str],
-    told: str,
-    table: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    given = [one.replace("{tmp}", str(tmp_path)).replace("{table}", str(table)) for one in arguments]
-    assert cli.main(given) == 2
-    error = capsys.readouterr().err
-    assert told in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "own").exists()
+def test_what_cannot_be_done_is_told_in_a_line(table: Path, tmp_path: Path, capsys) -> None:
+    own = tmp_path / "own"
+    from_table = f"train --pairs {table} --out {own}"
+    for command, told in {
+        "train": "or your own pairs",
+        f"train en-es --pairs {table}": "or your own pairs",
+        f"train --pairs {table}": "give --out DIR",
+        f"train --source {table}": "give --source with --target",
+        f"train --pairs {tmp_path}/none --out {own}": "none",
+        f"{from_table} --resume": "no checkpoint folder",
+        f"{from_table} --piece-dropout 0.1": "piece_dropout=0.1 needs pieces of words",
+        f"{from_table} --d-model 7": "n_heads=4",
+        f"{from_table} --device abacus": "device=",
+        f"evaluate {tmp_path}/none": "no checkpoint folder",
+    }.items():
+        assert cli.main(command.split()) == 2
+        error = capsys.readouterr().err
+        assert told in error
+        assert error.count("\n") == 1
+        assert not own.exists()
 
 
 def killed_while_it_trains(arguments: list[str], state: Path, rng: random.Random) -> int:
@@ -309,17 +280,7 @@ def killed_while_it_trains(arguments: list[str], state: Path, rng: random.Random
 
 
 def test_killed_at_random_moments_it_ends_with_the_same_weights(table: Path, tmp_path: Path) -> None:
-    command = [
-        "train",
-        "--pairs",
-        str(table),
-        *ARGUMENTS,
-        "--steps",
-        "40",
-        "--look-every",
-        "8",
-        "--out",
-    ]
+    command = ["train", "--pairs", str(table), *ARGUMENTS, "--steps", "40", "--look-every", "8", "--out"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert cli.main([*command, str(whole)]) == 0
     rng = random.Random(0)
@@ -328,8 +289,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_weights(table: Path, tmp
     while os.WIFSIGNALED(status):
         n_killed += 1
         load_translator(killed)  # a whole checkpoint stands at every moment
-        resumed = [*command, str(killed), "--resume"]
-        status = killed_while_it_trains(resumed, killed / files.STATE, rng)
+        status = killed_while_it_trains([*command, str(killed), "--resume"], killed / files.STATE, rng)
     assert n_killed >= 3
     assert status == 0
     assert weights(killed) == weights(whole)
