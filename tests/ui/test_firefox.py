@@ -22,9 +22,6 @@ from viz_transformer.export.site import write_site
 from viz_transformer.model import HeadChange, Interventions
 
 SENTENCE = "the cow did not cross the street because it was too tired"
-WINDOWS = pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["1280x720", "390x844"])
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
-PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 22, 28)"}
 
 FIRST = r"""# 1 · Which word is looked at
 
@@ -86,10 +83,16 @@ def wait_until_drawn(tab: Tab, selector: str) -> None:
     )
 
 
-def check_it_fits(tab: Tab, size: dict[str, int]) -> None:
-    assert tab.evaluate("document.documentElement.scrollWidth") <= size["width"]
+def check_it_fits(tab: Tab, name: str, root: str = "body") -> None:
+    """Hold a page to fit a phone and a laptop, in which it is left."""
+    for size in (PHONE, LAPTOP):
+        tab.set_viewport_size(size)
+        if root != "body":
+            wait_until_drawn(tab, root)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= size["width"], name
 
 
+@pytest.mark.slow
 def test_what_would_leave_this_machine_is_refused_and_counted(
     browser_of: Callable[[str], Firefox], tmp_path: Path
 ) -> None:
@@ -105,6 +108,7 @@ def test_what_would_leave_this_machine_is_refused_and_counted(
     tab.close()
 
 
+@pytest.mark.slow
 def test_an_exported_page_lives(
     new_tab: Callable[..., Tab], translator: vt.Translator, tmp_path: Path
 ) -> None:
@@ -131,12 +135,10 @@ def test_an_exported_page_lives(
 
 
 @pytest.mark.slow
-@SCHEMES
-@WINDOWS
 def test_a_head_that_is_switched_off_changes_what_it_does_in_python(
-    new_tab: Callable[..., Tab], translator: vt.Translator, tmp_path: Path, scheme: str, size: dict[str, int]
+    new_tab: Callable[..., Tab], translator: vt.Translator, tmp_path: Path
 ) -> None:
-    tab = new_tab(size, scheme)
+    tab = new_tab(PHONE, "dark")
     tab.goto(vt.export_html(vt.head_lab(translator, "the cat sleeps"), tmp_path / "page.html").as_uri())
     lab = ".vt-head-lab"
     wait_until_drawn(tab, lab)
@@ -151,21 +153,19 @@ def test_a_head_that_is_switched_off_changes_what_it_does_in_python(
     shown = [text.replace("−", "-") for text in tab.texts(f"{lab} .vt-word-table tbody td:nth-child(4)")]
     np.testing.assert_allclose([float(text) for text in shown], after, atol=0.00051)
     assert tab.texts(f"{lab} .vt-translation")[-1] == translator.translate(SENTENCE, interventions=off).text
-    check_it_fits(tab, size)
-    tab.keep_picture(f"firefox_head_lab_{size['width']}_{scheme}")
+    assert tab.evaluate(f"document.querySelector('{lab}').dataset.theme") == "dark"
+    check_it_fits(tab, "head lab", lab)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EVERY_VIEW)
-def test_every_view_is_drawn(new_tab: Callable[..., Tab], name: str, tmp_path: Path) -> None:
+@pytest.mark.weekly
+def test_every_view_is_drawn_and_fits(new_tab: Callable[..., Tab], tmp_path: Path) -> None:
     tab = new_tab(LAPTOP)
-    tab.goto(vt.export_html(EVERY_VIEW[name](), tmp_path / "page.html", title=name).as_uri())
-    wait_until_drawn(tab, "[data-vt-drawn]")
-    for size in (LAPTOP, PHONE):
-        tab.set_viewport_size(size)
+    for name, make in EVERY_VIEW.items():
+        tab.goto(vt.export_html(make(), tmp_path / "page.html", title=name).as_uri())
         wait_until_drawn(tab, "[data-vt-drawn]")
-        check_it_fits(tab, size)
-        tab.keep_picture(f"firefox_{re.sub('[^a-z]+', '_', name)}_{size['width']}")
+        check_it_fits(tab, name, "[data-vt-drawn]")
+        tab.keep_picture(f"firefox_{re.sub('[^a-z]+', '_', name)}")
+        assert tab.errors == [], name
 
 
 @pytest.fixture(scope="module")
@@ -182,16 +182,26 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return write_site(sorted(folder.glob("*.ipynb")), folder / "site", title="A course")
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_one_walks_through_the_site(
     new_tab: Callable[..., Tab], site: Path, translator: vt.Translator
 ) -> None:
     tab = new_tab()
     tab.goto(site.as_uri())
+    check_it_fits(tab, "contents")
     assert tab.texts(".vt-lessons a") == ["1 · Which word is looked at", "2 · Second"]
     tab.click(".vt-lessons a")
     tab.wait_for_text("h1", "1 · Which word is looked at")
     tab.wait_for_function("document.querySelectorAll('.vt-prediction button').length === 2")
+    check_it_fits(tab, "first lesson")
+    inline, shown = tab.evaluate(
+        "[...document.querySelectorAll('math')].map((math) => math.getBoundingClientRect().height)"
+    )
+    assert 5 < inline < shown / 1.5
+    above, below = tab.evaluate(
+        "[...document.querySelector('mfrac').children].map((part) => part.getBoundingClientRect().y)"
+    )
+    assert below > above + 5
     tab.click(".vt-prediction button:nth-of-type(2)")
     tab.wait_for_text(".vt-prediction [role=status]", "You said negro. The answer is gato.")
     wait_until_drawn(tab, ".vt-prediction .vt-explorer")
@@ -214,47 +224,6 @@ def test_one_walks_through_the_site(
     tab.click(".vt-found a")
     tab.wait_for_text("h1", "1 · Which word is looked at")
     tab.wait_for_text(".vt-prediction [role=status]", "You said negro. The answer is gato.")  # it is kept
-
-
-@pytest.mark.slow
-def test_formulas_are_drawn(new_tab: Callable[..., Tab], site: Path) -> None:
-    tab = new_tab()
-    tab.goto(site.with_name("01_first.html").as_uri())
-    inline, shown = tab.evaluate(
-        "[...document.querySelectorAll('math')].map((math) => math.getBoundingClientRect().height)"
-    )
-    assert 5 < inline < shown / 1.5
-    above, below = tab.evaluate(
-        "[...document.querySelector('mfrac').children].map((part) => part.getBoundingClientRect().y)"
-    )
-    assert below > above + 5
-
-
-@pytest.mark.slow
-@SCHEMES
-@WINDOWS
-def test_the_site_fits_and_has_the_reader_s_colours(
-    new_tab: Callable[..., Tab], site: Path, scheme: str, size: dict[str, int]
-) -> None:
-    tab = new_tab(size, scheme)
-    for name in ("index", "01_first", "02_second"):
-        tab.goto(site.with_name(f"{name}.html").as_uri())
-        if name == "02_second":
-            wait_until_drawn(tab, ".vt-translation-lab")
-            assert tab.evaluate("document.querySelector('.vt-translation-lab').dataset.theme") == scheme
-        assert background(tab) == PAPER[scheme]
-        check_it_fits(tab, size)
-        tab.keep_picture(f"firefox_site_{name}_{size['width']}_{scheme}")
-    other = {"light": "dark", "dark": "light"}[scheme]
-    for _ in range(("light", "dark").index(other) + 1):  # from the system's to light, then to dark
-        tab.click(".vt-theme")
-    tab.wait_for_text(".vt-theme", f"Theme: {other}")
-    tab.goto(site.as_uri())  # every page keeps to it
-    assert background(tab) == PAPER[other]
-
-
-def background(tab: Tab) -> str:
-    return tab.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
 @pytest.mark.slow
