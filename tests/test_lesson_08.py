@@ -59,16 +59,16 @@ def test_layer_norm_gives_every_word_mean_0_and_spread_1(translator) -> None:
     assert (after.std(-1, correction=0) - 1).abs().max() < 0.005
 
 
-@pytest.mark.parametrize(("axes", "changes"), [(-1, False), ((0, 1), True)])
-def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(translator, axes, changes: bool) -> None:
+def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(translator) -> None:
     cow = embedded(translator, SENTENCE, "the white cow sleeps")
     queen = embedded(translator, SENTENCE, "the queen sees me")
-    one, other = (
-        ((x - x.mean(axes, keepdim=True)) / x.std(axes, keepdim=True, correction=0))[0] for x in (cow, queen)
-    )
-    assert ((one - other).abs().max() > 0.5) == changes
-    if not changes:
-        assert torch.equal(one, other)
+    for axes, changes in ((-1, False), ((0, 1), True)):
+        one, other = (
+            ((x - x.mean(axes, keepdim=True)) / x.std(axes, keepdim=True, correction=0))[0]
+            for x in (cow, queen)
+        )
+        assert ((one - other).abs().max() > 0.5) == changes
+        assert changes or torch.equal(one, other)
 
 
 def test_attention_tells_those_who_look(translator) -> None:
@@ -114,18 +114,16 @@ def test_post_norm_s_message_fades_with_depth_and_pre_norm_s_does_not() -> None:
     assert fading[-1] > 1000
     # “The encoder's line falls far less”
     assert max(post.encoder) / min(post.encoder) < 0.02 * fading[-1]
-
-
-def test_without_norms_the_numbers_overflow() -> None:
+    # Without norms the numbers overflow.
     assert not np.isfinite(gradients_by_depth(24, "none").decoder[0])
 
 
-@pytest.mark.parametrize("n_layers", [6, 24])
-def test_without_sums_the_decoder_has_a_cliff_and_the_encoders_gradient_still_arrives(n_layers) -> None:
-    found = gradients_by_depth(n_layers, residual=False)
-    assert max(found.decoder[: n_layers // 2]) < 1e-20  # “a computer can't tell from 0”
-    assert found.decoder[-1] > 0.1
-    assert min(found.encoder) > 0.1
+def test_without_sums_the_decoder_has_a_cliff_and_the_encoders_gradient_still_arrives() -> None:
+    for n_layers in (6, 24):
+        found = gradients_by_depth(n_layers, residual=False)
+        assert max(found.decoder[: n_layers // 2]) < 1e-20  # “a computer can't tell from 0”
+        assert found.decoder[-1] > 0.1
+        assert min(found.encoder) > 0.1
     assert "The *encoder's* gradient still arrives" in LESSON.prose
     assert "nothing reaches the decoder's first layers" in LESSON.prose
 
@@ -165,3 +163,19 @@ def test_the_table_of_three_stacks_was_measured() -> None:
         layers = [measured[layer] for layer in (0, 1, 3, 5)]
         np.testing.assert_allclose(told, layers, rtol=0.06, atol=1e-16)
     assert exercise("8.5").check(["pre-norm", "no sums", "post-norm"]).passed
+
+
+def test_what_a_wrong_answer_to_the_exercises_is_told() -> None:
+    for answer in (
+        lambda x: (x - x.mean(-1)) / x.std(-1, keepdim=True, correction=0),
+        lambda x: (x - x.mean(-1, keepdim=True)) / x.std(-1),
+        lambda x: (x - x.mean(-1)) / (x.var(-1, correction=0) + 1e-5).sqrt(),
+    ):
+        assert "keepdim=True" in exercise("8.2").check(answer).message
+    # A message names functions and the parts of a block in a word each.
+    block = exercise("8.4").check(lambda x, attention, norm_1, feed_forward, norm_2: x).message
+    layer = exercise("8.3").check(lambda layer, x: None).message
+    assert "(x, attention, norm_1, feed_forward, norm_2) has the right shape" in block
+    assert "layer=a function" in layer
+    assert "0x" not in block + layer
+    assert "\n" not in block + layer

@@ -35,8 +35,7 @@ def base(**changes: int):
 def test_the_walk_has_the_shapes_that_it_says(translator) -> None:
     model, vocabulary = translator.model, translator.vocabulary
     source = torch.tensor([vocabulary.source_ids(SENTENCE)])
-    written = translator.translate(SENTENCE).text
-    target = torch.tensor([vocabulary.target_ids(written)])
+    target = torch.tensor([vocabulary.target_ids(translator.translate(SENTENCE).text)])
     memory = model.encode(source)
     logits = model.decode(target[:, :-1], memory, model.padding_mask(source))
     assert f"Each of its {source.shape[1]} tokens" in LESSON["walk-text"]
@@ -47,32 +46,30 @@ def test_the_walk_has_the_shapes_that_it_says(translator) -> None:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("layer", [0, 1])
-def test_every_decoder_layer_asks_the_same_memory(translator, layer: int) -> None:
+def test_every_decoder_layer_asks_the_same_memory(translator) -> None:
     source = torch.tensor([translator.vocabulary.source_ids(SENTENCE)])
     memory = translator.model.encode(source)[0]
-    with watched(translator.traced_model, "cross", layer) as watch:
-        translator.trace(SENTENCE)
-    torch.testing.assert_close(watch.inputs.key_input, memory, atol=1e-5, rtol=1e-4)
-    assert watch.inputs.query_input.shape == (6, 64)
+    for layer in (0, 1):
+        with watched(translator.traced_model, "cross", layer) as watch:
+            translator.trace(SENTENCE)
+        torch.testing.assert_close(watch.inputs.key_input, memory, atol=1e-5, rtol=1e-4)
+        assert watch.inputs.query_input.shape == (6, 64)
 
 
-def test_the_predicted_shape_is_that_of_the_machine_shown() -> None:
-    (cross,) = [part for part in base() if part.name == "cross-attention"]
-    assert cross.shapes["weights"] == (1, 8, 4, 6)
+def test_the_predicted_shape_is_that_of_the_machine_and_is_not_shown_before() -> None:
+    for lengths, weights in (({}, (1, 8, 4, 6)), ({"n_source": 9, "n_target": 5}, (1, 8, 5, 9))):
+        (cross,) = [part for part in base(**lengths) if part.name == "cross-attention"]
+        assert cross.shapes["weights"] == weights
     assert '    "[8, 4, 6]",' in LESSON["predict-shape"]
     assert "[8, 4, 6]" not in LESSON.above("predict-shape")
-    # Nor does the next view, which opens with other lengths, or the text before it.
-    shown = model_summary_lab(n_source=9, n_target=5)
-    (cross,) = [part for part in summary_of(**shown.values) if part.name == "cross-attention"]
-    assert cross.shapes["weights"] == (1, 8, 5, 9)
+    # The next view opens with other lengths.
     assert "machine = model_summary_lab(n_source=9, n_target=5)" in LESSON["machine"]
     assert "cross-attention" not in LESSON["machine-text"]
 
 
 def test_what_moves_in_the_view_is_what_the_text_says_moves() -> None:
     before = base()
-    for longer in (base(n_source=20), base(n_target=20)):
+    for longer in (base(n_source=20), base(n_target=8), base(n_target=20), base(n_heads=16)):
         assert n_learned(longer) == n_learned(before)
     moved = {
         (part.stack, part.name, name)
@@ -84,31 +81,23 @@ def test_what_moves_in_the_view_is_what_the_text_says_moves() -> None:
     assert {one for one in moved if one[0] == "decoder"} == cross
     in_encoder = {(p.stack, p.name, name) for p in before if p.stack == "encoder" for name in p.shapes}
     assert moved - cross == in_encoder  # “in the encoder every shape follows”
-
-    assert n_learned(base(n_heads=16)) == n_learned(before)
+    for part, after in zip(before, base(n_target=8), strict=True):
+        assert part.stack == "decoder" or part.shapes == after.shapes
     assert n_learned(base(d_model=1024, d_ff=4096)) / n_learned(before) == pytest.approx(4, abs=0.01)
-    deeper = base(n_layers=12)
+    deeper, words = base(n_layers=12), 35 * 512
     assert [part.shapes for part in deeper] == [part.shapes for part in before]
-    words = 35 * 512
     assert n_learned(deeper) - words == 2 * (n_learned(before) - words)
 
 
 def test_the_bill_of_the_small_model() -> None:
-    config = ModelConfig.preset("tiny")
     parts = {part.name: part.n_parameters for part in base(d_model=32, n_heads=4, d_ff=64, n_layers=2)}
     attention, network, norm = (parts[name] for name in ("cross-attention", "feed-forward", "Add & Norm"))
-    told = [
-        attention,
-        network,
-        norm,
-        attention + network + 2 * norm,
-        2 * attention + network + 3 * norm,
-        35 * 32,
-        count_parameters(config),
-    ]
+    encoder, decoder = attention + network + 2 * norm, 2 * attention + network + 3 * norm
+    whole = count_parameters(ModelConfig.preset("tiny"))
     rows = [row for row in LESSON["count-text"].splitlines() if row.startswith("|")][2:]
-    assert [row.split("|")[3].strip(" *") for row in rows] == [f"{count:,}" for count in told]
-    assert told[-1] == 43_104
+    told = [int(row.split("|")[3].strip(" *").replace(",", "")) for row in rows]
+    assert told == [attention, network, norm, encoder, decoder, 35 * 32, whole]
+    assert whole == 43_104
 
 
 def test_the_large_model_and_where_its_numbers_are() -> None:
@@ -146,35 +135,32 @@ def test_2048_lands_where_the_lesson_says() -> None:
     landed = inspect.signature(nn.Transformer).bind(512, 8, 2048, 6)
     landed.apply_defaults()
     assert landed.arguments["num_encoder_layers"] == 2048
-    assert list(landed.arguments)[:6] == [
-        "d_model",
-        "nhead",
-        "num_encoder_layers",
-        "num_decoder_layers",
-        "dim_feedforward",
-        "dropout",
-    ]
+    names = "d_model nhead num_encoder_layers num_decoder_layers dim_feedforward dropout"
+    assert list(landed.arguments)[:6] == names.split()
+    # An odd value among the arguments gets a message and no error.
+    right = exercise("9.5").wanted.right_answer
+    assert exercise("9.5").check(right).passed
+    for odd in (torch.ones(3), [1, 2], "3", None):
+        assert not exercise("9.5").check({**right, "num_encoder_layers": odd}).passed
 
 
 @pytest.mark.parametrize(("batch_first", "leaks"), [(True, False), (False, True)])
 def test_with_the_axes_mixed_up_sentences_look_at_each_other(batch_first: bool, leaks: bool) -> None:
-    x = torch.randn(2, 5, 32)
-    other = x.clone()
-    other[0] = torch.randn(5, 32)
     layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0, batch_first=batch_first)
-    before, after = layer(x), layer(other)
-    assert before.shape == x.shape
-    assert ((after[1] - before[1]).abs().max() > 0.05).item() == leaks
+    x, other = torch.randn(2, 2, 5, 32)
+    before = layer(x)
+
+    def moved(*place: int) -> torch.Tensor:
+        """How far the second sentence's outputs move when something else is there, [word]."""
+        changed = x.clone()
+        changed[place] = other[place]
+        return (layer(changed)[1] - before[1]).abs().amax(-1)
+
+    assert (moved(0).max() > 0.05).item() == leaks
     # “to no other token of its own sentence”: another of its tokens is changed.
-    inside = x.clone()
-    inside[1, 0] = torch.randn(32)
-    moved = (layer(inside)[1, 1:] - before[1, 1:]).abs().max() > 1e-5
-    assert moved.item() != leaks
+    assert (moved(1, 0)[1:] > 1e-5).any().item() != leaks
     # “to the tokens at the same position in other sentences”: one of them is changed.
-    elsewhere = x.clone()
-    elsewhere[0, 2] = torch.randn(32)
-    changed = (layer(elsewhere)[1] - before[1]).abs().amax(-1) > 1e-5
-    assert changed.tolist() == [leaks and position == 2 for position in range(5)]
+    assert (moved(0, 2) > 1e-5).tolist() == [leaks and position == 2 for position in range(5)]
 
 
 def test_one_layer_six_times_learns_a_sixth() -> None:

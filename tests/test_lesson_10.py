@@ -7,6 +7,14 @@ import math
 import numpy as np
 import pytest
 import torch
+from transformers import (
+    BertConfig,
+    BertModel,
+    GPT2Config,
+    GPT2Model,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
@@ -25,27 +33,17 @@ def untrained() -> UntrainedModel:
     return UntrainedModel(seed=0)
 
 
-@pytest.fixture(scope="module")
-def rows() -> torch.Tensor:
-    generator = torch.Generator().manual_seed(0)
-    return torch.randn(35, D_MODEL, generator=generator) * D_MODEL**-0.5
-
-
-def test_a_position_is_sixteen_times_as_long_as_a_word(rows: torch.Tensor) -> None:
+def test_words_drown_unless_they_are_multiplied() -> None:
+    rows = torch.randn(35, D_MODEL, generator=torch.Generator().manual_seed(0)) * D_MODEL**-0.5
     assert sinusoidal_encoding(8, D_MODEL).norm(dim=1).numpy() == pytest.approx(16)
     assert rows.norm(dim=1).mean().item() == pytest.approx(1, abs=0.01)
     assert "The position's vector is sixteen times as long as the token's." in LESSON.prose
-
-
-def test_words_drown_unless_they_are_multiplied(rows: torch.Tensor) -> None:
-    vocabulary = vocabulary_of(SIX_PAIRS)
-    ids = vocabulary.encode("the cat is black the cat is black")
+    ids = vocabulary_of(SIX_PAIRS).encode("the cat is black the cat is black")
     quiet, loud = (
         cosines(rows[ids] * factor + sinusoidal_encoding(8, D_MODEL)) for factor in (1, D_MODEL**0.5)
     )
     for place in range(4):
-        neighbour = place + 1
-        assert quiet[place, neighbour] > 0.95 > 0.8 > quiet[place, place + 4]
+        assert quiet[place, place + 1] > 0.95 > 0.8 > quiet[place, place + 4]
         # “At 22.6 they stand out, …”
         others = np.delete(loud[place], [place, place + 4])
         assert loud[place, place + 4] > 0.9 > 0.5 > others.max()
@@ -60,66 +58,56 @@ def test_one_number_decides_the_first_loss(untrained: UntrainedModel) -> None:
     assert large.loss == pytest.approx(292, rel=0.02)
     assert small.loss == pytest.approx(10.8, rel=0.03)
     assert "from almost 300 to about 11" in LESSON.prose
+    assert round(math.log(35), 2) == 3.56
     assert small.loss / math.log(35) == pytest.approx(3, abs=0.15)
     assert "**three times that of an even bet**" in LESSON.prose
     assert large.echo == small.echo == 1
-    assert large.loss > 10 * math.log(35) > small.loss > math.log(35)
     own = [start.logits[2, 2, untrained.read[2, 2]] for start in (large, small)]
     assert own[0] > 200
     assert 20 < own[0] / own[1] < 35
-    assert "more than 20 times smaller" in LESSON.prose
     assert 20 < large.loss / small.loss < 35
+    assert "more than 20 times smaller" in LESSON.prose
 
 
 def test_too_small_a_start_hears_no_word(untrained: UntrainedModel) -> None:
     assert "From a standard deviation of 0.02 upwards" in LESSON.prose
-    assert all(untrained.start(std).echo == 1 for std in (0.02, 0.1, 2.0))
+    assert all(untrained.start(std).echo == 1 for std in (0.02, 0.1, 0.2, 2.0))
+    assert untrained.start(0.02).loss < 1.25 * math.log(35)  # as the tour says
     assert "at 0.005, all logits are nearly equal, and the loss is that of an even bet" in LESSON.prose
+    assert "std=0.005" in LESSON["start-lab"]
     start = untrained.start(0.005)
     assert start.loss == pytest.approx(math.log(35), abs=0.02)
     assert start.echo < 0.6
     assert np.ptp(start.logits) < 0.1 * np.ptp(untrained.start(D_MODEL**-0.5).logits)
-    size = 0.005 * D_MODEL**0.5
-    assert size == pytest.approx(0.1, abs=0.02)
+    assert pytest.approx(0.1, abs=0.02) == 0.005 * D_MODEL**0.5
     assert "about 0.1 in size after the multiplication" in LESSON.prose
 
 
-def test_the_place_that_is_drawn_is_the_one_that_is_told(untrained: UntrainedModel) -> None:
+def test_the_place_that_is_drawn_is_the_one_that_is_told(untrained: UntrainedModel, translator) -> None:
     tokens = untrained.vocabulary.tokens
     assert [tokens[i] for i in untrained.read[2, :3]] == ["<sos>", "el", "gato"]
     assert tokens[untrained.wanted[2, 2]] == "es"
     for cell in ("predict-loss", "start-lab"):
         assert "sentence=2, place=2" in LESSON[cell]
-
-
-def test_the_even_bet_is_told_right() -> None:
-    assert round(math.log(35), 2) == 3.56
-    assert vt.load_translator().config.vocab_size == 761
-    assert "a vocabulary of 761 tokens" in LESSON.prose
-    assert vt.load_translator().config.d_model == 64
-    assert "has `d_model` = 64" in LESSON.prose
+    assert f"a vocabulary of {translator.config.vocab_size} tokens" in LESSON.prose
+    assert f"has `d_model` = {translator.config.d_model}" in LESSON.prose
 
 
 @pytest.mark.usefixtures("folder_thrown_away")
-def test_next_to_a_word_beats_the_same_word_far_away() -> None:
+def test_the_prediction_of_what_is_most_alike_is_scored() -> None:
     names = LESSON.run("start", "lengths", "predict-likeness")
     names["shown"].guess = "the first “the” and “cat” beside it"
     assert names["shown"].score == 1
 
 
-def test_the_start_can_be_drawn_after_xavier_and_nothing_else() -> None:
+def test_a_start_that_cannot_be_drawn_is_refused(untrained: UntrainedModel) -> None:
     with pytest.raises(vt.UserError, match="choose 'torch' or 'xavier'"):
         UntrainedModel(matrices="he")
-
-
-def test_a_standard_deviation_is_above_zero(untrained: UntrainedModel) -> None:
     with pytest.raises(vt.UserError, match="must be above 0"):
         untrained.start(0)
 
 
-def test_the_embeddings_of_gpt2_and_bert_start_small_and_unscaled_with_their_positions() -> None:
-    from transformers import BertConfig, BertModel, GPT2Config, GPT2Model
-
+def test_gpt2_and_bert_start_small_with_their_positions() -> None:
     gpt2 = GPT2Model(GPT2Config(n_layer=1, n_embd=64, n_head=2))
     bert = BertModel(BertConfig(num_hidden_layers=1, hidden_size=64, num_attention_heads=2)).embeddings
     for table in (gpt2.wte, gpt2.wpe, bert.word_embeddings, bert.position_embeddings):
@@ -127,9 +115,6 @@ def test_the_embeddings_of_gpt2_and_bert_start_small_and_unscaled_with_their_pos
 
 
 def test_t5_starts_with_1_and_divides_before_the_logits() -> None:
-    from transformers import T5Config, T5ForConditionalGeneration
-
-    torch.manual_seed(0)
     config = T5Config(vocab_size=99, d_model=64, d_kv=8, d_ff=32, num_layers=1, num_heads=2)
     model = T5ForConditionalGeneration(config).eval()
     assert model.shared.weight.std().item() == pytest.approx(1, rel=0.05)
@@ -139,9 +124,3 @@ def test_t5_starts_with_1_and_divides_before_the_logits() -> None:
         last = said.decoder_hidden_states[-1]  # [1, 3, d_model]
         logits = last / math.sqrt(config.d_model) @ model.shared.weight.T
     torch.testing.assert_close(said.logits, logits)
-
-
-def test_the_tours_captions_are_true(untrained: UntrainedModel) -> None:
-    even = math.log(35)
-    assert all(untrained.start(std).echo == 1 for std in (1.0, 0.2, 512**-0.5, 0.02))
-    assert untrained.start(0.02).loss < 1.25 * even
