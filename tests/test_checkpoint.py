@@ -56,10 +56,10 @@ def test_nothing_in_it_is_pickled(folder: Path) -> None:
     }
 
 
-def test_saving_again_replaces_it_whole(folder: Path) -> None:
-    (folder / "old_note.txt").write_text("old")
+def test_saving_again_replaces_its_files_and_leaves_others(folder: Path) -> None:
+    (folder / "my_note.txt").write_text("mine")
     Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY).save(folder, {"note.txt": "new"})
-    assert not (folder / "old_note.txt").exists()
+    assert (folder / "my_note.txt").read_text() == "mine"
     assert (folder / "note.txt").read_text() == "new"
     weight = Checkpoint.load(folder).model.source_embedding.weight
     assert torch.equal(weight, make_model(CONFIG, 1).source_embedding.weight)

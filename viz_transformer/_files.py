@@ -90,24 +90,39 @@ def make_folder(path: str | os.PathLike[str], advice: str = "choose another") ->
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` once everything is written.
 
-    If writing fails, the file at `path` is unchanged and no temporary file is left.
+    It stands in a new hidden folder beside `path`, so that no other file is in its way. If writing fails,
+    the file at `path` is unchanged and nothing temporary is left.
 
     Raises:
         FileError: if the file cannot be written.
     """
     path = given_path(path)
-    part = path.with_name(path.name + ".part")
     try:
-        yield part
-        part.replace(path)
+        with tempfile.TemporaryDirectory(
+            prefix=".", suffix=".part", dir=path.parent, ignore_cleanup_errors=True
+        ) as own:
+            part = Path(own, path.name)
+            yield part
+            part.replace(path)
     except OSError as error:
         raise FileError(
             f"cannot write {str(path)!r}: {error.strerror or error}; "
             "choose a folder that exists and that you may write to"
         ) from error
-    finally:
-        with suppress(OSError):  # if nothing was written, there is nothing to remove
-            part.unlink()
+
+
+def check_not_input(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
+    """Refuse to write onto a file that is read.
+
+    Raises:
+        FileError: if `output` is one of `inputs`, by whatever path; those that are None are left out.
+    """
+    where = os.path.realpath(given_path(output))
+    if any(each is not None and os.path.realpath(given_path(each)) == where for each in inputs):
+        raise FileError(
+            f"{os.fspath(output)!r} is read, and would be replaced by what is written; "
+            "give another name to write to"
+        )
 
 
 @contextmanager

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
@@ -18,11 +22,13 @@ from viz_transformer.errors import FileError, UserError
 from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.vocabulary import Tokeniser, from_json
 
-WEIGHTS, CONFIG, VOCABULARY = "model.safetensors", "config.json", "vocabulary.json"
+WEIGHTS, CONFIG, VOCABULARY = CHECKPOINT_FILES = ("model.safetensors", "config.json", "vocabulary.json")
 #: Of a model whose positions are computed, so that its weights don't say how many there are.
 _MOST_POSITIONS = 1_000_000
 #: No training leads here, and products of larger ones would be infinite.
 _LARGEST_WEIGHT = 1e6
+#: How the name of the folder ends in which a save keeps what it replaces.
+_ASIDE = ".save"
 #: A model this many times as large as its weights is not built.
 _MOST_TIMES = 4
 
@@ -43,7 +49,9 @@ class Checkpoint(Generic[Model]):
     vocabulary: Tokeniser
 
     def save(self, folder: str | os.PathLike[str], notes: dict[str, str] | None = None) -> Path:
-        """Write the checkpoint; a folder that was there is replaced only when all is written.
+        """Write the checkpoint; files of a checkpoint that was there are replaced only when all is written.
+
+        Other files in the folder stay.
 
         Args:
             folder: where to.
@@ -53,8 +61,6 @@ class Checkpoint(Generic[Model]):
             FileError: if the folder cannot be written.
         """
         folder = given_path(folder)
-        part = folder.with_name(folder.name + ".part")
-        old = _backup(folder)
         texts = {
             CONFIG: self.model.config.to_json() + "\n",
             VOCABULARY: self.vocabulary.to_json() + "\n",
@@ -62,18 +68,11 @@ class Checkpoint(Generic[Model]):
         }
         check_writable(folder)
         try:
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            (part / WEIGHTS).write_bytes(save(self.model.state_dict()))
-            for name, text in texts.items():
-                (part / name).write_text(text, encoding="utf-8")
-            if folder.exists():
-                shutil.rmtree(old, ignore_errors=True)
-                folder.replace(old)
-            part.replace(folder)
-            shutil.rmtree(old, ignore_errors=True)
+            with _replacing(folder) as new:
+                (new / WEIGHTS).write_bytes(save(self.model.state_dict()))
+                for name, text in texts.items():
+                    (new / name).write_text(text, encoding="utf-8")
         except OSError as error:
-            shutil.rmtree(part, ignore_errors=True)
             raise _cannot_write(folder, error) from error
         return folder
 
@@ -109,9 +108,8 @@ class Checkpoint(Generic[Model]):
             UserError: if its parts do not fit each other, or its model is of another kind.
         """
         folder = given_path(folder)
-        backup = _backup(folder)
-        if backup.is_dir() and not folder.exists():
-            folder = backup  # a save was cut short between its two last steps
+        if not folder.exists():
+            folder = _cut_short(folder) or folder
         if not folder.is_dir():
             raise FileError(
                 f"no checkpoint folder at {str(folder)!r}; check the path, or train one with "
@@ -143,9 +141,50 @@ def _family_of(kind: type | None) -> tuple[type, str, str, str]:
     return next(entry for entry in _FAMILIES.values() if kind in (None, entry[0]))
 
 
-def _backup(folder: Path) -> Path:
-    """Return where the earlier checkpoint is kept while a new one replaces it."""
-    return folder.with_name(folder.name + ".old")
+@contextmanager
+def _replacing(folder: Path) -> Iterator[Path]:
+    """Yield a new folder, whose files replace those of the same names in `folder` once all are written.
+
+    It stands in a hidden folder beside `folder`, made by this call. While the two change places, the
+    earlier one is there too, and it is only removed when nothing is left in it.
+    """
+    place = Path(os.path.realpath(folder))  # of a link, what it leads to
+    if not place.exists() and (cut_short := _cut_short(place)):
+        cut_short.replace(place)
+    own = Path(tempfile.mkdtemp(prefix=".", suffix=_ASIDE, dir=place.parent))
+    new, old = own / "new", own / "old" / place.name
+    try:
+        new.mkdir()
+        old.parent.mkdir()
+        yield new
+        if place.exists():
+            place.replace(old)
+        new.replace(place)
+        if old.exists():
+            _move_others(old, place)
+    finally:
+        if old.exists() and not place.exists():
+            old.replace(place)
+        shutil.rmtree(new, ignore_errors=True)
+        with suppress(OSError):  # they are kept if anything is left in them
+            old.parent.rmdir()
+            own.rmdir()
+
+
+def _move_others(old: Path, place: Path) -> None:
+    """Move what an earlier folder holds besides replaced files into the new one, and remove the earlier."""
+    for entry in old.iterdir():
+        if not (place / entry.name).exists():
+            entry.rename(place / entry.name)
+        elif not entry.is_dir():
+            entry.unlink()
+    old.rmdir()
+
+
+def _cut_short(folder: Path) -> Path | None:
+    """Return where a save that was killed between its two last steps left the earlier checkpoint."""
+    found = folder.parent.glob(f".*{_ASIDE}/old/{glob.escape(folder.name)}/{WEIGHTS}")
+    return max((path.parent for path in found), key=lambda path: path.stat().st_mtime, default=None)
 
 
 def check_writable(folder: str | os.PathLike[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ def _add_train(commands: Any) -> None:
     train.add_argument("--out", metavar="DIR", help="the checkpoint folder (default: the model's name)")
     train.add_argument("--steps", type=int, metavar="N", help="optimiser steps")
     train.add_argument("--seed", type=int, default=0, metavar="N")
+    train.add_argument("--overwrite", action="store_true", help="replace the model that is in --out")
     _add_own(train.add_argument_group("with your own pairs"))
     train.set_defaults(run=_train)
 
@@ -143,30 +145,56 @@ def _train(options: argparse.Namespace) -> int:
     from viz_transformer.errors import UserError
 
     pairs = _pairs(options)
+    if options.overwrite and options.resume:
+        raise UserError("--resume goes on with the training in --out and --overwrite replaces it; give one")
     if (pairs is None) == (options.corpus is None):
         raise UserError(
             f"give either one of {', '.join(_BUNDLED)} or your own pairs (--source and --target, or --pairs)"
         )
     if pairs is None:
-        return _train_bundled(options)
+        options.out = options.out or options.corpus
     if not options.out:
         raise UserError("give --out DIR, the folder to save the translator in")
-    return _train_files(options, pairs)
+    _check_out(options)
+    return _train_bundled(options) if pairs is None else _train_files(options, pairs)
+
+
+def _check_out(options: argparse.Namespace) -> None:
+    """Refuse to replace a model unasked, and the pairs that are read in any case."""
+    from viz_transformer._files import check_not_input, given_path
+    from viz_transformer.checkpoint import WEIGHTS
+    from viz_transformer.errors import UserError
+    from viz_transformer.recipes.files import TEST
+
+    folder = given_path(options.out)
+    given = [options.source, options.target, options.pairs]
+    held_out = [options.validation_source, options.validation_target, options.validation_pairs]
+    check_not_input(folder / TEST, *given, *held_out)
+    # Of processes that train together the first looks, before the others can find what it writes.
+    if int(os.environ.get("RANK", "0")) or options.resume or options.overwrite:
+        return
+    if (folder / WEIGHTS).exists():
+        raise UserError(
+            f"{options.out!r} holds a model already; replace it with --overwrite, go on with its training on "
+            "your own pairs with --resume, or give another folder with --out"
+        )
 
 
 def _train_bundled(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     import viz_transformer.recipes as recipes
+    from viz_transformer.recipes.files import forget_training
     from viz_transformer.training.progress_bar import with_bar
 
     usual, recipe = (getattr(recipes, name) for name in _BUNDLED[options.corpus])
     steps = usual.n_steps if options.steps is None else options.steps
     folder = recipe(
-        options.out or options.corpus,
+        options.out,
         replace(usual, n_steps=steps, seed=options.seed),
         progress=lambda records, total: with_bar(records, 0, total),
     )
+    forget_training(folder, keep=[recipes.TRAINING_TRACE])
     print(f"wrote {folder}, and a record of the training: {folder / recipes.TRAINING_TRACE}")
     return 0
 
@@ -207,6 +235,7 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
             minutes=options.minutes,
             drop_long=options.drop_long,
             resume=options.resume,
+            overwrite=options.overwrite,
             device=device,
             progress=with_bar if is_first else None,
         )
@@ -266,11 +295,16 @@ def _language(path: str | None, otherwise: str) -> str:
 def _evaluate(options: argparse.Namespace) -> int:
     from pathlib import Path
 
+    from viz_transformer._files import check_not_input
+    from viz_transformer.checkpoint import CHECKPOINT_FILES
     from viz_transformer.corpus.files import read_table
     from viz_transformer.recipes.files import TEST
     from viz_transformer.translator import load_translator
 
     pairs = _pairs(options)
+    model = [Path(options.model, name) for name in (*CHECKPOINT_FILES, TEST)] if options.model else []
+    for output in filter(None, (options.output, options.reliability)):
+        check_not_input(output, options.source, options.target, options.pairs, options.links, *model)
     if pairs is None and options.model:
         from viz_transformer.cli.spanish_report import print_spanish_report
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import given_path, text_beside
+from viz_transformer._files import check_not_input, given_path, text_beside
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
-from viz_transformer.export.page import document, script_elements, write_page
+from viz_transformer.export.page import check_replaceable, document, script_elements, write_page
 from viz_transformer.export.page_parts import PageParts
 from viz_transformer.export.pictures import with_smaller_pictures
 from viz_transformer.export.sections import Section, sections_of
@@ -93,10 +93,14 @@ def notebook_html(
 
     Raises:
         UserError: if nbconvert is not installed, a cell raises, or the page would be too large.
-        FileError: if a file cannot be read or written.
+        FileError: if a file cannot be read or written, or the page would replace the notebook, or, without
+            a `path`, a file that is no page.
     """
     source = given_path(notebook)
     target = source.with_suffix(".html") if path is None else given_path(path)
+    check_not_input(target, source)
+    if path is None:
+        check_replaceable(target)
     text = page_html(convert(source, execute=execute))
     return write_page(target, text, max_megabytes=max_megabytes)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from viz_transformer._files import atomic_write, text_beside
 from viz_transformer._html import policy_element, script_json, source_hash
-from viz_transformer.errors import UserError
+from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.page_parts import PageParts
 from viz_transformer.widgets.base.bundle import join
@@ -114,6 +114,26 @@ def write_page(path: str | os.PathLike[str], text: str | Sequence[str], *, max_m
     with atomic_write(path) as part, part.open("wb") as file:
         file.writelines(content)
     return Path(path)
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse to replace a file that is no page of ours, where the user did not name it.
+
+    Raises:
+        FileError: if one is there.
+    """
+    if not path.exists():
+        return
+    try:
+        with path.open("rb") as file:
+            is_ours = b'http-equiv="Content-Security-Policy"' in file.read(1_000)
+    except OSError:
+        is_ours = False
+    if not is_ours:
+        raise FileError(
+            f"{str(path)!r} is there already and is no page that viz_transformer wrote; move it away, or "
+            "give another place to write to"
+        )
 
 
 def check_size(

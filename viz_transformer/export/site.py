@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viz_transformer._files import given_path, make_folder, text_beside
+from viz_transformer._files import check_not_input, given_path, make_folder, text_beside
 from viz_transformer._html import script_json, source_hash
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.export.inline_module import inline_style
 from viz_transformer.export.notebook import Frame, NotebookPage, convert, page_html
-from viz_transformer.export.page import document, page_script, write_page
+from viz_transformer.export.page import check_replaceable, document, page_script, write_page
 from viz_transformer.export.sections import Section
 
 INDEX = "index.html"
@@ -65,9 +65,9 @@ def write_site(
 ) -> Path:
     """Run notebooks and write them as pages of a site; returns the path of its first page.
 
-    The site fetches nothing and needs no server: it opens from a disk. Pages of the same names are
-    replaced, and other files in the folder stay. Each notebook runs in a folder of its own, and
-    stays as it is. On several cores some run at a time, each on one thread unless
+    The site fetches nothing and needs no server: it opens from a disk. Pages of the same names that an
+    earlier call wrote are replaced, and other files in the folder stay. Each notebook runs in a folder
+    of its own, and stays as it is. On several cores some run at a time, each on one thread unless
     `OMP_NUM_THREADS` says another number.
 
     Args:
@@ -80,7 +80,7 @@ def write_site(
     Raises:
         UserError: if there is not a notebook, two have one name, a cell raises, or a page would be
             too large.
-        FileError: if a file cannot be read or written.
+        FileError: if a file cannot be read or written, or a page would replace a file that is none.
     """
     pages = [read_page(given_path(each)) for each in notebooks]
     if not pages:
@@ -89,6 +89,9 @@ def write_site(
     if twice := [name for name in names if names.count(name) > 1 or name == INDEX]:
         raise UserError(f"two pages of the site would be called {twice[0]!r}; give the notebooks other names")
     target = make_folder(folder, "give another one")
+    for name in [*names, INDEX]:
+        check_not_input(target / name, *notebooks)
+        check_replaceable(target / name)
     listed, sections = [], []
     for number, (page, converted) in enumerate(zip(pages, _all_converted(pages), strict=True)):
         text = page_html(converted, _frame(pages, number, converted.sections, title))

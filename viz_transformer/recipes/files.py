@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
@@ -17,7 +17,7 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.corpus.split import refuse_leaks, too_long
 from viz_transformer.errors import UserError
 from viz_transformer.recipes.evaluation import validation_loss
-from viz_transformer.recipes.metrics_log import Metrics, read_metrics, write_metrics
+from viz_transformer.recipes.metrics_log import METRICS_LOG, Metrics, read_metrics, write_metrics
 from viz_transformer.recipes.provenance import MADE_BY, provenance, sha256
 from viz_transformer.recipes.recording import Recorder
 from viz_transformer.recipes.saved_trainings import TRAINING_TRACE, load_training
@@ -126,6 +126,7 @@ def train_files(
     minutes: float | None = None,
     drop_long: bool = False,
     resume: bool = False,
+    overwrite: bool = False,
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> TrainingResult:
@@ -149,14 +150,15 @@ def train_files(
         minutes: stop after this many minutes of this call.
         drop_long: leave out pairs that are longer than the model reads.
         resume: resume the training in `folder`.
+        overwrite: start anew where `folder` holds a training, whose files are then replaced.
         device: ``"cpu"``, ``"cuda"`` or ``"mps"``.
         progress: wraps the records, given the steps done and those in all.
 
     Raises:
         FileError: if the folder cannot be read or written.
-        UserError: if the folder holds a training and `resume` is False, validation pairs are also
-            in training, pairs are too long, there are no pieces to drop, a resumed training had
-            other settings, or the loss is no longer a number; the checkpoint of the last
+        UserError: if the folder holds a training and neither `resume` nor `overwrite` is True, validation
+            pairs are also in training, pairs are too long, there are no pieces to drop, a resumed training
+            had other settings, or the loss is no longer a number; the checkpoint of the last
             evaluation remains.
     """
     files = FileTraining(
@@ -169,11 +171,19 @@ def train_files(
         training=training,
         drop_long=drop_long,
         resume=resume,
+        overwrite=overwrite,
         device=device,
         evaluate_every=look_every,
     )
     stopped = files.train(minutes, progress)
     return files.result(stopped)
+
+
+def forget_training(folder: Path, keep: Collection[str]) -> None:
+    """Remove what an earlier training on sentence pairs left in a folder, besides the files to keep."""
+    if (folder / STATE).exists():
+        for name in {METRICS_LOG, TRAINING_TRACE, TEST, STATE} - set(keep):
+            (folder / name).unlink(missing_ok=True)
 
 
 class FileTraining:
@@ -202,15 +212,16 @@ class FileTraining:
         training: TrainConfig,
         drop_long: bool,
         resume: bool,
+        overwrite: bool,
         device: str,
         evaluate_every: int,
     ) -> None:
         """Check the data, make the model, and write a new checkpoint or load the one to resume."""
         self.folder, self._evaluate_every = folder, evaluate_every
-        if not resume and (folder / STATE).exists():
+        if (folder / STATE).exists() and not (resume or overwrite):
             raise UserError(
                 f"{str(folder)!r} holds a training already, which would be lost; go on with it with "
-                "resume (--resume), or give another folder"
+                "resume (--resume), replace it with overwrite (--overwrite), or give another folder"
             )
         refuse_leaks(train, {"validation": validation, "test": test})
         if resume:
@@ -315,6 +326,7 @@ class FileTraining:
         if test:
             notes[TEST] = "".join(f"{pair.source}\t{pair.target}\n" for pair in test)
         self._checkpoint().save(self.folder, notes)
+        forget_training(self.folder, keep=notes)
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(self.run.model, self.vocabulary)

@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from viz_transformer._files import atomic_write, bundled, given_path, make_folder
+from viz_transformer.checkpoint import CONFIG
 from viz_transformer.config import TrainConfig
 from viz_transformer.errors import FileError, UserError
 from viz_transformer.model.attention import Attention, MultiHeadAttention, attend, attend_fused
@@ -178,9 +179,11 @@ def train_induction_model(folder: str | os.PathLike[str], training: TrainConfig 
         training: steps, batch size, rate and seed.
 
     Raises:
-        FileError: if the folder cannot be written.
+        FileError: if the folder cannot be written, or holds a checkpoint.
     """
     folder = make_folder(folder)  # before the training, so that a bad path costs no time
+    if (folder / CONFIG).exists():
+        raise FileError(f"{str(folder)!r} holds another model, which would be lost; give another folder")
     with threads(1), torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
         model = AttentionOnly()
