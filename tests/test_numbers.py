@@ -6,8 +6,6 @@ import math
 import re
 from random import Random
 
-import pytest
-
 from tests.support.javascript import answers_in_node
 from viz_transformer._numbers import difference_digits, difference_number, fixed_number, short_number
 
@@ -20,32 +18,26 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("value", "digits", "text"),
-    [
-        (16640.0, 4, "16,640"),
-        (990.4, 2, "990"),
-        (1010.0, 3, "1,010"),
-        (0.000123456, 4, "0.0001235"),
-        (-0.0, 4, "0"),
-        (-2.0, 4, "−2"),
-        (1e9, 4, "10⁹"),
-        (-3.2e12, 1, "−3 × 10¹²"),
-        (2.5e-8, 2, "2.5 × 10⁻⁸"),
-        (math.inf, 4, "∞"),
-        (math.nan, 4, "NaN"),
-    ],
-)
-def test_a_short_number_is_written_as_people_write_it(value: float, digits: int, text: str) -> None:
-    assert short_number(value, digits) == text
+#: A number, its digits, and how it is written.
+WRITTEN = [
+    (16640.0, 4, "16,640"),
+    (990.4, 2, "990"),
+    (1010.0, 3, "1,010"),
+    (0.000123456, 4, "0.0001235"),
+    (-0.0, 4, "0"),
+    (-2.0, 4, "−2"),
+    (1e9, 4, "10⁹"),
+    (-3.2e12, 1, "−3 × 10¹²"),
+    (2.5e-8, 2, "2.5 × 10⁻⁸"),
+    (math.inf, 4, "∞"),
+    (math.nan, 4, "NaN"),
+]
 
 
-def test_a_fixed_number_has_a_true_minus_sign_and_no_minus_zero() -> None:
+def test_numbers_are_written_without_exponents_and_minus_zeros() -> None:
+    assert [short_number(value, digits) for value, digits, _ in WRITTEN] == [text for *_, text in WRITTEN]
     assert [fixed_number(each, 2) for each in (-0.3, -0.001, -0.0, 0.25)] == ["−0.30", "0.00", "0.00", "0.25"]
     assert [fixed_number(each, 1, signed=True) for each in (0.25, -0.01, -2)] == ["+0.3", "0.0", "−2.0"]
-
-
-def test_no_number_has_an_exponent_or_a_minus_zero() -> None:
     for value in VALUES:
         for text in (short_number(value), fixed_number(value, 2), fixed_number(value, 2, signed=True)):
             assert not re.search(r"e|-|[−+]0\.?0*$", text), text

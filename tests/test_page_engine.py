@@ -10,6 +10,7 @@ import pytest
 
 import viz_transformer as vt
 from tests.support.small_models import small_config
+from viz_transformer._files import bundled
 from viz_transformer.errors import UserError
 from viz_transformer.labs import page_engine
 from viz_transformer.labs.page_engine import give_engine, page_model
@@ -40,11 +41,6 @@ def asking() -> Asking:
     return Asking(answer=lambda request: {"n": request["n"] + 1})
 
 
-@pytest.fixture(scope="module")
-def translator() -> Translator:
-    return vt.load_translator()
-
-
 def test_a_small_model_goes_into_the_page_and_none_where_the_kernel_is_asked_for(
     translator: Translator,
 ) -> None:
@@ -56,33 +52,30 @@ def test_a_small_model_goes_into_the_page_and_none_where_the_kernel_is_asked_for
     assert give_engine(asking(), "head_lab", translator, "kernel").engine == {}
 
 
-def test_the_page_holds_the_very_files_of_the_checkpoint(translator: Translator) -> None:
-    from viz_transformer._files import bundled
-
+def test_the_page_holds_the_very_files_of_the_checkpoint_and_tells_models_apart(
+    translator: Translator,
+) -> None:
     carried = page_model(translator)
     assert json.loads(carried.config) == json.loads(bundled("data/en-es/config.json").read_text())
     assert carried.weights == bundled("data/en-es/model.safetensors").read_bytes()
     assert page_model(translator) is carried
-
-
-def test_other_weights_are_another_model(translator: Translator) -> None:
     other = vt.load_translator()
     next(other.model.parameters()).data[0, 0] += 1
-    assert page_model(other).digest != page_model(translator).digest
+    assert page_model(other).digest != carried.digest
 
 
 def test_what_the_page_cannot_run_stays_in_the_kernel_and_says_why(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert give_engine(asking(), "head_lab", subword_translator()).engine == {}
-    with pytest.raises(UserError, match=r"subwords.*engine='kernel'"):
-        give_engine(asking(), "head_lab", subword_translator(), "page")
+    def assert_kernel(model: Translator, why: str, engine: str = "page") -> None:
+        assert give_engine(asking(), "head_lab", model).engine == {}
+        with pytest.raises(UserError, match=why):
+            give_engine(asking(), "head_lab", model, engine)
+
+    assert_kernel(subword_translator(), r"subwords.*engine='kernel'")
     monkeypatch.setattr(page_engine, "MAX_BYTES", 100_000)
-    assert give_engine(asking(), "head_lab", translator).engine == {}
-    with pytest.raises(UserError, match=r"0\.9 MB, and a page carries at most 0\.1 MB"):
-        give_engine(asking(), "head_lab", translator, "page")
-    with pytest.raises(UserError, match="'page', 'kernel' or None"):
-        give_engine(asking(), "head_lab", translator, "gpu")
+    assert_kernel(translator, r"0\.9 MB, and a page carries at most 0\.1 MB")
+    assert_kernel(translator, "'page', 'kernel' or None", "gpu")
 
 
 def test_an_exported_page_holds_the_model_once_and_no_replies(translator: Translator, tmp_path: Path) -> None:
