@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from matplotlib.figure import Figure
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from viz_transformer.widgets.base.static_fallback import render_static
 from viz_transformer.widgets.base.view import View
@@ -78,9 +78,16 @@ def unknown(live: str, told: str) -> str:
     return f'<section><div class="out">{live}</div><div class="out">{told}</div></section>'
 
 
-Host = Callable[[str, str], str]
-HOSTS = [jupyterlab, nbclassic, vs_code, colab]
-each_host = pytest.mark.parametrize("host", HOSTS)
+HOSTS: list[Callable[[str, str], str]] = [jupyterlab, nbclassic, vs_code, colab]
+MARK = "<style>.jupyter-widgets-disconnected::before { content: 'broken chain'; }</style>"
+#: What the host shows in place of the widget, and which of all three can be seen then.
+SEEN = {
+    "a view": (VIEW, {"live view"}),
+    "a box": (BOX, {"live view"}),
+    "an error line": (ERROR, {"picture", "note"}),
+    "a view whose kernel has ended": (ADRIFT, {"live view", "note"}),
+    "a box that lacks a view": (BROKEN_BOX, {"live view", "picture", "note"}),
+}
 
 
 class Bar(View):
@@ -103,78 +110,54 @@ def told() -> str:
     return render_static(Bar())[0]
 
 
-def picture(page: Page) -> Locator:
-    return page.get_by_role("img", name="One bar", include_hidden=True)
+def seen(page: Page) -> set[str]:
+    """Return which of the parts of an output can be seen; the picture is always there."""
+    picture = page.get_by_role("img", name="One bar", include_hidden=True)
+    expect(picture).to_have_count(1)
+    parts = {
+        "live view": page.get_by_text("live view"),
+        "inner view": page.get_by_text("inner view"),
+        "picture": picture,
+        "note": page.locator(".vt-still-note"),
+        ERROR: page.get_by_text(ERROR),
+    }
+    return {name for name, part in parts.items() if part.count() and part.is_visible()}
 
 
-def live_view(page: Page) -> Locator:
-    return page.get_by_text("live view")
+def test_in_each_host_a_view_or_its_picture_is_seen(page: Page, told: str) -> None:
+    wrong = {}
+    for host in HOSTS:
+        for name, (live, expected) in SEEN.items():
+            page.set_content(MARK + host(live, told))
+            found = seen(page)
+            if found != expected:
+                wrong[host.__name__, name] = found
+        page.set_content(MARK + host(ADRIFT, told))
+        adrift = page.locator(".jupyter-widgets-disconnected")
+        if adrift.evaluate("(node) => getComputedStyle(node, '::before').content") != "none":
+            wrong[host.__name__, "the mark of a widget without its kernel"] = "is seen"
+    assert wrong == {}
 
 
-def note(page: Page) -> Locator:
-    return page.locator(".vt-still-note")
+def test_a_view_that_is_drawn_after_its_picture_came_is_seen(page: Page, told: str) -> None:
+    for host in HOSTS:
+        page.set_content(host("<div id='later'></div>", told))
+        assert "picture" in seen(page), host
+        page.locator("#later").evaluate("(node, view) => { node.innerHTML = view; }", VIEW)
+        assert seen(page) & {"live view", "picture"} == {"live view"}, host
 
 
-@each_host
-@pytest.mark.parametrize("live", [VIEW, BOX], ids=["view", "box"])
-def test_a_drawn_view_stays_and_its_picture_goes(page: Page, told: str, host: Host, live: str) -> None:
-    page.set_content(host(live, told))
-    expect(live_view(page)).to_be_visible()
-    expect(picture(page)).to_have_count(1)
-    expect(picture(page)).to_be_hidden()
-    expect(note(page)).to_be_hidden()
+def test_in_an_unknown_page_both_are_seen(page: Page, told: str) -> None:
+    for live in (VIEW, BOX, ADRIFT):
+        page.set_content(unknown(live, told))
+        assert seen(page) >= {"live view", "picture"}, live
 
 
-@each_host
-def test_a_picture_stands_in_place_of_an_error_line(page: Page, told: str, host: Host) -> None:
-    page.set_content(host(ERROR, told))
-    expect(page.get_by_text(ERROR)).to_have_count(1)
-    expect(page.get_by_text(ERROR)).to_be_hidden()
-    expect(picture(page)).to_be_visible()
-    expect(note(page)).to_be_visible()
-
-
-@each_host
-def test_a_view_without_its_kernel_stays_and_the_note_says_so(page: Page, told: str, host: Host) -> None:
-    mark = "<style>.jupyter-widgets-disconnected::before { content: 'broken chain'; }</style>"
-    page.set_content(mark + host(ADRIFT, told))
-    expect(live_view(page)).to_be_visible()
-    expect(picture(page)).to_be_hidden()
-    expect(note(page)).to_be_visible()
-    adrift = page.locator(".jupyter-widgets-disconnected")
-    assert adrift.evaluate("(node) => getComputedStyle(node, '::before').content") == "none"
-
-
-@each_host
-def test_a_box_that_lacks_a_view_keeps_its_picture(page: Page, told: str, host: Host) -> None:
-    page.set_content(host(BROKEN_BOX, told))
-    expect(live_view(page)).to_be_visible()
-    expect(picture(page)).to_be_visible()
-
-
-@each_host
-def test_a_view_that_is_drawn_after_its_picture_came_is_seen(page: Page, told: str, host: Host) -> None:
-    page.set_content(host("<div id='later'></div>", told))
-    expect(picture(page)).to_be_visible()
-    page.locator("#later").evaluate("(node, view) => { node.innerHTML = view; }", VIEW)
-    expect(live_view(page)).to_be_visible()
-    expect(picture(page)).to_be_hidden()
-
-
-@pytest.mark.parametrize("live", [VIEW, BOX, ADRIFT], ids=["view", "box", "adrift"])
-def test_in_an_unknown_page_both_are_seen(page: Page, told: str, live: str) -> None:
-    page.set_content(unknown(live, told))
-    expect(live_view(page)).to_be_visible()
-    expect(picture(page)).to_be_visible()
-
-
-@each_host
-@pytest.mark.parametrize("before", [BOX, ERROR], ids=["box", "error"])
-def test_an_output_widget_keeps_the_view_inside_it(page: Page, told: str, host: Host, before: str) -> None:
+def test_an_output_widget_keeps_the_view_inside_it(page: Page, told: str) -> None:
     """The output before it is another widget's: it says nothing about the view."""
     inner = jupyterlab('<div class="vt">inner view</div>', told)
     output_widget = f'<div class="lm-Widget jupyter-widgets jupyter-widget-output">{inner}</div>'
-    page.set_content(host(before, output_widget))
-    expect(page.get_by_text("inner view")).to_be_visible()
-    expect(page.get_by_text(ERROR if before == ERROR else "live view")).to_be_visible()
-    expect(picture(page)).to_be_hidden()
+    for host in HOSTS:
+        for before, name in ((BOX, "live view"), (ERROR, ERROR)):
+            page.set_content(host(before, output_widget))
+            assert seen(page) & {"inner view", "picture", name} == {"inner view", name}, (host, name)
