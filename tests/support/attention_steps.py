@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.javascript import answers_in_node
 from viz_transformer.trace import AttentionSteps
-from viz_transformer.widgets.attention_stepper.payload import layer_payload
 
 
 def random_steps(
@@ -41,31 +39,3 @@ def barred_steps() -> AttentionSteps:
     mask[0, 3] = False
     mask[1] = False
     return random_steps(mask=mask)
-
-
-_NUMBERS_AND_LINES = """({ data, chosen }) => {
-  const layer = unpackSteps(data);
-  const names = [...layer.steps, "exponentials"];
-  const named = (make) => Object.fromEntries(names.map((name) => [name, make(name)]));
-  const plain = (value) => (Number.isFinite(value) ? value : String(value));
-  return chosen.map((each) => {
-    const worked = computeHead(layer, each);
-    return [
-      named((name) => Array.from(worked[name].values, plain)),
-      named((name) => codeLine(layer, worked, each, name)),
-    ];
-  });
-}"""
-
-
-def in_javascript(
-    steps: AttentionSteps, chosen: list[dict[str, Any]]
-) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """What the page computes of a layer from the bytes that it is sent, and the lines that it shows."""
-    folder = "widgets/attention_stepper"
-    imports = {
-        "unpackSteps": f"{folder}/attention_math.js",
-        "computeHead": f"{folder}/attention_math.js",
-        "codeLine": f"{folder}/step_code.js",
-    }
-    return answers_in_node(imports, _NUMBERS_AND_LINES, {"data": layer_payload(steps), "chosen": chosen})
