@@ -1,9 +1,8 @@
-"""Hugging Face models of every kind: equal to eager attention, and left as they were."""
+"""Hugging Face models that read and write texts: equal to eager attention, and left as they were."""
 
 from __future__ import annotations
 
 import copy
-import warnings
 
 import numpy as np
 import pytest
@@ -12,9 +11,7 @@ from torch import nn
 
 import viz_transformer as vt
 from tests.support.huggingface_models import (
-    BERT_SIZES,
-    LLAMA_SIZES,
-    SIZES,
+    PIECES,
     eager,
     frozen,
     hf,
@@ -22,62 +19,46 @@ from tests.support.huggingface_models import (
     same,
     stacked,
     state,
+    tiny,
     word_piece,
 )
+from tests.support.refusals import assert_refused
 from viz_transformer.errors import UserError
+from viz_transformer.tracing.labels import labels_of_ids
+
+WORDS = {"vocab_size": len(PIECES), "bos_token_id": 2, "eos_token_id": 3}
+IDS, NAMES = torch.tensor([[4, 5, 6, 7, 8]]), list("abcde")
+PADDED = {"left": torch.tensor([[0, 0, 1, 1, 1]]), "right": torch.tensor([[1, 1, 1, 0, 0]])}
 
 
 def bert(**changes) -> nn.Module:
-    return hf.BertForSequenceClassification(
-        hf.BertConfig(max_position_embeddings=32, **BERT_SIZES | SIZES | changes)
-    )
+    return tiny("BertForSequenceClassification", **WORDS | changes)
 
 
 def distilbert() -> nn.Module:
-    return hf.DistilBertModel(
-        hf.DistilBertConfig(dim=16, n_layers=3, n_heads=2, hidden_dim=24, max_position_embeddings=32, **SIZES)
-    )
+    return tiny("DistilBertModel", **WORDS, n_layers=3, n_heads=2)
 
 
 def gpt2() -> nn.Module:
-    return hf.GPT2LMHeadModel(
-        hf.GPT2Config(n_embd=16, n_layer=2, n_head=4, n_positions=32, bos_token_id=2, eos_token_id=3, **SIZES)
-    )
+    return tiny("GPT2LMHeadModel", **WORDS)
+
+
+def mistral() -> nn.Module:
+    return tiny("MistralForCausalLM", **WORDS, sliding_window=2)
 
 
 def t5() -> nn.Module:
-    sizes = {"d_model": 16, "d_kv": 4, "d_ff": 24, "num_layers": 1, "num_decoder_layers": 3, "num_heads": 4}
-    return hf.T5ForConditionalGeneration(
-        hf.T5Config(decoder_start_token_id=0, eos_token_id=3, **sizes, **SIZES)
-    )
+    return tiny("T5ForConditionalGeneration", **WORDS)
 
 
-def bart_like(config_class: type, model_class: type) -> nn.Module:
-    return model_class(
-        config_class(
-            d_model=16,
-            encoder_layers=3,
-            decoder_layers=2,
-            encoder_attention_heads=2,
-            decoder_attention_heads=4,
-            encoder_ffn_dim=24,
-            decoder_ffn_dim=24,
-            max_position_embeddings=32,
-            decoder_start_token_id=3,
-            bos_token_id=2,
-            eos_token_id=3,
-            forced_eos_token_id=3,
-            **SIZES,
-        )
-    )
-
-
-def marian() -> nn.Module:
-    return bart_like(hf.MarianConfig, hf.MarianMTModel)
+def marian(model_class: str = "MarianMTModel") -> nn.Module:
+    """A model whose encoder and decoder differ in layers and heads."""
+    sizes = {"encoder_layers": 3, "encoder_attention_heads": 2, "decoder_start_token_id": 3}
+    return tiny(model_class, **WORDS, **sizes, forced_eos_token_id=3)
 
 
 def bart() -> nn.Module:
-    return bart_like(hf.BartConfig, hf.BartForConditionalGeneration)
+    return marian("BartForConditionalGeneration")
 
 
 ENCODERS = [bert, distilbert]
@@ -85,101 +66,93 @@ DECODERS = [gpt2, llama]
 BOTH = [t5, marian, bart]
 
 
-@pytest.mark.parametrize("make", ENCODERS)
-def test_an_encoder_reads_a_text(make) -> None:
-    model, tokenizer = make(), word_piece(special=True)
-    trace = vt.capture(model, "the cat sleeps well", tokenizer=tokenizer)
-    assert trace.source_tokens == ("[CLS]", "the", "cat", "sl", "##eeps", "well", "[SEP]")
-    assert trace.source_words == (None, 0, 1, 2, 2, 3, None)
-    assert trace.kinds == ("encoder",)
-    ids = tokenizer("the cat sleeps well", return_tensors="pt").input_ids
-    expected = stacked(eager(model, input_ids=ids).attentions)
-    np.testing.assert_allclose(trace.encoder_attention, expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("make", DECODERS)
-def test_a_decoder_reads_a_text(make) -> None:
-    model, tokenizer = make(), word_piece(special=False)
-    trace = vt.capture(model, "the cat sleeps", tokenizer=tokenizer)
-    assert trace.target_tokens == ("the", "cat", "sl", "##eeps")
-    assert trace.target_words == (0, 1, 2, 2)
-    assert trace.kinds == ("decoder",)
-    ids = tokenizer("the cat sleeps", return_tensors="pt").input_ids
-    expected = stacked(eager(model, input_ids=ids).attentions)
-    np.testing.assert_allclose(trace.decoder_attention, expected, atol=1e-5)
+def given_to(make) -> dict:
+    """What a model reads, with labels; both sides have the same length, so that no shape tells them apart."""
+    if make not in BOTH:
+        return {"input_ids": IDS, "tokens": NAMES}
+    return {"input_ids": IDS, "decoder_input_ids": IDS, "source_tokens": NAMES, "target_tokens": NAMES}
 
 
 def check_every_kind(trace: vt.ForwardTrace, output: dict) -> None:
     """Check each kind of attention against what an eager model returned."""
-    for kind in ("encoder", "decoder", "cross"):
-        expected = stacked(output[f"{kind}_attentions"])
-        np.testing.assert_allclose(trace.attention(kind), expected, atol=1e-5)
+    for kind in trace.kinds:
+        layers = output[f"{kind}_attentions" if output.get("cross_attentions") else "attentions"]
+        np.testing.assert_allclose(trace.attention(kind), stacked(layers), atol=1e-5, err_msg=kind)
 
 
-@pytest.mark.parametrize("length", [3, 4, 5])  # equal lengths too: nothing is told by shape
-@pytest.mark.parametrize("make", BOTH)
-def test_an_encoder_decoder_reads_two_lists_of_ids(make, length) -> None:
-    model = make()
-    ids, target = torch.randint(4, 11, (1, 4)), torch.randint(4, 11, (1, length))
-    names = [f"w{i}" for i in range(5)]
-    trace = vt.capture(
-        model,
-        input_ids=ids,
-        decoder_input_ids=target,
-        source_tokens=names[:4],
-        target_tokens=names[:length],
+@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS])
+def test_a_model_reads_a_text(make) -> None:
+    model, tokenizer, kind = (
+        make(),
+        word_piece(make in ENCODERS),
+        "encoder" if make in ENCODERS else "decoder",
     )
-    output = eager(model, input_ids=ids, decoder_input_ids=target)
-    check_every_kind(trace, output)
+    trace = vt.capture(model, "the cat sleeps well", tokenizer=tokenizer)
+    tokens, words = ("the", "cat", "sl", "##eeps", "well"), (0, 1, 2, 2, 3)
+    if kind == "encoder":
+        tokens, words = ("[CLS]", *tokens, "[SEP]"), (None, *words, None)
+        assert trace.source_words == words
+    else:
+        assert trace.target_words == words
+    assert (trace.kinds, trace.key_tokens(kind)) == ((kind,), tokens)
+    ids = tokenizer("the cat sleeps well", return_tensors="pt").input_ids
+    check_every_kind(trace, eager(model, input_ids=ids))
 
 
 @pytest.mark.parametrize("make", BOTH)
-def test_an_encoder_decoder_writes_its_own_target(make) -> None:
-    model, tokenizer = make(), word_piece(special=True)
-    trace = vt.capture(model, "the cat sleeps", tokenizer=tokenizer, max_new_tokens=6)
-    encoding = tokenizer("the cat sleeps", return_tensors="pt")
-    given = {name: encoding[name] for name in ("input_ids", "attention_mask")}
-    ids = model.eval().generate(**given, max_new_tokens=6, do_sample=False, num_beams=1, use_cache=False)
-    assert trace.target_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, :-1]))
-    assert trace.output_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, 1:]))
-    output = eager(model, **given, decoder_input_ids=ids[:, :-1])
-    check_every_kind(trace, output)
+def test_an_encoder_decoder_reads_two_lists_of_ids(make) -> None:
+    model = make()
+    trace = vt.capture(model, **given_to(make))
+    assert trace.kinds == ("encoder", "decoder", "cross")
+    check_every_kind(trace, eager(model, input_ids=IDS, decoder_input_ids=IDS))
 
 
-@pytest.mark.parametrize("make", DECODERS)
-def test_a_decoder_goes_on_from_a_text(make) -> None:
-    model, tokenizer = make(), word_piece(special=False)
-    trace = vt.capture(model, "the cat sleeps", tokenizer=tokenizer, generate=True, max_new_tokens=5)
-    given = tokenizer("the cat sleeps", return_tensors="pt")
-    ids = model.eval().generate(**given, max_new_tokens=5, do_sample=False)
-    assert len(ids[0]) > 4
-    assert trace.target_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, :-1]))
-    assert trace.output_tokens == tuple(tokenizer.convert_ids_to_tokens(ids[0, 1:]))
-    expected = stacked(eager(model, input_ids=ids[:, :-1]).attentions)
-    np.testing.assert_allclose(trace.decoder_attention, expected, atol=1e-5)
+WAYS = [
+    {},
+    {"num_beams": 3},
+    {"do_sample": True, "temperature": 2.0},
+    {"num_beams": 3, "num_return_sequences": 2},
+    {"use_cache": True},
+    {"max_length": 6},
+]
+
+
+@pytest.mark.parametrize("make", [gpt2, mistral, *BOTH])
+def test_a_model_writes_greedily_by_beams_or_by_chance(make) -> None:
+    model, tokenizer = make(), word_piece(special=make in BOTH)
+    read = tokenizer("the cat sl", return_tensors="pt", return_token_type_ids=False)
+    for given in WAYS:
+        way = {**given, "suppress_tokens": [tokenizer.pad_token_id]}  # it has no label
+        told = {"tokenizer": tokenizer, "generate": None if make in BOTH else True, "max_new_tokens": 4}
+        torch.manual_seed(0)
+        trace = vt.capture(model, "the cat sl", **told, **way)
+        torch.manual_seed(0)
+        plain = {"do_sample": False, "num_beams": 1, "use_cache": False}
+        length = {} if "max_length" in way else {"max_new_tokens": 4}
+        ids = model.generate(**read, **{**plain, **length, **way})[:1]
+        assert trace.target_tokens == tuple(labels_of_ids(tokenizer, ids[0, :-1]).tokens), way
+        assert trace.output_tokens == tuple(labels_of_ids(tokenizer, ids[0, 1:]).tokens), way
+        if make in BOTH:
+            check_every_kind(trace, eager(model, **read, decoder_input_ids=ids[:, :-1]))
+        else:
+            check_every_kind(trace, eager(model, input_ids=ids[:, :-1]))
+
+
+def test_a_padded_prompt_is_written_on_as_if_it_were_alone() -> None:
+    model, options = gpt2(), {"tokenizer": word_piece(False), "generate": True, "max_new_tokens": 3}
+    alone = vt.capture(model, input_ids=[4, 5, 6], **options)
+    padded = vt.capture(model, input_ids=[0, 0, 4, 5, 6], attention_mask=[0, 0, 1, 1, 1], **options)
+    assert padded.target_tokens == alone.target_tokens
+    np.testing.assert_allclose(padded.decoder_attention, alone.decoder_attention, atol=1e-6)
 
 
 @pytest.mark.parametrize("cached", [True, False])
 def test_the_steps_of_generate_become_whole_maps(cached) -> None:
-    """Somebody's own call of generate: its output, or a part of it, is enough."""
-    model = marian().eval()
-    output = eager_generate(model, torch.tensor([[4, 5, 6]]), cached)
-    names = [str(int(i)) for i in output.sequences[0, :-1]]
-    assert len(names) > 2
-    read = {"source_tokens": ["a", "b", "c"], "target_tokens": names}
-    trace = vt.capture(output, **read)
-    whole = eager(model, input_ids=torch.tensor([[4, 5, 6]]), decoder_input_ids=output.sequences[:, :-1])
-    check_every_kind(trace, whole)
-    decoder = vt.capture(output.decoder_attentions, tokens=names)
-    np.testing.assert_array_equal(decoder.decoder_attention, trace.decoder_attention)
-    cross = vt.capture(output.cross_attentions, **read)
-    np.testing.assert_array_equal(cross.cross_attention, trace.cross_attention)
-
-
-def eager_generate(model: nn.Module, ids: torch.Tensor, cached: bool):
+    """A caller's own call of generate: its output, or a part of it, is enough."""
+    model, ids = marian(), torch.tensor([[4, 5, 6]])
     twin = copy.deepcopy(model)
     twin.set_attn_implementation("eager")
-    return twin.generate(
+    output = twin.generate(
         ids,
         max_new_tokens=5,
         num_beams=1,
@@ -188,304 +161,295 @@ def eager_generate(model: nn.Module, ids: torch.Tensor, cached: bool):
         output_attentions=True,
         return_dict_in_generate=True,
     )
+    names = [str(int(i)) for i in output.sequences[0, :-1]]
+    assert len(names) > 2
+    read = {"source_tokens": ["a", "b", "c"], "target_tokens": names}
+    trace = vt.capture(output, **read)
+    check_every_kind(trace, eager(model, input_ids=ids, decoder_input_ids=output.sequences[:, :-1]))
+    decoder = vt.capture(output.decoder_attentions, tokens=names)
+    np.testing.assert_array_equal(decoder.decoder_attention, trace.decoder_attention)
+    cross = vt.capture(output.cross_attentions, **read)
+    np.testing.assert_array_equal(cross.cross_attention, trace.cross_attention)
 
 
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
-def test_the_model_stays_as_it_was(make, training) -> None:
+@pytest.mark.parametrize("make", [lambda: bert(attention_probs_dropout_prob=0.9), llama, t5])
+def test_the_model_stays_as_it_was_also_when_it_raises(make, training) -> None:
     model = make().train(training)
     next(model.children()).eval()  # a frozen part stays frozen
     before = frozen(model)
-    vt.capture(model, "the cat", tokenizer=word_piece(True), generate=make in DECODERS or None)
+    trace = vt.capture(model, "the cat", tokenizer=word_piece(True), generate=make is llama or None)
+    for kind in trace.kinds:  # no dropout was on
+        np.testing.assert_allclose(trace.attention(kind).sum(-1), 1, atol=1e-5)
     assert same(before, state(model))
-
-
-@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
-def test_the_model_stays_as_it_was_when_it_raises(make) -> None:
-    model = make().train()
-    before = frozen(model)
     with pytest.raises(UserError, match=r"the ids hold 99, and \w+ knows 11 tokens"):
-        vt.capture(model, input_ids=[[99]], decoder_input_ids=[[1]] if make in BOTH else None)
+        vt.capture(model, input_ids=[[99]], decoder_input_ids=[[1]] if make is t5 else None)
     assert same(before, state(model))
-
-
-def test_a_trained_mode_leaves_no_dropout_in_the_weights() -> None:
-    model = bert(attention_probs_dropout_prob=0.9).train()
-    trace = vt.capture(model, "the cat", tokenizer=word_piece(True))
-    np.testing.assert_allclose(trace.encoder_attention.sum(-1), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("make", [bert, llama])
-def test_half_precision_becomes_float32(make, dtype) -> None:
-    trace = vt.capture(make().to(dtype), "the cat sleeps", tokenizer=word_piece(True))
-    weights = trace.attention(trace.kinds[0])
-    assert weights.dtype == np.float32
-    np.testing.assert_allclose(weights.sum(-1), 1, atol=0.01)
+def test_half_precision_becomes_float32(dtype) -> None:
+    for make in (bert, llama):
+        trace = vt.capture(make().to(dtype), "the cat sleeps", tokenizer=word_piece(True))
+        weights = trace.attention(trace.kinds[0])
+        assert weights.dtype == np.float32
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=0.01)
 
 
-def padded(side: str) -> tuple[torch.Tensor, torch.Tensor]:
-    pads, words = [0, 0], [4, 5, 6]
-    row = pads + words if side == "left" else words + pads
-    ids = torch.tensor([row, [4, 5, 6, 7, 8]])
-    return ids, (ids != 0).long()
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("side", PADDED)
 @pytest.mark.parametrize("make", [bert, llama])
 def test_padding_is_left_out_or_labelled(make, side) -> None:
-    model = make()
-    ids, mask = padded(side)
+    model, mask = make(), torch.cat([PADDED[side], torch.ones_like(IDS)])
+    ids = IDS * mask
     inputs = {"input_ids": ids, "attention_mask": mask, "batch_index": 0}
     cut = vt.capture(model, **inputs, tokenizer=word_piece(True))
-    kind = cut.kinds[0]
-    assert cut.key_tokens(kind) == ("the", "cat", "sl")
-    kept = mask[0].bool().numpy()
-    expected = stacked([w[:1] for w in eager(model, input_ids=ids, attention_mask=mask).attentions])
-    expected_cut = expected[:, :, kept][..., kept]
-    np.testing.assert_allclose(cut.attention(kind), expected_cut, atol=1e-5)
+    kind, kept = cut.kinds[0], mask[0].bool()
+    assert cut.key_tokens(kind) == tuple(PIECES[i] for i in ids[0][kept])
+    whole = eager(model, input_ids=ids, attention_mask=mask).attentions
+    expected = stacked([weights[:1] for weights in whole])[:, :, kept][..., kept]
+    np.testing.assert_allclose(cut.attention(kind), expected, atol=1e-5)
 
-    whole = vt.capture(model, **inputs, tokens=list("abcde")).attention(kind)
-    np.testing.assert_allclose(whole[:, :, kept][..., kept], expected_cut, atol=1e-5)
-    sums = whole.sum(-1)
-    if make is llama and side == "left":  # the padding before the first word sees nothing
-        np.testing.assert_array_equal(sums[..., :2], 0)
-        sums = sums[..., 2:]
-    np.testing.assert_allclose(sums, 1, atol=1e-5)
+    labelled = vt.capture(model, **inputs, tokens=NAMES).attention(kind)
+    np.testing.assert_allclose(labelled[:, :, kept][..., kept], expected, atol=1e-5)
+    n_unseeing = 2 if make is llama and side == "left" else 0  # this padding may attend to nothing
+    np.testing.assert_array_equal(labelled[:, :, :n_unseeing], 0)
+    np.testing.assert_allclose(labelled[:, :, n_unseeing:].sum(-1), 1, atol=1e-5)
 
 
-def mistral() -> nn.Module:
-    return hf.MistralForCausalLM(hf.MistralConfig(sliding_window=2, **LLAMA_SIZES))
-
-
-def gemma() -> nn.Module:
-    return hf.Gemma2ForCausalLM(hf.Gemma2Config(sliding_window=2, head_dim=8, **LLAMA_SIZES))
-
-
-def neox() -> nn.Module:
-    sizes = {name: size for name, size in LLAMA_SIZES.items() if name != "num_key_value_heads"}
-    return hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(**sizes))
-
-
-def opt() -> nn.Module:
-    return hf.OPTForCausalLM(
-        hf.OPTConfig(
-            hidden_size=16,
-            word_embed_proj_dim=16,
-            ffn_dim=24,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            max_position_embeddings=32,
-            **SIZES,
-        )
-    )
-
-
-def bloom() -> nn.Module:  # its attention does not say whether it is causal
-    return hf.BloomForCausalLM(hf.BloomConfig(hidden_size=16, n_layer=2, n_head=4, **SIZES))
-
-
-def bert_decoder() -> nn.Module:
-    return hf.BertLMHeadModel(bert(is_decoder=True).config)
-
-
-def roberta() -> nn.Module:
-    return hf.RobertaModel(hf.RobertaConfig(max_position_embeddings=32, **BERT_SIZES, **SIZES))
-
-
-def clip_text() -> nn.Module:  # its attention says that it is not causal, and its mask is
-    return hf.CLIPTextModel(
-        hf.CLIPTextConfig(max_position_embeddings=32, bos_token_id=2, eos_token_id=3, **BERT_SIZES, **SIZES)
-    )
-
-
-@pytest.mark.parametrize("tokens", [list("abc"), list("abcde")])
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize(
-    ("make", "kind"),
-    [
-        *[
-            (make, "decoder")
-            for make in (gpt2, llama, mistral, gemma, neox, opt, bloom, bert_decoder, clip_text)
-        ],
-        (lambda: bloom().base_model, "decoder"),
-        (lambda: llama().base_model, "decoder"),
-        *[(make, "encoder") for make in (bert, distilbert, roberta, lambda: t5().get_encoder())],
-    ],
-)
-def test_padding_makes_no_encoder_of_a_decoder(make, kind, side, tokens) -> None:
-    ids, mask = padded(side)
-    given = {"input_ids": ids[:1], "attention_mask": mask[:1], "tokens": tokens}
-    assert vt.capture(make(), **given).kinds == (kind,)
-
-
-def test_a_batch_asks_which_sentence() -> None:
-    ids = torch.tensor([[4, 5], [6, 7]])
-    model = gpt2()
-    with pytest.raises(UserError, match=r"2 sentences.*batch_index=0 to 1"):
-        vt.capture(model, input_ids=ids, tokens=["a", "b"])
-    with pytest.raises(UserError, match="batch_index=2, but the batch has 2"):
-        vt.capture(model, input_ids=ids, tokens=["a", "b"], batch_index=2)
-    second = vt.capture(model, input_ids=ids, tokens=["a", "b"], batch_index=1)
-    expected = stacked(eager(model, input_ids=ids[1:]).attentions)
-    np.testing.assert_allclose(second.decoder_attention, expected, atol=1e-5)
-
-
-def test_of_several_texts_one_is_read() -> None:
-    model, tokenizer = gpt2(), word_piece(special=False)
-    with pytest.raises(UserError, match="2 sentences"):
-        vt.capture(model, ["the cat", "the dog"], tokenizer=tokenizer)
-    trace = vt.capture(model, ["the cat", "the dog"], tokenizer=tokenizer, batch_index=1)
-    assert trace.target_tokens == ("the", "dog")
+@pytest.mark.parametrize("side", PADDED)
+def test_the_kind_of_a_padded_model_is_told_by_its_class(side) -> None:
+    classes = {
+        "BertLMHeadModel": "decoder",
+        "BartForCausalLM": "decoder",
+        "BloomForCausalLM": "decoder",
+        "MistralForCausalLM": "decoder",
+        "T5EncoderModel": "encoder",
+    }
+    for name, kind in classes.items():
+        model, given = tiny(name, is_decoder=kind == "decoder"), {"input_ids": IDS * PADDED[side]}
+        trace = vt.capture(model, **given, attention_mask=PADDED[side].tolist(), tokens=NAMES)
+        assert trace.kinds == (kind,), name
+    output = eager(mistral(), **given, attention_mask=PADDED[side])
+    assert vt.capture(output, tokens=NAMES).kinds == ("decoder",), "weights that are there already"
 
 
 def test_one_token_is_told_by_the_model_itself() -> None:
-    assert vt.capture(gpt2(), input_ids=[4], tokens=["a"]).kinds == ("decoder",)
+    text, picture = tiny("Gemma3ForCausalLM").config, tiny("SiglipVisionModel").config
+    config = hf.Gemma3Config(
+        text_config=text, vision_config=picture, mm_tokens_per_image=4, image_token_index=59
+    )
+    seeing = hf.Gemma3ForConditionalGeneration(config).eval()  # its model of pictures is not causal
+    for model in (gpt2(), tiny("BartForCausalLM"), seeing):
+        assert vt.capture(model, input_ids=[5], tokens=["a"]).kinds == ("decoder",)
     assert vt.capture(bert(), input_ids=[4], tokens=["a"]).kinds == ("encoder",)
 
 
-def test_the_library_is_never_imported() -> None:
-    import subprocess
-    import sys
+class Outer(nn.Module):
+    """A model inside another, which hands out its logits alone."""
 
-    code = (
-        "import sys, torch, viz_transformer as vt\n"
-        "vt.capture([torch.eye(2)], tokens=['a', 'b'])\n"
-        "assert 'transformers' not in sys.modules"
+    def __init__(self, inner: nn.Module, configured: bool) -> None:
+        super().__init__()
+        self.inner = inner
+        if configured:  # it looks like Hugging Face's, and returns no weights
+            self.config = inner.config
+
+    def forward(self, input_ids, attention_mask=None, **kwargs):
+        return self.inner(input_ids, attention_mask=attention_mask).logits
+
+
+@pytest.mark.parametrize("configured", [True, False])
+@pytest.mark.parametrize("implementation", ["sdpa", "eager"])
+def test_a_model_inside_another_is_watched(implementation, configured) -> None:
+    model = Outer(mistral(), configured)
+    model.inner.set_attn_implementation(implementation)
+    before = frozen(model)
+    for mask in (torch.ones_like(IDS), *PADDED.values()):
+        kept = mask[0].bool()
+        trace = vt.capture(model, input_ids=IDS * mask, attention_mask=mask, tokens=NAMES[: int(mask.sum())])
+        expected = stacked(eager(model.inner, input_ids=IDS * mask, attention_mask=mask).attentions)
+        np.testing.assert_allclose(trace.decoder_attention, expected[:, :, kept][..., kept], atol=1e-5)
+    assert same(before, state(model))
+
+
+def test_of_several_sentences_or_texts_one_is_read() -> None:
+    model, tokenizer = gpt2(), word_piece(special=False)
+    ids, two = torch.tensor([[4, 5], [4, 9]]), ["the cat", "the dog"]
+    given = {"input_ids": ids, "tokens": ["a", "b"]}
+    assert_refused(
+        [
+            (lambda: vt.capture(model, **given), r"2 sentences.*batch_index=0 to 1"),
+            (lambda: vt.capture(model, **given, batch_index=2), "batch_index=2, but the batch has 2"),
+            (lambda: vt.capture(model, two, tokenizer=tokenizer), "2 sentences"),
+        ]
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    for trace in (
+        vt.capture(model, **given, batch_index=1),
+        text := vt.capture(model, two, tokenizer=tokenizer, batch_index=1),
+    ):
+        check_every_kind(trace, eager(model, input_ids=ids[1:]))
+    assert text.target_tokens == ("the", "dog")
 
 
-def refusals() -> list:
-    ids = [4, 5, 6]
-    tokens = ["a", "b", "c"]
-    mamba = hf.MambaConfig(vocab_size=11, hidden_size=8, num_hidden_layers=1, state_size=2)
-    both = {"input_ids": ids, "source_tokens": tokens}
-    return [
-        (gpt2, {"input_ids": ids, "tokens": tokens[:2]}, "2 target tokens.* has 3 target pos"),
-        (gpt2, {"input_ids": ids}, "tokens were not given"),
-        (bert, {"input_ids": ids, "tokens": "abc"}, "sequence of strings"),
-        (bert, {"input_ids": ids, "token": tokens}, "unknown input token=.*did you mean tokens="),
-        (bert, {"input_ids": ids, **{f"{s}_tokens": tokens for s in ("source", "target")}}, "two"),
-        (t5, {**both, "target_tokens": tokens}, "labels were given, but the model writes"),
-        (t5, both, "without tokenizer= its tokens have no labels"),
-        (t5, {**both, "tokens": tokens}, "tokens= was given together with"),
-        (t5, {"input_ids": ids, "decoder_input_ids": ids, "tokens": tokens}, "source_tokens="),
-        (lambda: t5().get_encoder(), {"input_ids": ids}, "tokens were not given"),
-        (lambda: marian().model, {**both, "tokenizer": word_piece(True)}, "cannot write a target"),
-        (gpt2, {"input_ids": [4, 99], "tokens": ["a", "b"]}, "the ids hold 99, and GPT2LMHeadModel knows"),
-        (
-            gpt2,
-            {"input_ids": [4] * 99, "tokens": ["a"] * 99},
-            "has 99 tokens, and GPT2LMHeadModel reads",
-        ),
-        (gpt2, {"input_ids": "the cat", "tokens": tokens}, "'the cat' are no token ids"),
-        (
-            lambda: hf.MambaModel(mamba),
-            {"input_ids": ids, "tokens": tokens},
-            "a state-space model: .*; change a word",
-        ),
-    ]
+def test_a_decoder_that_looks_at_a_memory_has_cross_attention() -> None:
+    memory = {"encoder_hidden_states": torch.randn(1, 3, 32)}
+    model = tiny("BertLMHeadModel", is_decoder=True, add_cross_attention=True)
+    trace = vt.capture(model, input_ids=IDS, **memory, source_tokens=NAMES[:3], target_tokens=NAMES)
+    output = eager(model, input_ids=IDS, **memory)
+    assert trace.kinds == ("decoder", "cross")
+    check_every_kind(trace, {**output, "decoder_attentions": output["attentions"]})
+    for make in (gpt2, bert, marian):
+        with pytest.raises(UserError, match="takes encoder_hidden_states= and does not use it"):
+            vt.capture(make(), **given_to(make), **memory)
 
 
-@pytest.mark.parametrize(("make", "given", "message"), refusals())
-def test_what_does_not_fit_is_refused(make, given, message) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = make()
-    with pytest.raises(UserError, match=message):
-        vt.capture(model, **given)
+def test_rows_that_leave_a_share_to_a_sink_are_taken_and_marked() -> None:
+    trace = vt.capture(tiny("GptOssForCausalLM"), **given_to(gpt2))
+    assert trace.sinks == ("decoder",)
+    assert (trace.decoder_attention.sum(-1) < 0.99).any()
+    assert vt.capture(llama(), **given_to(llama)).sinks == ()
 
 
-def test_a_text_without_a_token_is_refused() -> None:
-    with pytest.raises(UserError, match="the text '' has no token; give some words"):
-        vt.capture(gpt2(), "", tokenizer=word_piece(special=False))
+def test_a_callers_cache_is_never_lengthened() -> None:
+    model, cache, given = llama(), hf.DynamicCache(), given_to(llama)
+    trace = vt.capture(model, **given, past_key_values=cache)
+    assert cache.get_seq_length() == 0
+    np.testing.assert_array_equal(trace.decoder_attention, vt.capture(model, **given).decoder_attention)
+    with torch.no_grad():
+        model(IDS, past_key_values=cache)
+    with pytest.raises(UserError, match=r"past_key_values= holds positions.*ids of the whole text"):
+        vt.capture(model, input_ids=[9, 10], tokens=["x", "y"], past_key_values=cache)
+    assert cache.get_seq_length() == 5
 
 
-def given_to(make) -> dict:
-    """What a model reads, with labels."""
-    ids, tokens = [4, 5, 6], ["a", "b", "c"]
-    if make not in BOTH:
-        return {"input_ids": ids, "tokens": tokens}
-    labels = {"source_tokens": tokens, "target_tokens": tokens}
-    return {"input_ids": ids, "decoder_input_ids": ids, **labels}
+class Adapted(nn.Module):
+    """A model inside another, which takes any input and hands it on, as PEFT's do."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.base_model, self.config = model, model.config
+        self.generation_config, self.can_generate = model.generation_config, model.can_generate
+
+    def get_base_model(self) -> nn.Module:
+        return self.base_model
+
+    def forward(self, *args, **kwargs):
+        return self.base_model(*args, **kwargs)
+
+    def generate(self, *args, **kwargs):
+        return self.base_model.generate(*args, **kwargs)
 
 
-@pytest.mark.parametrize("name", ["interventions", "head_mask", "heads_mask"])
-@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
-def test_an_input_that_the_model_would_swallow_is_refused(make, name) -> None:
-    model = make()
-    with pytest.raises(UserError, match=f"takes {name}= and does not use it.*forward hook"):
-        vt.capture(model, **given_to(make), **{name: torch.zeros(2, 4)})
-    vt.capture(model, **given_to(make), **{name: None})  # as good as left out
-
-
-def test_a_swallowed_input_is_refused_also_where_the_model_writes() -> None:
-    tokenizer = word_piece(True)
+def test_adapted_and_compiled_models_read_and_write_a_text() -> None:
+    model, tokenizer = llama(), word_piece(False)
+    for generate in (None, True):
+        given = {"tokenizer": tokenizer, "generate": generate, "max_new_tokens": 3}
+        expected = vt.capture(model, "the cat", **given)
+        for other in (Adapted(model), *([] if generate else [torch.compile(model)])):
+            trace = vt.capture(other, "the cat", **given)
+            assert trace.target_tokens == expected.target_tokens
+            np.testing.assert_array_equal(trace.decoder_attention, expected.decoder_attention)
     with pytest.raises(UserError, match="takes head_mask= and does not use it"):
-        vt.capture(t5(), "the cat", tokenizer=tokenizer, head_mask=torch.zeros(1, 4))
+        vt.capture(Adapted(model), "the cat", **given, head_mask=torch.ones(2, 4))
+
+
+def test_inputs_by_position_are_those_of_the_forward() -> None:
+    trace = vt.capture(llama(), IDS, PADDED["left"], tokens=NAMES[2:])
+    assert trace.target_tokens == tuple(NAMES[2:])
+    with pytest.raises(UserError, match=r"attention_mask holds .*decoder_input_ids="):
+        vt.capture(t5(), IDS, IDS, source_tokens=NAMES, target_tokens=NAMES)
+
+
+def test_an_input_that_the_model_would_not_use_is_refused() -> None:
+    mask, tokenizer = torch.zeros(2, 4), word_piece(True)
+    for make in (bert, gpt2, *BOTH):
+        model = make()
+        for name in ("interventions", "head_mask", "decoder_head_mask", "adapters"):
+            with pytest.raises(UserError, match=f"takes {name}= and does not use it.*forward hook"):
+                vt.capture(model, **given_to(make), **{name: mask})
+            vt.capture(model, **given_to(make), **{name: None})  # as good as left out
+    with pytest.raises(UserError, match="takes head_mask= and does not use it"):
+        vt.capture(t5(), "the cat", tokenizer=tokenizer, head_mask=mask)
     trace = vt.capture(marian(), "the cat", tokenizer=tokenizer, forced_bos_token_id=7)
-    assert trace.output_tokens[0] == "##eeps"  # generate's own options pass
+    assert trace.output_tokens[0] == "##eeps", "generate's own options pass"
 
 
-ONES, TWOS = torch.ones(1, 3, dtype=torch.long), torch.tensor([[0, 0, 1]])
+SECOND_HALF = torch.tensor([[0, 0, 1, 1, 1]])
 
 
 @pytest.mark.parametrize(
-    ("make", "name", "value"),
+    ("name", "value", "makes"),
     [
-        *[(make, "attention_mask", 1 - TWOS) for make in (bert, t5, marian)],
-        *[(make, "position_ids", TWOS) for make in (gpt2, llama, bert, distilbert)],
-        *[(make, "token_type_ids", TWOS) for make in (gpt2, bert)],  # the base model names it
-        *[(make, "is_causal", False) for make in (gpt2, llama)],
-        *[(make, "decoder_attention_mask", 1 - TWOS.flip(1)) for make in (t5, marian, bart)],
+        ("attention_mask", 1 - SECOND_HALF, (bert, t5, marian)),
+        ("position_ids", SECOND_HALF, (gpt2, llama, bert, distilbert)),
+        ("token_type_ids", SECOND_HALF, (gpt2, bert)),  # the base model names it
+        ("is_causal", False, (gpt2, llama)),
+        ("decoder_attention_mask", SECOND_HALF.flip(1), BOTH),
     ],
 )
-def test_an_input_that_the_model_uses_passes(make, name, value) -> None:
-    model = make()
-    plain = vt.capture(model, **given_to(make))
-    changed = vt.capture(model, **given_to(make), **{name: value})
-    if name == "is_causal":
-        assert (plain.kinds, changed.kinds) == (("decoder",), ("encoder",))
-        return
-    assert any(
-        not np.allclose(plain.attention(kind), changed.attention(kind), atol=1e-6) for kind in plain.kinds
-    )
+def test_an_input_that_the_model_uses_passes(name, value, makes) -> None:
+    for make in makes:
+        model = make()
+        plain = vt.capture(model, **given_to(make))
+        changed = vt.capture(model, **given_to(make), **{name: value})
+        if name == "is_causal":
+            assert (plain.kinds, changed.kinds) == (("decoder",), ("encoder",))
+            continue
+        assert any(
+            not np.allclose(plain.attention(kind), changed.attention(kind), atol=1e-6) for kind in plain.kinds
+        ), make
 
 
-@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS, *BOTH])
-def test_what_asks_for_a_form_of_the_output_passes(make) -> None:
+def test_what_asks_for_a_form_of_the_output_passes() -> None:
     asked = {"output_attentions": True, "output_hidden_states": True, "return_dict": False}
-    plain = vt.capture(model := make(), **given_to(make))
-    for kind in plain.kinds:
+    for make in (bert, gpt2, t5):
+        plain = vt.capture(model := make(), **given_to(make))
         changed = vt.capture(model, **given_to(make), **asked)
-        np.testing.assert_array_equal(changed.attention(kind), plain.attention(kind))
+        for kind in plain.kinds:
+            np.testing.assert_array_equal(changed.attention(kind), plain.attention(kind))
 
 
 def test_an_input_that_only_the_inner_model_names_passes() -> None:
-    class Outer(type(gpt2())):
+    class Renamed(hf.GPT2LMHeadModel):
         def forward(self, input_ids=None, **kwargs):
             return super().forward(input_ids=input_ids, **kwargs)
 
-    model = Outer(gpt2().config)
-    given = given_to(gpt2)
-    moved = vt.capture(model, **given, position_ids=TWOS).decoder_attention
+    model, given = Renamed(gpt2().config), given_to(gpt2)
+    moved = vt.capture(model, **given, position_ids=SECOND_HALF).decoder_attention
     assert not np.allclose(moved, vt.capture(model, **given).decoder_attention, atol=1e-6)
-    with pytest.raises(UserError, match="Outer takes head_mask= and does not use it"):
-        vt.capture(model, **given, head_mask=ONES)
+    with pytest.raises(UserError, match="Renamed takes head_mask= and does not use it"):
+        vt.capture(model, **given, head_mask=torch.ones(1, 3))
 
 
-def test_a_picture_is_an_input_like_any_other() -> None:
-    model = hf.ViTModel(hf.ViTConfig(image_size=8, patch_size=4, **BERT_SIZES))
-    given = {"pixel_values": torch.randn(1, 3, 8, 8), "tokens": ["[CLS]", *"abcd"]}
-    assert vt.capture(model, **given).kinds == ("encoder",)
-    with pytest.raises(UserError, match="takes head_mask= and does not use it"):
-        vt.capture(model, **given, head_mask=ONES)
-
-
-def test_a_text_without_a_tokenizer_is_refused() -> None:
-    with pytest.raises(UserError, match="'the cat' came without a tokenizer"):
-        vt.capture(bert(), "the cat")
-    with pytest.raises(UserError, match=r"not one of Hugging Face's"):
-        vt.capture(bert(), "the cat", tokenizer=object())
+@pytest.mark.filterwarnings("ignore")
+def test_what_does_not_fit_is_refused() -> None:
+    ids, tokens, pieces = [4, 5, 6], ["a", "b", "c"], word_piece(special=False)
+    source = {"input_ids": ids, "source_tokens": tokens}
+    classifier, writer, both = bert(), gpt2(), t5()
+    encoder, inner, mamba = both.get_encoder(), marian().model, tiny("MambaModel")
+    cases = [
+        (writer, {"input_ids": ids, "tokens": tokens[:2]}, "2 target tokens.* has 3 target pos"),
+        (writer, {"input_ids": ids}, "tokens were not given"),
+        (classifier, {"input_ids": ids, "tokens": "abc"}, "sequence of strings"),
+        (classifier, {"input_ids": ids, "token": tokens}, "unknown input token=.*did you mean tokens="),
+        (classifier, {**source, "target_tokens": tokens}, "two"),
+        (both, {**source, "target_tokens": tokens}, "labels were given, but the model writes"),
+        (both, source, "without tokenizer= its tokens have no labels"),
+        (both, {**source, "tokens": tokens}, "tokens= was given together with"),
+        (both, {"input_ids": ids, "decoder_input_ids": ids, "tokens": tokens}, "source_tokens="),
+        (encoder, {"input_ids": ids}, "tokens were not given"),
+        (inner, {**source, "tokenizer": pieces}, "cannot write a target"),
+        (writer, {"input_ids": [4, 99], "tokens": ["a", "b"]}, "the ids hold 99, and GPT2LMHeadModel knows"),
+        (writer, {"input_ids": [4] * 99, "tokens": ["a"] * 99}, "has 99 tokens, and GPT2LMHeadModel reads"),
+        (writer, {"input_ids": "the cat", "tokens": tokens}, "'the cat' are no token ids"),
+        (mamba, {"input_ids": ids, "tokens": tokens}, "a state-space model: .*; change a word"),
+    ]
+    rows = [
+        (lambda model=model, given=given: vt.capture(model, **given), said) for model, given, said in cases
+    ]
+    rows += [
+        (lambda: vt.capture(writer, "", tokenizer=pieces), "the text '' has no token; give some words"),
+        (lambda: vt.capture(classifier, "the cat"), "'the cat' came without a tokenizer"),
+        (lambda: vt.capture(classifier, "a", tokenizer=object()), r"not one of Hugging Face's"),
+        (lambda: vt.capture(writer(IDS), tokens=NAMES), "output_attentions=True"),
+    ]
+    assert_refused(rows)

@@ -13,44 +13,11 @@ import torch
 from torch import nn
 
 import viz_transformer as vt
-from tests.support.huggingface_models import hf, stacked
+from tests.support.huggingface_models import hf, sized, stacked
 from viz_transformer.errors import UserError
 
 #: A length for what encoders and decoders read; for two windows of 4, and no square.
 N_SOURCE, N_TARGET = 12, 7
-#: Sizes under all the names that configurations have for them; each takes those that it knows.
-SIZES: dict[str, Any] = {
-    **dict.fromkeys(("hidden_size", "d_model", "n_embd", "dim", "emb_dim"), 32),
-    **dict.fromkeys(("embedding_size", "word_embed_proj_dim", "projection_dim"), 32),
-    **dict.fromkeys(("num_hidden_layers", "num_layers", "n_layer", "n_layers"), 2),
-    **dict.fromkeys(("encoder_layers", "decoder_layers", "num_decoder_layers"), 2),
-    **dict.fromkeys(("num_encoder_layers",), 2),
-    **dict.fromkeys(("num_attention_heads", "num_heads", "n_head", "n_heads"), 4),
-    **dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 4),
-    **dict.fromkeys(("num_encoder_attention_heads", "num_decoder_attention_heads"), 4),
-    **dict.fromkeys(("intermediate_size", "ffn_dim", "d_ff", "hidden_dim", "n_inner", "d_inner"), 48),
-    **dict.fromkeys(("encoder_ffn_dim", "decoder_ffn_dim"), 48),
-    **dict.fromkeys(("head_dim", "d_kv", "d_head", "kv_channels", "v_head_dim"), 8),
-    **dict.fromkeys(("max_position_embeddings", "n_positions", "n_ctx"), 64),
-    **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts"), 4),
-    **dict.fromkeys(("moe_intermediate_size", "shared_expert_intermediate_size"), 16),
-    **dict.fromkeys(("q_lora_rank", "kv_lora_rank"), 16),
-    **dict.fromkeys(("qk_rope_head_dim", "qk_nope_head_dim"), 4),
-    "num_key_value_heads": 2,
-    "num_experts_per_tok": 2,
-    "vocab_size": 64,
-    "type_vocab_size": 2,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "decoder_start_token_id": 1,
-    "image_size": 32,
-    "patch_size": 8,
-    "num_mel_bins": 16,
-    "conv_dim": [32] * 7,
-    "num_conv_pos_embeddings": 16,
-    "num_conv_pos_embedding_groups": 4,
-}
 _ALL_HEADS = {"num_key_value_heads": 4}
 _SWIN = {"embed_dim": 16, "depths": [2], "num_heads": [2], "window_size": 4, "patch_size": 4}
 _SWIN |= {"num_attention_heads": None, "num_hidden_layers": None, "num_layers": None, "hidden_size": None}
@@ -109,6 +76,11 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "mamba": {},
     "rwkv": {"attention_hidden_size": 32},
 }
+#: Others, which the page does not list: attention in chunks, and layers that do not attend.
+UNLISTED: dict[str, dict[str, Any]] = {
+    "llama4_text": {"attention_chunk_size": 4, "intermediate_size_mlp": 16},
+    "jamba": {"num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "mamba_d_state": 4},
+}
 #: How many patches a picture has, where the weights are those of windows.
 PATCHES = {"swin": 64, "swinv2": 64}
 #: Models that return scores as their attentions.
@@ -145,13 +117,10 @@ class Comparison:
 
 def make(name: str, **given: Any) -> nn.Module:
     """Make the random model of a configuration, the same one every time."""
-    model_type = name.split(",")[0]
-    config_class = type(hf.AutoConfig.for_model(model_type))
-    known = {*config_class().to_dict(), *getattr(config_class, "attribute_map", {})}
-    sizes = {key: value for key, value in SIZES.items() if key in known} | CONFIGURATIONS[name]
-    sizes = {key: value for key, value in sizes.items() if value is not None}
+    config_class = type(hf.AutoConfig.for_model(name.split(",")[0]))
+    config = sized(config_class, **(CONFIGURATIONS | UNLISTED)[name])
     torch.manual_seed(0)
-    return hf.AutoModel.from_config(config_class(**sizes), **given).eval()
+    return hf.AutoModel.from_config(config, **given).eval()
 
 
 def inputs_of(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -172,11 +141,11 @@ def inputs_of(model: nn.Module) -> dict[str, torch.Tensor]:
     return given
 
 
-def compare(name: str) -> Comparison:
+def compare(name: str, model: nn.Module | None = None) -> Comparison:
     """Capture a configuration's model, and compare each weight with what the model returns in eager."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, twin = make(name), make(name, attn_implementation="eager")
+        model, twin = make(name) if model is None else model, make(name, attn_implementation="eager")
         twin.load_state_dict(model.state_dict())
         given = inputs_of(model)
         with torch.no_grad():

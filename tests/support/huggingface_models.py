@@ -26,6 +26,40 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sl", "##eeps", "wel
 #: What every configuration needs to fit it.
 SIZES = {"vocab_size": len(PIECES), "pad_token_id": 0}
 
+#: Small sizes under all the names that configurations have for them; each takes those that it knows.
+ALL_SIZES: dict[str, Any] = {
+    **dict.fromkeys(("hidden_size", "d_model", "n_embd", "dim", "emb_dim"), 32),
+    **dict.fromkeys(("embedding_size", "word_embed_proj_dim", "projection_dim"), 32),
+    **dict.fromkeys(("num_hidden_layers", "num_layers", "n_layer", "n_layers"), 2),
+    **dict.fromkeys(("encoder_layers", "decoder_layers", "num_decoder_layers"), 2),
+    **dict.fromkeys(("num_encoder_layers",), 2),
+    **dict.fromkeys(("num_attention_heads", "num_heads", "n_head", "n_heads"), 4),
+    **dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 4),
+    **dict.fromkeys(("num_encoder_attention_heads", "num_decoder_attention_heads"), 4),
+    **dict.fromkeys(("intermediate_size", "ffn_dim", "d_ff", "hidden_dim", "n_inner", "d_inner"), 48),
+    **dict.fromkeys(("encoder_ffn_dim", "decoder_ffn_dim"), 48),
+    **dict.fromkeys(("head_dim", "d_kv", "d_head", "kv_channels", "v_head_dim"), 8),
+    **dict.fromkeys(("max_position_embeddings", "n_positions", "n_ctx"), 64),
+    **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts"), 4),
+    **dict.fromkeys(("moe_intermediate_size", "shared_expert_intermediate_size"), 16),
+    **dict.fromkeys(("q_lora_rank", "kv_lora_rank"), 16),
+    **dict.fromkeys(("qk_rope_head_dim", "qk_nope_head_dim"), 4),
+    "num_key_value_heads": 2,
+    "num_experts_per_tok": 2,
+    "vocab_size": 64,
+    "type_vocab_size": 2,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 1,
+    "image_size": 32,
+    "patch_size": 8,
+    "num_mel_bins": 16,
+    "conv_dim": [32] * 7,
+    "num_conv_pos_embeddings": 16,
+    "num_conv_pos_embedding_groups": 4,
+    "sliding_window": 4,
+}
 #: The sizes of an encoder, under the names that most configurations give them.
 BERT_SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4}
 LLAMA_SIZES = {
@@ -61,6 +95,19 @@ def word_piece(special: bool) -> Any:
         cls_token="[CLS]",
         sep_token="[SEP]",
     )
+
+
+def sized(config_class: Any, **changes: Any) -> Any:
+    """Make a configuration of `ALL_SIZES` and of changes; a change to None leaves a size as it is."""
+    known = {*config_class().to_dict(), *getattr(config_class, "attribute_map", {})}
+    sizes = {name: size for name, size in ALL_SIZES.items() if name in known} | changes
+    return config_class(**{name: size for name, size in sizes.items() if size is not None})
+
+
+def tiny(model_class: str, **changes: Any) -> nn.Module:
+    """Make a random model of a class of Hugging Face's by its name, in evaluation mode."""
+    made = getattr(hf, model_class)
+    return made(sized(made.config_class, **changes)).eval()
 
 
 def llama() -> nn.Module:
