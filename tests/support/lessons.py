@@ -94,13 +94,20 @@ class Lesson:
         with chdir(folder):
             return self.run(*self.code)
 
-    def prediction(self, cell_id: str, names: dict[str, Any]) -> Any:
-        """Ask what a cell asks, of names that the lesson left behind.
+    def mistaken_predictions(self, guesses: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+        """Ask what its predictions ask, guess right, and return those that are not scored 1.
 
-        What else stands in the cell, which may be a training, is not done again.
+        What else stands in their cells, which may be a training, is not done again. A prediction that
+        shows no picture although it promises one, or one that it does not promise, is returned too.
         """
-        _, _, call = self[cell_id].rpartition("vt.predict_")
-        return eval(f"vt.predict_{call}", names)
+        wrong = {}
+        for cell_id, guess in guesses.items():
+            _, _, call = self[cell_id].rpartition("vt.predict_")
+            view = eval(f"vt.predict_{call}", names)
+            view.guess = guess
+            if view.score != 1 or ("png" in view.revealed) != ("reveal" in self[cell_id]):
+                wrong[cell_id] = (view.score, view.revealed.keys())
+        return wrong
 
 
 def flat(text: str) -> str:
@@ -122,11 +129,6 @@ def table_under(text: str, heading: str) -> dict[str, list[str]]:
     rows = [line.strip().strip("|").split("|") for line in rest.splitlines() if line.startswith("|")]
     cells = [[re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", each).strip() for each in row] for row in rows[2:]]
     return {name: rest for name, *rest in cells}
-
-
-def n_pictures(view: Any) -> int:
-    """How many pictures a prediction shows, once it is made."""
-    return int("png" in view.revealed)
 
 
 @contextmanager
