@@ -102,17 +102,18 @@ def check_steps(got: dict[str, Any], want: dict[str, Any], rough: dict[str, Any]
                 near(np.stack(found), wanted, torchs, WEIGHTS)
 
 
-@pytest.mark.parametrize("name", ["translator", "language-model"])
-def test_a_walk_through_the_steps_ends_where_the_forward_does(name, writers, tmp_path):
-    ids = random_ids(Random(1), writers[name].config)
-    forward = {"model": name, **ids, "options": {}}
-    begin = {"source": ids["source"]} if "source" in ids else {"prompt": ids["target"][:1]}
-    walk = [{"ids": [word]} for word in ids["target"]]
+def test_a_walk_through_the_steps_ends_where_the_forward_does(writers, tmp_path):
     options = {"attention": True}
-    whole, steps = run_engine(
-        tmp_path, writers, [forward, {"model": name, **begin, "walk": walk, "options": options}]
-    )
-    for position, step in enumerate(steps["taken"]):
-        assert abs(step["logits"][0] - whole["logits"][position]).max() == 0
-        weights = whole["attention"]["decoder"][:, :, position, : position + 1]
-        assert (step["attention"][0]["decoder"] == weights).all()
+    cases = []
+    for name, model in writers.items():
+        ids = random_ids(Random(1), model.config)
+        begin = {"source": ids["source"]} if "source" in ids else {"prompt": ids["target"][:1]}
+        walk = [{"ids": [word]} for word in ids["target"]]
+        cases.append({"model": name, **ids, "options": {}})
+        cases.append({"model": name, **begin, "walk": walk, "options": options})
+    results = run_engine(tmp_path, writers, cases)
+    for whole, steps in zip(results[::2], results[1::2], strict=True):
+        for position, step in enumerate(steps["taken"]):
+            assert abs(step["logits"][0] - whole["logits"][position]).max() == 0
+            weights = whole["attention"]["decoder"][:, :, position, : position + 1]
+            assert (step["attention"][0]["decoder"] == weights).all()
