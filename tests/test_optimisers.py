@@ -14,27 +14,23 @@ from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
 from tests.support.training_runs import CONFIG, MODEL
 from viz_transformer.config import TrainConfig
 from viz_transformer.corpus.batches import batches
-from viz_transformer.errors import UserError
 from viz_transformer.training import fit, make_model
 from viz_transformer.training.optimisers import Muon, make_optimisers, orthogonalised
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
 
-@pytest.mark.parametrize("shape", [(8, 8), (6, 20), (20, 6), (3, 12, 7)])
-def test_the_singular_vectors_stay_and_the_singular_values_become_alike(shape) -> None:
-    torch.manual_seed(0)
-    u, s, vh = torch.linalg.svd(torch.randn(shape, dtype=torch.float64), full_matrices=False)
-    s = torch.logspace(0, -2, s.shape[-1], dtype=torch.float64).expand(s.shape)  # 1 down to 0.01
-    found = orthogonalised(5 * u * s.unsqueeze(-2) @ vh)
-    values = u.mT @ found @ vh.mT
-    diagonal = values.diagonal(dim1=-2, dim2=-1)
-    torch.testing.assert_close(values, torch.diag_embed(diagonal))
-    assert diagonal.min() > 0.6
-    assert diagonal.max() < 1.25
-
-
-def test_no_gradient_no_step() -> None:
+def test_the_singular_vectors_stay_and_the_singular_values_become_alike() -> None:
+    for shape in ((8, 8), (6, 20), (20, 6), (3, 12, 7)):
+        torch.manual_seed(0)
+        u, s, vh = torch.linalg.svd(torch.randn(shape, dtype=torch.float64), full_matrices=False)
+        s = torch.logspace(0, -2, s.shape[-1], dtype=torch.float64).expand(s.shape)  # 1 down to 0.01
+        found = orthogonalised(5 * u * s.unsqueeze(-2) @ vh)
+        values = u.mT @ found @ vh.mT
+        diagonal = values.diagonal(dim1=-2, dim2=-1)
+        torch.testing.assert_close(values, torch.diag_embed(diagonal))
+        assert diagonal.min() > 0.6
+        assert diagonal.max() < 1.25
     assert torch.equal(orthogonalised(torch.zeros(3, 4)), torch.zeros(3, 4))
 
 
@@ -147,16 +143,6 @@ def test_with_muon_the_six_pairs_are_learned() -> None:
     records = list(fit(model, batches(SIX_PAIRS, VOCABULARY, 6, 0), config))
     assert records[-1].token_accuracy == 1.0
     assert records[-1].loss < 0.1 * records[0].loss
-
-
-def test_a_decay_below_0_is_refused() -> None:
-    with pytest.raises(UserError, match=r"weight_decay=-0\.1"):
-        TrainConfig(weight_decay=-0.1)
-
-
-def test_another_optimiser_is_refused() -> None:
-    with pytest.raises(UserError, match="optimiser='sgd'"):
-        TrainConfig(optimiser="sgd")
 
 
 def adam_by_hand(gradients: list[float], lr: float) -> float:

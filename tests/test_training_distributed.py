@@ -14,9 +14,9 @@ from safetensors.torch import load_file, save_file
 from tests.support import training_runs
 from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
 from viz_transformer.config import TrainConfig
-from viz_transformer.corpus.batches import Batch, batches
+from viz_transformer.corpus.batches import batches
 from viz_transformer.errors import UserError
-from viz_transformer.training import fit, make_model
+from viz_transformer.training import distributed, fit, make_model
 from viz_transformer.training.distributed import shard
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
@@ -45,38 +45,26 @@ def one_of_two(number: int, folder: str) -> None:
         dist.destroy_process_group()
 
 
-@pytest.fixture(scope="module")
-def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which two processes left what they trained, once with each optimiser."""
-    folder = tmp_path_factory.mktemp("together")
-    mp.start_processes(one_of_two, (str(folder),), nprocs=2, start_method="spawn")
-    return folder
-
-
-@pytest.mark.parametrize("optimiser", OPTIMISERS)
-def test_two_processes_give_the_weights_of_one(together: Path, optimiser: str) -> None:
-    alone, losses = train(optimiser)
-    for number in (0, 1):
-        theirs = load_file(together / f"{optimiser}{number}")
-        assert theirs.pop("losses").tolist() == pytest.approx(losses, abs=1e-5)
-        for name, value in alone.items():
-            torch.testing.assert_close(theirs[name], value, atol=1e-5, rtol=0, msg=name)
-
-
-def test_a_batch_too_small_to_be_shared_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = next(batches(SIX_PAIRS, VOCABULARY, 1, 0))
-    assert shard(batch) is batch
-    monkeypatch.setattr("viz_transformer.training.distributed.world_size", lambda: 2)
-    with pytest.raises(UserError, match="1 sentences cannot be shared by 2 processes"):
-        shard(batch)
+@pytest.mark.slow
+def test_two_processes_give_the_weights_of_one(tmp_path: Path) -> None:
+    mp.start_processes(one_of_two, (str(tmp_path),), nprocs=2, start_method="spawn")
+    for optimiser in OPTIMISERS:
+        alone, losses = train(optimiser)
+        for number in (0, 1):
+            theirs = load_file(tmp_path / f"{optimiser}{number}")
+            assert theirs.pop("losses").tolist() == pytest.approx(losses, abs=1e-5)
+            for name, value in alone.items():
+                torch.testing.assert_close(theirs[name], value, atol=1e-5, rtol=0, msg=name)
 
 
 def test_the_shares_of_a_batch_are_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = next(batches(SIX_PAIRS, VOCABULARY, 6, 0))
-    monkeypatch.setattr("viz_transformer.training.distributed.world_size", lambda: 4)
+    assert shard(batch) is batch
+    monkeypatch.setattr(distributed, "world_size", lambda: 4)
     rows = []
     for number in range(4):
-        monkeypatch.setattr("viz_transformer.training.distributed.rank", lambda number=number: number)
-        share: Batch = shard(batch)
-        rows += [tuple(row) for row in share.source]
+        monkeypatch.setattr(distributed, "rank", lambda number=number: number)
+        rows += [tuple(row) for row in shard(batch).source]
     assert sorted(rows) == sorted(tuple(row) for row in batch.source)
+    with pytest.raises(UserError, match="1 sentences cannot be shared by 4 processes"):
+        shard(next(batches(SIX_PAIRS, VOCABULARY, 1, 0)))

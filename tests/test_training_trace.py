@@ -67,11 +67,8 @@ def assert_equal_but_for_rounding(first: TrainingTrace, again: TrainingTrace) ->
         assert array.dtype == other.dtype
         np.testing.assert_array_equal(array, other)
     for one, other in zip(first.moments, again.moments, strict=True):
-        assert (one.step, one.translations, one.losses) == (
-            other.step,
-            other.translations,
-            other.losses,
-        )
+        for name in ("step", "translations", "losses"):
+            assert getattr(one, name) == getattr(other, name)
         for here, there in zip(one.traces, other.traces, strict=True):
             for field in fields(ForwardTrace):
                 value, read = getattr(here, field.name), getattr(there, field.name)
@@ -89,14 +86,11 @@ def test_saved_and_loaded_only_the_weights_are_rounded(tmp_path: Path) -> None:
     assert_equal_but_for_rounding(first, again)
     twice = TrainingTrace.load(again.save(tmp_path / "y.npz"))
     assert (tmp_path / "x.npz").read_bytes() == (tmp_path / "y.npz").read_bytes()
+    with zipfile.ZipFile(tmp_path / "x.npz") as file:  # no clock is in it
+        assert {info.date_time for info in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     for one, other in zip(again.moments, twice.moments, strict=True):
         for here, there in zip(one.traces, other.traces, strict=True):
             np.testing.assert_array_equal(here.cross_attention, there.cross_attention)
-
-
-def test_no_clock_is_in_the_file_so_the_same_training_gives_the_same_bytes(tmp_path: Path) -> None:
-    with zipfile.ZipFile(training().save(tmp_path / "x.npz")) as file:
-        assert {info.date_time for info in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 texts = st.text(max_size=6)  # lone surrogates, NULs and U+2028 included
@@ -104,11 +98,7 @@ texts = st.text(max_size=6)  # lone surrogates, NULs and U+2028 included
 
 @given(name=texts, source=texts, reference=texts, translation=st.just("</script>\x00") | texts)
 def test_hostile_text_comes_back_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory,
-    name: str,
-    source: str,
-    reference: str,
-    translation: str,
+    tmp_path_factory: pytest.TempPathFactory, name: str, source: str, reference: str, translation: str
 ) -> None:
     moments = tuple(moment(step, translations=(translation, "")) for step in STEPS)
     first = training(name=name, sources=(source, "b"), references=(reference, "b"), moments=moments)
@@ -136,9 +126,10 @@ def test_what_was_seen_does_not_change_later() -> None:
         held.losses[0] = 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_what_does_not_fit_is_refused() -> None:
+    same = moment(3, traces=(forward(0), forward(0)))
+    more_heads = moment(3, traces=(forward(0, n_heads=4), forward(0, ("dogs", "<eos>"))))
+    for changes, message in (
         ({"moments": ()}, "at least one moment and one sentence"),
         ({"sources": ()}, "at least one moment and one sentence"),
         ({"references": ("el gato",)}, "references has 1 entries for 2 sentences"),
@@ -146,60 +137,31 @@ def test_what_was_seen_does_not_change_later() -> None:
             {"moments": (moment(0), moment(3, losses=(1.0,)))},
             "losses at step 3 has 1 entries for 2 sentences",
         ),
-        (
-            {"moments": (moment(0, translations=("a", "b", "c")),)},
-            "translations at step 0 has 3 entries",
-        ),
+        ({"moments": (moment(0, translations=("a", "b", "c")),)}, "translations at step 0 has 3 entries"),
         ({"moments": (moment(0, traces=()),)}, "traces at step 0 has 0 entries"),
         ({"moments": (moment(3), moment(0))}, r"steps \[3, 0\] must rise"),
         ({"moments": (moment(3), moment(3))}, r"steps \[3, 3\] must rise"),
         ({"steps": [1, 2]}, "2 steps, 3 losses and 3 accuracies"),
-        (
-            {"moments": (moment(0), moment(3, traces=(forward(0), forward(0))))},
-            "traces of sentence 1 differ in tokens or heads",
-        ),
-        (
-            {
-                "moments": (
-                    moment(0),
-                    moment(3, traces=(forward(0, n_heads=4), forward(0, ("dogs", "<eos>")))),
-                )
-            },
-            "traces of sentence 0 differ in tokens or heads",
-        ),
-    ],
-)
-def test_what_does_not_fit_is_refused(changes: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        training(**changes)
+        ({"moments": (moment(0), same)}, "traces of sentence 1 differ in tokens or heads"),
+        ({"moments": (moment(0), more_heads)}, "traces of sentence 0 differ in tokens or heads"),
+    ):
+        with pytest.raises(UserError, match=message):
+            training(**changes)
 
 
-@pytest.mark.parametrize("share", [0.2, 0.6, 0.99])
-def test_a_part_of_a_file_is_named(tmp_path: Path, share: float) -> None:
+def test_a_damaged_a_missing_and_another_file_are_named(tmp_path: Path) -> None:
     path = training().save(tmp_path / "x.npz")
     content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(FileError, match="damaged"):
-        TrainingTrace.load(path)
-
-
-def test_a_flipped_bit_is_never_taken_for_a_weight(tmp_path: Path) -> None:
-    path = training().save(tmp_path / "x.npz")
     with zipfile.ZipFile(path) as file:
         info = file.getinfo("cross.0.npy")
-    content = bytearray(path.read_bytes())
-    content[info.header_offset + 30 + len(info.filename) + 60] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(FileError, match="damaged"):
-        TrainingTrace.load(path)
-
-
-def test_another_trace_is_not_taken_for_a_training(tmp_path: Path) -> None:
+    flipped = bytearray(content)
+    flipped[info.header_offset + 30 + len(info.filename) + 60] ^= 1  # one bit of a weight
+    for damaged in (flipped, *(content[: int(share * len(content))] for share in (0.2, 0.6, 0.99))):
+        path.write_bytes(damaged)
+        with pytest.raises(FileError, match="damaged"):
+            TrainingTrace.load(path)
     with pytest.raises(FileError, match="not a trace that TrainingTrace"):
         TrainingTrace.load(forward(0).save(tmp_path / "x.npz"))
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"no trace at .*none"):
         TrainingTrace.load(tmp_path / "none.npz")
 
@@ -218,7 +180,5 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> 
 
 def test_it_replays_where_torch_cannot_be_imported(tmp_path: Path) -> None:
     path = training().save(tmp_path / "x.npz")
-    assert (
-        printed_without_torch(f"[moment.step for moment in trace.TrainingTrace.load({str(path)!r}).moments]")
-        == "[0, 3, 10]"
-    )
+    code = f"[moment.step for moment in trace.TrainingTrace.load({str(path)!r}).moments]"
+    assert printed_without_torch(code) == "[0, 3, 10]"
