@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -71,7 +71,9 @@ def test_a_view_in_its_page(page: Page, tmp_path: Path, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY_VIEW)
-def test_a_view_in_more_colours_and_presented(page: Page, tmp_path: Path, name: str) -> None:
+def test_a_view_in_more_colours_and_presented(
+    page: Page, new_page: Callable[..., Page], tmp_path: Path, name: str
+) -> None:
     view = opened(page, tmp_path, EVERY_VIEW[name](), name)
     wrong = wrong_with(view, MORE_COLOURS)
     assert wrong == {}, f"{name}: {json.dumps(wrong, indent=1)}"
@@ -79,6 +81,7 @@ def test_a_view_in_more_colours_and_presented(page: Page, tmp_path: Path, name: 
     if name in ("tour", "trace switch", "translation lab"):  # a tour goes through the view inside them
         return
     shown = tour(EVERY_VIEW[name](), [{"caption": "What a professor says of it, in one line.", "state": {}}])
+    page = new_page()
     root = opened(page, tmp_path, shown, name).root
     page.set_viewport_size(SMALL)
     root.get_by_role("button", name="Present").click()

@@ -18,7 +18,7 @@ from tests.support.ui_windows import PHONE, keep_picture, kernels_find_this_clon
 from viz_transformer.cli import main
 from viz_transformer.translator import Translator
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 MAX_SITE_BYTES, MAX_PAGE_BYTES = 25_000_000, 3_000_000
 

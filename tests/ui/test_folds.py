@@ -13,18 +13,21 @@ from viz_transformer.export import export_html
 from viz_transformer.widgets.base.traits import SelectionError
 
 
-def test_the_keyboard_unfolds_a_panel_and_folds_it_again(page: Page, tmp_path: Path) -> None:
-    root = open_exported(page, export_html(vt.mask_lab(), tmp_path / "page.html"), ".vt-mask-lab")
+def test_a_page_keeps_what_was_unfolded_and_keys_fold_it_again(page: Page, tmp_path: Path) -> None:
+    view = vt.mask_lab()
+    view.unfolded = ["libraries"]
+    root = open_exported(page, export_html(view, tmp_path / "page.html"), ".vt-mask-lab")
+    expect(root.locator(".vt-libraries .vt-numbers").first).to_be_visible()
     head = root.locator(".vt-code .vt-fold-head")
-    code = root.locator(".vt-code pre")
+    code = root.locator(".vt-code pre").first
     expect(head).to_have_attribute("aria-expanded", "false")
-    expect(code.first).to_be_hidden()
+    expect(code).to_be_hidden()
     head.press("Enter")
     expect(head).to_have_attribute("aria-expanded", "true")
-    expect(code.first).to_contain_text("padding_mask(target_ids, pad_id)")
+    expect(code).to_contain_text("padding_mask(target_ids, pad_id)")
     expect(head).to_be_focused()
     head.press("Space")
-    expect(code.first).to_be_hidden()
+    expect(code).to_be_hidden()
 
 
 def test_one_panel_of_the_position_lab_stands_open(page: Page, tmp_path: Path) -> None:
@@ -33,14 +36,6 @@ def test_one_panel_of_the_position_lab_stands_open(page: Page, tmp_path: Path) -
     root.locator(".vt-offset .vt-fold-head").click()
     expect(root.locator(".vt-offset canvas")).to_be_visible()
     expect(root.locator(".vt-pair canvas")).to_be_hidden()
-
-
-def test_a_page_keeps_what_was_unfolded(page: Page, tmp_path: Path) -> None:
-    view = vt.mask_lab()
-    view.unfolded = ["libraries"]
-    root = open_exported(page, export_html(view, tmp_path / "page.html"), ".vt-mask-lab")
-    expect(root.locator(".vt-libraries .vt-numbers").first).to_be_visible()
-    expect(root.locator(".vt-code pre").first).to_be_hidden()
 
 
 def test_a_panel_that_is_not_there_is_refused() -> None:

@@ -15,7 +15,7 @@ from tests.support.ui_hosts import host_environment, marimo, voila
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabServer
 from tests.support.ui_windows import keep_picture
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 TIMEOUT_MS = TIMEOUT_S * 1000
 

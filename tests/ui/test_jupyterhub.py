@@ -18,7 +18,7 @@ from tests.support.ui_jupyterhub import Hub
 from tests.support.ui_jupyterlab import LabPage
 from tests.support.ui_windows import ARTIFACTS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 LESSON = "01_which_head_attends_where"
 NBGRADER = """\

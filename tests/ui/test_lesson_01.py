@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -11,8 +10,10 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.support.ui_explorer import Explorer, places
-from tests.support.ui_jupyterlab import LabPage, LabServer
+from tests.support.ui_jupyterlab import LabPage
 from tests.support.ui_windows import LAPTOP, LOOKS
+
+pytestmark = pytest.mark.slow
 
 LESSON = "01_which_head_attends_where.ipynb"
 SENTENCE = "the black cat sleeps"
@@ -60,7 +61,7 @@ def type_sentence(lesson: LabPage, sentence: str) -> Locator:
     return shown
 
 
-def test_its_views_appear_on_the_first_run(lesson: LabPage) -> None:
+def test_its_views_and_figures_follow_the_theme(lesson: LabPage) -> None:
     for theme, size in LOOKS:
         look = f"{theme}-{size['width']}x{size['height']}"
         lesson.set_theme(theme)
@@ -71,22 +72,8 @@ def test_its_views_appear_on_the_first_run(lesson: LabPage) -> None:
             expect(explorer.root).to_have_attribute("data-theme", theme)
             assert min(explorer.colours().values()) > 5, (look, explorer.colours())
             lesson.screenshot(f"lesson01-{name}-{look}")
-        shown = output(lesson, "lab")
-        field = shown.get_by_label("English").bounding_box()
-        cell_box = shown.bounding_box()
-        assert field["x"] + field["width"] <= cell_box["x"] + cell_box["width"], look
-        shown = output(lesson, "predict")
-        expect(shown.get_by_role("button", name="tired", exact=True)).to_be_visible()
-        lesson.screenshot(f"lesson01-predict-{look}")
-        output(lesson, "check-1-2")
-        lesson.screenshot(f"lesson01-check-{look}")
-
-
-def test_in_the_dark_theme_a_figure_is_dark(lesson: LabPage) -> None:
-    for theme, filter_ in (("light", "none"), ("dark", "invert(0.94) hue-rotate(180deg)")):
-        lesson.set_theme(theme)
-        expect(output(lesson, "export").locator("img")).to_have_css("filter", filter_)
-        lesson.screenshot(f"lesson01-figure-{theme}")
+        inverted = {"light": "none", "dark": "invert(0.94) hue-rotate(180deg)"}[theme]
+        expect(output(lesson, "export").locator("img")).to_have_css("filter", inverted)
 
 
 def test_a_typed_sentence_changes_the_translation_and_the_picture(lesson: LabPage) -> None:
@@ -103,11 +90,13 @@ def test_a_typed_sentence_changes_the_translation_and_the_picture(lesson: LabPag
 
 def test_an_unknown_word_is_explained_and_the_picture_stays(lesson: LabPage) -> None:
     lesson.run("lab.explorer.query, lab.explorer.key = 1, 2")
+    shown = type_sentence(lesson, "<img src=x onerror=window.pwned=1> </script>")
+    expect(shown.get_by_role("alert")).to_contain_text("unknown English word '<img'")
+    assert lesson.page.evaluate("window.pwned") is None
     shown = type_sentence(lesson, "the dragon sleeps")
     expect(shown.get_by_role("alert")).to_contain_text("unknown English word 'dragon'")
     expect(shown).to_contain_text("el gato negro duerme")
     expect(Explorer(shown).pair).to_contain_text("gato to cat")
-    lesson.screenshot("lesson01-unknown-word")
 
     shown.get_by_role("button", name="dog", exact=True).click()
     expect(shown).to_contain_text("el perro duerme")
@@ -115,15 +104,8 @@ def test_an_unknown_word_is_explained_and_the_picture_stays(lesson: LabPage) -> 
     lesson.wait_for_value("lab.sentence", "the dog sleeps")
 
 
-def test_hostile_text_in_the_field_is_text(lesson: LabPage) -> None:
-    hostile = "<img src=x onerror=window.pwned=1> </script><script>window.pwned=1</script>"
-    shown = type_sentence(lesson, hostile)
-    expect(shown.get_by_role("alert")).to_contain_text("unknown English word '<img'")
-    assert lesson.page.evaluate("window.pwned") is None
-
-
 def test_gato_looks_at_cat_before_negro_looks_at_black(lesson: LabPage) -> None:
-    """The issue of the lesson: on the page and in the kernel."""
+    """What the lesson says of its head."""
     explorer = Explorer(output(lesson, "lab"))
     expect(explorer.title).to_have_text("Cross-attention · layer 1 · head 0")
     for query, key, words in ((1, 2, "gato to cat"), (2, 1, "negro to black")):
@@ -141,8 +123,6 @@ def test_a_prediction_is_made_before_the_picture_is_shown(lesson: LabPage) -> No
     expect(shown).to_contain_text(re.compile(r"attends most to tired: (1\.00|0\.9\d)"))
     expect(Explorer(shown).title).to_have_text("Cross-attention · layer 1 · head 0")
     lesson.wait_for_value("guess.choice", 1)
-    output(lesson, "predict")
-    lesson.screenshot("lesson01-predicted")
 
 
 def test_the_exercise_reads_the_click_and_says_why(lesson: LabPage) -> None:
@@ -182,22 +162,3 @@ def test_thirty_fast_sentences_end_on_the_last(lesson: LabPage) -> None:
     expect(shown).to_contain_text("el caballo corre")
     lesson.wait_for_value("lab.translation.text", "el caballo corre")
     assert lesson.value("lab.explorer.trace is lab.trace")
-
-
-def test_a_saved_lesson_shows_its_views_before_it_is_run_again(lab: LabPage, lab_server: LabServer) -> None:
-    """The line *Error displaying widget: model not found* meets nobody."""
-    shutil.copy(lab_server.root / LESSON, lab_server.root / "saved.ipynb")
-    lab.open("saved.ipynb")
-    lab.run_all()
-    lab.run("lab.explorer.query, lab.explorer.key = 1, 2")
-    expect(Explorer(output(lab, "lab")).pair).to_contain_text("gato to cat")
-    lab.command("docmanager:save")
-    lab_server.end_kernels()
-
-    lab.open("saved.ipynb")
-    shown = output(lab, "lab")
-    Explorer(shown).wait_until_drawn()
-    expect(Explorer(shown).pair).to_contain_text("gato to cat")
-    expect(shown).to_contain_text("el gato negro duerme")
-    expect(lab.page.get_by_text("model not found")).to_have_count(0)
-    lab.screenshot("lesson01-reopened")

@@ -20,7 +20,7 @@ from tests.support.ui_views import EVERY_VIEW
 from tests.support.ui_windows import kernels_find_this_clone
 from viz_transformer.export import export_html
 
-pytestmark = pytest.mark.slow  # three views, about five seconds each, and five in JupyterLab
+pytestmark = pytest.mark.weekly
 
 STOPS = (150, 250, 350, 450)
 #: What a view does that forgets nothing: each key and click leaves a node, a listener and an array.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.support.ui_jupyterlab import LabPage
@@ -22,6 +23,7 @@ DRAWN = "[...document.querySelectorAll('.vt-explorer')].filter(({ dataset }) => 
 PIXELS = """(nodes) => nodes.reduce((sum, { width, height }) => sum + 4 * width * height, 0)"""
 
 
+@pytest.mark.weekly
 def test_a_hundred_views_are_all_drawn_and_hold_the_pixels_of_a_few(lab: LabPage) -> None:
     lab.open_cells(HUNDRED)
     lab.run_all()

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.exported_pages import page_data
 from tests.support.notebooks import CELLS
-from tests.support.ui_jupyterlab import LabPage, LabServer, guard
-from tests.support.ui_windows import ARTIFACTS, LAPTOP, ROOT, SMALL
+from tests.support.ui_jupyterlab import LabPage, LabServer
+from tests.support.ui_windows import ROOT, guarded_lab
 from viz_transformer.export.notebook import notebook_html
 
 SHOWN = ("make", "explorer", "box", "again")
@@ -33,21 +33,15 @@ def find_the_tests(lab: LabPage) -> None:
 @pytest.fixture(scope="module")
 def saved(lab_server: LabServer, browser: Browser) -> Path:
     """A notebook that JupyterLab ran and saved; its kernel has ended and its page is closed."""
-    context = browser.new_context(viewport=LAPTOP, service_workers="block")
-    asked = guard(context)
-    lab = LabPage(context.new_page(), lab_server, ARTIFACTS)
-    lab.open_cells(*(CELLS[name] for name in SHOWN))
-    find_the_tests(lab)
-    lab.run_all()
-    expect(output(lab, "again").locator(".square")).to_have_text("1 squared")
-    for name in VIEWS:
-        assert shows(lab, name) == {"live": 1, "pictures": 0, "notes": 0}
-    lab.command("docmanager:save")
-    path = lab_server.root / lab.page.evaluate("panel.context.path")
-    context.close()
-    lab_server.reset()
-    assert asked == []
-    return path
+    with guarded_lab(lab_server, browser, service_workers="block") as lab:
+        lab.open_cells(*(CELLS[name] for name in SHOWN))
+        find_the_tests(lab)
+        lab.run_all()
+        expect(output(lab, "again").locator(".square")).to_have_text("1 squared")
+        for name in VIEWS:
+            assert shows(lab, name) == {"live": 1, "pictures": 0, "notes": 0}
+        lab.command("docmanager:save")
+        return lab_server.root / lab.page.evaluate("panel.context.path")
 
 
 @pytest.fixture
@@ -70,11 +64,6 @@ def reopen(saved: Path, lab_server: LabServer, lab: LabPage) -> Callable[..., La
     return open_copy
 
 
-def run_again(lab: LabPage) -> None:
-    find_the_tests(lab)
-    lab.run_all()
-
-
 def output(lab: LabPage, name: str) -> Locator:
     """Bring the cell of this name into view; returns its output."""
     lab.select_cell(SHOWN.index(name))
@@ -94,6 +83,16 @@ def has_no_error_line(lab: LabPage) -> None:
         assert line not in seen
 
 
+def is_live_when_run_again(lab: LabPage) -> None:
+    """Run all cells: each view is there, and neither its picture nor a note."""
+    find_the_tests(lab)
+    lab.run_all()
+    for name in VIEWS:
+        expect(output(lab, name).locator(".vt")).to_be_visible()
+        assert shows(lab, name) == {"live": 1, "pictures": 0, "notes": 0}
+    has_no_error_line(lab)
+
+
 def test_a_notebook_saved_without_its_state_shows_pictures(reopen: Callable[..., LabPage]) -> None:
     lab = reopen(state=False, trusted=True)
     for name in VIEWS:
@@ -106,56 +105,42 @@ def test_a_notebook_saved_without_its_state_shows_pictures(reopen: Callable[...,
         line = output(lab, name).get_by_text("model not found")
         expect(line).to_have_count(1)
         expect(line).to_be_hidden()
-        lab.screenshot(f"reopened-pictures-{name}")
     has_no_error_line(lab)
     expect(output(lab, "box")).to_contain_text("English: the cat")
-
-    run_again(lab)
-    for name in VIEWS:
-        expect(output(lab, name).locator(".vt")).to_be_visible()
-        assert shows(lab, name) == {"live": 1, "pictures": 0, "notes": 0}
-    has_no_error_line(lab)
+    is_live_when_run_again(lab)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_notebook_saved_with_its_state_shows_its_views(reopen: Callable[..., LabPage], theme: str) -> None:
+def test_a_notebook_saved_with_its_state_shows_its_views(reopen: Callable[..., LabPage]) -> None:
     lab = reopen(state=True, trusted=True)
-    lab.set_theme(theme)
-    for name in VIEWS:
-        expect(output(lab, name).locator(".vt")).to_be_visible()
-        assert shows(lab, name) == {"live": 1, "pictures": 0, "notes": 1}
-        # ipywidgets' red mark of a widget without its kernel is our sentence instead.
-        marks = (
-            output(lab, name)
-            .locator(".jupyter-widgets-disconnected")
-            .evaluate_all("(nodes) => nodes.map((node) => getComputedStyle(node, '::before').content)")
-        )
-        assert marks
-        assert set(marks) == {"none"}
-        lab.screenshot(f"reopened-views-{name}-{theme}")
+    for theme in ("light", "dark"):
+        lab.set_theme(theme)
+        for name in VIEWS:
+            expect(output(lab, name).locator(".vt")).to_be_visible()
+            assert shows(lab, name) == {"live": 1, "pictures": 0, "notes": 1}
+            # ipywidgets' red mark of a widget without its kernel is our sentence instead.
+            marks = (
+                output(lab, name)
+                .locator(".jupyter-widgets-disconnected")
+                .evaluate_all("(nodes) => nodes.map((node) => getComputedStyle(node, '::before').content)")
+            )
+            assert set(marks) == {"none"}
     has_no_error_line(lab)
-
-    run_again(lab)
-    for name in VIEWS:
-        expect(output(lab, name).locator(".vt")).to_be_visible()
-        assert shows(lab, name) == {"live": 1, "pictures": 0, "notes": 0}
+    is_live_when_run_again(lab)
 
 
-@pytest.mark.parametrize("state", [True, False])
-def test_a_notebook_of_somebody_else_shows_pictures(reopen: Callable[..., LabPage], state: bool) -> None:
-    lab = reopen(state=state, trusted=False)
-    lab.page.set_viewport_size(SMALL)
-    lab.set_theme("dark")
-    for name in VIEWS:
-        picture = output(lab, name).locator("figure img")
-        expect(picture).to_be_visible()
-        assert picture.get_attribute("alt")
-        expect(output(lab, name)).to_contain_text(NOT_RUNNING)
-        expect(output(lab, name).locator(".vt")).to_have_count(0)
-        lab.screenshot(f"reopened-untrusted-{name}-{state}")
-    has_no_error_line(lab)
+def test_a_notebook_that_is_not_trusted_shows_pictures(reopen: Callable[..., LabPage]) -> None:
+    for state in (True, False):
+        lab = reopen(state=state, trusted=False)
+        for name in VIEWS:
+            picture = output(lab, name).locator("figure img")
+            expect(picture).to_be_visible()
+            assert picture.get_attribute("alt")
+            expect(output(lab, name)).to_contain_text(NOT_RUNNING)
+            expect(output(lab, name).locator(".vt")).to_have_count(0)
+        has_no_error_line(lab)
 
 
+@pytest.mark.slow
 def test_what_jupyterlab_saves_becomes_a_page(saved: Path, page: Page, tmp_path: Path) -> None:
     path = notebook_html(saved, tmp_path / "page.html")
     assert len(page_data(path)["views"]) == 2

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.notebooks import CELLS, write_notebook
-from tests.support.ui_jupyterlab import errors_of, guard
-from tests.support.ui_windows import LAPTOP, SMALL, keep_picture, kernels_find_this_clone
+from tests.support.ui_jupyterlab import errors_of, guard, next_frames
+from tests.support.ui_windows import LAPTOP, LOOKS, keep_picture, kernels_find_this_clone
 from viz_transformer.cli import main
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -35,20 +35,14 @@ def saved(folder: Path) -> Path:
     return folder / "views.html"
 
 
-@pytest.fixture
-def requests(page: Page) -> list[str]:
-    """Every address that the page asked for, errors and refusals too."""
-    heard = errors_of(page)
-    page.on("request", lambda request: heard.append(request.url))
-    return heard
-
-
-def output(page: Page, name: str, cell: str = ".code_cell", area: str = ".output_wrapper"):
+def output(page: Page, name: str, cell: str = ".code_cell", area: str = ".output_wrapper") -> Locator:
     """The output of the cell of this name."""
     return page.locator(cell).nth(list(CELLS).index(name)).locator(area)
 
 
-def test_its_views_are_alive_and_it_asks_for_nothing(page: Page, saved: Path, requests: list[str]) -> None:
+def test_its_views_are_alive_fit_and_ask_for_nothing(page: Page, saved: Path) -> None:
+    heard = errors_of(page)
+    page.on("request", lambda request: heard.append(request.url))
     page.goto(saved.as_uri())
     explorers = page.locator(".vt-explorer")
     expect(explorers).to_have_count(2)
@@ -57,15 +51,21 @@ def test_its_views_are_alive_and_it_asks_for_nothing(page: Page, saved: Path, re
         expect(explorer).to_have_attribute("data-vt-drawn", DRAWN)
     title = output(page, "explorer").locator(".vt-title").first
     expect(title).to_contain_text("Cross-attention · layer 1 · head 0")
-    output(page, "explorer").locator("canvas").first.focus()
-    page.keyboard.press("ArrowRight")
+    output(page, "explorer").locator("canvas").first.press("ArrowRight")
     expect(title).to_contain_text("Cross-attention · layer 1 · head 1")
     assert page.evaluate("window.pwned") is None
-    assert requests == [saved.as_uri()]
     assert page.locator(".vt-still:visible").count() == 0
+    for scheme, size in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size(size)
+        expect(explorers.first).to_have_attribute("data-theme", scheme)
+        next_frames(explorers.first)
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        keep_picture(page, f"saved_{size['width']}_{scheme}")
+    assert heard == [saved.as_uri()]
 
 
-def test_a_view_in_two_cells_is_one_and_knows_its_answers(page: Page, saved: Path) -> None:
+def test_a_view_in_two_cells_is_one_and_what_needs_a_kernel_says_so(page: Page, saved: Path) -> None:
     page.goto(saved.as_uri())
     shown = page.locator(".square")
     expect(shown).to_have_text(["1 squared", "1 squared"])
@@ -74,26 +74,12 @@ def test_a_view_in_two_cells_is_one_and_knows_its_answers(page: Page, saved: Pat
     shown.last.click()
     expect(shown.first).to_contain_text("needs the running notebook")
 
-
-def test_the_words_of_a_box_stay_and_what_needs_a_kernel_says_so(page: Page, saved: Path) -> None:
-    page.goto(saved.as_uri())
     box = output(page, "box")
     expect(box.locator(".vt-text")).to_have_text(["English: the cat", "el gato"])
     expect(box.locator(".vt-note")).to_contain_text("need a running notebook")
     expect(output(page, "slider")).to_contain_text("need a running notebook")
     expect(output(page, "text")).to_contain_text("done")
     expect(page.locator("body")).not_to_contain_text("Error displaying widget")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [LAPTOP, SMALL], ids=["1280x720", "1024x768"])
-def test_it_fits_its_window(new_page: Callable[..., Page], saved: Path, scheme: str, size: dict) -> None:
-    page = new_page(viewport=size, scheme=scheme)
-    page.goto(saved.as_uri())
-    expect(page.locator(".vt-explorer").first).to_have_attribute("data-vt-drawn", DRAWN)
-    expect(page.locator(".vt-explorer").first).to_have_attribute("data-theme", scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    keep_picture(page, f"saved_{size['width']}_{scheme}")
 
 
 def test_without_javascript_each_view_is_a_picture(browser: Browser, saved: Path) -> None:
@@ -124,5 +110,4 @@ def test_nbconverts_own_page_shows_pictures_where_its_scripts_cannot_be_fetched(
         assert picture.get_attribute("alt")
         assert picture.evaluate("(image) => image.naturalWidth") > 100
     expect(page.locator("body")).not_to_contain_text("Error displaying widget")
-    keep_picture(page, "nbconvert_stock")
     context.close()
