@@ -22,6 +22,7 @@ from viz_transformer.exercises.clinic.decoding import toy_step
 from viz_transformer.exercises.clinic.hidden_tests import HiddenTests, Property, WrongAnswer
 from viz_transformer.exercises.clinic.training import start_loss
 from viz_transformer.exercises.instruments import leak_meter, trace_shapes, who_learns
+from viz_transformer.widgets.mask_lab.composition import MISTAKES
 
 ROOT = Path(__file__).parents[1]
 LESSON = Lesson("clinic")
@@ -52,37 +53,45 @@ def excerpt(name: str, room: dict[str, Any]) -> Any:
 
 
 def test_it_covers_all_five_articles() -> None:
-    assert len(CASES) >= 10
     told = {cell for cell in LESSON.cells if re.fullmatch(r"case-\d+", cell)}
     assert told == {f"case-{number + 1}" for number in range(len(CASES))}
     systems = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
     of_article = re.findall(r"^\| ([A-E])\.\d+ \|.*clinic\.ipynb", systems, flags=re.MULTILINE)
     assert set(of_article) == set("ABCDE")
+    # The lab of section 2 opens on a mistake that it knows.
+    assert "inverted" in MISTAKES
+    assert "Some of the cases below are in its list." in LESSON.prose
 
 
 @every_case
-def test_each_excerpt_is_told_as_it_is_handed_out(name: str, room: dict[str, Any]) -> None:
-    found = exercise(name).check(excerpt(name, room))
+def test_each_excerpt_is_told_as_it_is_handed_out(
+    name: str, room: dict[str, Any], folder_thrown_away: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which test fails at the first check, and why at the second."""
+    monkeypatch.setattr(course, "_symptoms_told", set())
+    ill = excerpt(name, room)
+    found = exercise(name).check(ill)
     assert not found.passed
     assert found.answered
     assert found.message == exercise(name).wanted.mistakes[0].message
     assert "still" in found.message.lower()
+    first, second = (course.check(name, ill).message for _ in range(2))
+    assert first.endswith("Run this check again to read why.")
+    assert found.message not in first
+    assert second == found.message
+    assert "[[" not in first, "a table of numbers hides what went wrong"
+    assert len(first) < 300
 
 
 @every_case
 def test_the_solutions_heal_every_case(name: str, solutions: dict[str, str], room: dict[str, Any]) -> None:
-    found = exercise(name).check(answer_of(solutions[name], room))
+    one = exercise(name)
+    found = one.check(answer_of(solutions[name], room))
     assert found.passed, found.message
     assert found.message
-
-
-@every_case
-def test_the_reference_is_right_and_no_likely_mistake_is(name: str) -> None:
-    one = exercise(name)
-    wanted = one.wanted
-    right = wanted.reference if isinstance(wanted, Function) else wanted.right_answer
+    right = one.wanted.reference if isinstance(one.wanted, Function) else one.wanted.right_answer
     assert one.check(right).passed
-    assert len(wanted.mistakes) >= 3
+    assert len(one.wanted.mistakes) >= 3
     assert len(one.hints) == 2
 
 
@@ -98,42 +107,27 @@ class TestSymptoms:
         assert "[1, 2, 4, 4]" in shapes  # “a table of weights for each of two heads”
         assert shapes[-1] == "[1, 4, 8]"
 
-    def test_1_a_thousand_is_too_much(self, solutions, room) -> None:
-        scores = torch.tensor([3.0, 2.0, 0.0])
-        ill = excerpt("clinic.1", room)
-        assert ill(scores).isfinite().all()
-        assert ill(scores + 1000).isnan().all()
-        well = answer_of(solutions["clinic.1"], room)
-        torch.testing.assert_close(well(scores), well(scores + 1000))
+    def test_1_each_axis_mistake_is_named(self) -> None:
+        wrong = {}
+        for largest, total, message in (
+            (lambda s: s.max(-1).values, lambda part: part.sum(-1), "Both need keepdim=True"),
+            (lambda s: s.max(-1).values, lambda part: part.sum(-1, True), "keepdim=True keeps the"),
+            (lambda s: s.amax(-1, True), lambda part: part.sum(-1), "keepdim=True keeps the"),
+            (lambda s: 0, lambda part: part.sum(-1), "lost keepdim=True"),
+            (lambda s: s.amax(0), lambda part: part.sum(0), "axis 0 runs down a column"),
+            (lambda s: s.amax(-1, True), lambda part: part.sum(0), "adds up a column"),
+            (lambda s: s.max(), lambda part: part.sum(), "a sum of its own"),
+            (lambda s: s.amax(1, True), lambda part: part.sum(1, True), "no axis 1"),
+        ):
 
-    @pytest.mark.parametrize(
-        ("largest", "total", "message"),
-        [
-            (lambda scores: scores.max(-1).values, lambda part: part.sum(-1), "Both need keepdim=True"),
-            (lambda scores: scores.max(-1).values, lambda part: part.sum(-1, True), "keepdim=True keeps the"),
-            (lambda scores: scores.amax(-1, True), lambda part: part.sum(-1), "keepdim=True keeps the"),
-            (lambda scores: 0, lambda part: part.sum(-1), "lost keepdim=True"),
-            (lambda scores: scores.amax(0), lambda part: part.sum(0), "axis 0 runs down a column"),
-            (lambda scores: scores.amax(-1, True), lambda part: part.sum(0), "adds up a column"),
-            (lambda scores: scores.max(), lambda part: part.sum(), "a sum of its own"),
-            (lambda scores: scores.amax(1, True), lambda part: part.sum(1, True), "no axis 1"),
-        ],
-    )
-    def test_1_each_axis_mistake_is_named(self, largest: Any, total: Any, message: str) -> None:
-        def softmax(scores: torch.Tensor) -> torch.Tensor:
-            exponentials = torch.exp(scores - largest(scores))
-            return exponentials / total(exponentials)
+            def softmax(scores: torch.Tensor, largest: Any = largest, total: Any = total) -> torch.Tensor:
+                exponentials = torch.exp(scores - largest(scores))
+                return exponentials / total(exponentials)
 
-        found = exercise("clinic.1").check(softmax)
-        assert not found.passed
-        assert message in found.message
-
-    def test_2_words_of_a_sentence_get_one_number(self, solutions, room) -> None:
-        table, same_word = torch.arange(9.0).unsqueeze(1), torch.zeros(2, 3, 1)
-        ill = excerpt("clinic.2", room)(same_word, table)
-        assert ill.squeeze(-1).tolist() == [[0, 0, 0], [1, 1, 1]]
-        well = answer_of(solutions["clinic.2"], room)(same_word, table)
-        assert well.squeeze(-1).tolist() == [[0, 1, 2], [0, 1, 2]]
+            found = exercise("clinic.1").check(softmax)
+            if found.passed or message not in found.message:
+                wrong[message] = str(found)
+        assert not wrong
 
     def test_3_three_scores_where_nine_are_wanted(self, room) -> None:
         ill = excerpt("clinic.3", room)
@@ -157,14 +151,10 @@ class TestSymptoms:
         assert room["scores"].grad[1].isnan().all()
 
     def test_6_the_first_sentence_sees_one_word_and_the_last_the_future(self, room) -> None:
-        future = torch.ones(4, 4, dtype=torch.bool).triu(1)
-        x = torch.randn(4, 4, 8)
-        attention = nn.MultiheadAttention(8, 2, batch_first=True).eval()
-        _, weights = attention(x, x, x, key_padding_mask=future)
-        assert (weights[0] > 0).tolist() == [[True, False, False, False]] * 4
-        assert (weights[3] > 0).all()
+        """What torch does with such a mask is measured in test_lesson_07."""
         assert '"only the first word"' in LESSON["predict-slot"]
-        ill = excerpt("clinic.6", room)
+        attention, ill = nn.MultiheadAttention(8, 2, batch_first=True).eval(), excerpt("clinic.6", room)
+        x = torch.randn(4, 4, 8)
         assert leak_meter(lambda x: ill(attention, x), x).leaks.sum() == 6
 
     def test_7_two_of_four_source_words_are_hidden(self, solutions, room) -> None:
@@ -201,11 +191,6 @@ class TestSymptoms:
         trace = trace_shapes(excerpt("clinic.11", room)(8, 2, 16), torch.randn(3, 4, 8))
         assert trace.error.startswith("TypeError")
         assert trace.steps[0].output == "a tuple of [3, 4, 8] and [4, 3, 3]"
-
-    def test_12_a_sixth_of_the_parameters_and_nothing_back(self, room) -> None:
-        stack = excerpt("clinic.12", room)(lambda: nn.Linear(8, 8), n_layers=6)
-        assert sum(each.numel() for each in stack.parameters()) == 8 * 8 + 8
-        assert trace_shapes(stack, room["x"]).returned == "None"
 
     def test_13_it_is_sure_and_wrong(self, solutions, room) -> None:
         ill = start_loss(excerpt("clinic.13", room)(1000, 256).logits)
@@ -250,15 +235,14 @@ class TestHiddenTests:
 
         assert exercise("clinic.11").check(Turned)
 
-    def test_a_search_may_note_each_only_once(self, room) -> None:
-        """What has ended may stay in the beam, if it is noted once."""
+    def test_a_search_may_keep_what_has_ended_if_it_notes_each_once(self, room) -> None:
         source = LESSON["answer-clinic-14"].replace(
             'if each[0][-1] == "<eos>"]', 'if each[0][-1] == "<eos>" and each not in finished]'
         )
         assert source != LESSON["answer-clinic-14"]
         assert exercise("clinic.14").check(answer_of(source, room))
 
-    def test_logits_over_the_root_of_the_width_are_fine_with_words_as_they_are(self, room) -> None:
+    def test_logits_over_the_root_of_the_width_are_fine_with_words_as_they_are(self) -> None:
         class Tied(nn.Module):
             def __init__(self, vocab_size: int, d_model: int) -> None:
                 super().__init__()
@@ -286,20 +270,17 @@ class TestHiddenTests:
 
         assert exercise("clinic.12").check(Stack)
 
-    def test_what_raises_or_is_no_function_gets_a_line(self) -> None:
+    def test_an_answer_that_raises_or_never_ends_gets_a_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def boom(*_: Any) -> None:
             raise KeyError("oh")
-
-        assert "raised KeyError" in exercise("clinic.5").check(boom).message
-        assert "this is None" in exercise("clinic.5").check(None).message
-
-    def test_what_never_ends_is_told_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("viz_transformer.exercises.sandbox.LIMIT_S", 0.2)
 
         def endless(*_: Any) -> None:
             while True:
                 pass
 
+        assert "raised KeyError" in exercise("clinic.5").check(boom).message
+        assert "this is None" in exercise("clinic.5").check(None).message
+        monkeypatch.setattr("viz_transformer.exercises.sandbox.LIMIT_S", 0.2)
         assert "never stops" in exercise("clinic.5").check(endless).message
 
     def test_torchs_own_seed_is_left_alone(self, room, solutions) -> None:
@@ -322,47 +303,14 @@ class TestHiddenTests:
         assert wanted.check(lambda: 4).passed
 
 
-def test_the_lab_of_section_2_opens_on_a_mistake_that_it_knows() -> None:
-    from viz_transformer.widgets.mask_lab.composition import MISTAKES
-
-    assert "inverted" in MISTAKES
-    assert "Some of the cases below are in its list." in LESSON.prose
-
-
-@pytest.mark.parametrize(
-    ("cell", "secrets"),
-    [("predict-1", ["only the first word"]), ("predict-2", ["future leaks"]), ("predict-3", ["52"])],
-)
-def test_no_prediction_is_given_away_above_it(cell: str, secrets: list[str]) -> None:
-    read = LESSON.above(cell) + LESSON[cell]
-    assert not [secret for secret in secrets if secret in read]
-
-
-class TestSymptomFirst:
-    """What a learner reads: first which test fails, then why."""
-
-    @pytest.fixture(autouse=True)
-    def _nothing_told_yet(self, folder_thrown_away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(course, "_symptoms_told", set())
-
-    @every_case
-    def test_the_reason_is_kept_for_the_second_check(self, name: str, room: dict[str, Any]) -> None:
-        ill = excerpt(name, room)
-        why = exercise(name).check(ill).message
-        first, second = (course.check(name, ill).message for _ in range(2))
-        assert first.endswith("Run this check again to read why.")
-        assert why not in first
-        assert second == why
-        assert "[[" not in first, "a table of numbers hides what went wrong"
-        assert len(first) < 300
-
-    def test_a_repair_starts_over(self, solutions: dict[str, str], room: dict[str, Any]) -> None:
-        ill = excerpt("clinic.5", room)
-        course.check("clinic.5", ill)
-        assert course.check("clinic.5", answer_of(solutions["clinic.5"], room)).passed
-        assert "read why" in course.check("clinic.5", ill).message
-
-    def test_a_title_does_not_tell_the_fault(self) -> None:
-        titles = [one.title for one in exercises_of("clinic")]
-        headings = re.findall(r"### Case \d+ · (.+?)  ?\*\*|### Case \d+ · ([^*]+?) \*\*", LESSON.prose)
-        assert [one or other for one, other in headings] == titles
+def test_after_a_repair_the_first_check_tells_the_symptom_again(
+    solutions: dict[str, str],
+    room: dict[str, Any],
+    folder_thrown_away: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(course, "_symptoms_told", set())
+    ill = excerpt("clinic.5", room)
+    course.check("clinic.5", ill)
+    assert course.check("clinic.5", answer_of(solutions["clinic.5"], room)).passed
+    assert "read why" in course.check("clinic.5", ill).message
