@@ -6,7 +6,6 @@ named as in Playwright, and is what the tests need of it.
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 import os
@@ -20,8 +19,8 @@ from typing import Any, Self
 
 import websocket
 
-from tests.support.ui_jupyterlab import PICTURES, TIMEOUT_S, LabPage, LabServer
-from tests.support.ui_windows import ARTIFACTS, LAPTOP
+from tests.support.ui_jupyterlab import TIMEOUT_S, LabPage, LabServer
+from tests.support.ui_windows import LAPTOP
 from tools.ensure import find_firefox
 
 #: Keys that are no character, by WebDriver's numbers.
@@ -247,14 +246,6 @@ class Tab:
 
     def _act(self, device: str, actions: Sequence[dict[str, Any]]) -> None:
         self._send("input.performActions", actions=[{"type": device, "id": device, "actions": actions}])
-
-    def keep_picture(self, name: str) -> None:
-        """Keep a picture of the whole page among the artifacts, if people want to look at them."""
-        if not PICTURES:
-            return
-        ARTIFACTS.mkdir(exist_ok=True)
-        picture = self._send("browsingContext.captureScreenshot", origin="document")["data"]
-        (ARTIFACTS / f"{name}.png").write_bytes(base64.b64decode(picture))
 
 
 class FirefoxLab(LabPage):

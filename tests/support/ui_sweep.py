@@ -18,7 +18,6 @@ from typing import Any
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.ui_axe import findings
 from tests.support.ui_jupyterlab import errors_of, next_frames
 from tests.support.ui_rooms import NARROW, PHONE, ROOMS, sizes_of
 
@@ -45,6 +44,16 @@ _CUT_OFF = """(root) => [...root.querySelectorAll("*")]
         && node.scrollWidth > node.clientWidth + 1)
     .map((node) => node.outerHTML.slice(0, 80))"""
 _ZOOMED = """(root) => [...root.querySelectorAll("*")].filter((node) => node.style.zoom).length"""
+
+_AXE = Path(__file__).parents[1] / "ui" / "vendor" / "axe-core-4.14.1.min.js"
+_RUN = """async () => {
+    const { violations } = await axe.run({ resultTypes: ["violations"] });
+    return violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map((found) => ({
+        rule: found.id,
+        elements: found.nodes.slice(0, 5).map((node) => node.html.slice(0, 160)),
+        why: found.nodes[0].failureSummary,
+    }));
+}"""
 
 
 class OpenedView:
@@ -74,6 +83,13 @@ class OpenedView:
                 .forEach((button) => button.click())"""
         )
         next_frames(self.root)
+
+
+def findings(page: Page) -> list[dict[str, Any]]:
+    """Return what axe-core (MPL-2.0) holds for serious or critical, with the elements that it is about."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(f"{_AXE.read_text(encoding='utf-8')};\nnull")  # null: axe itself is no answer
+    return page.evaluate(_RUN)
 
 
 def in_light(view: OpenedView) -> Any:

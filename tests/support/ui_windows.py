@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,15 +22,7 @@ PHONE = {"width": 390, "height": 844}
 #: Each of them in both of JupyterLab's themes.
 LOOKS = [(theme, size) for size in (LAPTOP, SMALL) for theme in ("light", "dark")]
 
-_SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
-_WINDOWS = pytest.mark.parametrize("window", [LAPTOP, SMALL, PHONE], ids=lambda window: str(window["width"]))
-
 ELSEWHERE_ASKED = "the page asked for something that is not on this machine"
-
-
-def in_every_window(test: Callable[..., None]) -> Callable[..., None]:
-    """Run a test for each `window` (laptop, small laptop, phone) in each colour `scheme`."""
-    return _SCHEMES(_WINDOWS(test))
 
 
 def keep_picture(page: Page, name: str) -> None:

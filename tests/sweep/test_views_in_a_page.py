@@ -11,12 +11,11 @@ from playwright.sync_api import Browser, Page, expect
 
 import viz_transformer as vt
 from tests.support import ui_sweep
-from tests.support.ui_axe import findings
 from tests.support.ui_jupyterlab import TIMEOUT_S, guard
 from tests.support.ui_rooms import wait_until_whole
-from tests.support.ui_sweep import OpenedView, wrong_with
+from tests.support.ui_sweep import OpenedView, findings, wrong_with
 from tests.support.ui_views import EVERY_VIEW, class_names
-from tests.support.ui_windows import ELSEWHERE_ASKED, SMALL, keep_picture
+from tests.support.ui_windows import ELSEWHERE_ASKED, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.widgets.base.view import View
 from viz_transformer.widgets.tour import tour
@@ -77,7 +76,6 @@ def test_a_view_in_more_colours_and_presented(
     view = opened(page, tmp_path, EVERY_VIEW[name](), name)
     wrong = wrong_with(view, MORE_COLOURS)
     assert wrong == {}, f"{name}: {json.dumps(wrong, indent=1)}"
-    keep_picture(page, f"view_{name.replace(' ', '_')}")
     if name in ("tour", "trace switch", "translation lab"):  # a tour goes through the view inside them
         return
     shown = tour(EVERY_VIEW[name](), [{"caption": "What a professor says of it, in one line.", "state": {}}])

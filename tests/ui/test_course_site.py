@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -14,7 +13,7 @@ from tests.support.exported_pages import page_data
 from tests.support.ui_jupyterlab import errors_of
 from tests.support.ui_lab_questions import QUESTIONS
 from tests.support.ui_lessons import FAULTS, LESSONS, check_moves
-from tests.support.ui_windows import PHONE, keep_picture, kernels_find_this_clone
+from tests.support.ui_windows import PHONE, kernels_find_this_clone
 from viz_transformer.cli import main
 from viz_transformer.translator import Translator
 
@@ -33,22 +32,19 @@ def course_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(new_page: Callable[..., Page], course_site: Path) -> Iterator[Callable[..., Page]]:
+def opened(page: Page, course_site: Path) -> Iterator[Callable[[str], Page]]:
     """A function that opens a lesson's page; its test fails if the page has errors, or asks for anything."""
-    errors: list[list[str]] = []
-    asked: list[str] = []
+    errors, asked = errors_of(page), []
 
-    def open_lesson(lesson: str, **look: Any) -> Page:
-        page = new_page(**look)
+    def open_lesson(lesson: str) -> Page:
         address = (course_site / f"{lesson}.html").as_uri()
         page.route(lambda url: url != address, lambda route: route.abort())
         page.on("request", lambda request: asked.append(request.url) if request.url != address else None)
-        errors.append(errors_of(page))
         page.goto(address)
         return page
 
     yield open_lesson
-    assert [each for page in errors for each in page] == []
+    assert errors == []
     assert asked == []
 
 
@@ -63,15 +59,14 @@ def views_of(page: Page) -> list[tuple[int, Locator]]:
     return found
 
 
-def fitting_views_of(page: Page, lesson: str) -> list[tuple[int, Locator]]:
-    """The views of a lesson's page, all whole and without a complaint; a picture of it is kept."""
+def fitting_views_of(page: Page) -> list[tuple[int, Locator]]:
+    """The views of a lesson's page, all whole and without a complaint."""
     views = views_of(page)
     assert views
     assert page.evaluate(FAULTS) == []
     expect(page.locator(".vt-failed, .vt-note, .vt-view [role=alert]:visible")).to_have_count(0)
     width = page.viewport_size["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    keep_picture(page, f"course_{lesson}_{width}")
     return views
 
 
@@ -115,11 +110,11 @@ def test_every_lab_that_the_page_can_answer_is_somewhere_in_the_course(course_si
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_every_view_of_a_lesson_is_drawn_fits_and_answers_without_python(
-    opened: Callable[..., Page], course_site: Path, translator: Translator, lesson: str
+    opened: Callable[[str], Page], course_site: Path, translator: Translator, lesson: str
 ) -> None:
     """Labs are asked what nobody asked before; exercises and predictions are answered; all others move."""
     page = opened(lesson)
-    views = fitting_views_of(page, lesson)
+    views = fitting_views_of(page)
     states = [view["state"] for view in page_data(course_site / f"{lesson}.html")["views"]]
     for number, view in views:
         state = states[number]
@@ -131,10 +126,7 @@ def test_every_view_of_a_lesson_is_drawn_fits_and_answers_without_python(
             answer_exercise(view, state["asked"]["kind"])
         else:
             check_moves(view, f"{lesson}, view {number}")
-
-
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_every_view_of_a_lesson_is_drawn_and_fits_dark_on_a_phone(
-    opened: Callable[..., Page], lesson: str
-) -> None:
-    fitting_views_of(opened(lesson, viewport=PHONE, scheme="dark"), lesson)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(PHONE)
+    page.reload()
+    fitting_views_of(page)

@@ -13,7 +13,7 @@ from pathlib import Path
 import anywidget
 import pytest
 import traitlets
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import ConsoleMessage, Page, expect
 
 from tests.support.exported_pages import policy_of
 from tests.support.hand_made_traces import HOSTILE, hostile_trace, make_trace
@@ -182,15 +182,6 @@ def test_what_needs_a_model_is_answered_or_says_so(page: Page, tmp_path: Path, r
     assert refusals == []
 
 
-def test_a_view_shown_twice_is_one_view(page: Page, tmp_path: Path) -> None:
-    view = explore(make_trace())
-    page.goto(export_html([view, explore(make_trace()), view], tmp_path / "page.html").as_uri())
-    titles = page.locator(".vt-title")
-    expect(titles).to_have_count(3)
-    page.locator(".vt-heads canvas").last.press("ArrowRight")
-    expect(titles).to_have_text([f"Cross-attention · layer 0 · head {head}" for head in (1, 0, 1)])
-
-
 def test_the_policy_holds_for_the_views_too(page: Page, tmp_path: Path) -> None:
     page.goto(export_html(Loose(), tmp_path / "page.html").as_uri())
     tried = page.locator(".tried")
@@ -220,16 +211,6 @@ def test_a_browser_that_cannot_draw_says_so(page: Page, tmp_path: Path) -> None:
     path.write_text(broken, encoding="utf-8")
     page.goto(path.as_uri())
     expect(page.locator(".vt-failed")).to_contain_text("could not draw its views")
-
-
-def test_a_reader_without_javascript_reads_what_the_views_show(browser: Browser, tmp_path: Path) -> None:
-    view = explore(make_trace(), kind="encoder", head=2)
-    path = export_html(view, tmp_path / "page.html", title="Read me")
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(path.as_uri())
-    assert page.locator("body").inner_text().split("\n\n") == ["Read me", view.alt_text()]
-    context.close()
 
 
 def test_the_parts_of_an_explorer_never_lie_over_each_other(page: Page, tmp_path: Path) -> None:

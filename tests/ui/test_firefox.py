@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -164,7 +163,6 @@ def test_every_view_is_drawn_and_fits(new_tab: Callable[..., Tab], tmp_path: Pat
         tab.goto(vt.export_html(make(), tmp_path / "page.html", title=name).as_uri())
         wait_until_drawn(tab, "[data-vt-drawn]")
         check_it_fits(tab, name, "[data-vt-drawn]")
-        tab.keep_picture(f"firefox_{re.sub('[^a-z]+', '_', name)}")
         assert tab.errors == [], name
 
 
@@ -246,5 +244,4 @@ def test_in_jupyterlab_a_view_and_the_kernel_are_linked(
     lab.run("view.head = 1")
     tab.wait_for_text(title, "Cross-attention · layer 1 · head 1")
     lab.select_cell(0)
-    tab.keep_picture("firefox_jupyterlab")
     lab_server.reset()

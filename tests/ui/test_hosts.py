@@ -13,7 +13,6 @@ from playwright.sync_api import Page, expect
 from tests.support.ui_explorer import Explorer, places
 from tests.support.ui_hosts import host_environment, marimo, voila
 from tests.support.ui_jupyterlab import TIMEOUT_S, LabServer
-from tests.support.ui_windows import keep_picture
 
 pytestmark = pytest.mark.weekly
 
@@ -65,7 +64,7 @@ def marimos_notebook_of(*sources: str) -> str:
     return "\n\n".join(["import marimo", "app = marimo.App()", *cells]) + "\n"
 
 
-def check_looks(page: Page, theme: str, ground: str, stills: int, picture: str) -> None:
+def check_looks(page: Page, theme: str, ground: str, stills: int) -> None:
     """Each view is seen once, in the host's colours; its still has come, and steps back."""
     for name in ("explorer", "head-lab"):
         page.locator(f".vt-{name}[data-vt-drawn]").first.wait_for()
@@ -78,7 +77,6 @@ def check_looks(page: Page, theme: str, ground: str, stills: int, picture: str) 
         expect(view).to_be_visible()
     expect(page.locator(".vt-still img").filter(visible=True)).to_have_count(0)
     expect(page.locator(".vt-head-lab .vt-translation").first).to_have_text("el gato negro duerme")
-    keep_picture(page, picture)
 
 
 def check_answers(page: Page) -> None:
@@ -103,10 +101,10 @@ def test_the_classic_notebook_is_white_on_a_dark_system_too(
         page.goto(server.address("views.ipynb"))
         page.wait_for_function(READY)
         page.evaluate("Jupyter.notebook.execute_all_cells()")
-        check_looks(page, "light", WHITE, 2, "nbclassic-light")
+        check_looks(page, "light", WHITE, 2)
         check_answers(page)
         page.emulate_media(color_scheme="dark")
-        check_looks(page, "light", WHITE, 2, "nbclassic-dark")
+        check_looks(page, "light", WHITE, 2)
 
 
 def test_voila_in_its_light_and_its_dark_theme(new_page: Callable[..., Page], tmp_path: Path) -> None:
@@ -115,7 +113,7 @@ def test_voila_in_its_light_and_its_dark_theme(new_page: Callable[..., Page], tm
     with voila(tmp_path, "views.ipynb") as url:
         for theme, ground in {"light": WHITE, "dark": VOILAS_DARK}.items():
             page.goto(f"{url}/?theme={theme}")
-            check_looks(page, theme, ground, 2, f"voila-{theme}")
+            check_looks(page, theme, ground, 2)
             check_answers(page)
 
 
@@ -133,10 +131,10 @@ def marimos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_marimo_bare_and_wrapped_follows_the_system(new_page: Callable[..., Page], marimos: str) -> None:
     page = new_page(scheme="light")
     page.goto(f"{marimos}/?file=views.py")
-    check_looks(page, "light", WHITE, 0, "marimo-light")
+    check_looks(page, "light", WHITE, 0)
     check_answers(page)
     page.emulate_media(color_scheme="dark")
-    check_looks(page, "dark", MARIMOS_DARK, 0, "marimo-dark")
+    check_looks(page, "dark", MARIMOS_DARK, 0)
 
 
 def test_marimo_shows_a_view_inside_a_view(new_page: Callable[..., Page], marimos: str) -> None:
@@ -147,7 +145,6 @@ def test_marimo_shows_a_view_inside_a_view(new_page: Callable[..., Page], marimo
         inner = outer.locator(".vt-explorer")
         inner.locator("canvas").first.wait_for()
         expect(inner).to_have_css("background-color", MARIMOS_DARK)
-    keep_picture(page, "marimo-inside")
 
     field = lab.get_by_role("textbox")
     field.fill("the dogs sleep")

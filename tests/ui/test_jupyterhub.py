@@ -57,7 +57,6 @@ def test_each_learner_has_lessons_views_and_progress_of_their_own(
         assert lab.value("__import__('os').environ['OMP_NUM_THREADS']") == "1"
         for _ in range(tries[name]):
             lab.run('vt.exercises.check("1.1", [])')
-        lab.screenshot(f"jupyterhub-{name}")
         assert lab.errors == []
     kept = {
         name: json.loads((hub.learner(name).root / "progress.json").read_text())["exercises"]["1.1"]["tries"]

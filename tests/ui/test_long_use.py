@@ -1,4 +1,4 @@
-"""Views that are used for long hold no more than before; a leak would be seen.
+"""Views that are used for long hold no more than before, and many views hold the pixels of a few.
 
 `python -m benchmarks long_use` and `long_use_kernel` do this for every view, 2,000 times each.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from benchmarks.long_use import MARGIN, SEED, growths, use, used_in_page
 from benchmarks.long_use_kernel import BACKLOG, make, show, until_answered, used_in_notebook
@@ -35,12 +35,12 @@ for (const type of ["keydown", "click", "input"])
 """
 
 
-@pytest.mark.parametrize("name", ["softmax lab", "explorer"])
-def test_what_a_view_holds_does_not_grow_with_use(page: Page, tmp_path: Path, name: str) -> None:
-    path = export_html(EVERY_VIEW[name](), tmp_path / "page.html")
-    rounds, errors = used_in_page(page, path, STOPS)
-    assert errors == []
-    assert max(growths(rounds).values()) < MARGIN
+def test_what_a_view_holds_does_not_grow_with_use(page: Page, tmp_path: Path) -> None:
+    for name in ("softmax lab", "explorer"):
+        path = export_html(EVERY_VIEW[name](), tmp_path / "page.html")
+        rounds, errors = used_in_page(page, path, STOPS)
+        assert errors == [], name
+        assert max(growths(rounds).values()) < MARGIN, name
 
 
 def test_a_leak_is_seen(new_page: Callable[..., Page], tmp_path: Path) -> None:
@@ -81,3 +81,40 @@ def test_what_nobody_waits_for_any_more_is_not_sent(lab: LabPage, name: str) -> 
 def test_what_is_made_once_is_no_leak() -> None:
     assert growths([{"heap": 100}, {"heap": 150}, {"heap": 151}, {"heap": 152}]) == {"heap": 0.03}
     assert growths([{"nodes": 100}, {"nodes": 150}, {"nodes": 90}]) == {"nodes": 0}
+
+
+COUNT = 100
+#: All at once, which is harder for the page than a cell each.
+HUNDRED = f"""
+import ipywidgets, numpy as np
+import viz_transformer as vt
+tokens = "the black cat that the dog saw is very tired".split()
+attention = np.full((4, 8, 10, 10), 0.1, np.float32)
+trace = vt.ForwardTrace(source_tokens=tokens, encoder_attention=attention)
+box = ipywidgets.VBox([vt.explore(trace, layer=i % 4) for i in range({COUNT})])
+box
+"""
+DRAWN = "[...document.querySelectorAll('.vt-explorer')].filter(({ dataset }) => dataset.vtDrawn > 0).length"
+#: Bytes of all canvases in the page, and how many of a view's canvases have pixels.
+PIXELS = """(nodes) => nodes.reduce((sum, { width, height }) => sum + 4 * width * height, 0)"""
+
+
+def test_a_hundred_views_are_all_drawn_and_hold_the_pixels_of_a_few(lab: LabPage) -> None:
+    lab.open_cells(HUNDRED)
+    lab.run_all()
+    lab.page.wait_for_function(f"{DRAWN} === {COUNT}")
+    views = lab.page.locator(".vt-explorer")
+    canvases = lab.page.locator(".vt-explorer canvas")
+    views.first.scroll_into_view_if_needed()
+    of_one = views.first.locator("canvas").evaluate_all(PIXELS)
+    for number in (0, 49, 99, 10):
+        view = views.nth(number)
+        view.scroll_into_view_if_needed()
+        expect(view.locator(".vt-title").first).to_contain_text(f"layer {number % 4}")
+        canvas = view.locator("canvas").first.element_handle()
+        lab.page.wait_for_function("(canvas) => canvas.width > 0", arg=canvas)
+        assert 0 < canvases.evaluate_all(PIXELS) <= 10 * of_one
+    lab.run(f"box.children[{COUNT - 1}].head = 3")
+    views.nth(COUNT - 1).scroll_into_view_if_needed()
+    expect(views.nth(COUNT - 1).locator(".vt-title").first).to_contain_text("head 3")
+    assert lab.errors == []

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.support.notebooks import CELLS, write_notebook
 from tests.support.ui_jupyterlab import errors_of, guard, next_frames
-from tests.support.ui_windows import LAPTOP, LOOKS, keep_picture, kernels_find_this_clone
+from tests.support.ui_windows import LAPTOP, LOOKS, kernels_find_this_clone
 from viz_transformer.cli import main
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -61,7 +61,6 @@ def test_its_views_are_alive_fit_and_ask_for_nothing(page: Page, saved: Path) ->
         expect(explorers.first).to_have_attribute("data-theme", scheme)
         next_frames(explorers.first)
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-        keep_picture(page, f"saved_{size['width']}_{scheme}")
     assert heard == [saved.as_uri()]
 
 

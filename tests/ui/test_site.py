@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.support.ui_jupyterlab import errors_of
-from tests.support.ui_windows import LAPTOP, PHONE, SMALL, keep_picture, kernels_find_this_clone
+from tests.support.ui_windows import LAPTOP, PHONE, SMALL, kernels_find_this_clone
 from viz_transformer.export.site import write_site
 
 DRAWN = re.compile(r"[1-9]\d*")
@@ -201,4 +201,3 @@ def test_it_fits_every_window(page: Page, site: Path) -> None:
             page.goto(site.with_name(f"{name}.html").as_uri())
             expect(page.locator(".vt-explorer")).to_have_count(int(name != "index"))
             assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], (name, size)
-            keep_picture(page, f"site_{name}_{size['width']}")

@@ -12,7 +12,7 @@ from tests.support.hand_made_traces import HOSTILE, make_trace
 from tests.support.ui_jupyterlab import LabPage, errors_of
 from tests.support.ui_rooms import wait_until_whole
 from tests.support.ui_views import EVERY_VIEW
-from tests.support.ui_windows import LOOKS, ROOT, SMALL, keep_picture
+from tests.support.ui_windows import LOOKS, ROOT, SMALL
 from viz_transformer.export import export_html
 from viz_transformer.widgets.explorer import explore
 from viz_transformer.widgets.tour import Tour, tour
@@ -152,7 +152,6 @@ def test_a_presented_view_fits_a_projector_grows_and_answers_the_pointer(
         root.locator(".vt-tour-panel").press("End")
         expect(matrix).to_be_in_viewport(ratio=1)
         assert root.evaluate("(node) => node.scrollWidth <= node.clientWidth")
-        keep_picture(page, f"tour_{window['width']}_{scheme}_presented")
     root.locator(".vt-tour-panel").press("Home")
     wait_until_whole(page)
     after = matrix.bounding_box()
