@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,6 @@ import torch
 
 import viz_transformer as vt
 from tests.support.attention_steps import barred_steps, random_steps
-from tests.support.hand_made_traces import HOSTILE
 from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
 from viz_transformer.config import ModelConfig
@@ -402,12 +400,3 @@ def test_the_figure_and_its_words_are_of_the_state(view: AttentionStepper) -> No
     nothing = AttentionStepper(barred_steps(), traits={"query": 1})
     assert "attend to nothing" in nothing.alt_text()
     nothing.figure()
-
-
-def test_hostile_words_are_drawn_and_sent() -> None:
-    n = len(HOSTILE)
-    steps = random_steps(n, n, kind="encoder", query_tokens=HOSTILE, key_tokens=HOSTILE)
-    view = AttentionStepper(steps, text=HOSTILE[0])
-    json.dumps([view.data["queries"], view.text]).encode("utf-8")
-    figure = view.figure()
-    figure.canvas.draw()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-import viz_transformer as vt
 from tests.support.engine_answers import assert_both_sides_agree
-from tests.support.exported_pages import page_data
 from tests.support.refusals import assert_refused
 from viz_transformer.config import ModelConfig
 from viz_transformer.experiments.depth import deep_model, gradients_by_depth
@@ -70,6 +67,7 @@ def test_what_is_chosen_moves_the_lab() -> None:
     lab.sentence = "the cat"
     assert (lab.tokens, lab.changed) == (("the", "cat", "<eos>"), 2)
     assert "“<eos>” is changed" in lab.alt_text()
+    assert [asked["layer"] for asked in block_lab(engine="kernel").questions()] == [0, 1]
 
 
 def test_a_lab_or_a_table_that_cannot_be_is_refused() -> None:
@@ -88,15 +86,9 @@ def test_a_lab_or_a_table_that_cannot_be_is_refused() -> None:
 
 def test_the_page_answers_as_the_kernel_does() -> None:
     for translator in (load_translator(), rotary_translator()):
-        lab = block_lab(translator, SENTENCE)
-        assert_both_sides_agree(
-            lab,
-            [
-                {"sentence": sentence, "layer": layer}
-                for sentence in (SENTENCE, "the cat", "does the dog see me?", "the dragon")
-                for layer in range(translator.config.n_encoder_layers)
-            ],
-        )
+        sentences = (SENTENCE, "the cat", "does the dog see me?", "the dragon")
+        asked = [{"sentence": sentence, "layer": layer} for sentence in sentences for layer in (0, 1)]
+        assert_both_sides_agree(block_lab(translator, SENTENCE), asked)
 
 
 def rotary_translator() -> Translator:
@@ -107,13 +99,6 @@ def rotary_translator() -> Translator:
         norm="pre", positional="rotary", activation="gelu",
     )  # fmt: skip
     return Translator(make_model(config, 1).eval(), vocabulary)
-
-
-def test_a_page_carries_the_engine_or_the_replies(tmp_path: Path) -> None:
-    views = page_data(vt.export_html(block_lab(), tmp_path / "page.html"))["views"]
-    assert sorted("answers" in view["state"] for view in views) == [False, False]
-    (view,) = page_data(vt.export_html(block_lab(engine="kernel"), tmp_path / "kernel.html"))["views"]
-    assert [request["layer"] for request, _ in view["state"]["answers"]] == [0, 1]
 
 
 def test_gradients_are_those_of_the_model_that_the_seed_makes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from typing import Any
@@ -11,11 +12,21 @@ from unittest import mock
 import pytest
 import traitlets
 
+from tests.support.attention_steps import random_steps
+from tests.support.hand_made_searches import hand_made
+from tests.support.hand_made_traces import HOSTILE, hostile_trace
+from tests.support.hand_made_trainings import hostile_training
 from tests.support.javascript import answers_in_node
 from tests.support.ui_views import EVERY_VIEW
 from tests.support.view_messages import messages
 from viz_transformer.errors import UserError
-from viz_transformer.widgets.base.view import View
+from viz_transformer.plots import plot_log_probs
+from viz_transformer.widgets.attention_stepper.view import AttentionStepper
+from viz_transformer.widgets.base.static_fallback import render_static
+from viz_transformer.widgets.base.view import View, split_bytes
+from viz_transformer.widgets.beam_stepper.view import BeamStepper
+from viz_transformer.widgets.explorer import explore
+from viz_transformer.widgets.training_scrubber.view import watch_training
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 
@@ -38,6 +49,25 @@ def test_every_view_is_told_in_words_and_drawn(views: dict[str, View]) -> None:
         elif not figure.alt_text or not figure.get_axes():
             wrong[name] = "an empty figure"
     assert not wrong
+
+
+def test_hostile_words_are_sent_and_drawn_as_text() -> None:
+    n = len(HOSTILE)
+    steps = random_steps(n, n, kind="encoder", query_tokens=HOSTILE, key_tokens=HOSTILE)
+    views: list[View] = [
+        explore(hostile_trace(), query=0),
+        AttentionStepper(steps, text=HOSTILE[0]),
+        BeamStepper(hand_made(HOSTILE)),
+        watch_training(hostile_training(), hostile_training(), sentence=1, moment=2),
+    ]
+    for view in views:
+        message, _ = split_bytes(view.get_state())
+        json.dumps(message, ensure_ascii=False).encode("utf-8")
+        view.figure().canvas.draw()
+        told, _ = render_static(view)
+        assert "<script" not in told, type(view).__name__
+    words = list(HOSTILE)
+    plot_log_probs(words, [-1.0] * n, [-2.0] * n).figure.canvas.draw()
 
 
 def test_the_script_of_every_view_is_one_module_that_imports_nothing(views: dict[str, View]) -> None:

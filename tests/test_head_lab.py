@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import torch.nn.functional as F
 import viz_transformer as vt
 from tests.support.attending_models import WORDS, built, word_tokenizer
 from tests.support.causal_models import byte_tokenizer, gpt2
-from tests.support.hand_made_traces import hostile_trace, make_trace
 from tests.support.huggingface_models import frozen, same, state
 from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
@@ -230,41 +228,6 @@ def test_figure_and_text_have_the_numbers_of_the_view(lab: HeadLab) -> None:
     assert "encoder layer 1 head 1 times 0 as “la maestra perdió" in text
     assert f"to {-np.mean(reply['log_probs']):.3f} nats per token" in text
     assert "attention is not an explanation" in lab.about.lower()
-
-
-def hand_made(trace, log_prob: float = -0.5):
-    """A function without a model: every head costs more than the one before."""
-    n_tokens = len(trace.output_tokens)
-
-    def answer(request: dict) -> dict:
-        log_probs = np.full(n_tokens, log_prob)
-        if "each" not in request:
-            lost = 0.1 * len(request["changes"])
-            translation = trace.output_tokens[:-1] if lost else trace.output_tokens
-            return {"translation": translation, "trace": trace, "log_probs": log_probs - lost}
-        each = {}
-        for kind in trace.kinds:
-            shape = trace.attention(kind).shape[:2]
-            costs = 0.01 * np.arange(math.prod(shape)).reshape(shape)
-            each[kind] = log_probs - costs[..., None]
-        return {"trace": trace, "log_probs": log_probs, "each": each}
-
-    return answer
-
-
-def test_the_view_needs_no_model() -> None:
-    view = HeadLab(hand_made(make_trace()), "a sentence")
-    assert (view.layer, view.head) == (1, 3)
-    assert view.effects()[0].loss_change == pytest.approx(0.07)
-    assert asked(view, {**GENDER, "factor": 0.0})["log_probs"] == pytest.approx([-0.6] * 5)
-
-
-def test_hostile_tokens_can_be_sent_and_drawn() -> None:
-    view = HeadLab(hand_made(hostile_trace()), "</script><script>window.pwned=1</script>")
-    for word in asked(view)["output"]:
-        word.encode()
-    view.factors = [{"kind": "cross", "layer": 0, "head": 1, "factor": 0}]
-    view.figure().canvas.draw()
 
 
 def test_plots_take_axes_and_refuse_what_does_not_fit(lab: HeadLab) -> None:

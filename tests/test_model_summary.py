@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
-import viz_transformer as vt
-from tests.support.exported_pages import page_data
 from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
 from viz_transformer.config import ModelConfig, count_parameters
@@ -58,11 +56,6 @@ def test_the_parts_learn_and_make_what_the_model_does() -> None:
             assert shapes[part][kind] == shape, (name, place)
 
 
-def test_each_stack_repeats_its_own_layers() -> None:
-    times = {(part.stack, part.times) for part in model_parts(SMALL, 6, 4) if part.in_layer}
-    assert times == {("encoder", 3), ("decoder", 2)}
-
-
 def test_what_is_no_machine_is_refused() -> None:
     whole = {"config": SMALL, "n_source": 6, "n_target": 4}
     cases = [
@@ -101,7 +94,10 @@ def test_the_picture_holds_every_shape_and_count() -> None:
 
 
 def test_the_shares_are_of_the_whole_and_none_is_left_out() -> None:
-    found = shares(model_parts(SMALL, 6, 4))
+    parts = model_parts(SMALL, 6, 4)
+    times = {(part.stack, part.times) for part in parts if part.in_layer}
+    assert times == {("encoder", 3), ("decoder", 2)}
+    found = shares(parts)
     assert sum(found.values()) == pytest.approx(1)
     layer = 4 * (16 * 16 + 16)
     assert found["attention"] == pytest.approx((3 + 2 * 2) * layer / count_parameters(SMALL))
@@ -141,41 +137,27 @@ def test_every_stop_of_the_lab_is_a_model() -> None:
             assert n_learned(summary_of(**sizes | {name: value})) > 0
 
 
-def random_sizes(generator: random.Random) -> dict[str, int]:
-    n_heads = generator.randint(1, 12)
-    return {
-        "n_source": generator.randint(1, 60),
-        "n_target": generator.randint(1, 60),
-        "d_model": 2 * n_heads * generator.randint(1, 40),
-        "n_heads": n_heads,
-        "d_ff": generator.randint(1, 3000),
-        "n_layers": generator.randint(1, 30),
-        "vocab_size": generator.randint(1, 50_000),
-    }
+def random_sizes(draw: Callable[[int, int], int]) -> dict[str, int]:
+    n_heads = draw(1, 12)
+    highest = {"n_source": 60, "n_target": 60, "d_ff": 3000, "n_layers": 30, "vocab_size": 50_000}
+    sizes = {name: draw(1, most) for name, most in highest.items()}
+    return {**sizes, "n_heads": n_heads, "d_model": 2 * n_heads * draw(1, 40)}
 
 
 def test_the_page_counts_what_a_model_of_any_size_has() -> None:
     """Shapes as a real model's walk gives them, and the count as that of the configuration."""
-    generator = random.Random(3)
-    sizes = [model_summary_lab().values, *(random_sizes(generator) for _ in range(10))]
+    draw = random.Random(3).randint
+    sizes = [model_summary_lab().values, *(random_sizes(draw) for _ in range(10))]
     found = answers_in_node(
         {"modelParts, learnedBy, learnedByAll, sharesOf": "widgets/model_summary_lab/model_parts.js"},
         """(given) => given.map((sizes) => {
             const parts = modelParts(sizes);
-            return {
-                total: learnedByAll(parts),
-                shares: sharesOf(parts),
-                parts: parts.map((part) => ({
-                    stack: part.stack,
-                    name: part.name,
-                    n_parameters: learnedBy(part),
-                    times: part.times,
-                    in_layer: part.inLayer,
-                    shapes: Object.entries(part.shapes).map(
-                        ([name, axes]) => [name, axes.map(({ length }) => length)],
-                    ),
-                })),
-            };
+            const lengths = ([name, axes]) => [name, axes.map(({ length }) => length)];
+            const told = parts.map((part) => ({
+                stack: part.stack, name: part.name, times: part.times, in_layer: part.inLayer,
+                n_parameters: learnedBy(part), shapes: Object.entries(part.shapes).map(lengths),
+            }));
+            return { total: learnedByAll(parts), shares: sharesOf(parts), parts: told };
         })""",
         sizes,
     )
@@ -208,11 +190,3 @@ def test_the_page_offers_only_models_that_exist() -> None:
     for sizes in found:
         lab.choose(**sizes)
         assert lab.values == sizes
-
-
-def test_a_page_holds_the_lab_whole(tmp_path: Path) -> None:
-    lab = model_summary_lab(d_model=96, n_heads=6)
-    lab.marked, lab.part = "n_heads", 1
-    (view,) = page_data(vt.export_html(lab, tmp_path / "page.html"))["views"]
-    assert "answers" not in view["state"]
-    assert view["state"] | {"d_model": 96, "n_heads": 6, "marked": "n_heads", "part": 1} == view["state"]

@@ -83,7 +83,7 @@ def test_a_view_without_a_model_is_whole_but_for_the_shuffle() -> None:
         assert encoding in view.alt_text()
 
 
-def test_the_tables_are_those_of_the_model(lab: PositionLab) -> None:
+def test_the_tables_are_those_of_the_model_or_ones_own(lab: PositionLab, translator: vt.Translator) -> None:
     np.testing.assert_allclose(lab.table, sinusoidal_encoding(64, 64))
     lab.encoding = "none"
     assert not lab.table.any()
@@ -93,9 +93,6 @@ def test_the_tables_are_those_of_the_model(lab: PositionLab) -> None:
     trained = lab.data["trained"]
     np.testing.assert_array_equal(stored["table"][trained:], stored["start"][trained:])
     assert (stored["table"][:trained] != stored["start"][:trained]).any(axis=1).all()
-
-
-def test_a_table_of_ones_own_takes_the_learned_ones_place(translator: vt.Translator) -> None:
     own = np.random.default_rng(0).normal(size=(20, 12))
     view = vt.position_lab(translator, SENTENCE, learned=own, encoding="learned")
     np.testing.assert_array_equal(view.table, own)
@@ -234,38 +231,30 @@ def test_the_bundled_table_is_the_file_that_its_notes_name() -> None:
 def test_the_notes_tell_how_alike_neighbours_grew() -> None:
     folder = bundled("data/positions")
     told = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
-    tables = load_file(folder / "learned.safetensors")
-    n_trained = 19
-    assert f"neighbours among the {n_trained} positions that a sentence reached grew alike" in told
+    assert "neighbours among the 19 positions that a sentence reached grew alike" in told
     found = {}
-    for name, table in tables.items():
-        rows = table[:n_trained] / np.linalg.norm(table[:n_trained], axis=1, keepdims=True)
+    for name, table in load_file(folder / "learned.safetensors").items():
+        rows = table[:19] / np.linalg.norm(table[:19], axis=1, keepdims=True)
         cosines = rows @ rows.T  # [position, position]
         found[name] = [f"{np.diag(cosines, distance).mean():.2f}" for distance in (1, 2, 3)]
     one, two, three = found["table"]
     assert f"mean cosine of {one} at a distance of one, {two} at two and {three} at three" in told
-    one, two, three = found["start"]
-    assert f"before training {one}, {two} and {three}" in told
+    assert "before training {}, {} and {}".format(*found["start"]) in told
 
 
 @pytest.mark.usefixtures("shapes_unchecked")
 def test_its_recipe_gives_the_same_file_twice(tmp_path: Path) -> None:
     training = replace(recipes.POSITIONS_TRAINING, n_steps=5, batch_size=16)
     files = []
-    for name in ("first", "again"):
-        folder = recipes.train_learned_positions(tmp_path / name, training, n_train=600)
-        recipes.train_learned_positions(folder, training, n_train=600)  # over what is there
+    for _ in range(2):  # over what is there
+        folder = recipes.train_learned_positions(tmp_path, training, n_train=600)
         files.append((folder / recipes.POSITIONS).read_bytes())
         notes = json.loads((folder / "made_by.json").read_text())
-        digest = hashlib.sha256(files[-1]).hexdigest()
-        assert notes["sha256"] == {recipes.POSITIONS: digest}
+        assert notes["sha256"] == {recipes.POSITIONS: hashlib.sha256(files[-1]).hexdigest()}
     assert files[0] == files[1]
-    tables = load_file(tmp_path / "first" / recipes.POSITIONS)
+    tables = load_file(tmp_path / recipes.POSITIONS)
     assert tables["table"].shape == (64, 64)
     assert (tables["table"] != tables["start"]).any(axis=1)[:4].all()
-
-
-def test_a_folder_that_cannot_be_made_is_said_before_training(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot make the folder"):
         recipes.train_learned_positions(tmp_path / "file" / "below")

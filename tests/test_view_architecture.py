@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import torch
 
 import viz_transformer as vt
 from tests.support.engine_answers import assert_both_sides_agree
-from tests.support.exported_pages import page_data
 from tests.support.javascript import answers_in_node
 from tests.support.refusals import assert_refused
 from viz_transformer.config import ModelConfig
@@ -137,6 +135,8 @@ def test_another_sentence_flows_and_a_box_without_numbers_is_refused() -> None:
     assert view.step < len(view.steps)
     assert view.steps[-1].word == 2
     assert "the cat" in repr(view)
+    asked = architecture(load_translator(), engine="kernel").questions()
+    assert asked == [{"sentence": SENTENCE}]
 
 
 @each_kind
@@ -186,12 +186,3 @@ def test_an_encoder_without_a_head_ends_with_its_vectors() -> None:
     view = architecture(bare, "el gato", engine="kernel")
     assert view.boxes[-1]["part"] == "add_norm"
     assert view.likeliest() == []
-
-
-def test_a_page_carries_the_engine_or_the_reply(tmp_path: Path) -> None:
-    translator = load_translator()
-    views = page_data(vt.export_html(architecture(translator), tmp_path / "page.html"))["views"]
-    assert sorted("answers" in view["state"] for view in views) == [False, False]
-    carried = vt.export_html(architecture(translator, engine="kernel"), tmp_path / "kernel.html")
-    (view,) = page_data(carried)["views"]
-    assert [request for request, _ in view["state"]["answers"]] == [{"sentence": SENTENCE}]
