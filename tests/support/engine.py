@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +10,52 @@ import numpy as np
 from safetensors.torch import save_file
 from torch import nn
 
-from tools.ensure import find_node
+from tests.support.javascript import answers_in_node
 
 #: How far numbers may be from torch's.
 LOGITS, WEIGHTS = 1e-4, 1e-5
 
-_RUNNER = Path(__file__).parents[1] / "js" / "run_engine.mjs"
+_IMPORTS = {
+    "UserError": "engine/errors.js",
+    "forward, makeModel": "engine/model.js",
+    "readSafetensors": "engine/safetensors.js",
+    "openSteps": "engine/steps.js",
+}
+#: Runs each case: forward, or one step after the other if it has a `walk`, in which `select` are the rows
+#: to go on with and `ids` those to read.
+_ANSWER = """({ folder, cases }) => {
+  const [models, read] = [{}, (name) => readFileSync(`${folder}/${name}`)];
+  const load = (name) =>
+    makeModel(JSON.parse(read(`${name}/config.json`)), readSafetensors(read(`${name}/model.safetensors`)));
+  const runForward = (model, { source, target, options: { masks = {}, ...options } }) => {
+    const flat = Object.entries(masks).map(([kind, mask]) => [kind, Uint8Array.from(mask)]);
+    return forward(model, { source, target }, { ...options, masks: Object.fromEntries(flat) });
+  };
+  const runSteps = (model, { source, prompt, walk, options }) => {
+    const steps = openSteps(model, { source, prompt }, options);
+    const shape = [model.config.n_decoder_layers, model.config.n_heads, -1];
+    const byHead = (data) => data && { shape, data };
+    const taken = walk.map(({ ids, select }) => {
+      if (select) steps.select(select);
+      const logits = steps.step(ids);
+      const attention = steps.attention?.map(({ decoder, cross }) => ({
+        decoder: byHead(decoder),
+        cross: byHead(cross),
+      }));
+      return structuredClone({ logits, attention });
+    });
+    return { taken, prompt: steps.promptAttention };
+  };
+  return cases.map((each) => {
+    try {
+      const model = (models[each.model] ??= load(each.model));
+      return each.walk ? runSteps(model, each) : runForward(model, each);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      return { error: error.message };
+    }
+  });
+}"""
 
 
 def run_engine(
@@ -28,17 +66,13 @@ def run_engine(
     Args:
         folder: an empty one.
         models: by the names that cases call them.
-        cases: each with ``model`` and with what `forward` or `openSteps` takes; see the runner. What
-            raises a UserError gives ``{"error": message}``.
+        cases: each with ``model`` and with what `forward` or `openSteps` takes. What raises a UserError
+            gives ``{"error": message}``.
     """
     for name, model in models.items():
         write_model(folder / name, model)
-    (folder / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
-    done = subprocess.run([find_node(), _RUNNER, folder], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    numbers = np.fromfile(folder / "results.bin", dtype=np.float32)
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    return [_with_arrays(result, numbers) for result in results]
+    found = answers_in_node(_IMPORTS, _ANSWER, {"folder": str(folder), "cases": cases})
+    return [_in_shape(result) for result in found]
 
 
 def write_model(folder: Path, model: nn.Module) -> None:
@@ -49,16 +83,15 @@ def write_model(folder: Path, model: nn.Module) -> None:
     save_file(weights, folder / "model.safetensors")
 
 
-def _with_arrays(value: Any, numbers: np.ndarray) -> Any:
-    """Return a result with the arrays that it names by their place."""
+def _in_shape(value: Any) -> Any:
+    """Return a result in which a matrix, and whatever else has a shape, is an array of that shape."""
     if isinstance(value, list):
-        return [_with_arrays(each, numbers) for each in value]
+        return [_in_shape(each) for each in value]
     if not isinstance(value, dict):
         return value
-    if value.keys() == {"first", "shape"}:
-        size = int(np.prod(value["shape"], dtype=np.int64))
-        return numbers[value["first"] : value["first"] + size].reshape(value["shape"])
-    return {name: _with_arrays(each, numbers) for name, each in value.items()}
+    if "data" in value:
+        return value["data"].reshape(value["shape"] if "shape" in value else (value["rows"], value["cols"]))
+    return {name: _in_shape(each) for name, each in value.items()}
 
 
 def near(

@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tools.ensure import find_node
 
 _PACKAGE = Path(__file__).parents[2] / "viz_transformer"
@@ -29,7 +31,7 @@ def answers_in_node(imports: dict[str, str], answer: str, given: Any) -> Any:
     Args:
         imports: names to import, each with its script, such as ``{"ratio": "engine/similarity.js"}``.
         answer: the text of a function of `given`; what it returns is sent back as JSON, in which NaN
-            and infinity are null.
+            and infinity are null, and typed arrays as arrays of numpy.
         given: anything that JSON can hold, and bytes, which are DataViews there, as a view gets them.
     """
     lines = [
@@ -40,7 +42,12 @@ def answers_in_node(imports: dict[str, str], answer: str, given: Any) -> Any:
         'const revive = (_, value) => isBytes(value) ? bytes(Buffer.from(value.base64, "base64")) : value;',
         'const given = JSON.parse(readFileSync(0, "utf8"), revive);',
         f"const answer = {answer};",
-        "process.stdout.write(JSON.stringify(await answer(given)));",
+        "const isTyped = (value) => ArrayBuffer.isView(value) && !(value instanceof DataView);",
+        "const base64 = ({ buffer: all, byteOffset: at, byteLength: size }) =>",
+        '  Buffer.from(all, at, size).toString("base64");',
+        "const typed = (value) => ({ typed: value.constructor.name, base64: base64(value) });",
+        "const send = (_, value) => (isTyped(value) ? typed(value) : value);",
+        "process.stdout.write(JSON.stringify(await answer(given), send));",
     ]
     done = subprocess.run(
         [find_node(), "--input-type=module", "--eval", "\n".join(lines)],
@@ -50,4 +57,11 @@ def answers_in_node(imports: dict[str, str], answer: str, given: Any) -> Any:
         encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(done.stdout, object_hook=_array_of)
+
+
+def _array_of(value: dict[str, Any]) -> Any:
+    """Return the array that a typed array was, and everything else as it is."""
+    if value.keys() != {"typed", "base64"}:
+        return value
+    return np.frombuffer(base64.b64decode(value["base64"]), value["typed"].removesuffix("Array").lower())
