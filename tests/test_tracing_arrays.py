@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 import viz_transformer as vt
+from tests.support.refusals import assert_refused
 from viz_transformer.analysis.words import join_pieces
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.byte_level import text_of_bytes
@@ -27,32 +28,24 @@ def weights(*shape: int, causal: bool = False) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("as_array", [np.asarray, torch.as_tensor, lambda x: x.double()])
-def test_an_array_of_layers(causal, as_array) -> None:
-    given = weights(2, 4, 3, 3, causal=causal)
-    trace = vt.capture(as_array(given), tokens=NAMES)
+def test_an_array_of_layers(causal) -> None:
     kind = "decoder" if causal else "encoder"
-    assert (trace.kinds, trace.key_tokens(kind)) == ((kind,), tuple(NAMES))
-    np.testing.assert_array_equal(trace.attention(kind), given)
+    for as_array in (np.asarray, torch.as_tensor, lambda x: x.double()):
+        for shape in ((3, 3), (4, 3, 3), (2, 4, 3, 3)):  # fewer axes are one head, or one layer
+            given = weights(*shape, causal=causal)
+            trace = vt.capture(as_array(given), tokens=NAMES)
+            assert (trace.kinds, trace.key_tokens(kind)) == ((kind,), tuple(NAMES))
+            n_layers = 2 if len(shape) == 4 else 1
+            np.testing.assert_array_equal(trace.attention(kind), given.reshape(n_layers, -1, 3, 3))
 
 
-@pytest.mark.parametrize("shape", [(3, 3), (4, 3, 3), (2, 4, 3, 3)])
-def test_fewer_axes_are_one_head_or_one_layer(shape) -> None:
-    given = weights(*shape)
-    trace = vt.capture(given, source_tokens=NAMES)
-    np.testing.assert_array_equal(
-        trace.encoder_attention,
-        given.reshape(-1, *given.shape[-3:]) if given.ndim == 4 else given.reshape(1, -1, 3, 3),
-    )
-
-
-@pytest.mark.parametrize("container", [list, tuple])
-def test_a_sequence_of_layers(container) -> None:
-    layers = container(weights(2, 4, 3, 3) for _ in range(5))
-    trace = vt.capture(layers, tokens=NAMES, batch_index=1)
-    np.testing.assert_array_equal(trace.encoder_attention, np.stack([x[1] for x in layers]))
-    with pytest.raises(UserError, match="batch_index=0 to 1"):
-        vt.capture(layers, tokens=NAMES)
+def test_a_sequence_of_layers() -> None:
+    for container in (list, tuple):
+        layers = container(weights(2, 4, 3, 3) for _ in range(5))
+        trace = vt.capture(layers, tokens=NAMES, batch_index=1)
+        np.testing.assert_array_equal(trace.encoder_attention, np.stack([x[1] for x in layers]))
+        with pytest.raises(UserError, match="batch_index=0 to 1"):
+            vt.capture(layers, tokens=NAMES)
 
 
 def test_a_named_side_decides() -> None:
@@ -78,18 +71,6 @@ def test_labels_are_numbers_where_none_were_given() -> None:
         }
     )
     assert (both.source_tokens, both.target_tokens) == (numbers, numbers[:2])
-    with pytest.raises(UserError, match="one token has nothing to hide"):
-        vt.capture(weights(1, 1, 1, 1))
-
-
-def test_the_explorer_says_what_capture_makes_of_an_array() -> None:
-    with pytest.raises(
-        UserError,
-        match=r"not Tensor; capture makes .* layer=2, head=4, query=3, key=3: vt.explore\(vt.capture",
-    ):
-        vt.explore(weights(2, 4, 3, 3))
-    with pytest.raises(UserError, match=r"not dict; make one with vt\.capture\(model"):
-        vt.explore({})
 
 
 class Cache:
@@ -123,7 +104,8 @@ def test_the_cache_of_an_encoder_decoder() -> None:
         "decoder.0.cross_attn.hook_pattern": weights(1, 4, 2, 3),
     }
     trace = vt.capture(held, source_tokens=NAMES, target_tokens=NAMES[:2])
-    assert trace.kinds == ("encoder", "decoder", "cross")
+    for kind, given in zip(("encoder", "decoder", "cross"), held.values(), strict=True):
+        np.testing.assert_array_equal(trace.attention(kind), given)
 
 
 def test_a_gap_in_the_layers_leaves_each_its_number() -> None:
@@ -135,9 +117,14 @@ def test_a_gap_in_the_layers_leaves_each_its_number() -> None:
         np.testing.assert_array_equal(trace.encoder_attention, np.stack([first, last]))
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_rows_that_attend_to_nothing_may_be_zero() -> None:
+    given = weights(1, 1, 3, 3)
+    given[..., 1, :] = 0
+    np.testing.assert_array_equal(vt.capture(given, tokens=NAMES).encoder_attention, given)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    cases = [
         ({"blocks.0.attn.hook_q": weights(2, 3, 3)}, "nothing was captured"),
         ({}, "nothing was captured"),
         ([], "nothing was captured"),
@@ -152,49 +139,38 @@ def test_a_gap_in_the_layers_leaves_each_its_number() -> None:
         ([torch.ones(3)], r"shape \[3\]"),
         (weights(1, 1, 1, 2, 3, 3), r"shape \[1, 1, 2, 3, 3\]"),
         ([weights(2, 3, 3), weights(2, 3, 3, causal=True)], "some layers look ahead"),
-    ],
-)
-def test_what_does_not_fit_is_refused(given, message) -> None:
-    with pytest.raises(UserError, match=message):
-        vt.capture(given, tokens=NAMES)
+    ]
+    rows = [(lambda given=given: vt.capture(given, tokens=NAMES), said) for given, said in cases]
+    explored = (
+        r"not Tensor; capture makes .* layer=2, head=4, query=3, key=3: vt.explore\(vt.capture",
+        r"not dict; make one with vt\.capture\(model",
+    )
+    rows += [
+        (lambda: vt.capture(weights(1, 1, 1, 1)), "one token has nothing to hide"),
+        (lambda: vt.capture(weights(2, 3, 3), input_ids=[1, 2, 3]), "Tensor is not .* so it reads no input"),
+        (lambda: vt.capture("bert-base-uncased", "the cat", tokens=NAMES), "a str is not a torch module"),
+        (lambda: vt.explore(weights(2, 4, 3, 3)), explored[0]),
+        (lambda: vt.explore({}), explored[1]),
+    ]
+    assert_refused(rows)
 
 
-def test_weights_read_no_input() -> None:
-    with pytest.raises(UserError, match="Tensor is not a torch module, so it reads no input"):
-        vt.capture(weights(2, 3, 3), input_ids=[1, 2, 3], tokens=NAMES)
-
-
-def test_the_name_of_a_model_is_no_model() -> None:
-    with pytest.raises(UserError, match="a str is not a torch module"):
-        vt.capture("bert-base-uncased", "the cat", tokens=NAMES)
-
-
-def test_rows_that_attend_to_nothing_may_be_zero() -> None:
-    given = weights(1, 1, 3, 3)
-    given[..., 1, :] = 0
-    np.testing.assert_array_equal(vt.capture(given, tokens=NAMES).encoder_attention, given)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "words"),
-    [
-        ("<s> ▁the ▁c at s </s>", (None, 0, 1, 1, 1, None)),  # SentencePiece
-        ("The Ġc at Ġs le eps", (0, 1, 1, 2, 2, 2)),  # byte-level
-        ("<s> the sl ##eep ##s </s> a", (None, 0, 1, 1, 1, None, 2)),  # WordPiece
-        ("The Ġcat </s> The Ġdog", (0, 1, None, 2, 3)),
-        ("the cat sleeps", None),
-    ],
-)
-def test_words_are_counted_by_the_marks_of_tokenizers(tokens, words) -> None:
-    assert count_words(tokens.split(), {"<s>", "</s>"}) == words
+def test_words_are_counted_by_the_marks_of_tokenizers() -> None:
+    cases = {
+        "<s> ▁the ▁c at s </s>": (None, 0, 1, 1, 1, None),  # SentencePiece
+        "The Ġc at Ġs le eps": (0, 1, 1, 2, 2, 2),  # byte-level
+        "<s> the sl ##eep ##s </s> a": (None, 0, 1, 1, 1, None, 2),  # WordPiece
+        "The Ġcat </s> The Ġdog": (0, 1, None, 2, 3),
+        "the cat sleeps": None,
+    }
+    assert {tokens: count_words(tokens.split(), {"<s>", "</s>"}) for tokens in cases} == cases
 
 
 def byte_level(merges: list[tuple[str, str]]) -> PreTrainedTokenizerFast:
     """A tokenizer of bytes, some of which are merged."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     pieces = [*alphabet, *map("".join, merges)]
-    model = models.BPE({piece: i for i, piece in enumerate(pieces)}, merges)
-    tokenizer = Tokenizer(model)
+    tokenizer = Tokenizer(models.BPE({piece: i for i, piece in enumerate(pieces)}, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
@@ -209,34 +185,8 @@ def test_bytes_are_read_as_text() -> None:
     assert join_pieces(list(labels.tokens)) == "你好"
     by_marks = labels_of_ids(tokenizer, encoding["input_ids"][0].tolist())
     assert (by_marks.tokens, by_marks.words) == (labels.tokens, labels.words)
-
-
-@pytest.mark.parametrize(
-    ("token", "text"),
-    [
-        ("Ġthe", "Ġthe"),
-        ("cafÃ©", "café"),
-        ("Ġä½łå¥½", "Ġ你好"),
-        ("âĢĻs", "’s"),
-        ("Ċ", "Ċ"),
-        ("你", "你"),
-    ],
-)
-def test_a_byte_level_token_is_decoded(token, text) -> None:
-    assert text_of_bytes(token) == text
-
-
-def test_an_id_without_a_token_has_a_label() -> None:
-    tokenizer = byte_level([])
-    assert labels_of_ids(tokenizer, [0, 300]).tokens == (tokenizer.convert_ids_to_tokens(0), "<300>")
-
-
-@pytest.mark.parametrize(
-    ("pieces", "word"),
-    [
-        (["Ġ<0xE4><0xBD>", "<0xA0>", "好"], "你好"),
-        (["<0xE4>", "<0xBD>"], "<0xE4><0xBD>"),
-    ],
-)
-def test_pieces_of_a_character_are_one_word(pieces, word) -> None:
-    assert join_pieces(pieces) == word
+    assert labels_of_ids(tokenizer, [0, 300]).tokens[1] == "<300>", "an id without a token"
+    words = {"Ġthe": "Ġthe", "cafÃ©": "café", "Ġä½łå¥½": "Ġ你好", "âĢĻs": "’s", "Ċ": "Ċ", "你": "你"}
+    assert {token: text_of_bytes(token) for token in words} == words
+    assert join_pieces(["Ġ<0xE4><0xBD>", "<0xA0>", "好"]) == "你好"
+    assert join_pieces(["<0xE4>", "<0xBD>"]) == "<0xE4><0xBD>"

@@ -99,7 +99,9 @@ def word_piece(special: bool) -> Any:
 
 def sized(config_class: Any, **changes: Any) -> Any:
     """Make a configuration of `ALL_SIZES` and of changes; a change to None leaves a size as it is."""
-    known = {*config_class().to_dict(), *getattr(config_class, "attribute_map", {})}
+    own_names = getattr(config_class, "attribute_map", {})  # of sizes that have two
+    known = {*config_class().to_dict(), *own_names}
+    known -= {name for name in known if own_names.get(name, name) in {own_names.get(n, n) for n in changes}}
     sizes = {name: size for name, size in ALL_SIZES.items() if name in known} | changes
     return config_class(**{name: size for name, size in sizes.items() if size is not None})
 
