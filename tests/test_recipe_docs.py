@@ -14,7 +14,7 @@ import torch
 
 import viz_transformer as vt
 from tests.support.hooked_model import HookedModel
-from tests.support.huggingface_models import BERT_SIZES, PIECES, hf, llama, word_piece
+from tests.support.huggingface_models import PIECES, hf, tiny, word_piece
 from tests.support.source_code import ROOT
 
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
@@ -23,14 +23,6 @@ RECIPES = {
     part.partition("\n")[0]: "\n".join(re.findall(r"```python\n(.*?)```", part, re.DOTALL))
     for part in PAGE.split("\n## ")[1:]
 }
-_LONG = {"vocab_size": len(PIECES), "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-
-
-def whisper() -> Any:
-    sizes = {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "num_mel_bins": 8}
-    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 4, "max_source_positions": 10}
-    inner = {"encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "decoder_start_token_id": 2}
-    return hf.WhisperForConditionalGeneration(hf.WhisperConfig(**sizes, **heads, **inner, **_LONG))
 
 
 def listener() -> Any:
@@ -51,44 +43,23 @@ def looker(picture: np.ndarray, **_options: Any) -> SimpleNamespace:
     return SimpleNamespace(pixel_values=pixels.permute(2, 0, 1)[None])
 
 
-def gpt2() -> Any:
-    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 64}
-    return hf.GPT2LMHeadModel(hf.GPT2Config(**sizes, **_LONG))
-
-
-def t5() -> Any:
-    sizes = {"d_model": 16, "d_kv": 4, "d_ff": 24, "num_layers": 2, "num_heads": 4}
-    return hf.T5ForConditionalGeneration(hf.T5Config(decoder_start_token_id=0, **sizes, **_LONG))
-
-
-def distilbert() -> Any:
-    sizes = {"dim": 16, "hidden_dim": 24, "n_layers": 1, "n_heads": 4, "max_position_embeddings": 32}
-    return hf.DistilBertModel(hf.DistilBertConfig(**sizes, **_LONG))
-
-
-def marian() -> Any:
-    layers = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 16, "max_position_embeddings": 32}
-    heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
-    inner = {"encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "decoder_start_token_id": 2}
-    return hf.MarianMTModel(hf.MarianConfig(**layers, **heads, **inner, **_LONG))
+def words(model_class: str, **sizes: int) -> Callable[[], Any]:
+    return lambda: tiny(model_class, vocab_size=len(PIECES), bos_token_id=2, eos_token_id=3, **sizes)
 
 
 #: For each checkpoint that a recipe names: what its model is here, and its tokenizer or processor.
 SMALL: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-    "gpt2": (gpt2, lambda: word_piece(special=False)),
-    "meta-llama/Llama-3.2-1B": (llama, lambda: word_piece(special=False)),
-    "bert-base-uncased": (
-        lambda: hf.BertModel(hf.BertConfig(max_position_embeddings=32, **BERT_SIZES, **_LONG)),
-        lambda: word_piece(special=True),
+    "gpt2": (words("GPT2LMHeadModel"), lambda: word_piece(special=False)),
+    "meta-llama/Llama-3.2-1B": (words("LlamaForCausalLM"), lambda: word_piece(special=False)),
+    "bert-base-uncased": (words("BertModel"), lambda: word_piece(special=True)),
+    "distilbert-base-uncased": (words("DistilBertModel"), lambda: word_piece(special=True)),
+    "Helsinki-NLP/opus-mt-en-es": (words("MarianMTModel"), lambda: word_piece(special=True)),
+    "google-t5/t5-small": (words("T5ForConditionalGeneration"), lambda: word_piece(special=True)),
+    "openai/whisper-tiny": (
+        words("WhisperForConditionalGeneration", num_mel_bins=8, max_source_positions=10),
+        listener,
     ),
-    "distilbert-base-uncased": (distilbert, lambda: word_piece(special=True)),
-    "Helsinki-NLP/opus-mt-en-es": (marian, lambda: word_piece(special=True)),
-    "google-t5/t5-small": (t5, lambda: word_piece(special=True)),
-    "openai/whisper-tiny": (whisper, listener),
-    "google/vit-base-patch16-224": (
-        lambda: hf.ViTModel(hf.ViTConfig(image_size=8, patch_size=4, **BERT_SIZES)),
-        lambda: looker,
-    ),
+    "google/vit-base-patch16-224": (lambda: tiny("ViTModel", image_size=8, patch_size=4), lambda: looker),
 }
 
 
@@ -136,10 +107,8 @@ def test_the_recipe_runs_and_shows_every_kind(heading: str) -> None:
 
 def test_every_recipe_is_run() -> None:
     assert list(RECIPES) == list(KINDS)
-    assert (
-        PAGE.count("```python")
-        == sum(code.count("import viz_transformer as vt") for code in RECIPES.values()) + 4
-    )
+    n_whole = sum(code.count("import viz_transformer as vt") for code in RECIPES.values())
+    assert PAGE.count("```python") == n_whole + 4
 
 
 @pytest.mark.usefixtures("small_checkpoints")
