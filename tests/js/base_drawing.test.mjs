@@ -16,7 +16,7 @@ import {
   visible,
 } from "../../viz_transformer/widgets/base/js/text.js";
 import { differences } from "../../viz_transformer/widgets/base/js/text_difference.js";
-import { decodeWeights, spans } from "../../viz_transformer/widgets/base/js/weights.js";
+import { decodeWeights } from "../../viz_transformer/widgets/base/js/weights.js";
 import { assertTable } from "./helpers.mjs";
 
 /** Colours that are their own numbers, from 0 to 255. */
@@ -34,20 +34,6 @@ test("bytes decode from any offset, in both types", () => {
   const single = new Uint8Array([9, 0, 0, 0x80, 0x3f]);
   assert.deepEqual([...decodeWeights(new DataView(single.buffer, 1, 4), "float32")], [1]);
   assert.throws(() => decodeWeights(new DataView(bytes.buffer), "int8"), /unknown dtype/);
-});
-
-test("every cell is beneath a pixel, and every pixel over a cell", () => {
-  for (const sizes of ["5 40", "5 5", "128 13", "7 3", "3 7", "100 99"]) {
-    const [cells, size] = sizes.split(" ").map(Number);
-    const bounds = spans(cells, size);
-    const seen = new Set();
-    for (let pixel = 0; pixel < size; pixel++) {
-      const [first, end] = bounds.subarray(2 * pixel, 2 * pixel + 2);
-      assert.ok(first < end && end <= cells, sizes);
-      for (let cell = first; cell < end; cell++) seen.add(cell);
-    }
-    assert.equal(seen.size, cells);
-  }
 });
 
 test("painting keeps each cell's colour, and the strongest where many share a pixel", () => {

@@ -85,14 +85,6 @@ test("numbers have a true minus, and −∞ where there is none", () => {
   assert.equal(nodeNumber(one(0, "a", "finished", -2)), "−1.00"); // its score
 });
 
-test("a candidate is told with its text, its fate and why", () => {
-  const pruned = { ...one(0, "<b>", "pruned"), reason: "0.31 nats behind 'el gato', the last one kept" };
-  assert.equal(
-    withoutMarks(beam.describeCandidate(pruned, ["el", "<b>"])),
-    "“el <b>”: pruned, 0.31 nats behind 'el gato', the last one kept. Log-probability −1.000, score −0.500.",
-  );
-});
-
 test("the verdict says what was found, and where greedy search parts from it", () => {
   const text = (words, score) => ({ tokens: words.split(" ").filter(Boolean), score, log_prob: 2 * score });
   const verdict = (best, greedy, sampled = false) =>

@@ -5,7 +5,6 @@ import { test } from "node:test";
 
 import { indexAfterKey } from "../../viz_transformer/widgets/base/js/chart.js";
 import * as scales from "../../viz_transformer/widgets/base/js/scales.js";
-import { describe } from "../../viz_transformer/widgets/position_clock/view.js";
 import { divisorText } from "../../viz_transformer/widgets/scaling_lab/spread.js";
 import { columnsOf } from "../../viz_transformer/widgets/scaling_lab/view.js";
 import { describeLosses } from "../../viz_transformer/widgets/schedule_lab/rates.js";
@@ -58,8 +57,13 @@ test("charts stand beside each other where their numbers have room", () => {
 
 test("one score is changed in a new row", () => {
   const row = [1, 2, 3];
-  assert.deepEqual(withScore(row, 1, 5), [1, 5, 3]);
-  assert.deepEqual(row, [1, 2, 3]);
+  assert.deepEqual(
+    [withScore(row, 1, 5), row],
+    [
+      [1, 5, 3],
+      [1, 2, 3],
+    ],
+  );
 });
 
 test("what divides the scores is named", () => {
@@ -69,20 +73,6 @@ test("what divides the scores is named", () => {
     [512, 0.5, "divided by √d_k = 22.6"],
     [512, 1, "divided by d_k = 512"],
     [64, 0.35, "divided by d_k^0.35 = 4.29"],
-  ]);
-});
-
-test("a hand is told, and where it points alike", () => {
-  const table = { values: new Float32Array(64), rows: 1, cols: 64 };
-  const told = (alike, named) => describe(table, { pair: 3, position: 7, alike }, named);
-  assertTable(told, [
-    [
-      [22, 37],
-      true,
-      /^Pair 3, dimensions 6 and 7, one turn every 14\.9 tokens\. At position 7 .* at 22, 37\.$/,
-    ],
-    [[], false, /dimensions 6 and 7\. .* nowhere else\.$/],
-    [[1, 2, 3, 4, 5, 6, 8, 9, 10], false, /8, 9 and 1 more\.$/],
   ]);
 });
 

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { compute } from "../../viz_transformer/widgets/exercise_form/arithmetic.js";
-import { placeOf } from "../../viz_transformer/widgets/exercise_form/checking.js";
+import { check, placeOf } from "../../viz_transformer/widgets/exercise_form/checking.js";
 import { formatFloat, formatShape } from "../../viz_transformer/widgets/exercise_form/python_numbers.js";
 import { isAnswer, readAnswer } from "../../viz_transformer/widgets/exercise_form/reading.js";
 import { assertTable } from "./helpers.mjs";
@@ -59,6 +59,18 @@ test("a row may be shorter than its fields, and has no gaps", () => {
       ["row", ["1", "two", "", ""], /^“two” is no number/],
       ["number", "12 heads", /^“12 heads” is no number/],
       ["number", "  ", "Write a number first."],
+    ],
+  );
+});
+
+test("a row is compared place by place", () => {
+  const asked = { ...ASKED.row, mistakes: [], tolerance: 0.1, right: "So it is." };
+  assertTable(
+    (...texts) => check(asked, readAnswer(asked, texts).found).message,
+    [
+      ["1.05", "2", "3", "", "So it is."],
+      ["1", "2", "9.5", "", "2 of 3 values are right; the first that is not, 9.5, stands at [2]."],
+      ["1", "2", "", "", "It has the shape (2,); it should be (3,)."],
     ],
   );
 });

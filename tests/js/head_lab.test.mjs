@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { NO_ANSWER } from "../../viz_transformer/widgets/base/js/kernel.js";
 import { headConfidence, rankCorrelation } from "../../viz_transformer/widgets/head_lab/confidence.js";
 import * as changes from "../../viz_transformer/widgets/head_lab/head_changes.js";
+import { effectsInWords } from "../../viz_transformer/widgets/head_lab/head_effects.js";
 import { headState } from "../../viz_transformer/widgets/head_lab/head_switches.js";
 import { cellInWords, headOf, rowsOf } from "../../viz_transformer/widgets/head_lab/head_weights.js";
 import { Replies } from "../../viz_transformer/widgets/head_lab/replies.js";
@@ -115,6 +116,15 @@ test("confidence is the mean of the largest weights where there is a choice", ()
   assert.equal(rankCorrelation([1, 1, 1], [6, 5, 0]), null);
   assert.equal(rankCorrelation([1], [6]), null);
   assertNear(rankCorrelation([1, 1, 2], [1, 2, 3]), Math.sqrt(3) / 2, 1e-12); // ties share a rank
+});
+
+test("heads whose confidence cannot be told are ranked by their effect alone", () => {
+  const place = { kind: "encoder", layer: 0, confidence: null, confidenceRank: 1 };
+  const effects = [0.5, 0].map((lossChange, i) => ({ ...place, head: i, lossChange, rank: i + 1 }));
+  assert.match(
+    effectsInWords(effects),
+    /^The head that matters most, encoder layer 0 head 0, changes[^.]*0\.500/,
+  );
 });
 
 test("an engine in the page gives all replies in the frame that asks", () => {
