@@ -62,29 +62,36 @@ def engine_replies(view: View, requests: list[dict[str, Any]]) -> list[dict[str,
     )
 
 
-def assert_both_sides_agree(view: View, requests: list[dict[str, Any]]) -> None:
-    """Hold the engine's replies to those of the view's function in Python."""
-    for request, found in zip(requests, engine_replies(view, requests), strict=True):
+def assert_both_sides_agree(
+    view: View, requests: list[dict[str, Any]], atol: float = 1e-5
+) -> list[dict[str, Any]]:
+    """Hold the engine's replies to those of the view's function in Python, and return them.
+
+    `atol` is what the float32 numbers that are sent as bytes may differ by.
+    """
+    replies = engine_replies(view, requests)
+    for request, found in zip(requests, replies, strict=True):
         try:
             wanted = view.answer(request)
         except UserError as error:
             wanted = {"error": str(error)}
-        _assert_same(found, wanted, str(request))
+        _assert_same(found, wanted, str(request), atol)
+    return replies
 
 
-def _assert_same(found: Any, wanted: Any, where: str) -> None:
+def _assert_same(found: Any, wanted: Any, where: str, atol: float) -> None:
     """Numbers to 1e-4, bytes as below, everything else exactly; in a text, numbers as rounded."""
     if isinstance(wanted, bytes):
-        _assert_same_bytes(base64.b64decode(found["base64"]), wanted, where)
+        _assert_same_bytes(base64.b64decode(found["base64"]), wanted, where, atol)
     elif isinstance(wanted, dict):
         assert isinstance(found, dict), where
         assert sorted(found) == sorted(wanted), f"{where}: {found.get('error')} {wanted.get('error')}"
         for name in wanted:
-            _assert_same(found[name], wanted[name], f"{where} {name}")
+            _assert_same(found[name], wanted[name], f"{where} {name}", atol)
     elif isinstance(wanted, list | tuple):
         assert len(found) == len(wanted), where
         for index, each in enumerate(wanted):
-            _assert_same(found[index], each, f"{where}[{index}]")
+            _assert_same(found[index], each, f"{where}[{index}]", atol)
     elif isinstance(wanted, str):
         assert _words_of(found) == _words_of(wanted), where
         assert _decimals_of(found) == pytest.approx(_decimals_of(wanted), abs=0.011), where
@@ -94,15 +101,15 @@ def _assert_same(found: Any, wanted: Any, where: str) -> None:
         assert found == wanted, where
 
 
-def _assert_same_bytes(found: bytes, wanted: bytes, where: str) -> None:
+def _assert_same_bytes(found: bytes, wanted: bytes, where: str, atol: float) -> None:
     """Bytes are a mask, the same on both sides; log-probabilities, float64; or other numbers, float32."""
     assert len(found) == len(wanted), where
     if where.endswith("mask"):
         assert found == wanted, where
         return
-    dtype, tolerance = ("<f8", 1e-4) if where.endswith("log_probs") else ("<f4", 1e-5)
+    dtype, tolerance = ("<f8", 1e-4) if where.endswith("log_probs") else ("<f4", atol)
     ours, theirs = (np.frombuffer(each, dtype) for each in (found, wanted))
-    largest = max(1.0, float(np.abs(theirs).max()))  # without LayerNorm vectors grow by thousands
+    largest = float(np.nanmax(np.abs(theirs), initial=1.0))  # without LayerNorm vectors grow by thousands
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * largest, err_msg=where)
 
 
