@@ -1,9 +1,9 @@
-"""The matplotlib twins: what they draw is what the trace holds."""
+"""Figures of a trace: what they draw is what it holds, as the explorer shows it."""
 
 from __future__ import annotations
 
-import json
-import subprocess
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,18 +15,25 @@ from tests.support.hand_made_traces import (
     OUTPUT,
     SOURCE,
     TARGET,
+    attention,
     hostile_trace,
     make_trace,
+    softmax,
 )
-from tests.support.javascript import module_url
-from tools.ensure import find_node
+from tests.support.javascript import answers_in_node
+from viz_transformer.analysis import output_rollout, rollout
+from viz_transformer.analysis.words import between_words, word_axis
 from viz_transformer.errors import UserError
-from viz_transformer.plots import plot_head, plot_heads, save_figure
+from viz_transformer.plots import plot_aggregate, plot_difference, plot_head, plot_heads, save_figure
 from viz_transformer.plots.colour import SIGNED, STOPS, ink_on, weight_colormap
 from viz_transformer.plots.labels import label, visible
 from viz_transformer.trace import ForwardTrace
+from viz_transformer.widgets.explorer import explore
 
 pytestmark = pytest.mark.usefixtures("no_window")
+
+PIECES = ("[CLS]", "un", "##able", "##s", "dog", "[SEP]")
+WORDS = (None, 0, 0, 0, 1, None)
 
 
 def texts(labels) -> list[str]:
@@ -44,13 +51,6 @@ def test_a_head_shows_its_weights_and_words() -> None:
     assert ax.get_title("left") == "Cross-attention · layer 1 · head 2"
     numbers = [f"{weight:.2f}" for weight in trace.cross_attention[1, 2].ravel()]
     assert texts(ax.texts) == numbers
-
-
-def test_a_head_is_drawn_where_it_is_told_to() -> None:
-    _, axes = plt.subplots(1, 2)
-    assert plot_head(make_trace(), "encoder", 0, 0, ax=axes[1]) is axes[1]
-    assert not axes[0].images
-    assert len(axes[1].images) == 1
 
 
 def test_all_heads_show_all_weights() -> None:
@@ -99,43 +99,26 @@ def test_hostile_tokens_are_drawn_as_text(tmp_path: Path) -> None:
     plot_heads(hostile_trace(), "cross").savefig(tmp_path / "hostile_all.png")
 
 
-def test_what_the_trace_lacks_is_named() -> None:
-    trace = make_trace()
-    with pytest.raises(UserError, match="layer=2, but the cross attention of this trace has 2"):
-        plot_head(trace, "cross", 2, 0)
-    with pytest.raises(UserError, match=r"head=-1.*choose 0 to 3"):
-        plot_head(trace, "cross", 0, -1)
-    with pytest.raises(UserError, match="unknown attention kind 'self'"):
-        plot_heads(trace, "self")
-    only = ForwardTrace(source_tokens=("a",), encoder_attention=[[[[1.0]]]])
-    with pytest.raises(UserError, match=r"holds no cross attention; it holds \['encoder'\]"):
-        plot_head(only, "cross", 0, 0)
-
-
 def test_nothing_of_a_token_is_invisible() -> None:
     tokens = ["", "a\nb", "a\u2028b", "\t", "\x00", " ", "  ", "a b", "plain"]
     expected = ["∅", "a⏎b", "a⏎b", "⇥", "␀", "␣", "␣␣", "a b", "plain"]
     assert [visible(token) for token in tokens] == expected
-    assert (
-        node("widgets/base/js/text.js", f"JSON.stringify({json.dumps(tokens)}.map(part.visible))") == expected
-    )
+    shown = answers_in_node({"visible": "widgets/base/js/text.js"}, "(tokens) => tokens.map(visible)", tokens)
+    assert shown == expected
 
 
 def test_the_page_and_the_figures_share_one_colour_scale() -> None:
-    assert node("widgets/base/js/colour.js", "JSON.stringify(part.STOPS)") == {
-        theme: list(stops) for theme, stops in STOPS.items()
-    }
-    assert node("widgets/base/js/colour.js", "JSON.stringify(part.SIGNED)") == {
-        theme: list(stops) for theme, stops in SIGNED.items()
-    }
-    for theme in STOPS:
-        ramp = node(
-            "widgets/base/js/colour.js",
-            f"JSON.stringify(Array.from(part.colourRamp(part.STOPS.{theme})))",
-        )
+    stops, signed, ramps = answers_in_node(
+        dict.fromkeys(["STOPS", "SIGNED", "colourRamp"], "widgets/base/js/colour.js"),
+        "(themes) => [STOPS, SIGNED, themes.map((theme) => Array.from(colourRamp(STOPS[theme])))]",
+        list(STOPS),
+    )
+    assert stops == {theme: list(each) for theme, each in STOPS.items()}
+    assert signed == {theme: list(each) for theme, each in SIGNED.items()}
+    for theme, ramp in zip(STOPS, ramps, strict=True):
         rgb = np.array(ramp, dtype=np.uint32).view(np.uint8).reshape(256, 4)[:, :3]
         twin = weight_colormap(theme)(np.linspace(0, 1, 256))[:, :3] * 255
-        assert np.abs(rgb - twin).max() <= 1
+        assert np.abs(rgb - twin).max() <= 1, theme
 
 
 def test_equal_differences_of_weight_look_equal() -> None:
@@ -165,21 +148,145 @@ def lightness_of(colours: np.ndarray) -> np.ndarray:
     return np.where(y > 0.008856, 116 * np.cbrt(y) - 16, 903.3 * y)
 
 
-def node(part: str, expression: str):
-    """Return what a JavaScript expression over a part of the views is worth."""
-    code = f"import * as part from {json.dumps(module_url(part))};"
-    done = subprocess.run(
-        [find_node(), "--input-type=module", "-e", f"{code}console.log({expression})"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 def test_a_figure_carries_its_alternative_text_into_the_file(tmp_path: Path) -> None:
     figure = plot_head(make_trace(), "cross", 1, 2).figure
     assert figure.alt_text.startswith("Heatmap of cross attention, layer 1, head 2: 5 queries")
     for ending in (".svg", ".png", ".pdf"):
         saved = save_figure(figure, tmp_path / f"figure{ending}").read_bytes()
         assert b"Heatmap of cross attention, layer 1" in saved, ending
+
+
+def drawn(figure) -> np.ndarray:
+    return np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)
+
+
+def sharper(trace: ForwardTrace) -> ForwardTrace:
+    """The same words, other weights."""
+    return ForwardTrace(
+        source_tokens=("the", "red", *SOURCE[2:]),
+        target_tokens=TARGET,
+        output_tokens=OUTPUT,
+        encoder_attention=softmax(3 * trace.encoder_attention),
+        decoder_attention=trace.decoder_attention,
+        cross_attention=softmax(3 * trace.cross_attention),
+    )
+
+
+def test_masked_cells_are_hatched_and_carry_no_number() -> None:
+    ax = plot_head(make_trace(), "decoder", 0, 1)
+    (hatched,) = [patch for patch in ax.patches if patch.get_gid() == "masked"]
+    assert hatched.get_hatch()
+    path = hatched.get_path()
+    inside = [[path.contains_point((col, row)) for col in range(5)] for row in range(5)]
+    np.testing.assert_array_equal(inside, np.triu(np.ones((5, 5)), 1))
+    assert len(ax.texts) == 15
+    assert "10 cells are hatched" in ax.figure.alt_text
+    assert not plot_head(make_trace(), "encoder", 0, 1).patches
+
+
+def test_weights_below_the_threshold_are_blank_and_it_says_so() -> None:
+    trace = make_trace()
+    ax = plot_head(trace, "cross", 1, 2, threshold=0.25)
+    weights = trace.cross_attention[1, 2]
+    expected = np.where(weights < 0.25, np.nan, weights)
+    np.testing.assert_array_equal(drawn(ax.figure), expected)
+    assert "below 0.25 are left out" in ax.figure.alt_text
+
+
+def test_several_heads_are_drawn_as_one() -> None:
+    trace = make_trace()
+    pairs = [[0, 1], [1, 3]]
+    both = np.stack([trace.encoder_attention[layer, head] for layer, head in pairs])
+    mean = plot_aggregate(trace, "encoder", pairs)
+    np.testing.assert_allclose(drawn(mean.figure), both.mean(axis=0), rtol=1e-6)
+    assert "mean of 2 heads: 0·1, 1·3" in mean.get_title("left")
+    largest = plot_aggregate(trace, "encoder", how="max", layer=0)
+    np.testing.assert_array_equal(drawn(largest.figure), trace.encoder_attention[0].max(axis=0))
+    assert "maximum of all 4 heads of layer 0" in largest.get_title("left")
+    rolled = plot_aggregate(trace, "decoder", how="rollout")
+    np.testing.assert_allclose(drawn(rolled.figure), rollout(trace, "decoder")[-1], atol=1e-6)
+    crossed = plot_aggregate(trace, "cross", how="rollout", layer=0)
+    np.testing.assert_allclose(drawn(crossed.figure), output_rollout(trace).source[0], atol=1e-6)
+
+
+def test_a_difference_has_its_own_scale_and_both_words() -> None:
+    trace = make_trace()
+    other = sharper(trace)
+    ax = plot_difference(trace, other, "encoder", 1, 0)
+    difference = trace.encoder_attention - other.encoder_attention
+    np.testing.assert_array_equal(drawn(ax.figure), difference[1, 0])
+    low, high = ax.images[0].get_clim()
+    assert low == -high
+    assert np.abs(difference).max() <= high < np.abs(difference).max() + 0.01
+    assert texts(ax.get_xticklabels())[:2] == ["the", "black|red"]
+    assert "difference" in ax.figure.alt_text
+    near = replace(other, encoder_attention=trace.encoder_attention - np.float32(3e-6) * difference)
+    small = plot_difference(trace, near, "encoder", 1, 0)
+    (bar,) = [each for each in small.figure.axes if each is not small]
+    assert all("× 10⁻⁷" in each or each == "0" for each in texts(bar.get_yticklabels()))
+    assert "cells: × 10⁻⁷" in bar.get_ylabel()
+    assert any(re.fullmatch("[+−][1-9]\\.\\d", text.get_text()) for text in small.texts)
+    assert "× 10⁻⁷" in small.figure.alt_text
+    hidden = plot_difference(trace, other, "encoder", 1, 0, hide_special=True)
+    assert texts(hidden.get_xticklabels()) == ["the", "black|red", "cat", "sleeps"]
+
+
+def test_pieces_of_words_are_merged_as_the_page_merges_them() -> None:
+    weights = attention(1, 1, 6, 6)[0, 0]
+    for hide, merge in ((False, True), (True, True), (True, False), (False, False)):
+        axis = word_axis(PIECES, WORDS, hide_special=hide, merge_words=merge)
+        names, merged = answers_in_node(
+            dict.fromkeys(["axisOf", "gather"], "widgets/explorer/displayed_head.js"),
+            """({ names, special, words, hide, merge, weights }) => {
+                const axis = axisOf(names, special, words, { hideSpecial: hide, mergeWords: merge });
+                return [axis.names, Array.from(gather(Float32Array.from(weights), 6, axis, axis))];
+            }""",
+            {
+                "names": PIECES,
+                "special": [True, *[False] * 4, True],
+                "words": WORDS,
+                "hide": hide,
+                "merge": merge,
+                "weights": weights.ravel().tolist(),
+            },
+        )
+        assert list(axis.names) == names
+        np.testing.assert_allclose(between_words(weights, axis, axis).ravel(), merged, rtol=1e-5, atol=1e-7)
+    whole = word_axis(PIECES, WORDS)
+    assert whole.names == ("[CLS]", "unables", "dog", "[SEP]")
+    np.testing.assert_allclose(between_words(weights, whole, whole).sum(axis=-1), 1, rtol=1e-6)
+
+
+def test_the_explorers_figure_is_of_its_state_now() -> None:
+    trace = ForwardTrace(source_tokens=PIECES, source_words=WORDS, encoder_attention=attention(2, 3, 6, 6))
+    view = explore(trace, layer=1, head=2)
+    np.testing.assert_array_equal(drawn(view.figure()), trace.encoder_attention[1, 2])
+    view.merge_words = view.hide_special = True
+    assert texts(view.figure().axes[0].get_yticklabels()) == ["unables", "dog"]
+    view.merge_words = view.hide_special = False
+    view.selected, view.aggregate = [[0, 0], [1, 1]], "max"
+    expected = np.maximum(trace.encoder_attention[0, 0], trace.encoder_attention[1, 1])
+    np.testing.assert_array_equal(drawn(view.figure()), expected)
+    view.threshold = 0.5
+    assert "below 0.5" in view.alt_text()
+    other = ForwardTrace(source_tokens=PIECES, encoder_attention=trace.encoder_attention[::-1])
+    view.aggregate, view.threshold, view.compare = "head", 0.0, other
+    changed = trace.encoder_attention[1, 2] - trace.encoder_attention[0, 2]
+    np.testing.assert_array_equal(drawn(view.figure()), changed)
+    assert "difference" in view.alt_text()
+
+
+def test_a_figure_that_cannot_be_drawn_is_refused() -> None:
+    trace = make_trace()
+    only = ForwardTrace(source_tokens=("a",), encoder_attention=[[[[1.0]]]])
+    for draw, message in (
+        (lambda: plot_head(trace, "cross", 2, 0), "layer=2, but the cross attention of this trace has 2"),
+        (lambda: plot_head(trace, "cross", 0, -1), r"head=-1.*choose 0 to 3"),
+        (lambda: plot_heads(trace, "self"), "unknown attention kind 'self'"),
+        (lambda: plot_head(only, "cross", 0, 0), r"holds no cross attention; it holds \['encoder'\]"),
+        (lambda: plot_aggregate(trace, "cross", how="sum"), "how='sum'; choose 'mean'"),
+        (lambda: plot_aggregate(trace, "cross", [[2, 0]]), "layer=2, but the cross"),
+        (lambda: plot_difference(trace, make_trace(n_heads=2), "cross", 0, 0), "traces of equal shapes"),
+    ):
+        with pytest.raises(UserError, match=message):
+            draw()

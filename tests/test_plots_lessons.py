@@ -1,28 +1,58 @@
-"""The plots of lessons 2 and 3: what they draw is what they are given."""
+"""The lessons' figures: what they draw is what they are given."""
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
+
 import numpy as np
 import pytest
+import torch
+from matplotlib import pyplot as plt
 
+from viz_transformer.analysis import positions
+from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.saturation import drawn_scores, slope_spread
 from viz_transformer.experiments.score_variance import score_spread
+from viz_transformer.experiments.shift import random_head, shift_experiment
+from viz_transformer.labs import compare_scorings
+from viz_transformer.model.attention import MultiHeadAttention
+from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
 from viz_transformer.plots import (
+    describe_curves,
+    describe_sizes,
+    plot_by_offset,
+    plot_curves,
     plot_drawn_scores,
     plot_ids,
     plot_likeness,
     plot_nearest,
+    plot_positions,
+    plot_probabilities,
     plot_score_spread,
+    plot_scorings,
+    plot_shift,
+    plot_similarity,
+    plot_sizes,
     plot_slope_spread,
     plot_softmax,
+    plot_split,
     plot_start,
+    plot_wavelength,
 )
-
-TOKENS = ["<pad>", "<sos>", "<eos>", "$a$", "b\n"]
-
+from viz_transformer.trace import ForwardTrace
 
 pytestmark = pytest.mark.usefixtures("no_window")
+
+TOKENS = ["<pad>", "<sos>", "<eos>", "$a$", "b\n"]
+WORDS = ("the", "black", "cat")
+WAVES = sinusoidal_encoding(24, 16).numpy()
+RANDOM = np.random.default_rng(0).normal(size=(24, 16))
+
+
+def texts(drawn) -> list[str]:
+    return [text.get_text() for text in drawn]
 
 
 def heights(ax) -> list[float]:
@@ -37,12 +67,6 @@ def test_a_batch_shows_every_token_and_hatches_padding() -> None:
     ax.figure.canvas.draw()
 
 
-@pytest.mark.parametrize("ids", [[3, 2], [[]], [[0.5]], [[5]], [[-1]]])
-def test_what_is_no_batch_is_refused(ids) -> None:
-    with pytest.raises(UserError, match="ids"):
-        plot_ids(ids, TOKENS)
-
-
 def test_the_nearest_are_bars_from_the_top() -> None:
     ax = plot_nearest("cat", ["bird", "wolf"], [0.53, 0.5])
     assert [bar.get_width() for bar in ax.patches] == [0.53, 0.5]
@@ -54,8 +78,6 @@ def test_likeness_is_drawn_as_it_is() -> None:
     matrix = np.array([[1, 0.2], [0.2, 1]])
     ax = plot_likeness(matrix, ["a", "b"], "two")
     np.testing.assert_array_equal(ax.images[0].get_array(), matrix)
-    with pytest.raises(UserError, match="3 names"):
-        plot_likeness(matrix, ["a", "b", "c"])
 
 
 def test_a_start_shows_logits_and_the_loss_here() -> None:
@@ -69,8 +91,6 @@ def test_a_start_shows_logits_and_the_loss_here() -> None:
     figure.canvas.draw()
     for axis in (right.xaxis, right.yaxis):
         assert figure.bbox.containsx(axis.label.get_window_extent().x1)
-    with pytest.raises(UserError, match="there are 5 tokens"):
-        plot_start([1.0], TOKENS, read=0, wanted=0)
     plot_start(logits, TOKENS, read=3, wanted=4).canvas.draw()
 
 
@@ -90,27 +110,13 @@ def test_scores_are_multiplied_and_large_ones_do_not_overflow() -> None:
     assert figure.axes[0].get_title("left") == "scores s × 2"
 
 
-@pytest.mark.parametrize(
-    ("scores", "labels", "told"),
-    [
-        ([], None, "row of finite"),
-        ([[1]], None, "row of finite"),
-        ([1, np.inf], None, "finite"),
-        ([1, 2], ["a"], "2 scores and 1"),
-    ],
-)
-def test_what_is_no_row_is_refused(scores, labels, told: str) -> None:
-    with pytest.raises(UserError, match=told):
-        plot_softmax(scores, labels)
-
-
-@pytest.mark.parametrize("power", [0.0, 0.5])
-def test_drawn_scores_show_their_spread_and_weights(power: float) -> None:
+def test_drawn_scores_show_their_spread_and_weights() -> None:
     scores = drawn_scores(64, n_queries=50)
-    figure = plot_drawn_scores(scores.numpy(), 64, power=power)
-    weights = (scores / 64**power).softmax(-1)
-    np.testing.assert_allclose(figure.axes[1].images[0].get_array(), weights[:12], atol=1e-6)
-    assert f"mean {weights.amax(-1).mean():.2f}" in figure.axes[1].get_title("left")
+    for power in (0.0, 0.5):
+        figure = plot_drawn_scores(scores.numpy(), 64, power=power)
+        weights = (scores / 64**power).softmax(-1)
+        np.testing.assert_allclose(figure.axes[1].images[0].get_array(), weights[:12], atol=1e-6)
+        assert f"mean {weights.amax(-1).mean():.2f}" in figure.axes[1].get_title("left")
 
 
 def test_spreads_are_lines_over_the_width() -> None:
@@ -123,3 +129,275 @@ def test_spreads_are_lines_over_the_width() -> None:
     assert list(ax.lines[0].get_ydata()) == [each.slope for each in slopes]
     assert list(ax.lines[1].get_ydata()) == [each.scaled_slope for each in slopes]
     assert ax.figure.alt_text.startswith("At d_k 16")
+
+
+def test_each_probability_is_a_bar_with_its_number_and_name() -> None:
+    names = ["la maestra duerme", "el $profesor$ duerme"]
+    ax = plot_probabilities(dict(zip(names, [0.43, 0.32], strict=True)), "after “the teacher”")
+    assert [bar.get_width() for bar in ax.patches] == [0.43, 0.32]
+    assert texts(ax.texts) == ["0.430", "0.320"]
+    assert texts(ax.get_yticklabels()) == names
+    ax.figure.canvas.draw()  # no token is read as a formula
+
+
+def test_every_curve_is_drawn_as_it_is_given_with_dashes_of_its_own() -> None:
+    curves = {"warm": [3.0, 2.0, 1.0], "cold $x$": [3.0, 3.5, 2.5]}
+    ax = plot_curves(curves, title="two runs", level=("chance", 3.55))
+    one, other, level = ax.get_lines()
+    assert one.get_xdata().tolist() == [1, 2, 3]
+    assert [list(line.get_ydata()) for line in (one, other)] == list(curves.values())
+    assert set(level.get_ydata()) == {3.55}
+    assert texts(ax.get_legend().get_texts()) == ["warm", "cold $x$", "chance"]
+    assert one.get_linestyle() != other.get_linestyle()
+    assert ax.get_title("left") == "two runs"
+    assert ax.get_ylim()[0] == 0
+    assert "warm goes from 3 to 1, between 1 and 3." in ax.figure.alt_text
+
+
+def test_values_below_zero_and_a_logarithmic_axis_are_drawn() -> None:
+    assert plot_curves({"score": [-2.0, -1.0]}).get_ylim()[0] == -2
+    rates = plot_curves({"rate": [1e-3, 1e-2]}, [10, 20], log=True)
+    assert rates.get_yscale() == "log"
+    assert rates.get_lines()[0].get_xdata().tolist() == [10, 20]
+    assert describe_curves({"score": [-2.0, -1.0]}, [0, 1], xlabel="penalty").endswith(
+        "over penalty, from 0 to 1. score goes from −2 to −1, between −2 and −1."
+    )
+
+
+def owners(figure) -> list[np.ndarray]:
+    return [np.asarray(ax.images[0].get_array()) for ax in figure.axes]
+
+
+def test_each_head_gets_a_piece_of_every_word() -> None:
+    whole, *heads = owners(plot_split(WORDS, 8, 2))
+    assert np.array_equal(whole, np.repeat(np.arange(3), 8).reshape(3, 8))
+    assert len(heads) == 2
+    for head in heads:
+        assert np.array_equal(head, np.repeat(np.arange(3), 4).reshape(3, 4))
+
+
+def test_the_numbers_are_those_that_the_model_gives_its_heads() -> None:
+    x = torch.arange(24.0).reshape(1, 3, 8)
+    heads = MultiHeadAttention(8, 2)._split_heads(x)[0]  # [head, word, d_head]
+    figure = plot_split(WORDS, 8, 2)
+    for ax, numbers in zip(figure.axes[1:], heads, strict=True):
+        wanted = [f"{WORDS[int(n) // 8]} {int(n) % 8}" for n in numbers.ravel()]
+        assert [text.get_text() for text in ax.texts] == wanted
+
+
+def test_reshape_alone_gives_a_head_the_numbers_of_some_words() -> None:
+    _, first, second = owners(plot_split(WORDS, 8, 2, transposed=False))
+    wanted = torch.arange(24).reshape(2, 3, 4) // 8
+    assert np.array_equal(first, wanted[0])
+    assert np.array_equal(second, wanted[1])
+    alone = plot_split(("the", "black"), 4, 2, transposed=False)
+    assert "head 0 holds numbers of the; head 1 holds numbers of black" in alone.alt_text
+
+
+def test_wide_vectors_are_drawn_without_names() -> None:
+    figure = plot_split([f"<b>{n}$" for n in range(25)], 64, 4)
+    assert not figure.axes[0].texts
+    figure.canvas.draw()
+
+
+def test_titles_and_names_in_cells_do_not_touch() -> None:
+    for n_heads in (1, 2, 4, 8):
+        figure = plot_split(("the", "black", "cat", "sleeps"), 8, n_heads)
+        figure.canvas.draw()
+        titles = [ax._left_title.get_window_extent() for ax in figure.axes[1:]]
+        sleeps = [text.get_window_extent() for text in figure.axes[0].texts[-8:]]
+        for boxes in (titles, sleeps):
+            assert all(one.x1 < other.x0 for one, other in pairwise(boxes)), n_heads
+        assert titles[-1].x1 < figure.bbox.x1, n_heads
+
+
+def test_the_bars_of_a_model_add_up_to_all_its_parameters() -> None:
+    names = ["bert-base", "gpt2", "transformer-base"]
+    bills = {name: parameter_bill(ModelConfig.preset(name)) for name in names}
+    ax = plot_sizes(bills)
+    for row, name in enumerate(names):
+        widths = [bar[row].get_width() for bar in ax.containers]
+        assert sum(widths) * 1e6 == pytest.approx(count_parameters(ModelConfig.preset(name))), name
+    assert texts(ax.get_yticklabels()) == names
+    assert "109,482,240" in texts(ax.texts)
+    said = describe_sizes(bills)
+    assert "bert-base 109,482,240 (words and positions 22%, attention 26%, feed-forward 52%" in said
+    assert ax.figure.alt_text == said
+    plot_sizes({"$x^2$ <b>": {"attention": 3}}).figure.canvas.draw()  # a name is no formula
+
+
+def test_the_three_ways_score_the_same_vectors() -> None:
+    scores = compare_scorings(16, n_words=5)
+    assert {name: each.shape for name, each in scores.items()} == dict.fromkeys(
+        ("dot", "scaled dot", "additive"), (5, 5)
+    )
+    assert np.allclose(scores["dot"] / math.sqrt(16), scores["scaled dot"], atol=1e-5)
+
+
+def test_the_seed_fixes_the_draw_and_leaves_torchs_own_as_it_is() -> None:
+    torch.manual_seed(3)
+    wanted = torch.rand(2)
+    torch.manual_seed(3)
+    one, other = compare_scorings(4, seed=1), compare_scorings(4, seed=1)
+    assert torch.equal(torch.rand(2), wanted)
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+    assert not np.array_equal(one["additive"], compare_scorings(4, seed=2)["additive"])
+
+
+def test_the_picture_shows_the_softmax_of_each_table() -> None:
+    scores = compare_scorings(4)
+    figure = plot_scorings(scores)
+    assert len(figure.axes) == 3
+    for ax, (name, table) in zip(figure.axes, scores.items(), strict=True):
+        drawn = ax.images[0].get_array()
+        assert np.allclose(drawn, torch.tensor(table).softmax(-1), atol=1e-5)
+        assert ax.get_title(loc="left") == f"{name}\nscores spread by {table.std():.2f}"
+    assert "additive: scores spread by" in figure.alt_text
+    assert len(plot_scorings({"dot": np.ones((1, 20))}).axes[0].texts) == 0
+
+
+def probe(n_words: int = 12, d_model: int = 64) -> positions.ProbeHead:
+    return positions.ProbeHead(*(part.double().numpy() for part in random_head(n_words, d_model)))
+
+
+def test_a_table_is_drawn_as_it_is_and_evenly_around_zero() -> None:
+    ax = plot_positions(RANDOM, position=3)
+    np.testing.assert_array_equal(ax.images[0].get_array(), RANDOM)
+    low, high = ax.images[0].get_clim()
+    assert low == -high == -np.abs(RANDOM).max()
+    assert "24 positions by 16 dimensions" in ax.figure.alt_text
+
+
+def test_a_trace_gives_its_source_positions_or_else_its_targets() -> None:
+    words = tuple("abcdef")
+    both = ForwardTrace(
+        source_tokens=words,
+        target_tokens=words,
+        source_positions=WAVES[:6],
+        target_positions=RANDOM[:6],
+    )
+    np.testing.assert_array_equal(plot_positions(both).images[0].get_array(), WAVES[:6])
+    only = ForwardTrace(target_tokens=words, target_positions=RANDOM[:6])
+    np.testing.assert_allclose(plot_positions(only).images[0].get_array(), RANDOM[:6].astype(np.float32))
+
+
+def test_a_pair_shows_its_two_columns_and_its_wavelength() -> None:
+    ax = plot_wavelength(WAVES, 1, position=2)
+    for dimension, line in zip((2, 3), ax.lines, strict=False):
+        np.testing.assert_allclose(line.get_ydata(), WAVES[:, dimension])
+    turn = positions.wavelength(1, 16)
+    assert f"{turn:,.1f} tokens" in ax.get_title("left")
+    learned = plot_wavelength(RANDOM, 1)
+    assert "tokens" not in learned.get_title("left")  # there is no wave to name
+
+
+def test_a_wavelength_is_what_the_columns_do() -> None:
+    long = sinusoidal_encoding(700, 8)
+    for pair in range(3):
+        turn = positions.wavelength(pair, 8)
+        column = long[:, 2 * pair].double().numpy()
+        rising = np.flatnonzero((column[:-1] < 0) & (column[1:] >= 0))
+        if len(rising) > 1:
+            assert np.diff(rising).mean() == pytest.approx(turn, abs=1)
+    assert positions.wavelength(0, 512) == pytest.approx(2 * np.pi)
+    assert positions.is_sinusoidal(long)
+    assert not positions.is_sinusoidal(RANDOM)
+
+
+def test_look_alikes_are_those_within_reach() -> None:
+    for pair in range(8):
+        points = WAVES[:, 2 * pair : 2 * pair + 2]
+        wanted = [p for p in range(24) if p != 5 and np.hypot(*(points[p] - points[5])) < 0.3]
+        assert list(positions.look_alikes(WAVES, 5, pair)) == wanted
+
+
+def test_likeness_depends_on_the_offset_alone_for_sinusoids_and_not_for_others() -> None:
+    assert positions.offset_spread(positions.similarity(WAVES)) < 1e-5
+    assert positions.offset_spread(positions.similarity(RANDOM)) > 1
+    ax = plot_similarity(WAVES, 5)
+    np.testing.assert_allclose(ax.lines[-1].get_ydata(), positions.similarity(WAVES)[5])
+    np.testing.assert_array_equal(ax.lines[-1].get_xdata(), np.arange(24) - 5)
+    assert "differ by up to 0.000" in ax.figure.alt_text
+
+
+def test_the_probe_head_gives_the_scores_of_the_experiment() -> None:
+    """The view's numbers are those that viz_transformer.experiments.shift measures with torch."""
+    for shift in (1, 10):
+        measured = shift_experiment(shift=shift)
+        table, head = sinusoidal_encoding(12 + shift, 64), probe()
+        for start, name in ((0, "here"), (shift, "shifted")):
+            np.testing.assert_allclose(
+                head.added(table, start).whole, getattr(measured.sinusoidal, name), atol=1e-5
+            )
+            np.testing.assert_allclose(head.rotary(start), getattr(measured.rotary, name), atol=1e-5)
+
+
+def test_turning_is_rotary_positions() -> None:
+    rotary = RotaryPositions(24, 16).double()
+    np.testing.assert_allclose(
+        positions.turned(RANDOM, np.arange(24)), rotary(torch.from_numpy(RANDOM)).numpy(), atol=1e-5
+    )
+
+
+def test_a_shift_is_three_matrices() -> None:
+    head, table = probe(), sinusoidal_encoding(64, 64).numpy()
+    here, moved = head.added(table, 0).whole, head.added(table, 10).whole
+    figure = plot_shift(here, moved, 10)
+    drawn = [ax.images[0].get_array() for ax in figure.axes]
+    for matrix, wanted in zip(drawn, (here, moved, moved - here), strict=True):
+        np.testing.assert_allclose(matrix, wanted)
+    assert f"rms {positions.rms(moved - here):.2f}" in figure.alt_text
+
+
+def test_a_figure_is_drawn_where_it_is_wanted() -> None:
+    figure, axes = plt.subplots(1, 6)
+    for ax, draw in zip(
+        axes,
+        (
+            lambda ax: plot_positions(WAVES, ax),
+            lambda ax: plot_wavelength(WAVES, 0, ax),
+            lambda ax: plot_similarity(WAVES, 0, ax),
+            lambda ax: plot_by_offset(np.eye(5), 1, ax),
+            lambda ax: plot_curves({"rate": [1.0, 2.0]}, ax=ax),
+            lambda ax: plot_sizes({"mine": {"attention": 3}}, ax=ax),
+        ),
+        strict=True,
+    ):
+        assert draw(ax) is ax
+    assert not hasattr(figure, "alt_text")  # the caller who made the figure describes it
+
+
+def test_values_that_a_figure_cannot_draw_are_refused_in_one_line() -> None:
+    likeness = np.eye(2)
+    for message, draw, *rows in (
+        ("ids", lambda ids: plot_ids(ids, TOKENS), [[3, 2]], [[[]]], [[[0.5]]], [[[5]]], [[[-1]]]),
+        ("3 names", plot_likeness, [likeness, ["a", "b", "c"]]),
+        ("there are 5 tokens", lambda logits: plot_start(logits, TOKENS, read=0, wanted=0), [[1.0]]),
+        ("row of finite", plot_softmax, [[]], [[[1]]], [[1, np.inf]]),
+        ("2 scores and 1", plot_softmax, [[1, 2], ["a"]]),
+        ("no probability", plot_probabilities, [{}]),
+        ("from 0 to 1", plot_probabilities, [{"a": 1.2}]),
+        ("curves", plot_curves, [{}], [{str(n): [1.0] for n in range(5)}], [{"none": []}]),
+        ("curves", plot_curves, [{"one": [1.0], "other": [1.0, 2.0]}], [{"one": [1.0, 2.0]}, [1.0]]),
+        ("curves", plot_curves, [{"table": np.ones((2, 2))}]),
+        ("cannot be cut", plot_split, [(), 8, 2], [WORDS, 8, 3], [WORDS, 8, 0]),
+        ("given no model", plot_sizes, [{}]),
+        ("'mine' has a part 'heads' that is none of", plot_sizes, [{"mine": {"heads": 3}}]),
+        ("d_k=0", compare_scorings, [0]),
+        ("n_words=2.0", lambda n: compare_scorings(4, n_words=n), [2.0]),
+        ("scores", plot_scorings, [{}], [{"dot": [1.0]}], [{"dot": [[np.inf]]}], [{"dot": [[]]}]),
+        ("must be \\[position, d_model\\]", plot_positions, [np.zeros(3)]),
+        ("give numbers", plot_positions, ["table"]),
+        ("NaN", plot_positions, [[[np.nan, 0.0]]]),
+        ("holds no positions", plot_positions, [ForwardTrace(source_tokens=WORDS)]),
+        ("choose 0 to 23", lambda n: plot_positions(WAVES, position=n), [24]),
+        ("choose 0 to 7", plot_wavelength, [WAVES, 8]),
+        ("choose 0 to 23", plot_similarity, [WAVES, -1]),
+        ("position, position", plot_by_offset, [np.zeros((2, 3))]),
+        ("the same words twice", plot_shift, [np.eye(2), np.eye(3), 1]),
+        ("reach beyond", probe().added, [sinusoidal_encoding(64, 64), 60]),
+    ):
+        for arguments in rows:
+            with pytest.raises(UserError, match=message) as error:
+                draw(*arguments)
+            assert "\n" not in str(error.value), message
