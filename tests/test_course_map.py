@@ -12,26 +12,22 @@ from viz_transformer.cli.course import course
 from viz_transformer.course_map import LESSONS, lesson_title
 from viz_transformer.export.site import Page, _linked_to_pages
 
-NUMBERS = range(1, len(LESSONS) + 1)
 
-
-def test_the_lessons_are_those_of_the_course():
+def test_every_lesson_of_the_course_has_its_parts_marked_and_is_led_to() -> None:
     assert list(LESSONS) == sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
     titles = [lesson.title for lesson in course() if lesson.key != "clinic"]
-    assert [lesson_title(lesson) for lesson in NUMBERS] == titles
+    for lesson, title in enumerate(titles, start=1):
+        assert lesson_title(lesson) == title
+        here = you_are_here(lesson)
+        text = here._repr_html_()
+        marked = re.findall(r'<a href="[^"]*" aria-current="true"[^>]*>(.*?) <small>', text)
+        assert set(marked) == {part.replace("&", "&amp;") for part in here.parts}
+        assert f"lesson {lesson} of 14" in text
+        assert all(part in repr(here) for part in here.parts)
+        assert set(re.findall(r'href="([^"]*)\.ipynb"', text)) == set(LESSONS)
 
 
-@pytest.mark.parametrize("lesson", NUMBERS)
-def test_a_lesson_has_its_parts_marked(lesson):
-    here = you_are_here(lesson)
-    text = here._repr_html_()
-    marked = re.findall(r'<a href="[^"]*" aria-current="true"[^>]*>(.*?) <small>', text)
-    assert set(marked) == {part.replace("&", "&amp;") for part in here.parts}
-    assert f"lesson {lesson} of 14" in text
-    assert all(part in repr(here) for part in here.parts)
-
-
-def test_the_map_survives_without_style_sheets_scripts_and_identifiers():
+def test_the_map_survives_without_style_sheets_scripts_and_identifiers() -> None:
     text = you_are_here(7)._repr_html_()
     # The one style is for the figures in other cells of a dark notebook, which finds them by the one class.
     figures, text = re.fullmatch(r"<style>(.*?)</style>(.*)", text, re.DOTALL).groups()
@@ -40,19 +36,14 @@ def test_the_map_survives_without_style_sheets_scripts_and_identifiers():
     assert not re.search(r"<(?:style|script|svg)|\b(?:id|class|on\w+)=|var\(", text)
 
 
-def test_every_part_leads_to_its_lesson_and_every_lesson_is_led_to():
-    links = re.findall(r'href="([^"]*)\.ipynb"', you_are_here(1)._repr_html_())
-    assert set(links) == set(LESSONS)
-
-
-def test_on_a_site_links_lead_to_pages():
+def test_on_a_site_links_lead_to_pages() -> None:
     pages = [Page(ROOT / "notebooks" / f"{name}.ipynb", name, "") for name in LESSONS]
     text = _linked_to_pages(you_are_here(3)._repr_html_(), pages)
     assert 'href="07_masks.html"' in text
     assert ".ipynb" not in text
 
 
-@pytest.mark.parametrize("lesson", [0, 15, "7"])
-def test_a_lesson_that_is_not_there(lesson):
-    with pytest.raises(UserError, match=r"there is no lesson .*the lessons are 1 to 14"):
-        you_are_here(lesson)
+def test_a_lesson_that_is_not_there_is_refused() -> None:
+    for lesson in (0, 15, "7"):
+        with pytest.raises(UserError, match=r"there is no lesson .*the lessons are 1 to 14"):
+            you_are_here(lesson)

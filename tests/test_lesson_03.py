@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
-from transformers import T5Config, T5Model
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
 from viz_transformer.experiments.saturation import drawn_scores, slope_spread
 from viz_transformer.experiments.score_variance import score_spread
-from viz_transformer.model.scoring import dot, softmax_steps
+from viz_transformer.model.scoring import softmax_steps
 
 LESSON = Lesson("3")
 
@@ -58,20 +55,3 @@ def test_undivided_most_queries_are_settled_and_half_of_them_are_flat() -> None:
         assert slope_spread(d_k).scaled_slope == pytest.approx(0.21, abs=0.01)
         assert slope_spread(d_k).slope < slope_spread(d_k // 2).slope
     assert "the slope stays near 0.21" in LESSON.prose
-
-
-def test_t5_starts_with_smaller_queries_and_does_not_divide() -> None:
-    torch.manual_seed(0)
-    config = T5Config(num_layers=1, num_decoder_layers=1, vocab_size=8, attn_implementation="eager")
-    attention = T5Model(config).eval().encoder.block[0].layer[0].SelfAttention
-    ratio = attention.k.weight.std() / attention.q.weight.std()
-    assert ratio.item() == pytest.approx(math.sqrt(config.d_kv), rel=0.02)
-    attention.relative_attention_bias.weight.data.zero_()
-    x = torch.randn(1, 5, config.d_model)
-    with torch.no_grad():
-        weights = attention(x, output_attentions=True)[-1]  # [batch, head, query, key]
-        q, k = (
-            each(x).view(1, 5, config.num_heads, config.d_kv).transpose(1, 2)
-            for each in (attention.q, attention.k)
-        )
-        torch.testing.assert_close(weights, dot(q, k).softmax(-1))

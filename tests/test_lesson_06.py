@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from transformers import T5Config, T5Model
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
 from viz_transformer.analysis.positions import look_alikes, wavelength
-from viz_transformer.experiments.shift import shift_experiment
-from viz_transformer.model import Interventions, attend
-from viz_transformer.model.masks import causal_mask, padding_mask
+from viz_transformer.model import Interventions
+from viz_transformer.model.masks import padding_mask
 from viz_transformer.model.positional import sinusoidal_encoding
 
 LESSON = Lesson("6")
@@ -35,12 +33,6 @@ def test_beijing_moves_by_most_of_its_length_with_positions(translator) -> None:
     assert moved[3] > 0.7
     assert ONE_WAY.split()[4] == "to"
     assert moved[4] > 0.1  # the prediction's “not at all” is not so with positions
-
-
-def test_the_encoder_without_positions_is_equivariant_and_not_invariant(translator) -> None:
-    before, after = (translator.encode(text, OFF) for text in (ONE_WAY, RETURN_WAY))
-    assert np.allclose(after[ORDER], before, atol=1e-4)
-    assert not np.allclose(after, before, atol=1e-4)
 
 
 def test_without_positions_who_sees_whom_is_lost(translator) -> None:
@@ -92,16 +84,6 @@ def test_the_published_line_gives_each_sentence_one_row(translator) -> None:
     torch.testing.assert_close(swapped, wrong[:, ORDER], atol=1e-4, rtol=1e-4)
 
 
-def test_the_claim_holds_for_bare_sinusoids_and_rotary_and_not_for_sums() -> None:
-    table = sinusoidal_encoding(64, 64).numpy()
-    dots = [table[first] @ table[first + 3] for first in (0, 7, 27, 50)]
-    assert np.ptp(dots) < 1e-4
-    shift = shift_experiment(n_words=12, shift=10)
-    assert shift.sinusoidal.rms_difference / shift.sinusoidal.rms > 0.5
-    assert shift.positions.rms_difference < 1e-5
-    assert shift.rotary.rms_difference < 1e-5
-
-
 def test_a_sentence_that_begins_later_is_read_differently() -> None:
     found, later = {}, vt.load_translator()
     places = later.model.source_positions
@@ -118,19 +100,3 @@ def test_the_learned_table_ends_where_the_training_ended(translator) -> None:
     lab = vt.position_lab(translator, "the dog sees the cat")
     assert lab.data["trained"] == 19  # 18 words and <eos>
     assert "No training sentence was longer than 18 words" in LESSON.prose
-
-
-def test_a_causal_mask_tells_order_too() -> None:
-    five = torch.randn(1, 1, 5, 8)
-    shuffle = [2, 0, 4, 1, 3]
-    for mask in (None, causal_mask(5)):
-        as_written, _ = attend(five, five, five, mask)
-        moved, _ = attend(*(five[..., shuffle, :] for _ in range(3)), mask)
-        assert torch.allclose(moved, as_written[..., shuffle, :], atol=1e-5) == (mask is None)
-
-
-def test_in_t5_distances_from_128_on_share_a_number() -> None:
-    attention = T5Model(T5Config(num_layers=1, num_decoder_layers=1, vocab_size=8)).encoder.block[0].layer[0]
-    bucket_of = attention.SelfAttention._relative_position_bucket
-    buckets = bucket_of(torch.arange(100, 400), num_buckets=32, max_distance=128)
-    assert len(buckets[128 - 100 :].unique()) == 1

@@ -90,19 +90,6 @@ def test_without_the_look_ahead_mask_the_loss_is_as_low_and_the_translations_wro
     assert right[1] <= 3
 
 
-@torch.no_grad()
-def test_the_leak_meter_moves_earlier_outputs_only_without_the_mask(translator, source) -> None:
-    vocabulary = translator.vocabulary
-    ids = torch.tensor([vocabulary.ids_of(["<sos>", "el", "gato", "negro", "está"])])
-    changed = ids.clone()
-    changed[:, 3] = vocabulary.ids_of(["negra"])[0]
-    for looks_ahead in (False, True):
-        changes = Interventions(causal_mask=not looks_ahead)
-        before, after = (translator.traced_model(source[:1], each, changes).logits for each in (ids, changed))
-        moved = (after - before).abs().amax(-1)[0] > 1e-4
-        assert moved.tolist() == [looks_ahead] * 3 + [True] * 2
-
-
 @pytest.fixture(scope="module")
 def lab(translator):
     return vt.mask_lab(translator, SENTENCES)
@@ -114,55 +101,6 @@ def leaks(lab, kind: str = "decoder", **mistaken) -> np.ndarray:
         setattr(lab, name, value)
     changes = lab.measure()["changes"].transpose(0, 2, 1)
     return (changes > 1e-4) & lab.batch.real[:, :, None] & ~lab.batch.allowed
-
-
-def test_every_mistake_of_the_list_leaks_and_the_right_masks_do_not(lab) -> None:
-    # The lesson replaces “negro” by the word that the lab takes.
-    assert lab.batch.keys[0][3] == "negro"
-    assert lab.measure()["replacements"][0][3] == "negra"
-    assert "*negro*, became *negra*" in LESSON.prose
-    assert 'ids_of(["negra"])' in LESSON["leak-meter-written"]
-    assert not leaks(lab).any()
-    assert not leaks(lab, "encoder", causal=False).any()
-    assert not leaks(lab, "cross", causal=False).any()
-    for name, (kind, mistaken) in {
-        "no look-ahead mask": ("decoder", {"causal": False}),
-        "polarity inverted": ("decoder", {"mistake": "inverted"}),
-        "look-ahead as padding": ("decoder", {"padding": False, "mistake": "causal_as_padding"}),
-        "no padding mask, left": ("decoder", {"padding": False, "side": "left"}),
-        "no padding mask": ("encoder", {"padding": False, "causal": False}),
-    }.items():
-        assert leaks(lab, kind, **mistaken).any(), name
-
-
-def test_no_padding_mask_is_harmless_in_the_decoder_while_padding_stands_on_the_right(lab) -> None:
-    assert not leaks(lab, padding=False).any()
-
-
-def test_source_as_target_leaks_the_word_that_stands_in_the_row_itself(lab) -> None:
-    places = np.argwhere(leaks(lab, mistake="source_as_target"))
-    assert len(places)
-    assert (places[:, 1] == places[:, 2]).all()
-
-
-def test_the_colleagues_meter_tells_one_mistake_from_the_others(lab) -> None:
-    """Keys 5 and 6 of the second sentence are padding: [moved by the first, by the second]."""
-    for made, moved in (
-        ({"padding": False}, [True, True]),
-        ({"mistake": "inverted"}, [True, True]),
-        ({"mistake": "target_padding"}, [True, False]),
-    ):
-        found = leaks(lab, "cross", causal=False, **made)
-        assert lab.batch.keys[1][4:] == ["<eos>", "<pad>", "<pad>"]
-        assert not found[0].any(), made
-        assert [bool(found[1, :, key].any()) for key in (5, 6)] == moved, made
-    assert lab.batch.targets[1].count("<pad>") == 1
-
-
-def test_with_left_padding_the_first_row_of_the_second_sentence_is_empty(lab) -> None:
-    leaks(lab, side="left")
-    assert not lab.mask[1, 0, 0].any()
-    assert lab.mask[1, 0, 1:].any(-1).all()
 
 
 @torch.no_grad()
@@ -214,3 +152,33 @@ def test_nan_in_a_row_that_no_loss_reads_reaches_every_weight(vectors) -> None:
     step.step()
     assert attention.in_proj_weight.isnan().all()
     assert attention.out_proj.weight.isnan().all()
+
+
+def test_each_mistake_leaks_where_the_lesson_says(lab) -> None:
+    # The lesson replaces “negro” by the word that the lab takes.
+    assert lab.batch.keys[0][3] == "negro"
+    assert lab.measure()["replacements"][0][3] == "negra"
+    assert "*negro*, became *negra*" in LESSON.prose
+    assert 'ids_of(["negra"])' in LESSON["leak-meter-written"]
+    # Without a padding mask nothing leaks in the decoder, while padding stands on the right.
+    assert not leaks(lab, padding=False).any()
+    assert leaks(lab, padding=False, side="left").any()
+    # With the source's padding for the target's, a word leaks into its own row.
+    places = np.argwhere(leaks(lab, mistake="source_as_target"))
+    assert len(places)
+    assert (places[:, 1] == places[:, 2]).all()
+    # The colleague's meter: keys 5 and 6 of the second sentence are padding, and 1 of its targets.
+    for made, moved in (
+        ({"padding": False}, [True, True]),
+        ({"mistake": "inverted"}, [True, True]),
+        ({"mistake": "target_padding"}, [True, False]),
+    ):
+        found = leaks(lab, "cross", causal=False, **made)
+        assert lab.batch.keys[1][4:] == ["<eos>", "<pad>", "<pad>"]
+        assert not found[0].any(), made
+        assert [bool(found[1, :, key].any()) for key in (5, 6)] == moved, made
+    assert lab.batch.targets[1].count("<pad>") == 1
+    # With left padding the first row of the second sentence is empty.
+    leaks(lab, side="left")
+    assert not lab.mask[1, 0, 0].any()
+    assert lab.mask[1, 0, 1:].any(-1).all()

@@ -10,15 +10,11 @@ import torch
 from torch import nn
 
 from tests.support.lessons import Lesson, flat
-from tests.support.small_models import torch_forward
 from viz_transformer.config import ModelConfig, count_parameters
-from viz_transformer.corpus.six_pairs import SIX_PAIRS
 from viz_transformer.exercises import exercise
 from viz_transformer.labs.model_summary import model_summary_lab, summary_of
 from viz_transformer.model.attention_hooks import watched
-from viz_transformer.model.conversion import to_torch_transformer
 from viz_transformer.plots.model_summary import n_learned, shares
-from viz_transformer.recipes import six_pairs_translator
 
 # A short training is among them: without a check of every shape it takes a third of the time.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
@@ -111,26 +107,6 @@ def test_the_large_model_and_where_its_numbers_are() -> None:
     assert n_learned(parts) / 43_104 > 1000
 
 
-def test_the_small_model_learns_all_six() -> None:
-    translator = six_pairs_translator()
-    assert sum(p.numel() for p in translator.model.parameters()) == 43_104
-    for pair in SIX_PAIRS:
-        assert translator.translate(" ".join(pair.source)).text == " ".join(pair.target)
-
-
-@torch.no_grad()
-def test_torch_s_machine_gives_the_same_numbers(translator) -> None:
-    model, vocabulary = translator.model, translator.vocabulary
-    english = [SENTENCE, "the dog sees the cat"]
-    spanish = [each.text for each in translator.translate_all(english)]
-    pad = nn.utils.rnn.pad_sequence
-    source = pad([torch.tensor(vocabulary.source_ids(one)) for one in english], batch_first=True)
-    target = pad([torch.tensor(vocabulary.target_ids(one)) for one in spanish], batch_first=True)
-    assert (source == vocabulary.pad_id).any()  # “one is padded”
-    logits = torch_forward(to_torch_transformer(model), model, source, target)
-    torch.testing.assert_close(logits, model(source, target), atol=1e-4, rtol=0)
-
-
 def test_2048_lands_where_the_lesson_says() -> None:
     landed = inspect.signature(nn.Transformer).bind(512, 8, 2048, 6)
     landed.apply_defaults()
@@ -142,25 +118,6 @@ def test_2048_lands_where_the_lesson_says() -> None:
     assert exercise("9.5").check(right).passed
     for odd in (torch.ones(3), [1, 2], "3", None):
         assert not exercise("9.5").check({**right, "num_encoder_layers": odd}).passed
-
-
-@pytest.mark.parametrize(("batch_first", "leaks"), [(True, False), (False, True)])
-def test_with_the_axes_mixed_up_sentences_look_at_each_other(batch_first: bool, leaks: bool) -> None:
-    layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0, batch_first=batch_first)
-    x, other = torch.randn(2, 2, 5, 32)
-    before = layer(x)
-
-    def moved(*place: int) -> torch.Tensor:
-        """How far the second sentence's outputs move when something else is there, [word]."""
-        changed = x.clone()
-        changed[place] = other[place]
-        return (layer(changed)[1] - before[1]).abs().amax(-1)
-
-    assert (moved(0).max() > 0.05).item() == leaks
-    # “to no other token of its own sentence”: another of its tokens is changed.
-    assert (moved(1, 0)[1:] > 1e-5).any().item() != leaks
-    # “to the tokens at the same position in other sentences”: one of them is changed.
-    assert (moved(0, 2) > 1e-5).tolist() == [leaks and position == 2 for position in range(5)]
 
 
 def test_one_layer_six_times_learns_a_sixth() -> None:
@@ -179,3 +136,17 @@ def test_the_function_asked_for_counts_what_the_package_counts() -> None:
         config = ModelConfig(vocab_size=vocab_size, d_model=d_model, d_ff=d_ff, bias=False, **layers)
         assert count(vocab_size, d_model, d_ff, n_layers) == count_parameters(config)
         assert f"{count_parameters(config):,}" in exercise("9.4").wanted.right
+
+
+def test_with_the_axes_mixed_up_sentences_look_at_each_other() -> None:
+    x, other = torch.randn(2, 2, 5, 32)
+    for batch_first in (True, False):
+        layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0, batch_first=batch_first)
+        before, changed = layer(x), torch.stack([other[0], x[1]])
+        moved = (layer(changed)[1] - before[1]).abs().max() > 0.05
+        assert moved.item() != batch_first
+        # “to no other token of its own sentence”: another of its tokens is changed.
+        inside = x.clone()
+        inside[1, 0] = other[1, 0]
+        moved = (layer(inside)[1, 1:] - before[1, 1:]).abs().max() > 1e-5
+        assert moved.item() == batch_first

@@ -233,10 +233,6 @@ class TestInduction:
 
 
 class TestOtherTools:
-    def test_bertviz_draws_the_same_trace(self, translator: vt.Translator) -> None:
-        view = vt.bertviz_views.head_view(translator.trace(TIRED), kind="encoder", layers=[1], heads=[1])
-        assert "tired" in view.html
-
     def test_all_heads_of_an_untrained_bert_are_broad(self) -> None:
         sizes = {"vocab_size": 40, "hidden_size": 32, "intermediate_size": 64}
         bert = hf.BertModel(hf.BertConfig(num_hidden_layers=2, num_attention_heads=4, **sizes))
