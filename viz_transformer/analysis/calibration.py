@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer._bounds import BINS, whole_number
 from viz_transformer.errors import UserError
 
 
@@ -67,8 +68,7 @@ def reliability(
     """
     if (happened is None) == (expected is None):
         raise UserError("give either happened, 0 or 1 for each prediction, or expected, its true probability")
-    if not isinstance(n_bins, int) or isinstance(n_bins, bool) or n_bins < 1:
-        raise UserError(f"n_bins={n_bins!r} must be a whole number of at least 1")
+    whole_number("n_bins", n_bins, BINS)
     told = _probabilities("predicted", predicted)
     name, outcomes = ("happened", happened) if happened is not None else ("expected", expected)
     true = _probabilities(name, outcomes)

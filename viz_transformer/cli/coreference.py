@@ -27,8 +27,10 @@ def add_coreference(commands: Any) -> None:
 def _coreference(options: argparse.Namespace) -> int:
     from tqdm.auto import tqdm
 
+    from viz_transformer._bounds import SEEDS, whole_number
     from viz_transformer.recipes.coreference import coreference_study, study_table
 
+    whole_number("--seeds", options.seeds, SEEDS)
     rows = coreference_study(
         range(options.seeds),
         read_at=options.read_at,

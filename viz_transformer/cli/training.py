@@ -208,8 +208,12 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
     keep_freed_memory()
     parts = _split(options, pairs)
     model, training = _configs(options)
-    if options.threads:
+    if options.threads is not None:
         import torch
+
+        from viz_transformer._bounds import THREADS, whole_number
+
+        whole_number("--threads", options.threads, THREADS)
 
         torch.set_num_threads(options.threads)
     vocabulary = None

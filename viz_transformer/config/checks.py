@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, fields
 from typing import Any, Self
 
+from viz_transformer._bounds import Bound, at_most
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 
 
@@ -36,12 +38,16 @@ class JsonConfig:
         return cls(**values)
 
 
-def check_int(name: str, value: Any, minimum: int, maximum: int | None = None) -> None:
+def check_int(
+    name: str, value: Any, minimum: int, maximum: int | None = None, bound: Bound | None = None
+) -> None:
     """Raise a UserError unless the value is a whole number within the bounds."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole or value < minimum or (maximum is not None and value > maximum):
         upto = "" if maximum is None else f" and at most {maximum}"
-        raise UserError(f"{name}={value!r} must be a whole number of at least {minimum}{upto}")
+        raise UserError(f"{name}={shown(value)} must be a whole number of at least {minimum}{upto}")
+    if bound is not None:
+        at_most(name, value, bound)
 
 
 def check_real(name: str, value: Any, minimum: float, below: float) -> None:

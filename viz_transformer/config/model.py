@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Self, get_args
 
+from viz_transformer._bounds import LAYERS, SIZE
 from viz_transformer.config.checks import JsonConfig, check_choice, check_int, check_real
 from viz_transformer.config.presets import PRESETS
 from viz_transformer.errors import UserError
@@ -124,15 +125,15 @@ class ModelConfig(JsonConfig):
             check_choice(name, getattr(self, name), get_args(choices))
         for name, stack in (("n_encoder_layers", "encoder"), ("n_decoder_layers", "decoder")):
             if stack in self.family:
-                check_int(name, getattr(self, name), minimum=1)
+                check_int(name, getattr(self, name), minimum=1, bound=LAYERS)
             else:  # the truth about a model without that stack
                 object.__setattr__(self, name, 0)
         for name in ("vocab_size", "d_model", "n_heads", "d_ff", "max_length"):
-            check_int(name, getattr(self, name), minimum=1)
+            check_int(name, getattr(self, name), minimum=1, bound=SIZE)
         for name in ("n_segments", "n_classes"):
-            check_int(name, getattr(self, name), minimum=0)
+            check_int(name, getattr(self, name), minimum=0, bound=SIZE)
         if self.target_vocab_size is not None:
-            check_int("target_vocab_size", self.target_vocab_size, minimum=1)
+            check_int("target_vocab_size", self.target_vocab_size, minimum=1, bound=SIZE)
         if self.pad_id is not None or self.family == "encoder-decoder":
             smaller = min(self.vocab_size, self.output_vocab_size)
             check_int("pad_id", self.pad_id, minimum=0, maximum=smaller - 1)

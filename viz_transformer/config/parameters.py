@@ -5,7 +5,9 @@ The terms follow the model's parts one by one.
 
 from __future__ import annotations
 
+from viz_transformer._bounds import memory_bytes
 from viz_transformer.config.model import ModelConfig
+from viz_transformer.errors import UserError
 
 
 def count_parameters(config: ModelConfig) -> int:
@@ -24,6 +26,21 @@ def count_parameters(config: ModelConfig) -> int:
         The number of parameters: that of `sum(p.numel() for p in model.parameters())`.
     """
     return sum(parameter_bill(config).values())
+
+
+def check_fits(config: ModelConfig, bytes_per_number: int = 4) -> None:
+    """Refuse a model that this machine cannot hold, before it is built.
+
+    Raises:
+        UserError: if its parameters and its tables of positions take more than the memory there is.
+    """
+    tables = 2 * config.max_length * config.d_model  # sines and cosines are kept, too
+    needed, there = bytes_per_number * (count_parameters(config) + tables), memory_bytes()
+    if needed > there:
+        raise UserError(
+            f"a model of {count_parameters(config):,} parameters and {config.max_length:,} positions takes "
+            f"{needed / 2**30:,.1f} GiB, and this machine has {there / 2**30:,.1f} GiB; give smaller sizes"
+        )
 
 
 def parameter_bill(config: ModelConfig) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from viz_transformer._bounds import BATCH, SEED, STEPS
 from viz_transformer.config.checks import JsonConfig, check_choice, check_int, check_real
 
 Schedule = Literal["cosine", "inverse_sqrt", "constant"]
@@ -66,13 +67,13 @@ class TrainConfig(JsonConfig):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_int("n_steps", self.n_steps, minimum=1)
-        check_int("batch_size", self.batch_size, minimum=1)
+        check_int("n_steps", self.n_steps, minimum=1, bound=STEPS)
+        check_int("batch_size", self.batch_size, minimum=1, bound=BATCH)
         if self.batch_tokens is not None:
-            check_int("batch_tokens", self.batch_tokens, minimum=1)
-        check_int("accumulate", self.accumulate, minimum=1)
-        check_int("warmup_steps", self.warmup_steps, minimum=0)
-        check_int("seed", self.seed, minimum=0)
+            check_int("batch_tokens", self.batch_tokens, minimum=1, bound=BATCH)
+        check_int("accumulate", self.accumulate, minimum=1, bound=BATCH)
+        check_int("warmup_steps", self.warmup_steps, minimum=0, bound=STEPS)
+        check_int("seed", self.seed, minimum=0, bound=SEED)
         check_choice("optimiser", self.optimiser, get_args(Optimiser))
         check_choice("schedule", self.schedule, get_args(Schedule))
         check_choice("precision", self.precision, get_args(Precision))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from random import Random
 
+from viz_transformer._bounds import HELD_OUT, OF_A_KIND, SENTENCES, whole_number
 from viz_transformer.corpus.derivation import Derivation
 from viz_transformer.corpus.derivation import draw as draw_one
 from viz_transformer.corpus.phrases import Phrase
@@ -162,7 +163,16 @@ def english_spanish(
         n_held_out: number of held-out pairs of any pattern.
         n_of_a_kind: number of held-out *tired / wide*, *her / his* and *fish* pairs each.
         seed: of the draw; the split itself does not depend on it.
+
+    Raises:
+        UserError: if a number is below 0, or above a million pairs, 100,000 held out or 1,000 of a kind.
     """
+    for name, number, bound in (
+        ("n_train", n_train, SENTENCES),
+        ("n_held_out", n_held_out, HELD_OUT),
+        ("n_of_a_kind", n_of_a_kind, OF_A_KIND),
+    ):
+        whole_number(name, number, bound, least=0)
     train: list[SentencePair] = []
     held_out: dict[tuple[str, ...], SentencePair] = {}
     for pair in draw(seed):

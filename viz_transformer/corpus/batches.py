@@ -10,6 +10,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._bounds import STEPS, at_most
 from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
@@ -102,6 +103,7 @@ def batches(
     Raises:
         UserError: if pieces are to be left out of a vocabulary that has none.
     """
+    at_most("start", start, STEPS)
     order = np.random.default_rng(seed)
     number = 0
     for ids in _epochs(pairs, vocabulary, piece_dropout, seed):

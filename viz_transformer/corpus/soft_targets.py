@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._bounds import SENTENCES, whole_number
 from viz_transformer.corpus import draw
 from viz_transformer.corpus.batches import Batch, as_text, group_by_length, pad
 from viz_transformer.corpus.translations import translation_tokens
@@ -33,6 +34,7 @@ def chosen_sentences(n: int, seed: int) -> list[_Words]:
         n: how many.
         seed: fixes the choice.
     """
+    whole_number("n", n, SENTENCES)
     allowed = (pair.source for pair in draw(seed) if not pair.held_out)
     drawn = list(islice(allowed, _DRAWN_FOR_ONE * n))
     different = list(dict.fromkeys(drawn))

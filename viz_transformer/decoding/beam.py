@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from viz_transformer._bounds import BEAM, room_for, whole_number
 from viz_transformer._numbers import finite
 from viz_transformer._text import shown
 from viz_transformer.decoding.constraints import (
     Constraints,
     Words,
-    is_whole,
     make_constraints,
     named_source,
 )
@@ -63,7 +63,7 @@ def beam_search(
         model: a Transformer, or a DecoderOnly; evaluated without dropout, its mode is put back.
         sources: ids of each source, ``<eos>`` at its end; of a DecoderOnly, what it continues.
         vocabulary: names the tokens.
-        beam_width: hypotheses followed, at least 1.
+        beam_width: hypotheses followed, 1 to 1,000.
         length_penalty: 0 favours short texts; larger values favour longer ones; at most 100.
         norm: `length_norm`, or `power_norm` for scores as Hugging Face's.
         min_length: fewest words before ``<eos>``.
@@ -85,9 +85,10 @@ def beam_search(
 
     Source: Wu et al. 2016, section 7; early stopping and candidates: Klein et al. 2017 (OpenNMT).
     """
-    _check_width("beam_width", beam_width)
+    whole_number("beam_width", beam_width, BEAM)
+    room_for(beam_width * len(vocabulary.tokens), f"beam_width={beam_width}")
     if n_best is not None:
-        _check_width("n_best", n_best)
+        whole_number("n_best", n_best, BEAM)
         if n_best > beam_width:
             raise UserError(
                 f"n_best={n_best} hypotheses cannot come from beam_width={beam_width}; widen the beam"
@@ -287,8 +288,3 @@ def _padded(sums: Tensor, order: Tensor, n: int) -> tuple[Tensor, Tensor]:
         return sums, order
     sums = torch.nn.functional.pad(sums, (0, missing), value=-torch.inf)
     return sums, torch.nn.functional.pad(order, (0, missing))
-
-
-def _check_width(name: str, width: object) -> None:
-    if not is_whole(width) or width < 1:
-        raise UserError(f"{name}={shown(width)} must be a whole number of at least 1")

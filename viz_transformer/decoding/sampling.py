@@ -10,6 +10,7 @@ from random import Random
 import torch
 from torch import Tensor
 
+from viz_transformer._bounds import SEED, SENTENCES, room_for, whole_number
 from viz_transformer._numbers import finite
 from viz_transformer._text import shown
 from viz_transformer.decoding.constraints import (
@@ -134,7 +135,7 @@ def sample_ids(
         model: that writes.
         source: token ids; empty for a language model.
         vocabulary: of the model.
-        n: how many texts.
+        n: how many texts; of as many words as the bundled translator knows, some 350,000.
         temperature: as in `sample`.
         top_k: as in `sample`.
         top_p: as in `sample`.
@@ -151,10 +152,9 @@ def sample_ids(
         UserError: as `sample`, or if n is not a whole number of at least 1.
     """
     _check(temperature, top_k, top_p)
-    if not is_whole(n) or n < 1:
-        raise UserError(f"n={shown(n)} must be a whole number of at least 1")
-    if not is_whole(seed) or seed < 0:
-        raise UserError(f"seed={shown(seed)} must be a whole number of at least 0")
+    whole_number("n", n, SENTENCES)
+    room_for(n * len(vocabulary.tokens), f"n={n} texts")
+    whole_number("seed", seed, SEED, least=0)
     constraints = make_constraints(model, [source], vocabulary, min_length, max_length, prefix)
     generator = torch.Generator().manual_seed(seed)
     written: list[Tensor] = []  # of each step, [text]

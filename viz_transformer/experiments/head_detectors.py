@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._bounds import TEXTS
 from viz_transformer.analysis import pattern_scores
 from viz_transformer.errors import UserError
 from viz_transformer.experiments.checks import check_counts
@@ -69,7 +70,7 @@ def head_scores(
     Source: Olsson et al. 2022, "In-context Learning and Induction Heads"; TransformerLens scores
     heads by the same diagonals of the same texts.
     """
-    check_counts(period=period, n_texts=n_texts)
+    check_counts(TEXTS, period=period, n_texts=n_texts)
     if period < 4:
         raise UserError(f"period={period} is too short to tell heads apart; give at least 4, such as 24")
     ids, start_id = _drawable(model, vocabulary, start_id)

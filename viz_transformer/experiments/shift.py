@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from viz_transformer._bounds import room_for
 from viz_transformer.experiments.checks import check_counts
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
 from viz_transformer.model.scoring import scaled_dot
@@ -89,6 +90,7 @@ def random_head(n_words: int = 12, d_model: int = 64, seed: int = 0) -> RandomHe
         UserError: if a number is below 1.
     """
     check_counts(n_words=n_words, d_model=d_model)
+    room_for(max(n_words**2, n_words * d_model, d_model**2), f"n_words={n_words} and d_model={d_model}")
     generator = torch.Generator().manual_seed(seed)
     words = torch.randn(n_words, d_model, generator=generator)  # [word, d_model]
     bound = math.sqrt(3 / d_model)  # Xavier's, for a square matrix
@@ -123,6 +125,7 @@ def shift_experiment(
     Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.2.
     """
     check_counts(n_words=n_words, shift=shift, d_model=d_model)
+    room_for((shift + n_words) * d_model, f"shift={shift}, n_words={n_words} and d_model={d_model}")
     words, w_q, w_k = random_head(n_words, d_model, seed)
     rotary = RotaryPositions(shift + n_words, d_model)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from viz_transformer._bounds import BEAM_IN_VIEW, whole_number
 from viz_transformer.errors import UserError
 from viz_transformer.labs.page_engine import give_engine
 from viz_transformer.labs.suited import check_suits
@@ -36,7 +37,7 @@ def beam_stepper(
         model: the translator or language model, or several of one kind by name: checkpoints of a
             training, say, to choose from in the view. They stay as they are.
         text: the first sentence; for a language model the beginning of a text, by default none.
-        beam_width: hypotheses kept at each step, at least 1.
+        beam_width: hypotheses kept at each step, 1 to 100.
         length_penalty: 0 favours short texts; larger values favour longer ones.
         engine: who answers the view: ``"page"``, ``"kernel"``, or None for the page if it can.
 
@@ -61,6 +62,7 @@ def beam_stepper(
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         return _search(named[request.get("checkpoint", "")], request)
 
+    whole_number("beam_width", beam_width, BEAM_IN_VIEW)
     request = {"text": text, "method": "beam", "beam_width": beam_width, "length_penalty": length_penalty}
     first = {name: _search(each, request) for name, each in named.items()}
     searches, greedy = ({name: each[part] for name, each in first.items()} for part in ("search", "greedy"))

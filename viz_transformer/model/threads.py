@@ -7,12 +7,14 @@ from contextlib import AbstractContextManager, contextmanager
 
 import torch
 
+from viz_transformer._bounds import THREADS, whole_number
 from viz_transformer.config import ModelConfig
 
 
 @contextmanager
 def threads(number: int) -> Iterator[None]:
     """Run on so many threads; their number decides the order of sums, and so the last bits."""
+    whole_number("threads", number, THREADS)
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:

@@ -14,6 +14,7 @@ from viz_transformer.model.attention import attend_fused
 from viz_transformer.model.autoregressive import AutoregressiveModel, DecoderInputs, Sources
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.dropout import Dropout
+from viz_transformer.model.families.family_config import check_room
 from viz_transformer.model.init_weights import initialise
 from viz_transformer.model.inputs import check_alike, check_batch, check_ids
 from viz_transformer.model.interventions import UNCHANGED, Interventions, checked
@@ -52,6 +53,7 @@ class Transformer(AutoregressiveModel):
                 f"the configuration is of the family {config.family!r}, and Transformer is an "
                 "encoder–decoder; make an EncoderOnly or a DecoderOnly of it"
             )
+        check_room(config)
         self.config = config
         # Tied (section 3.4), one matrix serves source, target and output, and is stored once;
         # with a vocabulary of the target's own, one serves target and output.

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from viz_transformer._bounds import DPI, whole_number
 from viz_transformer._files import atomic_write, given_path
 from viz_transformer.errors import UserError
 
@@ -33,12 +34,13 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
         dpi: dots per inch of a PNG.
 
     Raises:
-        UserError: if the ending is none of the three.
+        UserError: if the ending is none of the three, or `dpi` is not from 1 to 1,200.
         FileError: if the file cannot be written.
     """
     path = given_path(path)
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"{str(path)!r} must end in one of {', '.join(FORMATS)}")
+    whole_number("dpi", dpi, DPI)
     text = getattr(figure, "alt_text", None)
     named = _DESCRIPTION[path.suffix.lower()]
     with atomic_write(path) as part:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 
+from viz_transformer._bounds import MOMENTS, STEPS, at_most, whole_number
 from viz_transformer._files import given_path
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import ModelConfig, TrainConfig
@@ -217,6 +218,8 @@ class FileTraining:
         evaluate_every: int,
     ) -> None:
         """Check the data, make the model, and write a new checkpoint or load the one to resume."""
+        whole_number("look_every", evaluate_every, STEPS)
+        at_most("n_steps / look_every", training.n_steps / evaluate_every, MOMENTS)
         self.folder, self._evaluate_every = folder, evaluate_every
         if (folder / STATE).exists() and not (resume or overwrite):
             raise UserError(

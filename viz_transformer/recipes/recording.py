@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from viz_transformer._bounds import MOMENTS, STEPS, at_most
 from viz_transformer.corpus import SentencePair
 from viz_transformer.corpus.batches import as_text
 from viz_transformer.corpus.files import TextPair
@@ -50,6 +51,8 @@ def moments_for(n_steps: int, n_moments: int = 24) -> tuple[int, ...]:
             f"n_steps={n_steps} and n_moments={n_moments}; give at least 1 step, and at "
             "least 2 moments: the beginning and the end"
         )
+    at_most("n_steps", n_steps, STEPS)
+    at_most("n_moments", n_moments, MOMENTS)
     shift = max(1.0, n_steps / 100)
     steps = np.geomspace(shift, shift + n_steps, n_moments) - shift  # [moment], 0 to n_steps
     return tuple(sorted({round(step) for step in steps.tolist()}))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from random import Random
 
+from viz_transformer._bounds import TOKENS, at_most
 from viz_transformer.errors import UserError
 from viz_transformer.vocabulary.bpe import (
     MARK,
@@ -101,6 +102,7 @@ class Subwords(Tokeniser):
                 f"n_tokens={n_tokens!r} is too small: {_N_FIXED} are special tokens and bytes; "
                 f"give {least} or more, such as 8000"
             )
+        at_most("n_tokens", n_tokens, TOKENS)
         characters, merges = learn_merges(texts, n_tokens - _N_FIXED)
         return cls(characters, merges, languages=languages)
 

@@ -92,9 +92,16 @@ export function lengthNorm(length, lengthPenalty) {
   return ((5 + length) / 6) ** lengthPenalty;
 }
 
+const MOST_BEAMS = 1_000; // as in _bounds.py
+
 function checkBeam(beamWidth, lengthPenalty) {
   if (!isWhole(beamWidth, 1)) {
     throw new UserError(`beam_width=${repr(beamWidth)} must be a whole number of at least 1`);
+  }
+  if (beamWidth > MOST_BEAMS) {
+    throw new UserError(
+      `beam_width=${repr(beamWidth)} is too large: a wider beam finds no better texts; give at most 1,000`,
+    );
   }
   if (!Number.isFinite(lengthPenalty) || lengthPenalty < 0 || lengthPenalty > MOST_PENALTY) {
     throw new UserError(`length_penalty=${repr(lengthPenalty)} must be a number from 0 to ${MOST_PENALTY}`);

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import traitlets
 
+from viz_transformer._bounds import BEAM_IN_VIEW
 from viz_transformer.errors import UserError
 from viz_transformer.trace import DecodeTrace, Hypothesis, running_text
 from viz_transformer.widgets.base.bundle import bundle, styles
@@ -44,7 +45,7 @@ _CACHED = 8  # searches
 
 #: For each number that a search is made with, which values it may have.
 _RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "beam_width": (lambda value: value >= 1, "1 or more"),
+    "beam_width": (lambda value: 1 <= value <= BEAM_IN_VIEW.most, f"1 to {BEAM_IN_VIEW.most}"),
     "length_penalty": (lambda value: 0 <= value < math.inf, "0 or more"),
     "temperature": (lambda value: 0 < value < math.inf, "above 0"),
     "top_k": (lambda value: value is None or value >= 1, "1 or more, or None for all"),
@@ -75,7 +76,7 @@ class BeamStepper(View):
         checkpoint: the name of the search, or of the model, where there are several.
         checkpoints: their names.
         method: ``"beam"`` or ``"sample"``.
-        beam_width: hypotheses followed, 1 or more.
+        beam_width: hypotheses followed, 1 to 100.
         length_penalty: 0 favours short texts; larger values favour longer ones.
         temperature: of sampling, above 0.
         top_k: of sampling, how many words are left; None leaves all.
@@ -207,7 +208,7 @@ class BeamStepper(View):
             "top_p": or_none(number(0, 1)),
             "seed": whole(-(2**63), 2**63),
         }
-        searched = {"beam_width": whole(1, 100), "length_penalty": number(0, 100)}
+        searched = {"beam_width": whole(1, BEAM_IN_VIEW.most), "length_penalty": number(0, 100)}
         return (
             {**shared, "method": one_of(["beam"]), **searched},
             {**shared, "method": one_of(["sample"]), **sampled},
