@@ -47,19 +47,16 @@ def test_an_editor_completes_every_public_name() -> None:
     assert set(vt.__all__) <= completions("import viz_transformer as vt\nvt.")
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("vt.load_translator().tr", {"trace", "translate", "traced_model"}),
-        ("vt.load_translator().trace('a').dec", {"decoder_attention"}),
-        ("vt.capture(None).", {"kinds", "save", "cross_attention"}),
-        ("vt.explore(None).", {"layer", "head", "figure"}),
-        ("vt.analysis.label_", {"label_heads", "label_heads_together"}),
-        ("vt.plots.plot_h", {"plot_head", "plot_heads"}),
-    ],
-)
-def test_an_editor_completes_what_they_return(code: str, expected: set[str]) -> None:
-    assert expected <= completions(f"import viz_transformer as vt\n{code}")
+def test_an_editor_completes_what_they_return() -> None:
+    for code, expected in {
+        "vt.load_translator().tr": {"trace", "translate", "traced_model"},
+        "vt.load_translator().trace('a').dec": {"decoder_attention"},
+        "vt.capture(None).": {"kinds", "save", "cross_attention"},
+        "vt.explore(None).": {"layer", "head", "figure"},
+        "vt.analysis.label_": {"label_heads", "label_heads_together"},
+        "vt.plots.plot_h": {"plot_head", "plot_heads"},
+    }.items():
+        assert expected <= completions(f"import viz_transformer as vt\n{code}"), code
 
 
 def test_every_public_function_shows_its_docstring_and_its_types() -> None:
