@@ -69,37 +69,32 @@ def longformer_by_hand(model: nn.Module, at: list[int], mask: Tensor | None = No
     return torch.stack(layers).numpy()
 
 
-@pytest.mark.parametrize("at", [[], [0], [0, 4, 9]])
-def test_the_bands_of_longformer(at) -> None:
-    model = make("longformer")
+def test_the_bands_of_longformer() -> None:
+    model, padding = make("longformer"), (torch.arange(N) < 8).long()[None]
     before = frozen(model)
-    given = {"global_attention_mask": torch.zeros_like(IDS).index_fill_(1, torch.tensor(at), 1)} if at else {}
-    trace = vt.capture(model, input_ids=IDS, tokens=NAMES, **given)
-    assert same(before, state(model))
-    assert trace.kinds == ("encoder",)
-    np.testing.assert_allclose(trace.encoder_attention, longformer_by_hand(model, at), atol=1e-6)
+    for at, mask in (([], None), ([0], None), ([0, 4, 9], None), ([], padding)):
+        given = {} if mask is None else {"attention_mask": mask}
+        if at:
+            given["global_attention_mask"] = torch.zeros_like(IDS).index_fill_(1, torch.tensor(at), 1)
+        trace = vt.capture(model, input_ids=IDS, tokens=NAMES, **given)
+        assert same(before, state(model))
+        assert trace.kinds == ("encoder",)
+        expected = longformer_by_hand(model, at, mask)
+        np.testing.assert_allclose(trace.encoder_attention, expected, atol=1e-6, err_msg=str(given))
+    part = vt.capture(model, input_ids=IDS, tokens=NAMES, **given, layers=[1], heads=[0, 3])
+    np.testing.assert_array_equal(part.encoder_attention, trace.encoder_attention[[1]][:, [0, 3]])
 
 
-def test_padding_beside_a_band() -> None:
-    model, mask = make("longformer"), torch.ones(1, N, dtype=torch.long)
-    mask[0, 8:] = 0
-    trace = vt.capture(model, input_ids=IDS, attention_mask=mask, tokens=NAMES)
-    np.testing.assert_allclose(trace.encoder_attention, longformer_by_hand(model, [], mask), atol=1e-6)
-
-
-def test_layers_and_heads_of_bands() -> None:
-    model = make("longformer")
-    whole = vt.capture(model, input_ids=IDS, tokens=NAMES).encoder_attention
-    part = vt.capture(model, input_ids=IDS, tokens=NAMES, layers=[1], heads=[0, 3]).encoder_attention
-    np.testing.assert_array_equal(part, whole[[1]][:, [0, 3]])
+BOTH_SIDES = {
+    "input_ids": IDS,
+    "decoder_input_ids": IDS[:, :5],
+    "source_tokens": NAMES,
+    "target_tokens": NAMES[:5],
+}
 
 
 def test_an_encoder_in_bands_beside_a_decoder() -> None:
-    model = make("led")
-    target = IDS[:, :5]
-    trace = vt.capture(
-        model, input_ids=IDS, decoder_input_ids=target, source_tokens=NAMES, target_tokens=NAMES[:5]
-    )
+    trace = vt.capture(make("led"), **BOTH_SIDES)
     band = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) <= 2
     assert not trace.encoder_attention[..., ~band].any()
     np.testing.assert_allclose(trace.encoder_attention.sum(-1), 1, atol=1e-6)
@@ -122,8 +117,7 @@ def test_tokens_that_the_model_made_global_have_to_be_named() -> None:
 
 def test_the_blocks_of_longt5_are_one_band() -> None:
     model = make("longt5")
-    labels = {"source_tokens": NAMES, "target_tokens": NAMES[:5]}
-    trace = vt.capture(model, input_ids=IDS, decoder_input_ids=IDS[:, :5], **labels)
+    trace = vt.capture(model, **BOTH_SIDES)
     # The same parameters in T5, whose scores are masked by hand outside the band: one layer is enough.
     attention, seen = model.encoder.block[0].layer[0].LocalSelfAttention, []
     handle = attention.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
@@ -140,7 +134,7 @@ def test_the_blocks_of_longt5_are_one_band() -> None:
         scores = query @ key.mT + attention.relative_attention_bias(bucket).permute(2, 0, 1)
         expected = scores.masked_fill(distance.abs() > 3, -math.inf).softmax(-1)
     np.testing.assert_allclose(trace.encoder_attention[0], expected.numpy(), atol=1e-6)
-    part = vt.capture(model, input_ids=IDS, decoder_input_ids=IDS[:, :5], **labels, layers=[1], heads=[2])
+    part = vt.capture(model, **BOTH_SIDES, layers=[1], heads=[2])
     np.testing.assert_array_equal(part.encoder_attention, trace.encoder_attention[[1]][:, [2]])
 
 
@@ -148,12 +142,12 @@ def test_the_global_tokens_of_longt5_are_no_positions_but_its_decoder_is_traced(
     config = make("longt5").config
     config.encoder_attention_type, config.global_block_size = "transient-global", 4
     model = hf.LongT5Model(config).eval()
-    labels = {"source_tokens": NAMES, "target_tokens": NAMES[:5]}
     with pytest.raises(UserError, match=r"global tokens too.*vt\.capture\(model\.decoder, "):
-        vt.capture(model, input_ids=IDS, decoder_input_ids=IDS[:, :5], **labels)
+        vt.capture(model, **BOTH_SIDES)
     with torch.no_grad():
-        read = model.encoder(IDS).last_hidden_state
-    alone = vt.capture(model.decoder, input_ids=IDS[:, :5], encoder_hidden_states=read, **labels)
+        read = {"encoder_hidden_states": model.encoder(IDS).last_hidden_state}
+    labels = {"source_tokens": NAMES, "target_tokens": NAMES[:5]}
+    alone = vt.capture(model.decoder, input_ids=IDS[:, :5], **read, **labels)
     assert alone.kinds == ("decoder", "cross")
 
 
@@ -207,12 +201,6 @@ def windows_by_hand(weights: Tensor, rows: int, columns: int, shift: int) -> np.
             if window == other:
                 whole[:, query, key] = weights[window, :, inside, key_inside]
     return whole
-
-
-def swin(name: str, **changes) -> nn.Module:
-    config = make(name).config
-    config.update(changes)
-    return type(make(name))(config).eval()
 
 
 @pytest.mark.parametrize("name", ["swin", "swinv2"])
@@ -273,26 +261,20 @@ def test_the_windows_of_other_libraries_have_their_place_too(fused) -> None:
 
 
 def test_a_deeper_stage_of_swin_is_chosen_by_its_layers() -> None:
-    model = swin("swin", depths=[2, 2], num_heads=[2, 4])
-    given = {"pixel_values": torch.randn(1, 3, 32, 32)}
+    config = make("swin").config
+    config.update({"depths": [2, 2], "num_heads": [2, 4]})
+    model, given = hf.SwinModel(config).eval(), {"pixel_values": torch.randn(1, 3, 32, 32)}
     with pytest.raises(UserError, match=r"have \[2, 2, 4, 4\] heads.*layers="):
         vt.capture(model, **given, tokens=[f"p{i}" for i in range(64)])
     trace = vt.capture(model, **given, tokens=[f"p{i}" for i in range(16)], layers=[2, 3])
     assert trace.encoder_attention.shape == (2, 4, 16, 16)  # 4 by 4 patches are one window
     assert (trace.encoder_attention > 0).all()
-
-
-def test_a_picture_that_does_not_fill_its_windows_is_refused() -> None:
-    model = make("swin")
     with pytest.raises(UserError, match="6 by 8 patches do not fill windows of 4 by 4"):
-        vt.capture(model, pixel_values=torch.randn(1, 3, 24, 32), tokens=[f"p{i}" for i in range(48)])
+        vt.capture(make("swin"), pixel_values=torch.randn(1, 3, 24, 32), tokens=[f"p{i}" for i in range(48)])
 
 
 def test_the_streams_of_prophetnet_stay_apart() -> None:
-    model = make("prophetnet")
-    trace = vt.capture(
-        model, input_ids=IDS, decoder_input_ids=IDS[:, :5], source_tokens=NAMES, target_tokens=NAMES[:5]
-    )
+    trace = vt.capture(make("prophetnet"), **BOTH_SIDES)
     assert trace.cross_attention.shape == (2, 4, 5, N)
     assert trace.decoder_attention.shape == (2, 4, 5, 5)
     assert not np.triu(trace.decoder_attention, k=1).any()
