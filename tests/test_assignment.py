@@ -24,26 +24,20 @@ LESSON = find_lesson("3")
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.key)
-def test_every_exercise_of_a_lesson_is_there_for_nbgrader(lesson: Any) -> None:
+def test_every_lesson_becomes_an_assignment_with_every_exercise(lesson: Any) -> None:
     assert notebooks.ungraded(lesson.path) == []
     cells = json.loads(lesson.path.read_text(encoding="utf-8"))["cells"]
     graded = [cell["id"] for cell in cells if cell["metadata"].get("nbgrader", {}).get("grade")]
     names = [one.name for one in exercises_of(lesson.key)]
     assert graded == [f"check-{name.replace('.', '-')}" for name in names]
 
-
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.key)
-def test_every_lesson_becomes_an_assignment(lesson: Any) -> None:
     made = assignment.with_solutions(lesson, assignment.SOLUTIONS)
     nbformat.validate(made)
     texts = {cell["id"]: "".join(cell["source"]) for cell in made["cells"]}
-    n_exercises = len(exercises_of(lesson.key))
-    assert sum("### BEGIN SOLUTION\n" in text for text in texts.values()) == n_exercises
-    assert sum("### BEGIN HIDDEN TESTS\n" in text for text in texts.values()) == n_exercises
-    untouched = json.loads(lesson.path.read_text(encoding="utf-8"))["cells"]
-    for cell in untouched:
-        if not exercise_cell(cell["id"]):
-            assert texts[cell["id"]] == "".join(cell["source"])
+    for mark in ("### BEGIN SOLUTION\n", "### BEGIN HIDDEN TESTS\n"):
+        assert sum(mark in text for text in texts.values()) == len(names)
+    untouched = [cell for cell in cells if not exercise_cell(cell["id"])]
+    assert all(texts[cell["id"]] == "".join(cell["source"]) for cell in untouched)
 
 
 def test_the_rule_tells_what_is_wrong_and_puts_it_right(
@@ -138,33 +132,19 @@ def points(folder: Path, student: str) -> dict[str, tuple[float, float]]:
 
 
 @pytest.mark.slow
-def test_students_get_neither_solutions_nor_the_strict_mark(graded: Path) -> None:
+def test_students_get_no_solutions_and_a_point_for_each_right_answer(graded: Path) -> None:
     released = graded / "release" / LESSON.path.stem / LESSON.path.name
     text = released.read_text(encoding="utf-8")
-    for mark in (
-        "BEGIN SOLUTION",
-        "HIDDEN TESTS",
-        "VIZ_TRANSFORMER_GRADING",
-        "NotImplementedError",
-    ):
+    for mark in ("BEGIN SOLUTION", "HIDDEN TESTS", "VIZ_TRANSFORMER_GRADING", "NotImplementedError"):
         assert mark not in text
     answer = next(cell for cell in nbformat.read(released, as_version=4).cells if cell.id == "answer-3-1")
     assert "..." in answer.source
     assert "Write your answer above." in answer.source
 
-
-@pytest.mark.slow
-def test_a_right_submission_gets_every_point(graded: Path) -> None:
-    given = points(graded, "right")
-    assert set(given) == {one.name for one in exercises_of(LESSON.key)}
-    assert set(given.values()) == {(1, 1)}
-
-
-@pytest.mark.slow
-def test_a_wrong_submission_loses_the_points_of_what_is_wrong(graded: Path) -> None:
-    given = points(graded, "wrong")
-    assert {name for name, (score, _) in given.items() if score == 0} == {"3.2", "3.3"}
-    assert {score for name, (score, _) in given.items() if name not in ("3.2", "3.3")} == {1}
+    names = {one.name for one in exercises_of(LESSON.key)}
+    assert points(graded, "right") == dict.fromkeys(names, (1, 1))
+    wrong = ("3.2", "3.3")
+    assert points(graded, "wrong") == {name: (0 if name in wrong else 1, 1) for name in names}
 
 
 def test_a_teachers_changes_are_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,12 +180,11 @@ def test_where_there_are_no_solutions_it_says_where_there_are(
     assert not (tmp_path / "course").exists()
 
 
-@pytest.mark.parametrize("given", [["--lesson", "99"], []])
-def test_what_cannot_be_made_is_refused(
-    given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_unknown_lesson_and_a_file_for_a_folder_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
-    folder = tmp_path / "file" if not given else tmp_path / "course"
-    assert main(["lessons", "assignment", str(folder), *given]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    for folder, *given in (("course", "--lesson", "99"), ("file",)):
+        assert main(["lessons", "assignment", str(tmp_path / folder), *given]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+        assert [path.name for path in tmp_path.iterdir()] == ["file"]
