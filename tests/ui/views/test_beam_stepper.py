@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 import viz_transformer as vt
 from tests.support.hand_made_searches import hand_made
 from tests.support.on_screen import number, numbers, show, type_text
-from tests.support.ui_jupyterlab import LabPage, open_exported
+from tests.support.ui_jupyterlab import open_exported
 from tests.support.ui_pages import drawn
 from viz_transformer.export import export_html
 from viz_transformer.trace import DecodeTrace
@@ -248,50 +248,3 @@ def test_named_searches_need_no_model(kept_page: Page, tmp_path: Path) -> None:
     root.get_by_role("combobox", name="checkpoint").select_option("late")
     expect(root.locator(".vt-translation:visible")).to_have_text("z")
     expect(root.locator(".vt-problem")).to_be_hidden()
-
-
-@pytest.mark.slow
-def test_in_jupyterlab_the_search_goes_both_ways(lab: LabPage, translator) -> None:
-    lab.open_cells(
-        "import viz_transformer as vt\nview = vt.beam_stepper(vt.load_translator())\n"
-        "view.unfolded = ['looks', 'candidates']\nview"
-    )
-    lab.run_all()
-    root = drawn(lab.output(0).locator(".vt-beam-stepper"))
-    # Thirty fast changes of the width: what is shown is what stands at the end.
-    root.get_by_role("slider", name="beam width").evaluate(
-        """input => {
-            for (let i = 0; i < 30; i++) {
-                input.value = 1 + (i * 7) % 10;
-                input.dispatchEvent(new Event("input", { bubbles: true }));
-            }
-        }"""
-    )
-    lab.wait_for_value("view.beam_width", 4)
-    drawn(root)
-    search = translator.decode(SENTENCE, 4, attention=True)
-    check_step(root, search, len(search.steps) - 1)
-    assert lab.value("len(view.search.steps)") == len(search.steps)
-
-    lab.run("view.step = 1; view.beam_width = 3; view.length_penalty = 1.3")
-    expect(root.locator(".vt-column-head.vt-now")).to_have_text("step 2")
-    expect(root.locator(".vt-line-name").last).to_have_text("beam of 3")
-    drawn(root)
-    check_step(root, translator.decode(SENTENCE, 3, 1.3, attention=True), 1)
-    leaf_of(root, 1, 4).click()
-    lab.wait_for_value("view.chosen", 4)
-    type_text(root, "the dragon sleeps")
-    expect(root.locator(".vt-problem")).to_contain_text("unknown English word 'dragon' (did you mean")
-    type_text(root, "the white cow sleeps")
-    expect(root.locator(".vt-translation").last).to_have_text("la vaca blanca duerme")
-    expect(root.locator(".vt-problem")).to_be_hidden()
-    lab.wait_for_value("view.sentence", "the white cow sleeps")
-
-    root.get_by_role("combobox", name="method").select_option("sample")
-    slide(root, "temperature", 3)
-    root.get_by_role("button", name="Draw again").click()
-    lab.wait_for_value("view.seed", 1)
-    drawn(root)
-    sampled = translator.sample("the white cow sleeps", 3.0, seed=1).hypotheses[0]
-    expect(root.locator(".vt-translation").last).to_have_text(" ".join(sampled.tokens))
-    assert lab.errors == []

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.on_screen import drag, show
-from tests.support.ui_jupyterlab import LabPage, open_exported
+from tests.support.ui_jupyterlab import open_exported
 from viz_transformer._numbers import short_number
 from viz_transformer.export import export_html
 from viz_transformer.widgets.mask_lab.requests import mask_request
@@ -274,63 +274,3 @@ def test_what_is_barred_is_hatched_in_forced_colours_too(shown: Shown) -> None:
         )
         hatched = ["gradient" in image for image in images]
         assert hatched == [not may for row in shown.mask() for may in row], forced
-
-
-@pytest.mark.slow
-def test_in_jupyterlab_paint_goes_both_ways_and_the_libraries_answer(lab: LabPage) -> None:
-    lab.open_cells(
-        "import torch\nimport viz_transformer as vt\nview = vt.mask_lab()\n"
-        "view.unfolded = ['code', 'libraries']\nview"
-    )
-    lab.run_all()
-    shown = Shown(lab.output(0).locator(".vt-mask-lab"))
-    expect(shown.gauge).to_have_text("Leaks in this batch: 0 of 42")
-    shown.cells.nth(5).scroll_into_view_if_needed()
-    shown.cells.nth(5).click()
-    lab.wait_for_value("view.painted", [[0, 0, 5, True]])
-    lab.wait_for_value("view.mask[0, 0].tolist()", shown.mask())
-    shown.words.nth(5).click()
-    lab.wait_for_value("view.edited", 5)
-    changes = lab.value("view.measure()['changes'][0, 5].tolist()")
-    expect(shown.root.locator(".vt-leaks .vt-number").first).to_have_text(written(changes[0]))
-    shown.settle()
-    check_changes(shown.changes(), changes)
-    assert shown.verdicts()[0] == "leak"
-
-    # Thirty fast clicks end on the last: the mask on screen, in the kernel and in the meter.
-    names = list(PRESETS)
-    for i in range(29):
-        shown.root.get_by_role("button", name=names[i % len(names)], exact=True).click()
-    shown.root.get_by_role("button", name="Target’s padding", exact=True).click()
-    lab.wait_for_value("(view.kind, view.mistake)", ("cross", "target_padding"))
-    leaks = lab.value(
-        "int(((view.measure()['changes'].swapaxes(1, 2) >= 1e-4) & ~view.batch.allowed"
-        " & view.batch.real[:, :, None]).sum())"
-    )
-    expect(shown.gauge).to_have_text(f"Leaks in this batch: {leaks} of 12")
-    lab.wait_for_value("view.mask[view.sentence, 0].tolist()", shown.mask())
-
-    # Python moves the view, and the libraries are asked live, Hugging Face's too.
-    lab.run(
-        "view.kind, view.mistake, view.causal, view.side = 'decoder', 'none', True, 'left'\n"
-        "view.sentence, view.query = 1, 0"
-    )
-    lab.select_cell(0)
-    expect(shown.tables.first.locator("tbody tr")).to_have_count(5)
-    shown.settle()
-    assert shown.table(0) == [*[["0.00"] * 7, ["NaN"] * 7] * 2, ["0.14"] * 7]
-    lab.run(
-        "from viz_transformer.labs import MaskTester\n"
-        "from viz_transformer.widgets.mask_lab.requests import mask_request\n"
-        "tester = MaskTester(vt.load_translator())\n"
-        "asked = mask_request(view.words, view.state, 'libraries')\n"
-        "q, k, v = tester._first_head(view.kind, tester._batch(view.kind, asked['batch']))\n"
-        "out = torch.nn.functional.scaled_dot_product_attention(\n"
-        "    q, k, v, torch.from_numpy(view.mask))[1, 0, 4, :4].tolist()\n"
-        "view.query = 4"
-    )
-    lab.select_cell(0)
-    outputs = [in_table(value) for value in lab.value("out")]
-    expect(shown.tables.nth(1).locator("tbody tr").nth(2).locator("td").first).to_have_text(outputs[0])
-    assert all(row == outputs for row in shown.table(1))
-    assert lab.errors == []

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.on_screen import number, numbers, show
-from tests.support.ui_jupyterlab import LabPage, next_frames
+from tests.support.ui_jupyterlab import next_frames
 from viz_transformer.analysis.positions import look_alikes, rms, wavelength
 from viz_transformer.experiments.shift import shift_experiment
 from viz_transformer.labs.position_lab import position_lab
@@ -213,36 +213,3 @@ def test_it_opens_as_it_was_left(kept_page: Page, made: PositionLab, tmp_path: P
     expect(root.locator(".vt-claim")).to_contain_text("Moved by 40")
     answered(root, [1, 0, 2, 3, 4], False)
     expect(root.get_by_label("read as")).to_have_value("own")
-
-
-@pytest.mark.slow
-def test_in_jupyterlab_position_and_order_go_both_ways(lab: LabPage, made: PositionLab) -> None:
-    lab.open_cells(
-        "import viz_transformer as vt\nview = vt.position_lab()\n"
-        "view.unfolded = ['pair', 'offset', 'shift', 'shuffle']\nview"
-    )
-    lab.run_cell(0)
-    root = lab.output(0).locator(".vt-position-lab")
-    answered(root, WRITTEN, True)
-    root.locator(".vt-table canvas").focus()
-    lab.page.keyboard.press("ArrowDown")
-    lab.page.keyboard.press("ArrowRight")
-    lab.wait_for_value("[view.position, view.pair]", [8, 4])
-    lab.run("view.encoding, view.shift = 'rotary', 30")
-    lab.select_cell(0)
-    expect(root.locator(".vt-claim")).to_contain_text("Moved by 30, the scores change by 0.00")
-
-    # Thirty fast changes end on the last.
-    for _ in range(29):
-        root.get_by_role("button", name="shuffle", exact=True).click()
-    root.get_by_label("read as").select_option(label="the cat sees the dog")
-    check_order(root, made, SWAPPED, True)
-    lab.wait_for_value("view.order", SWAPPED)
-    root.locator(".vt-strip .vt-token").nth(1).click()
-    root.get_by_role("button", name="word to the right").click()
-    order = [0, 2, 4, 3, 1]
-    lab.wait_for_value("view.order", order)
-    root.get_by_role("button", name="positions on").click()
-    lab.wait_for_value("view.positions_on", False)
-    check_order(root, made, order, False)
-    assert lab.errors == []

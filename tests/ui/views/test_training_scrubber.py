@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support import ui_pages
 from tests.support.hand_made_trainings import STEPS, make_training
 from tests.support.on_screen import show
-from tests.support.ui_jupyterlab import LabPage, LabServer, open_exported
+from tests.support.ui_jupyterlab import open_exported
 from viz_transformer.analysis import entropy_share_over_training
 from viz_transformer.export import export_html
 from viz_transformer.trace import TrainingTrace
@@ -201,32 +201,3 @@ def test_a_page_carries_the_sentences_that_a_notebook_would_ask_for(
         drawn(root)
         check_words(root, ONE, 6, sentence)
         check_head(root, ONE, 6, ("cross", view.layer, view.head), sentence)
-
-
-@pytest.mark.slow
-def test_in_jupyterlab_moment_and_head_go_both_ways(lab: LabPage, lab_server: LabServer) -> None:
-    saved = TrainingTrace.load(ONE.save(lab_server.root / "scrubbed.npz"))
-    lab.open_cells(
-        "import viz_transformer as vt\n"
-        "from viz_transformer.widgets.training_scrubber import payload\n"
-        "payload.WHOLE_BYTES = 0  # as of a large training: other sentences are fetched\n"
-        "view = vt.watch_training(vt.TrainingTrace.load('scrubbed.npz'))\nview"
-    )
-    lab.run_all()
-    root = drawn(lab.output(0).locator(".vt-training-scrubber"))
-    slider(root).press("End")
-    lab.wait_for_value("view.moment", LAST)
-    last = drag_to_and_fro(root)
-    lab.wait_for_value("view.moment", last)
-    is_at(root, STEPS[last])
-    root.get_by_label("Sentence").select_option("2")
-    lab.wait_for_value("view.sentence", 2)
-    drawn(root)
-    lab.run("view.moment, view.kind = 3, 'decoder'\nview.layer, view.head = 1, 2")
-    drawn(root)
-    is_at(root, STEPS[3])
-    check_words(root, saved, 3, 2)
-    check_head(root, saved, 3, ("decoder", 1, 2), sentence=2)
-    root.get_by_label("Heads of").select_option("encoder")
-    lab.wait_for_value("(view.kind, view.layer, view.head)", ("encoder", 1, 2))
-    assert lab.errors == []

@@ -1,0 +1,171 @@
+"""One notebook of views in JupyterLab: thirty fast actions reach Python, and Python moves the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.support.hand_made_trainings import make_training
+from tests.support.on_screen import type_text
+from tests.support.ui_jupyterlab import LabPage, LabServer, next_frames
+from tests.support.ui_pages import drawn
+
+TRAINING = make_training()
+MAKE = """
+import viz_transformer as vt
+from viz_transformer.widgets.training_scrubber import payload
+
+payload.WHOLE_BYTES = 0  # as of a large training: other sentences are fetched
+translator = vt.load_translator()
+heads = vt.head_lab(translator)
+masks = vt.mask_lab()
+masks.unfolded = ["libraries"]
+beam = vt.beam_stepper(translator)
+steps = vt.attention_stepper(translator, "the black cat sleeps")
+positions = vt.position_lab()
+positions.unfolded = ["shift", "shuffle"]
+training = vt.watch_training(vt.TrainingTrace.load("scrubbed.npz"))
+"""
+VIEWS = ("heads", "masks", "beam", "steps", "positions", "training")
+Show = Callable[[str], tuple[LabPage, Locator]]
+
+
+@pytest.fixture(scope="module")
+def notebook(kept_lab: LabPage, lab_server: LabServer) -> LabPage:
+    TRAINING.save(lab_server.root / "scrubbed.npz")
+    kept_lab.open_cells(MAKE, *VIEWS)
+    kept_lab.run_all()
+    return kept_lab
+
+
+@pytest.fixture
+def show(notebook: LabPage) -> Show:
+    """Return a function that brings a view into sight; nothing may go wrong in the page."""
+
+    def in_sight(name: str) -> tuple[LabPage, Locator]:
+        notebook.select_cell(1 + VIEWS.index(name))
+        root = notebook.output(1 + VIEWS.index(name)).locator(".vt").first
+        expect(root).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
+        return notebook, root
+
+    yield in_sight
+    assert notebook.errors == []
+
+
+def do(root: Locator, script: str) -> None:
+    """Do something thirty times, faster than frames come; `set` moves a control, as a viewer does."""
+    root.evaluate(
+        """(root, script) => {
+            const set = (control, value) => {
+                control.value = value;
+                for (const type of ["input", "change"])
+                    control.dispatchEvent(new Event(type, { bubbles: true }));
+            };
+            const step = new Function("root", "set", "i", script);
+            for (let i = 0; i < 30; i++) step(root, set, i);
+        }""",
+        script,
+    )
+    next_frames(root)
+
+
+@pytest.mark.slow
+def test_the_head_lab(show: Show) -> None:
+    lab, root = show("heads")
+    do(root, "root.querySelectorAll('.vt-head-button')[i % 10].click()")
+    lab.wait_for_value("len(heads.factors), {each['factor'] for each in heads.factors}", (10, {0.0}))
+    expect(root.locator(".vt-head-button:has-text('off')")).to_have_count(10)
+    text = lab.value(
+        "translator.translate(heads.sentence, interventions=vt.labs.interventions_of(heads)).text"
+    )
+    drawn(root)
+    expect(root.locator(".vt-translation").last).to_have_text(text)
+    lab.run("heads.factors = [dict(kind='cross', layer=1, head=2, factor=0.5)]")
+    expect(root.get_by_role("button", name="cross layer 1 head 2, factor 0.5")).to_have_text("0.5")
+
+
+@pytest.mark.slow
+def test_the_mask_lab(show: Show) -> None:
+    lab, root = show("masks")
+    do(root, "const all = root.querySelectorAll('.vt-presets button'); all[(i * 7 + 6) % 10].click()")
+    expect(root.get_by_role("button", name="Source as target")).to_have_attribute("aria-pressed", "true")
+    lab.wait_for_value("(masks.kind, masks.mistake)", ("decoder", "source_as_target"))
+    root.get_by_role("button", name="Decoder", exact=True).click()
+    root.locator(".vt-mask-grid td").nth(5).click()
+    lab.wait_for_value("masks.painted", [[0, 0, 5, True]])
+    expect(root.locator(".vt-gauge")).to_have_text(re.compile(r"Leaks in this batch: [1-9]"))
+    lab.run("masks.side, masks.painted, masks.sentence, masks.query = 'left', [], 1, 0")
+    lab.select_cell(1 + VIEWS.index("masks"))
+    weights = root.locator(".vt-libraries .vt-numbers").first.locator("tbody tr")
+    expect(weights).to_have_count(5)  # Hugging Face is asked in the kernel
+    rows = [["0.00"] * 7, ["NaN"] * 7] * 2 + [["0.14"] * 7]
+    for index, row in enumerate(rows):
+        expect(weights.nth(index).locator("td")).to_have_text(row)
+
+
+@pytest.mark.slow
+def test_the_beam_stepper(show: Show) -> None:
+    lab, root = show("beam")
+    do(root, "set(root.querySelector('input[aria-label=\"beam width\"]'), 1 + (i * 7) % 10)")
+    lab.wait_for_value("beam.beam_width", 1 + 29 * 7 % 10)
+    drawn(root)
+    expect(root.locator(".vt-leaf:visible")).to_have_count(
+        lab.value("sum(len(step.candidates) for step in beam.search.steps)")
+    )
+    lab.run("beam.step = 1; beam.beam_width = 3")
+    expect(root.locator(".vt-column-head.vt-now")).to_have_text("step 2")
+    expect(root.locator(".vt-line-name").last).to_have_text("beam of 3")
+    drawn(root)
+    root.locator(".vt-leaf[data-step='1'][data-index='4']").click()
+    lab.wait_for_value("beam.chosen", 4)
+
+
+@pytest.mark.slow
+def test_the_attention_stepper(show: Show) -> None:
+    lab, root = show("steps")
+    lab.run("steps.step = steps.steps.steps.index('weights')")
+    expect(root).to_have_attribute("data-step", "weights")
+    do(
+        root,
+        """const menu = root.querySelector('select[aria-label="attention"]');
+        set(menu, menu.options[i % 6].value);
+        root.querySelectorAll(".vt-token")[i % 4].click();""",
+    )
+    expect(root.locator(".vt-title")).to_have_text("Cross-attention · layer 1 · head 0")
+    lab.wait_for_value("(steps.kind, steps.layer, steps.query)", ("cross", 1, 1))
+    weights = lab.value("[f'{weight:.2f}' for weight in steps.worked().weights]")
+    expect(root.locator('[data-matrix="weights"] td')).to_have_text(weights)
+    for text, is_in_python in (("the white cow does not sleep", True), ("the dragon sleeps", False)):
+        type_text(root, text)
+        expect(root.get_by_role("alert")).to_have_text("" if is_in_python else re.compile("dragon"))
+        lab.wait_for_value("steps.text", "the white cow does not sleep")
+
+
+@pytest.mark.slow
+def test_the_position_lab(show: Show) -> None:
+    lab, root = show("positions")
+    lab.run("positions.encoding, positions.shift = 'rotary', 30")
+    expect(root.locator(".vt-claim")).to_contain_text("Moved by 30, the scores change by 0.00")
+    do(root, "[...root.querySelectorAll('button')].find(each => each.textContent === 'shuffle').click()")
+    root.get_by_label("read as").select_option(label="the cat sees the dog")
+    lab.wait_for_value("positions.order", [0, 4, 2, 3, 1])
+    text = lab.value("positions.answer({'order': positions.order, 'positions_on': True})['translation']")
+    expect(root.locator(".vt-spanish b").first).to_have_text(text)
+
+
+@pytest.mark.slow
+def test_the_training_scrubber(show: Show) -> None:
+    lab, root = show("training")
+    do(root, "set(root.querySelector('input[type=range]'), (i * 5) % 8)")
+    last = TRAINING.moments[29 * 5 % 8]
+    lab.wait_for_value("training.moment", 29 * 5 % 8)
+    expect(root.locator(".vt-step-now")).to_have_text(f"step {last.step}")
+    root.get_by_label("Sentence").select_option("2")  # which the kernel is asked for
+    lab.wait_for_value("training.sentence", 2)
+    expect(root.locator(".vt-line").first).to_have_text(last.translations[2])
+    lab.run("training.moment, training.kind = 3, 'decoder'\ntraining.layer, training.head = 1, 2")
+    expect(root.locator(".vt-step-now")).to_have_text(f"step {TRAINING.moments[3].step}")
+    expect(root.locator(".vt-large .vt-title")).to_have_text("Layer 1 · head 2")
