@@ -118,18 +118,13 @@ def test_each_head_comes_when_it_is_asked_for_and_each_weight_exactly() -> None:
     for how, expected in (("mean", chosen.mean(axis=0)), ("max", chosen.max(axis=0))):
         sent = read(view.answer({"aggregate": ["encoder", how, pairs], **ask}))
         np.testing.assert_allclose(sent, expected.ravel(), atol=0.0005)
-    for kind, rolled in (
-        ("encoder", rollout(trace, "encoder")),
-        ("cross", output_rollout(trace).source),
-    ):
+    rolled_out = {"encoder": rollout(trace, "encoder"), "cross": output_rollout(trace).source}
+    for kind, rolled in rolled_out.items():
         sent = read(view.answer({"rollout": [kind, 1], **ask}))
         np.testing.assert_allclose(sent, rolled[1].ravel(), atol=0.0005)
     measured = view.answer({"measure": ["cross"], **ask})
-    np.testing.assert_allclose(
-        np.frombuffer(measured["entropies"], "<f4").reshape(2, 4),
-        head_entropy_share(trace, "cross"),
-        rtol=1e-6,
-    )
+    entropies = np.frombuffer(measured["entropies"], "<f4").reshape(2, 4)
+    np.testing.assert_allclose(entropies, head_entropy_share(trace, "cross"), rtol=1e-6)
     names = [[label and label.name for label in layer] for layer in label_heads(trace, "cross")]
     assert [[label and label["name"] for label in layer] for layer in measured["labels"]] == names
 
@@ -235,22 +230,17 @@ def test_a_difference_names_both_words_where_they_differ() -> None:
 
 
 def test_the_overview_of_a_difference_has_zero_in_its_middle() -> None:
-    trace = large_trace(100)
-    swapped = ForwardTrace(
-        source_tokens=trace.source_tokens, encoder_attention=trace.encoder_attention[:, ::-1]
-    )
-    only = ForwardTrace(source_tokens=trace.source_tokens, encoder_attention=trace.encoder_attention)
-    same = pack(only, only)["kinds"][0]["overview"]
-    assert set(same["values"]) == {128}
-    difference = only.encoder_attention - swapped.encoder_attention
+    whole = large_trace(100)
+    tokens, weights = whole.source_tokens, whole.encoder_attention
+    only = ForwardTrace(source_tokens=tokens, encoder_attention=weights)
+    assert set(pack(only, only)["kinds"][0]["overview"]["values"]) == {128}
+    difference = weights - weights[:, ::-1]
     for size in (1, 1e-5):  # of a scale of its own, so that a small change is seen too
-        near = ForwardTrace(
-            source_tokens=trace.source_tokens, encoder_attention=only.encoder_attention - size * difference
-        )
+        near = ForwardTrace(source_tokens=tokens, encoder_attention=weights - size * difference)
         sent = pack(only, near)["kinds"][0]
         values = np.frombuffer(sent["overview"]["values"], np.uint8)
         assert values.min() < 20 < 235 < values.max()
-        first = np.frombuffer(sent["first"]["weights"], "<f2").reshape(100, 100) * np.float32(sent["limit"])
+        first = read(sent["first"]).reshape(100, 100) * np.float32(sent["limit"])
         np.testing.assert_allclose(first, size * difference[0, 0], atol=6e-8 + size * 2e-3)
 
 
