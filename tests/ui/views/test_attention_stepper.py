@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 import viz_transformer as vt
-from tests.support.attention_steps import barred_steps
 from tests.support.on_screen import numbers, show, type_text
 from tests.support.ui_jupyterlab import LabPage
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
@@ -120,16 +119,6 @@ def test_the_switches_and_the_temperature_recompute(kept_page: Page, tmp_path: P
     expect(matrix(root, "weights")).to_have_text(weights_of(view))
     go_to(root, view, "scaled")
     expect(root.locator(".vt-code")).to_contain_text("scaled = scores / 3\n")
-
-
-def test_a_fully_masked_row_is_zero(kept_page: Page, tmp_path: Path) -> None:
-    view = AttentionStepper(barred_steps(), traits={"query": 1})
-    root = show(kept_page, view, tmp_path, "stepper")
-    go_to(root, view, "masked")
-    expect(root.locator('[data-matrix="masked"] td.vt-masked')).to_have_text(["−∞"] * 4)
-    go_to(root, view, "weights")
-    expect(matrix(root, "weights")).to_have_text(["0.00"] * 4)
-    expect(root.locator(".vt-says p")).to_have_text("No word may be attended to, so all weights are 0.")
 
 
 def test_arrow_keys_go_through_steps_and_numbers(kept_page: Page, tmp_path: Path) -> None:
