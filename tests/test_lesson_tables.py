@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from inspect import signature
 from types import SimpleNamespace
@@ -27,6 +28,7 @@ from transformers.models.mistral.modeling_mistral import MistralAttention
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson, flat, table_under
+from tests.support.source_code import ROOT
 from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.exercises import exercise
 from viz_transformer.model.attention import MultiHeadAttention
@@ -58,58 +60,80 @@ def n_parameters(module: torch.nn.Module) -> int:
     return sum(each.numel() for each in module.parameters())
 
 
-def test_1_how_many_heads_they_have(ours: ModelConfig) -> None:
-    found = rows("1")
-    assert {name: row[1:3] for name, row in found.items()} == {
-        OURS: texts(ours.n_encoder_layers, ours.n_heads),
-        "BERT, base (section 3)": texts(BERT.num_hidden_layers, BERT.num_attention_heads),
-        "GPT-2, small": texts(GPT2.n_layer, GPT2.n_head),
-        "Llama, 7B (table 2)": texts(LLAMA.num_hidden_layers, LLAMA.num_attention_heads),
-        PAPER: texts(FIRST.num_encoder_layers, FIRST.nhead),
+def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelConfig) -> None:
+    """Of the lessons whose tables need no model to be built: the columns that are sizes."""
+
+    def head_sizes(width: int, d_k: int) -> tuple[int, int, int]:
+        return width, d_k, 3 * width * d_k
+
+    def masks(longest: int, pad_id: int | None) -> tuple[str, object]:
+        return f"{longest:,} tokens", "has none" if pad_id is None else pad_id
+
+    llama, toy = (LLAMA.hidden_size, LLAMA.num_attention_heads), vt.thinking_machines().steps.w_q[0].shape
+    wanted = {
+        ("1", "real", (1, 2)): {
+            OURS: (ours.n_encoder_layers, ours.n_heads),
+            "BERT, base (section 3)": (BERT.num_hidden_layers, BERT.num_attention_heads),
+            "GPT-2, small": (GPT2.n_layer, GPT2.n_head),
+            "Llama, 7B (table 2)": (LLAMA.num_hidden_layers, LLAMA.num_attention_heads),
+            PAPER: (FIRST.num_encoder_layers, FIRST.nhead),
+        },
+        ("2", "real", (0, 2)): {
+            OURS: (ours.vocab_size, ours.d_model),
+            "GPT-2, small (sections 2.2, 2.3)": (GPT2.vocab_size, GPT2.n_embd),
+            "BERT, base": (BERT.vocab_size, BERT.hidden_size),
+            "T5, small": (T5.vocab_size, T5.d_model),
+        },
+        ("3", "real", (0, 1, 2)): {
+            OURS: (ours.d_model, ours.n_heads, ours.d_head),
+            PAPER: (FIRST.d_model, FIRST.nhead, FIRST.d_model // FIRST.nhead),
+            "GPT-2, small": (GPT2.n_embd, GPT2.n_head, GPT2.n_embd // GPT2.n_head),
+            "BERT, base": (BERT.hidden_size, BERT.num_attention_heads, 64),
+            "Llama, 7B (table 2)": (*llama, llama[0] // llama[1]),
+            "T5, small": (T5.d_model, T5.num_heads, T5.d_kv),
+        },
+        ("4", "in-a-real-model", (0, 1, 2)): {
+            "thinking machines": head_sizes(*toy),
+            "our translator": head_sizes(ours.d_model, ours.d_head),
+            PAPER: head_sizes(FIRST.d_model, FIRST.d_model // FIRST.nhead),
+            "GPT-2, small": head_sizes(GPT2.n_embd, GPT2.n_embd // GPT2.n_head),
+            "Llama, 7B (table 2)": head_sizes(llama[0], llama[0] // llama[1]),
+        },
+        ("7", "remember", (1, 2)): {
+            "this translator's decoder": masks(ours.max_length, translator.vocabulary.pad_id),
+            "BERT, base": masks(BERT.max_position_embeddings, BERT.pad_token_id),
+            "GPT-2, small": masks(GPT2.n_positions, GPT2.pad_token_id),
+            "Mistral, 7B (table 1)": masks(MISTRAL.sliding_window, MISTRAL.pad_token_id),
+        },
+        ("10", "real", (0, 1)): {
+            "the first Transformer, base": (512, f"1/√d_model = {512**-0.5:.3f}"),
+            "GPT-2, small": (GPT2.n_embd, GPT2.initializer_range),
+            "BERT, base": (BERT.hidden_size, BERT.initializer_range),
+            "T5, small": (T5.d_model, f"{T5.initializer_factor:g}"),
+        },
     }
-    for kinds, layers, heads, in_all in found.values():
+    wrong = {}
+    for (lesson, cell, columns), models in wanted.items():
+        found = rows(lesson, cell)
+        told = {name: [found[name][column] for column in columns] for name in models}
+        sizes = {name: texts(*each) for name, each in models.items()}
+        if told != sizes:
+            wrong[lesson] = (told, sizes)
+    assert not wrong
+    assert BERT.type_vocab_size == 2  # “one of 2 learned segment vectors”
+    assert all(each.tie_word_embeddings for each in (GPT2, BERT, T5))
+
+
+def test_what_the_tables_compute_from_sizes_is_right() -> None:
+    for kinds, layers, heads, in_all in rows("1").values():
         assert f"{int(kinds) * int(layers) * int(heads):,}" == in_all
-
-
-def test_2_how_many_tokens_they_have(ours: ModelConfig) -> None:
-    found = rows("2")
-    assert {name: (row[0], row[2]) for name, row in found.items()} == {
-        OURS: (f"{ours.vocab_size}", f"{ours.d_model}"),
-        "GPT-2, small (sections 2.2, 2.3)": (f"{GPT2.vocab_size:,}", f"{GPT2.n_embd}"),
-        "BERT, base": (f"{BERT.vocab_size:,}", f"{BERT.hidden_size}"),
-        "T5, small": (f"{T5.vocab_size:,}", f"{T5.d_model}"),
-    }
-    for tokens, _, d_model, parameters in found.values():
+    for tokens, _, d_model, parameters in rows("2").values():
         assert f"{int(tokens.replace(',', '')) * int(d_model):,}" == parameters
-
-
-def test_3_how_wide_their_heads_are(ours: ModelConfig) -> None:
-    found = rows("3")
-    for name, d_model, n_heads in (
-        (OURS, ours.d_model, ours.n_heads),
-        (PAPER, FIRST.d_model, FIRST.nhead),
-        ("GPT-2, small", GPT2.n_embd, GPT2.n_head),
-        ("BERT, base", BERT.hidden_size, BERT.num_attention_heads),
-        ("Llama, 7B (table 2)", LLAMA.hidden_size, LLAMA.num_attention_heads),
-        ("T5, small", T5.d_model, T5.num_heads),
-    ):
-        assert found[name][:3] == texts(d_model, n_heads, d_model // n_heads), name
-        if name != "T5, small":
-            assert float(found[name][3]) == pytest.approx(math.sqrt(d_model / n_heads), abs=0.05)
-    assert T5.d_kv == 64
-    assert found["T5, small"][3] == "not divided"
-
-
-def test_4_how_large_the_matrices_of_a_head_are(ours: ModelConfig) -> None:
-    sizes = {
-        "thinking machines": vt.thinking_machines().steps.w_q[0].shape,
-        "our translator": (ours.d_model, ours.d_head),
-        PAPER: (FIRST.d_model, FIRST.d_model // FIRST.nhead),
-        "GPT-2, small": (GPT2.n_embd, GPT2.n_embd // GPT2.n_head),
-        "Llama, 7B (table 2)": (LLAMA.hidden_size, LLAMA.hidden_size // LLAMA.num_attention_heads),
-    }
-    wanted = {name: texts(width, d_k, 3 * width * d_k) for name, (width, d_k) in sizes.items()}
-    assert rows("4", "in-a-real-model") == wanted
+    for name, (*_, width, divisor) in rows("3").items():
+        if name == "T5, small":
+            assert divisor == "not divided"
+        else:
+            assert float(divisor) == pytest.approx(math.sqrt(int(width)), abs=0.05)
 
 
 def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
@@ -149,18 +173,6 @@ def test_6_how_they_are_told_the_order() -> None:
     llama = found["Llama, 7B (section 2.2)"]
     assert llama[1:] == ["0", f"{LLAMA.max_position_embeddings:,} tokens"]
     assert "rotary" in llama[0]
-
-
-def test_7_what_their_masks_hide(translator: vt.Translator, ours: ModelConfig) -> None:
-    found = rows("7", "remember")
-    for name, longest, pad_id in (
-        ("this translator's decoder", ours.max_length, translator.vocabulary.pad_id),
-        ("BERT, base", BERT.max_position_embeddings, BERT.pad_token_id),
-        ("GPT-2, small", GPT2.n_positions, GPT2.pad_token_id),
-        ("Mistral, 7B (table 1)", MISTRAL.sliding_window, MISTRAL.pad_token_id),
-    ):
-        assert found[name][1:] == [f"{longest:,} tokens", "has none" if pad_id is None else f"{pad_id}"]
-    assert BERT.type_vocab_size == 2  # “one of 2 learned segment vectors”
 
 
 def test_8_how_their_blocks_are_built(ours: ModelConfig) -> None:
@@ -209,16 +221,6 @@ def test_9_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
     assert count_parameters(first) == pytest.approx(65e6, rel=0.05)
 
 
-def test_10_how_their_embeddings_start() -> None:
-    assert {name: row[:2] for name, row in rows("10").items() if name != OURS} == {
-        "the first Transformer, base": ["512", f"1/√d_model = {512**-0.5:.3f}"],
-        "GPT-2, small": [str(GPT2.n_embd), str(GPT2.initializer_range)],
-        "BERT, base": [str(BERT.hidden_size), str(BERT.initializer_range)],
-        "T5, small": [str(T5.d_model), f"{T5.initializer_factor:g}"],
-    }
-    assert all(each.tie_word_embeddings for each in (GPT2, BERT, T5))
-
-
 def test_13_and_14_tell_the_sizes_of_published_models() -> None:
     layers, heads = BERT.num_hidden_layers, BERT.num_attention_heads
     table = Lesson("13")["hugging-face-real"]
@@ -240,10 +242,6 @@ def test_13_and_14_tell_the_sizes_of_published_models() -> None:
 
 
 def test_11_how_long_they_were_trained() -> None:
-    import json
-
-    from tests.support.source_code import ROOT
-
     found = rows("11")
     made = json.loads((ROOT / "data" / "en-es" / "made_by.json").read_text())
     made_by = made["training"]
