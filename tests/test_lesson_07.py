@@ -30,13 +30,6 @@ SENTENCES = ["the black cat is very tired", "Maria sees the queen"]
 RIGHT = {"side": "right", "padding": True, "causal": True, "mistake": "none"}
 
 
-@pytest.fixture(scope="module")
-def source(translator) -> torch.Tensor:
-    vocabulary = translator.vocabulary
-    rows = [vocabulary.source_ids(text) for text in SENTENCES]
-    return torch.from_numpy(pad(rows, vocabulary.pad_id))
-
-
 @pytest.fixture
 def vectors() -> tuple[nn.MultiheadAttention, torch.Tensor]:
     """The lesson's attention and its four vectors [1, 4, 8]."""
@@ -46,8 +39,10 @@ def vectors() -> tuple[nn.MultiheadAttention, torch.Tensor]:
 
 
 @torch.no_grad()
-def test_seen_padding_changes_every_vector_and_hidden_padding_none(translator, source) -> None:
-    model = translator.model
+def test_seen_padding_changes_every_vector_and_hidden_padding_none(translator) -> None:
+    model, vocabulary = translator.model, translator.vocabulary
+    rows = [vocabulary.source_ids(text) for text in SENTENCES]
+    source = torch.from_numpy(pad(rows, vocabulary.pad_id))
     alone = model.encode(source[1:, :5])[0]
     for hidden, largest in ((False, 0.02), (True, 1e-4)):
         in_batch = model.encode(source, Interventions(padding_mask=hidden))[1, :5]

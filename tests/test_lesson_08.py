@@ -92,14 +92,6 @@ def test_the_translator_relies_on_its_sums_and_on_its_norms(translator) -> None:
         assert translator.translate(sentence, interventions=changes).text != whole
 
 
-def test_torch_s_attention_returns_two_things() -> None:
-    x = torch.randn(1, 5, 64)
-    attention = torch.nn.MultiheadAttention(64, 4, batch_first=True)
-    with pytest.raises(TypeError):
-        x + attention(x, x, x)
-    assert [each.shape for each in attention(x, x, x)] == [(1, 5, 64), (1, 5, 5)]
-
-
 def test_post_norm_s_message_fades_with_depth_and_pre_norm_s_does_not() -> None:
     fading = []
     for n_layers in (2, 6, 12, 24):
