@@ -17,6 +17,7 @@ import { headInWords, marksInWords, notes } from "../../viz_transformer/widgets/
 import * as told from "../../viz_transformer/widgets/explorer/readout.js";
 import * as selection from "../../viz_transformer/widgets/explorer/selection.js";
 import * as columns from "../../viz_transformer/widgets/explorer/token_columns.js";
+import { queryWords, specialTokens } from "../../viz_transformer/widgets/explorer/token_marks.js";
 import { assertNear, assertTable, floats, withoutMarks } from "./helpers.mjs";
 
 const NONE = { query: null, key: null };
@@ -134,6 +135,15 @@ test("of two traces the difference is measured, and a part of a model has no rol
   const [[whole], [part]] = [measureTraces([one]), measureTraces([one], { lackingPart })];
   assert.deepEqual([whole.noRollout, part.noRollout], ["", lackingPart.encoder]);
   assert.deepEqual([Array.from(whole.rollouts()), part.rollouts], [[1, 0, 0.25, 0.75], null]);
+});
+
+test("special tokens are known by their spelling, and a query's word by what was read next", () => {
+  const tokens = ["<EOS>", "[CLS]", "<|endoftext|>", "<unk>", "[MASK]", "eos"];
+  assert.deepEqual(specialTokens(tokens), [true, true, true, false, false, false]);
+  const source = { sourceTokens: [], sourceWords: null, attention: {} };
+  const target = { targetTokens: ["<sos>", "un", "##able"], outputTokens: ["un", "##do", "<eos>"] };
+  const trace = { ...source, ...target, targetWords: [null, 0, 0] };
+  assert.deepEqual([queryWords(trace, "target"), queryWords(trace, "source")], [[0, null, null], null]);
 });
 
 test("a place is a line of Python, of several heads and of merged words too", () => {

@@ -113,6 +113,7 @@ test("confidence is the mean of the largest weights where there is a choice", ()
     ],
   );
   assert.equal(rankCorrelation([1, 2, 9], [6, 5, 0]), -1);
+  assert.equal(rankCorrelation([1, 2], [6, 5]), -1);
   assert.equal(rankCorrelation([1, 1, 1], [6, 5, 0]), null);
   assert.equal(rankCorrelation([1], [6]), null);
   assertNear(rankCorrelation([1, 1, 2], [1, 2, 3]), Math.sqrt(3) / 2, 1e-12); // ties share a rank
