@@ -26,8 +26,7 @@ class Room:
 
 #: Per window: the width of a whole exported page, and that of a cell's output in JupyterLab.
 ROOMS = {
-    "1280x800, page": Room(1240, 800),
-    "1280x800, notebook": Room(848, 800),  # beside the list of files
+    "1280x800, page": Room(1240, 800),  # a notebook there, beside the list of files, has 848 by 800
     "1024x768, page": Room(984, 768),
     "1024x768, notebook": Room(844, 768),
 }

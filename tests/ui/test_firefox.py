@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -40,34 +38,20 @@ TRANSLATE = "import viz_transformer as vt\nvt.translation_lab(vt.load_translator
 
 
 @pytest.fixture(scope="module")
-def browser_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Firefox]]:
-    """Return a function that returns the Firefox of a reader who prefers a colour scheme."""
-    with ExitStack() as open_ones:
-
-        @cache
-        def browser_of(scheme: str) -> Firefox:
-            return open_ones.enter_context(Firefox(tmp_path_factory.mktemp("firefox"), scheme))
-
-        yield browser_of
+def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
+    """Return the Firefox of a reader who prefers dark pages."""
+    with Firefox(tmp_path_factory.mktemp("firefox"), "dark") as firefox:
+        yield firefox
 
 
 @pytest.fixture
-def new_tab(browser_of: Callable[[str], Firefox]) -> Iterator[Callable[..., Tab]]:
-    """Return a function that opens a tab held to this machine, and without an error at its end."""
-    tabs: list[Tab] = []
-    asked: list[list[str]] = []
-
-    def new_tab(size: dict[str, int] = LAPTOP, scheme: str = "light") -> Tab:
-        browser = browser_of(scheme)
-        asked.append(browser.asked)
-        tabs.append(browser.new_page(size))
-        return tabs[-1]
-
-    yield new_tab
-    for tab in tabs:
-        tab.close()
-    assert not any(asked), ELSEWHERE_ASKED
-    assert [error for tab in tabs for error in tab.errors] == []
+def tab(firefox: Firefox) -> Iterator[Tab]:
+    """Return a tab held to this machine, and without an error at its end."""
+    tab = firefox.new_page(LAPTOP)
+    yield tab
+    tab.close()
+    assert firefox.asked == [], ELSEWHERE_ASKED
+    assert tab.errors == []
 
 
 def wait_until_drawn(tab: Tab, selector: str) -> None:
@@ -92,27 +76,21 @@ def check_it_fits(tab: Tab, name: str, root: str = "body") -> None:
 
 
 @pytest.mark.slow
-def test_what_would_leave_this_machine_is_refused_and_counted(
-    browser_of: Callable[[str], Firefox], tmp_path: Path
-) -> None:
-    browser = browser_of("light")
-    assert browser.asked == []
+def test_what_would_leave_this_machine_is_refused_and_counted(firefox: Firefox, tmp_path: Path) -> None:
+    assert firefox.asked == []
     (tmp_path / "page.html").write_text("<title>asks</title>", encoding="utf-8")
-    tab = browser.new_page()
+    tab = firefox.new_page()
     tab.goto((tmp_path / "page.html").as_uri())
     asks = "fetch('https://example.org/', { mode: 'no-cors' }).then(() => 'answered', () => 'refused')"
     assert tab.evaluate(asks) == "refused"
-    assert set(browser.asked) == {"CONNECT example.org:443 HTTP/1.1"}
-    browser.asked.clear()
+    assert set(firefox.asked) == {"CONNECT example.org:443 HTTP/1.1"}
+    firefox.asked.clear()
     tab.close()
 
 
 @pytest.mark.slow
-def test_an_exported_page_lives(
-    new_tab: Callable[..., Tab], translator: vt.Translator, tmp_path: Path
-) -> None:
+def test_an_exported_page_lives(tab: Tab, translator: vt.Translator, tmp_path: Path) -> None:
     views = [vt.explore(make_trace()), vt.beam_stepper(translator, "the cat sleeps")]
-    tab = new_tab()
     tab.goto(vt.export_html(views, tmp_path / "page.html", title="Both").as_uri())
     wait_until_drawn(tab, ".vt-explorer")
     assert tab.texts(".vt-explorer .vt-title") == ["Cross-attention · layer 0 · head 0"]
@@ -124,41 +102,34 @@ def test_an_exported_page_lives(
     wait_until_drawn(tab, stepper)
     tab.fill(f"{stepper} input[type=text]", SENTENCE)
     tab.press("Enter")
-    search = translator.decode(SENTENCE)
     best = translator.translate(SENTENCE).text
     tab.wait_for_text(f"{stepper} .vt-translations", best)
     wait_until_drawn(tab, stepper)
     assert tab.texts(f"{stepper} .vt-translation")[-1] == best
     score = tab.texts(f"{stepper} .vt-line-score")[-1].removeprefix("score ").replace("−", "-")
-    assert float(score) == pytest.approx(search.hypotheses[0].score, abs=0.00051)
+    assert float(score) == pytest.approx(translator.decode(SENTENCE).hypotheses[0].score, abs=0.00051)
 
 
 @pytest.mark.slow
 def test_a_head_that_is_switched_off_changes_what_it_does_in_python(
-    new_tab: Callable[..., Tab], translator: vt.Translator, tmp_path: Path
+    tab: Tab, translator: vt.Translator, tmp_path: Path
 ) -> None:
-    tab = new_tab(PHONE, "dark")
-    tab.goto(vt.export_html(vt.head_lab(translator, "the cat sleeps"), tmp_path / "page.html").as_uri())
+    tab.set_viewport_size(PHONE)
+    tab.goto(vt.export_html(vt.head_lab(translator, SENTENCE), tmp_path / "page.html").as_uri())
     lab = ".vt-head-lab"
     wait_until_drawn(tab, lab)
-    tab.fill(f"{lab} .vt-field input", SENTENCE)
-    tab.press("Enter")
-    words = translator.translate(SENTENCE).tokens
-    tab.wait_for_text(f"{lab} .vt-word-table tbody", words[-1])
+    assert tab.evaluate(f"document.querySelector('{lab}').dataset.theme") == "dark"
     tab.click(f"{lab} .vt-head-grid [aria-label^='encoder layer 1 head 1, ']")
     wait_until_drawn(tab, lab)
     off = Interventions(heads=[HeadChange(kind="encoder", layer=1, head=1, factor=0)])
-    after = translator.log_probs(SENTENCE, words, off)
+    after = translator.log_probs(SENTENCE, translator.translate(SENTENCE).tokens, off)
     shown = [text.replace("−", "-") for text in tab.texts(f"{lab} .vt-word-table tbody td:nth-child(4)")]
     np.testing.assert_allclose([float(text) for text in shown], after, atol=0.00051)
     assert tab.texts(f"{lab} .vt-translation")[-1] == translator.translate(SENTENCE, interventions=off).text
-    assert tab.evaluate(f"document.querySelector('{lab}').dataset.theme") == "dark"
-    check_it_fits(tab, "head lab", lab)
 
 
 @pytest.mark.weekly
-def test_every_view_is_drawn_and_fits(new_tab: Callable[..., Tab], tmp_path: Path) -> None:
-    tab = new_tab(LAPTOP)
+def test_every_view_is_drawn_and_fits(tab: Tab, tmp_path: Path) -> None:
     for name, make in EVERY_VIEW.items():
         tab.goto(vt.export_html(make(), tmp_path / "page.html", title=name).as_uri())
         wait_until_drawn(tab, "[data-vt-drawn]")
@@ -181,10 +152,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.weekly
-def test_one_walks_through_the_site(
-    new_tab: Callable[..., Tab], site: Path, translator: vt.Translator
-) -> None:
-    tab = new_tab()
+def test_one_walks_through_the_site(tab: Tab, site: Path, translator: vt.Translator) -> None:
     tab.goto(site.as_uri())
     check_it_fits(tab, "contents")
     assert tab.texts(".vt-lessons a") == ["1 · Which word is looked at", "2 · Second"]
@@ -225,11 +193,9 @@ def test_one_walks_through_the_site(
 
 
 @pytest.mark.slow
-def test_in_jupyterlab_a_view_and_the_kernel_are_linked(
-    new_tab: Callable[..., Tab], lab_server: LabServer
-) -> None:
-    lab = FirefoxLab(new_tab(), lab_server)
-    tab, heads, title = lab.page, ".vt-explorer .vt-heads canvas", ".vt-explorer .vt-title"
+def test_in_jupyterlab_a_view_and_the_kernel_are_linked(tab: Tab, lab_server: LabServer) -> None:
+    lab = FirefoxLab(tab, lab_server)
+    heads, title = ".vt-explorer .vt-heads canvas", ".vt-explorer .vt-title"
     lab.open_cells(
         "import viz_transformer as vt\n"
         "view = vt.explore(vt.load_translator().trace('the black cat sleeps'), kind='encoder', layer=1)\n"
@@ -243,5 +209,4 @@ def test_in_jupyterlab_a_view_and_the_kernel_are_linked(
     tab.wait_for_text(title, "Cross-attention · layer 1 · head 2")
     lab.run("view.head = 1")
     tab.wait_for_text(title, "Cross-attention · layer 1 · head 1")
-    lab.select_cell(0)
     lab_server.reset()

@@ -135,6 +135,7 @@ def test_predictions_are_made_by_enter_and_shift_enter_moves_on(opened: LabPage)
     assert opened.errors == []
 
 
+@pytest.mark.slow
 def test_a_short_notebook_needs_no_mouse(kept_lab: LabPage) -> None:
     kept_lab.open_cells(*SHORT)
     assert walk(kept_lab) == 3

@@ -77,33 +77,6 @@ def test_a_typed_sentence_changes_the_translation_and_the_picture(lesson: LabPag
     expect(Explorer(output(lesson, "lab")).pair).to_contain_text(f"vaca to cow: {weight:.2f}")
 
 
-def test_an_unknown_word_is_explained_and_the_picture_stays(lesson: LabPage) -> None:
-    lesson.run("lab.explorer.query, lab.explorer.key = 1, 2")
-    shown = type_sentence(lesson, "<img src=x onerror=window.pwned=1> </script>")
-    expect(shown.get_by_role("alert")).to_contain_text("unknown English word '<img'")
-    assert lesson.page.evaluate("window.pwned") is None
-    shown = type_sentence(lesson, "the dragon sleeps")
-    expect(shown.get_by_role("alert")).to_contain_text("unknown English word 'dragon'")
-    expect(shown).to_contain_text("el gato negro duerme")
-    expect(Explorer(shown).pair).to_contain_text("gato to cat")
-
-    shown.get_by_role("button", name="dog", exact=True).click()
-    expect(shown).to_contain_text("el perro duerme")
-    expect(shown.get_by_role("alert")).to_have_count(0)
-    lesson.wait_for_value("lab.sentence", "the dog sleeps")
-
-
-def test_a_prediction_is_made_before_the_picture_is_shown(lesson: LabPage) -> None:
-    shown = output(lesson, "predict")
-    assert Explorer(shown).root.count() == 0
-    shown.get_by_role("button", name="animal", exact=True).click()
-    Explorer(shown).wait_until_drawn()
-    expect(shown).to_contain_text("You chose animal: weight 0.00")
-    expect(shown).to_contain_text(re.compile(r"attends most to tired: (1\.00|0\.9\d)"))
-    expect(Explorer(shown).title).to_have_text("Cross-attention · layer 1 · head 0")
-    lesson.wait_for_value("guess.choice", 1)
-
-
 def test_the_exercise_reads_the_click_and_flipping_keeps_the_head(lesson: LabPage) -> None:
     check = cell(lesson, "check-1-2")
     expect(output(lesson, "check-1-2")).to_contain_text("Not yet. In layer 0, head 0")

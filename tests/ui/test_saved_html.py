@@ -92,6 +92,7 @@ def test_without_javascript_each_view_is_a_picture(browser: Browser, saved: Path
     context.close()
 
 
+@pytest.mark.slow
 def test_nbconverts_own_page_shows_pictures_where_its_scripts_cannot_be_fetched(
     browser: Browser, folder: Path
 ) -> None:

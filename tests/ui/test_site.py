@@ -57,15 +57,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     assert not list(folder.rglob("left_behind.txt"))
 
 
-@pytest.fixture
-def heard(page: Page) -> list[str]:
-    """Every address that the page asked for, and what went wrong."""
+def test_one_walks_through_it_and_every_view_is_alive(page: Page, site: Path) -> None:
     heard = errors_of(page)
     page.on("request", lambda request: heard.append(request.url))
-    return heard
-
-
-def test_one_walks_through_it_and_every_view_is_alive(page: Page, site: Path, heard: list[str]) -> None:
     page.goto(site.as_uri())
     assert page.title() == "A course"
     entries = page.locator(".vt-lessons li")
