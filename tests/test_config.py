@@ -11,7 +11,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.huggingface_models import hf
 from viz_transformer.config import ModelConfig, TrainConfig, count_parameters, parameter_bill
 from viz_transformer.config.presets import PRESETS
 from viz_transformer.errors import UserError
@@ -161,27 +160,6 @@ def test_published_models_have_their_published_sizes() -> None:
         ModelConfig.preset("gpt5")
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_transformers_own_model_is_of_the_same_size(name: str) -> None:
-    config = ModelConfig.preset(name)
-    if config.family == "decoder":
-        make = hf.GPT2Model
-        theirs = hf.GPT2Config(n_embd=config.d_model, n_layer=config.n_decoder_layers, n_head=config.n_heads)
-    elif name == "distilbert":
-        make, theirs = hf.DistilBertModel, hf.DistilBertConfig()
-    else:
-        make = hf.BertModel
-        theirs = hf.BertConfig(
-            hidden_size=config.d_model,
-            num_hidden_layers=config.n_encoder_layers,
-            num_attention_heads=config.n_heads,
-            intermediate_size=config.d_ff,
-        )
-    with torch.device("meta"):
-        model = make(theirs)
-    assert sum(parameter.numel() for parameter in model.parameters()) == count_parameters(config)
-
-
 #: What the parameters of each part of a model are called; the first that fits.
 PARTS = {
     "norms": "norm",
@@ -219,5 +197,5 @@ def test_a_preset_is_counted_as_it_is_built_but_nothing_is_built(name: str, monk
     assert_counted_as_built(config)
     for owner, attribute in ((torch, "empty"), (torch.nn.Module, "__init__")):
         monkeypatch.setattr(owner, attribute, lambda *_, **__: pytest.fail("a tensor was made"))
-    huge = dataclasses.replace(config, d_model=config.d_model * 10**6)
+    huge = dataclasses.replace(config, d_model=config.d_model * 1000)
     assert count_parameters(huge) > 10**9

@@ -11,37 +11,19 @@ import torch
 
 from viz_transformer import explore
 from viz_transformer.cli import main
-from viz_transformer.corpus.coreference import (
-    ANIMAL_ADJECTIVES,
-    ANIMALS,
-    PLACE_ADJECTIVES,
-    PLACES,
-    VERBS,
-    PronounSentence,
-    pronoun_sentences,
-    pronoun_vocabulary,
-)
+from viz_transformer.corpus import coreference as corpus
+from viz_transformer.corpus.coreference import PronounSentence, pronoun_sentences, pronoun_vocabulary
 from viz_transformer.errors import UserError
 from viz_transformer.model import HeadChange, Interventions
 from viz_transformer.plots import plot_study
 from viz_transformer.recipes import coreference
-from viz_transformer.recipes.coreference import (
-    COREFERENCE_TRAINING,
-    NOUNS,
-    CoreferenceModel,
-    StudyRow,
-    coreference_model,
-    coreference_study,
-    coreference_trace,
-    study_row,
-    study_table,
-)
+from viz_transformer.recipes.coreference import CoreferenceModel, StudyRow, coreference_model, study_row
 from viz_transformer.recipes.coreference.model import IT, PLACE
 
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = "the animal did not cross the street because it was too wide"
 SENTENCE = PronounSentence("animal", "cross", "street", "tired")
-SHORT = replace(COREFERENCE_TRAINING, n_steps=3)
+SHORT = replace(coreference.COREFERENCE_TRAINING, n_steps=3)
 #: A key for each model of the study: its seed, and where its answer is read.
 Key = tuple[int, str]
 
@@ -52,7 +34,7 @@ def models_of_the_study(**n_steps: int) -> dict[Key, CoreferenceModel]:
         patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
         return {
             (seed, at): coreference_model(
-                seed, read_at=at, training=replace(COREFERENCE_TRAINING, n_steps=n_steps[at])
+                seed, read_at=at, training=replace(coreference.COREFERENCE_TRAINING, n_steps=n_steps[at])
             )
             for seed, at in ((0, "start"), (1, "start"), (0, "it"))
         }
@@ -73,22 +55,25 @@ def test_training_holds_every_word_and_answer_but_no_held_out_pair_of_nouns() ->
     train, held_out = ({each.words for each in part} for part in (parts.train, parts.held_out))
     assert (len(train), len(held_out)) == (len(parts.train), len(parts.held_out)) == (3300, 660)
     assert not train & held_out
-    assert len(ANIMALS) * len(PLACES) * len(VERBS) * 10 == 3960
+    assert len(corpus.ANIMALS) * len(corpus.PLACES) * len(corpus.VERBS) * 10 == 3960
     assert {tuple(TIRED.split()), tuple(WIDE.split())} <= held_out
     nouns, new = ({(each.animal, each.place) for each in part} for part in (parts.train, parts.held_out))
     assert not nouns & new
-    assert len(nouns) + len(new) == len(ANIMALS) * len(PLACES)
-    assert ({animal for animal, _ in new}, {place for _, place in new}) == (set(ANIMALS), set(PLACES))
+    assert len(nouns) + len(new) == len(corpus.ANIMALS) * len(corpus.PLACES)
+    assert ({animal for animal, _ in new}, {place for _, place in new}) == (
+        set(corpus.ANIMALS),
+        set(corpus.PLACES),
+    )
     assert pronoun_vocabulary(parts.train) == pronoun_vocabulary(parts.held_out)
-    assert {each.referent for each in parts.train} == set(NOUNS)
+    assert {each.referent for each in parts.train} == set(coreference.NOUNS)
 
 
 def test_the_adjective_alone_decides_which_noun_is_meant() -> None:
     for part in (pronoun_sentences().train, pronoun_sentences().held_out):
         assert sum(each.means_animal for each in part) * 2 == len(part)
         for each in part:
-            assert each.means_animal == (each.adjective in ANIMAL_ADJECTIVES)
-            assert each.means_animal != (each.adjective in PLACE_ADJECTIVES)
+            assert each.means_animal == (each.adjective in corpus.ANIMAL_ADJECTIVES)
+            assert each.means_animal != (each.adjective in corpus.PLACE_ADJECTIVES)
             assert each.referent == each.words[1 if each.means_animal else 6]
 
 
@@ -176,7 +161,7 @@ def test_training_twice_gives_equal_weights_and_leaves_torch_as_it_was() -> None
 
 def test_the_table_and_the_picture_show_the_numbers_of_the_rows(rows: dict[Key, StudyRow]) -> None:
     drawn = list(rows.values())
-    lines = study_table(drawn).splitlines()
+    lines = coreference.study_table(drawn).splitlines()
     assert lines[0].startswith("| seed | read at | right")
     named = [[cell.strip() for cell in line.split("|")[1:3]] for line in lines[2:5]]
     assert named == [["0", "<sos>"], ["1", "<sos>"], ["0", "it"]]
@@ -196,8 +181,10 @@ def test_the_table_and_the_picture_show_the_numbers_of_the_rows(rows: dict[Key, 
 
 
 def test_the_command_prints_the_table(monkeypatch, capsys) -> None:
+    study = coreference.coreference_study
+
     def short(*seeds: range, **options: object) -> list[StudyRow]:
-        return coreference_study(*seeds, training=SHORT, **options)
+        return study(*seeds, training=SHORT, **options)
 
     monkeypatch.setattr(coreference, "coreference_study", short)
     assert main(["coreference", "--seeds", "2", "--read-at", "it"]) == 0
@@ -205,7 +192,10 @@ def test_the_command_prints_the_table(monkeypatch, capsys) -> None:
     assert [line.split("|")[1].strip() for line in shown.out.splitlines()[2:4]] == ["0", "1"]
     assert "2/2" in shown.err
     assert main(["coreference", "--seeds", "0"]) == 2
-    assert capsys.readouterr().err.startswith("viz-transformer: the study was given no seed")
+    error = capsys.readouterr().err
+    assert error.startswith("viz-transformer: ")
+    assert "seed" in error
+    assert error.count("\n") == 1
 
 
 def test_what_cannot_be_studied_is_refused(begun: dict[Key, CoreferenceModel]) -> None:
@@ -214,12 +204,12 @@ def test_what_cannot_be_studied_is_refused(begun: dict[Key, CoreferenceModel]) -
     dragon = TIRED.replace("animal", "dragon")
     turned = "the street did not cross the animal because it was too tired"
     for wrong, message in (
-        (lambda: coreference_study(()), "given no seed"),
-        (lambda: coreference_study((0, -1)), "seed=-1"),
-        (lambda: coreference_study((0, 0.5)), "seed=0.5"),
-        (lambda: coreference_study((0,), read_at="end"), "read_at='end'"),
-        (lambda: coreference_study((0,), training=too_fast), "the loss is"),
-        (lambda: coreference_trace(0, TIRED, read_at="end"), "read_at='end'"),
+        (lambda: coreference.coreference_study(()), "given no seed"),
+        (lambda: coreference.coreference_study((0, -1)), "seed=-1"),
+        (lambda: coreference.coreference_study((0, 0.5)), "seed=0.5"),
+        (lambda: coreference.coreference_study((0,), read_at="end"), "read_at='end'"),
+        (lambda: coreference.coreference_study((0,), training=too_fast), "the loss is"),
+        (lambda: coreference.coreference_trace(0, TIRED, read_at="end"), "read_at='end'"),
         (lambda: plot_study([]), "given no row"),
         (lambda: trace(dragon), "unknown English word"),
         (lambda: trace("the animal"), "is not a sentence of the study"),

@@ -107,22 +107,17 @@ def test_what_english_leaves_open_has_the_probabilities_worked_out_by_hand() -> 
     assert {text.split()[-1] for text in translations("David is my teacher")} == {"profesor", "maestro"}
 
 
-@pytest.mark.parametrize(
-    ("english", "share", "best"),
-    [
+def test_the_likeliest_first_word_does_not_begin_the_likeliest_translation() -> None:
+    for english, share, best in (
         ("the teacher sleeps", 0.55, "la maestra duerme"),
         ("the teacher works in the park", 0.55, "la maestra trabaja en el parque"),
         ("the student sings", 0.53, "la alumna canta"),
-    ],
-)
-def test_the_likeliest_first_word_does_not_begin_the_likeliest_translation(
-    english: str, share: float, best: str
-) -> None:
-    begin: Counter[str] = Counter()
-    for tokens, probability in translation_tokens(english).items():
-        begin[tokens[0]] += probability
-    assert begin.most_common(1)[0] == ("el", pytest.approx(share))
-    assert next(iter(translations(english))) == best
+    ):
+        begin: Counter[str] = Counter()
+        for tokens, probability in translation_tokens(english).items():
+            begin[tokens[0]] += probability
+        assert begin.most_common(1)[0] == ("el", pytest.approx(share))
+        assert next(iter(translations(english))) == best
 
 
 def test_what_the_grammar_does_not_make_has_no_probabilities() -> None:
@@ -169,14 +164,9 @@ def texts(drawn) -> list[str]:
     return [" ".join(pair.target) for pair in drawn]
 
 
-def test_the_same_seed_draws_the_same_sentences() -> None:
-    first, again, other = (list(islice(draw(seed), 50)) for seed in (3, 3, 4))
-    assert first == again
-    assert first != other
-
-
-def test_every_pattern_links_every_spanish_word() -> None:
+def test_every_pattern_links_every_spanish_word_and_the_seed_decides() -> None:
     """Only the personal *a*, *a usted* and the marks stand for no English word."""
+    assert list(islice(draw(3), 50)) == list(islice(draw(3), 50)) != list(islice(draw(4), 50))
     for pattern in PATTERNS:
         rng = Random(0)
         for _ in range(200):
@@ -289,24 +279,25 @@ def test_the_lexicon_s_shares_sum_to_one() -> None:
         assert sum(table.values()) == pytest.approx(1), table
 
 
-@pytest.mark.parametrize(
-    ("pattern", "n"),
-    [(sentences.set_phrase, 3_000), (sentences.description, 9_000), (sentences.question, 9_000)],
-)
-def test_exact_probabilities_are_the_shares_of_many_draws(pattern, n: int) -> None:
-    rng = Random(1)
-    seen: dict[str, Counter] = {}
-    for _ in range(n):
-        source, target, _ = draw_one(pattern, rng).write()
-        seen.setdefault(" ".join(source), Counter())[target] += 1
-    often = {english: found for english, found in seen.items() if found.total() >= 18}
-    assert any(len(found) > 1 for found in often.values())
-    for english, found in often.items():
-        exact = translation_tokens(english)
-        assert set(found) <= set(exact)
-        for target, p in exact.items():
-            expected = p * found.total()
-            assert abs(found[target] - expected) <= 4 * np.sqrt(expected * (1 - p)) + 3, (english, target)
+def test_exact_probabilities_are_the_shares_of_many_draws() -> None:
+    for pattern, n in (
+        (sentences.set_phrase, 3_000),
+        (sentences.description, 9_000),
+        (sentences.question, 9_000),
+    ):
+        rng = Random(1)
+        seen: dict[str, Counter] = {}
+        for _ in range(n):
+            source, target, _ = draw_one(pattern, rng).write()
+            seen.setdefault(" ".join(source), Counter())[target] += 1
+        often = {english: found for english, found in seen.items() if found.total() >= 18}
+        assert any(len(found) > 1 for found in often.values())
+        for english, found in often.items():
+            exact = translation_tokens(english)
+            assert set(found) <= set(exact)
+            for target, p in exact.items():
+                expected = p * found.total()
+                assert abs(found[target] - expected) <= 4 * np.sqrt(expected * (1 - p)) + 3, (english, target)
 
 
 def test_every_drawn_pair_is_found_again_from_its_english_and_from_its_spanish(drawn) -> None:

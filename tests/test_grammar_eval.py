@@ -14,7 +14,6 @@ from viz_transformer.analysis import entropy_nats, lowest_loss, next_words
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.cli import grammar_report, main
 from viz_transformer.corpus import SentencePair
-from viz_transformer.decoding import sample_ids
 from viz_transformer.errors import UserError
 from viz_transformer.recipes import grammar_eval
 from viz_transformer.recipes.grammar_eval import (
@@ -154,13 +153,6 @@ def test_open_sentences_go_from_the_least_open_to_the_most() -> None:
     assert len(chosen) == 3
     assert open_sentences(list(shares), shares.__getitem__, 20) == ["9", "6", "3", "0"]
     assert open_sentences(["certain"], shares.__getitem__, 20) == []
-
-
-def test_sampled_texts_are_the_decoders_own(translator: Translator) -> None:
-    source = VOCABULARY.source_ids("a b")
-    ids = sample_ids(translator.model, source, VOCABULARY, 30, top_k=2, temperature=2, seed=4)
-    texts = translator.sample_texts("a b", 30, top_k=2, temperature=2, seed=4)
-    assert texts == [VOCABULARY.decode(each) for each in ids]
 
 
 def test_a_checkpoint_of_another_vocabulary_is_refused_in_one_line(

@@ -43,16 +43,6 @@ def test_each_step_stands_with_its_line_and_its_shapes() -> None:
     assert [bool(row[0].text) for row in trace.rows()] == [True, False, False, True, False]
 
 
-def test_looking_at_a_tensor_is_no_step() -> None:
-    def look(x: Tensor) -> Tensor:
-        assert x.shape[0] == len(x) == x.size(0)
-        assert x.dtype.is_floating_point
-        assert x.dim() == 2
-        return x.T
-
-    assert [each.operation for each in trace_shapes(look, torch.zeros(2, 3)).steps] == ["T"]
-
-
 def test_modules_of_torch_are_traced_and_left_as_they_were() -> None:
     layers, x = nn.Sequential(nn.Linear(4, 6), nn.ReLU()), torch.zeros(2, 4)
     before = layers(x), dict(vars(layers[0]))
@@ -68,6 +58,14 @@ def test_what_is_returned_is_told_by_its_kind() -> None:
     def both(x: Tensor) -> tuple[Tensor, None]:
         return nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x)
 
+    def look(x: Tensor) -> Tensor:
+        assert x.shape[0] == len(x) == x.size(0)
+        assert x.dtype.is_floating_point
+        assert x.dim() == 2
+        return x.T
+
+    # Looking at a tensor is no step.
+    assert [each.operation for each in trace_shapes(look, torch.zeros(2, 3)).steps] == ["T"]
     trace = trace_shapes(both, torch.zeros(1, 3, 4))
     assert "multi_head_attention_forward" in {each.operation for each in trace.steps}
     assert trace.returned == "a tuple of [1, 3, 4] and [1, 3, 3]"

@@ -125,22 +125,18 @@ def test_stopped_and_resumed_it_ends_as_if_uninterrupted(
     np.testing.assert_array_equal(seen.losses, expected.losses)
 
 
-def test_a_second_ctrl_c_stops_at_once_and_the_last_look_stands(
+def test_a_second_ctrl_c_stops_at_once_and_an_ignored_one_is_ignored(
     tmp_path: Path, whole: files.TrainingResult, ctrl_c
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path / "own", progress=at_seven(ctrl_c, times=2))
     assert [look.step for look in read_metrics(tmp_path / "own")] == [5]
-    train(tmp_path / "own", resume=True)
-    assert weights(tmp_path / "own") == weights(whole.folder)
-
-
-def test_where_ctrl_c_is_ignored_the_training_ignores_it_too(tmp_path: Path, ctrl_c) -> None:
-    """As in a script's background job: the Ctrl-C that ends the script is not meant for it."""
+    # As in a script's background job: the Ctrl-C that ends the script is not meant for it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    done = train(tmp_path / "own", progress=at_seven(ctrl_c))
+    done = train(tmp_path / "own", resume=True, progress=at_seven(ctrl_c))
     assert (done.step, done.stopped) == (12, "")
     assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    assert weights(tmp_path / "own") == weights(whole.folder)
 
 
 def test_pieces_that_are_drawn_anew_are_the_same_after_a_stop(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The Spanish models judged against a grammar: samples, gaps, heads, and the report."""
+"""The Spanish models judged against a grammar, and what the bundled one learned from sentences said twice."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import viz_transformer as vt
 from tests.support.spanish_models import TEXTS, small_language_model, small_masked_model
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.cli import main
-from viz_transformer.corpus import Corpus, SentencePair
+from viz_transformer.corpus import Corpus, SentencePair, english_spanish
+from viz_transformer.corpus.said_twice import QUESTION, said_once, say_some_twice, say_twice
 from viz_transformer.corpus.translations import GAP
 from viz_transformer.errors import UserError
+from viz_transformer.language_model import LanguageModel, load_language_model
 from viz_transformer.recipes import spanish_eval
+from viz_transformer.recipes.spanish_eval import (
+    label_spanish_heads,
+    sample_language_model,
+    spanish_head_losses,
+)
 
 SENTENCES = [tuple(text) for text in TEXTS]
 PAIRS = tuple(SentencePair((), text, ()) for text in SENTENCES)
@@ -29,13 +39,14 @@ def gap_words(tokens: list[str]) -> dict[str, float]:
     return {word: n / len(fits) for word, n in counts.most_common()}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def small_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
     """A grammar that writes the training sentences, in their shares."""
     monkeypatch.setattr(spanish_eval, "is_spanish", lambda tokens: tuple(tokens) in SENTENCES)
     monkeypatch.setattr(spanish_eval, "gap_words", gap_words)
 
 
+@pytest.mark.usefixtures("small_grammar")
 def test_samples_are_counted_that_the_grammar_writes() -> None:
     model = small_language_model()
     found = spanish_eval.sample_language_model(model, 200)
@@ -45,6 +56,7 @@ def test_samples_are_counted_that_the_grammar_writes() -> None:
     assert found.n_accepted > 180
 
 
+@pytest.mark.usefixtures("small_grammar")
 def test_a_gap_s_words_are_compared_with_the_exact_ones() -> None:
     model = small_masked_model()
     score = spanish_eval.fill_gaps(model, PAIRS)
@@ -59,6 +71,7 @@ def test_a_gap_s_words_are_compared_with_the_exact_ones() -> None:
     assert one.entropy == pytest.approx(-sum(p * np.log(p) for p in exact.values()))
 
 
+@pytest.mark.usefixtures("small_grammar")
 @pytest.mark.parametrize(
     ("make", "first"),
     [
@@ -88,3 +101,94 @@ def test_heads_are_measured_on_the_model_s_own_loss_and_evaluate_reports_them(
     assert out.startswith(first)
     assert "heads: switched off one at a time" in out
     assert out.count(" layer ") == 4
+
+
+WORDS = st.lists(st.sampled_from(["la", "vaca", "duerme", "¿", "cómo", "?"]), min_size=1, max_size=8)
+
+
+@given(WORDS)
+def test_a_sentence_said_twice_is_recognised(sentence: list[str]) -> None:
+    assert said_once(say_twice(sentence)) == tuple(sentence)
+
+
+def test_any_other_text_is_left_as_it_is() -> None:
+    for text in ("la vaca duerme", "¿ cómo ?", "la vaca ¿ cómo ? la", "la vaca ¿ cómo ? la gata", ""):
+        assert said_once(text.split()) == tuple(text.split())
+
+
+def test_a_share_of_the_sentences_is_said_twice_the_same_ones_for_a_seed() -> None:
+    sentences = [("duerme", str(number)) for number in range(1000)]
+    texts = say_some_twice(sentences, 0.3, seed=1)
+    assert [said_once(text) for text in texts] == sentences
+    assert sum(map(len, texts)) == pytest.approx(2 * 1000 + 5 * 300, abs=5 * 45)
+    assert texts == say_some_twice(sentences, 0.3, seed=1) != say_some_twice(sentences, 0.3, seed=2)
+
+
+# docs/models.md gives the figures of the bundled model.
+
+
+@pytest.fixture(scope="module")
+def model() -> LanguageModel:
+    return load_language_model()
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return english_spanish(n_train=0, n_held_out=200, n_of_a_kind=50)
+
+
+def test_the_language_model_asks_and_repeats_word_for_word(model: LanguageModel) -> None:
+    found = sample_language_model(model, 100)
+    assert found.n_accepted > 90  # docs/models.md: 95.1% of 1,000
+    assert 25 < found.n_twice < 50  # 366 of 951
+    for text in ("la reina cansada duerme", "el gato negro come pescado"):
+        assert model.complete(f"{text} ¿cómo?", beam_width=1).text == f"{text} ¿cómo? {text}"
+
+
+def test_its_heads_are_named_by_what_they_do_in_many_sentences(model: LanguageModel, corpus: Corpus) -> None:
+    """0.81 on the word before; 0.82 and 0.72 on the word after an earlier copy."""
+    once, twice = (label_spanish_heads(model, corpus.held_out[:60], twice=twice) for twice in (False, True))
+    assert once[0][3].name == "previous token"
+    assert once[0][3].evidence > 0.75
+    assert {head: label.name for head, label in enumerate(twice[1]) if label} == dict.fromkeys(
+        (1, 2), "induction"
+    )
+    assert twice[1][1].evidence > 0.75 > twice[1][2].evidence > 0.65
+
+
+def test_heads_are_needed_where_docs_models_says_so(model: LanguageModel, corpus: Corpus) -> None:
+    """The induction head where there is something to copy, elsewhere the one that reads the noun."""
+    once, twice = (spanish_head_losses(model, corpus.held_out, twice=each) for each in (False, True))
+    assert twice.rises["decoder"][1, 1] > 0.5 > 0.05 > once.rises["decoder"][1, 1]
+    assert twice.loss < 0.6 * once.loss
+    assert once.rises["decoder"][1, 3] == once.rises["decoder"].max() > 0.3
+
+
+def test_heads_of_the_first_layer_bring_the_induction_head_the_word_before(
+    model: LanguageModel, corpus: Corpus
+) -> None:
+    """0.97 of its weight on the word to copy; 0.93 without head 0.3, 0.79 without 0.1 too."""
+
+    def copies(*off: int) -> float:
+        changes = vt.Interventions(heads=[vt.HeadChange("decoder", 0, one, factor=0) for one in off])
+        found = []
+        for pair in corpus.held_out[:40]:
+            weights = model.trace(say_twice(pair.target), changes).decoder_attention[1, 1]
+            again = len(pair.target) + len(QUESTION) + 1  # the row that reads the second copy's first word
+            found += [weights[again + step, step + 2] for step in range(len(pair.target) - 1)]
+        return float(np.mean(found))
+
+    assert copies() > 0.95 > copies(3) > 0.9 > 0.85 > copies(1, 3)
+
+
+def test_a_head_looks_at_the_noun_that_decides_the_ending(model: LanguageModel, corpus: Corpus) -> None:
+    """*la vaca no cruzó la calle porque estaba demasiado* → *cansada*: 0.59."""
+    weights = []
+    for pair in corpus.held_out_reasons:
+        words = pair.target
+        about_animal = pair.source[-1] in {"tired", "sick", "hungry", "scared"}
+        noun = words.index("no" if about_animal else "porque") - 1
+        attention = model.trace(words).decoder_attention
+        weights.append(attention[:, :, words.index("demasiado") + 1, noun + 1])  # after <sos>
+    mean = np.mean(weights, axis=0)  # [layer, head]
+    assert mean[1, 3] == mean.max() > 0.5

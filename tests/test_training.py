@@ -1,35 +1,51 @@
-"""The loss, the schedule and the loop: by hand, and on the six pairs that every learner meets."""
+"""The loss, the schedule and the loop; trainings that are stopped, accumulated and shared by processes."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
+import json
 import math
 import platform
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import repeat
+from itertools import islice, repeat
+from pathlib import Path
 from unittest import mock
 
 import pytest
 import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from safetensors import safe_open
+from safetensors.torch import load_file, save, save_file
 
 from tests.support.six_pairs import SIX_PAIRS, VOCABULARY
-from viz_transformer.config import TrainConfig
-from viz_transformer.corpus.batches import batches
-from viz_transformer.errors import UserError
-from viz_transformer.recipes.six_pairs import SIX_PAIRS_MODEL
-from viz_transformer.training import fit, learning_rate, make_model, token_loss
+from tests.support.training_runs import CONFIG, MODEL
+from viz_transformer.config import ModelConfig, TrainConfig
+from viz_transformer.corpus.batches import Batch, batches
+from viz_transformer.errors import FileError, UserError
+from viz_transformer.training import (
+    Run,
+    distributed,
+    fit,
+    learning_rate,
+    load_state,
+    make_model,
+    save_state,
+    token_loss,
+)
 from viz_transformer.training.allocator import keep_freed_memory
+from viz_transformer.training.distributed import shard
 
 # Checking every shape makes a step several times slower; the model's own tests do that.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
-CONFIG = replace(SIX_PAIRS_MODEL, vocab_size=len(VOCABULARY))
 
 
 def trained(n_steps: int, seed: int = 0) -> dict[str, torch.Tensor]:
     training = TrainConfig(n_steps=n_steps, batch_size=6, warmup_steps=10, seed=seed)
-    model = make_model(CONFIG, seed)
+    model = make_model(MODEL, seed)
     for _ in fit(model, batches(SIX_PAIRS, VOCABULARY, 6, seed), training):
         pass
     return model.state_dict()
@@ -58,7 +74,7 @@ def test_training_neither_reads_nor_moves_the_callers_random_state() -> None:
 
 def test_what_was_learned_stays_when_the_caller_stops_asking() -> None:
     training = TrainConfig(n_steps=1000, batch_size=6, warmup_steps=10)
-    model = make_model(CONFIG, 0)
+    model = make_model(MODEL, 0)
     before = model.source_embedding.weight.detach().clone()
     for record in fit(model, batches(SIX_PAIRS, VOCABULARY, 6, 0), training):
         if record.step == 3:
@@ -107,7 +123,7 @@ def test_the_rate_rises_to_its_peak_and_falls_to_zero() -> None:
 
 
 def test_a_loss_that_is_no_number_stops_training() -> None:
-    model = make_model(CONFIG, 0)
+    model = make_model(MODEL, 0)
     with torch.no_grad():
         model.source_embedding.weight[5] = torch.nan
     batch = next(batches(SIX_PAIRS, VOCABULARY, 6, 0))
@@ -139,3 +155,180 @@ def test_memory_that_glibc_keeps_need_not_be_fetched_again(monkeypatch: pytest.M
     for error in (AttributeError, OSError, TypeError):
         monkeypatch.setattr(ctypes, "CDLL", mock.Mock(side_effect=error))
         assert not keep_freed_memory()
+
+
+# Stopped and gone on with
+
+
+def stream(start: int = 0):
+    return batches(SIX_PAIRS, VOCABULARY, 2, seed=0, start=start * CONFIG.accumulate)
+
+
+def begun(config: TrainConfig = CONFIG, model: ModelConfig = MODEL) -> Run:
+    return Run(make_model(model, config.seed), config)
+
+
+def weights(run: Run) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in run.model.state_dict().items()}
+
+
+@pytest.mark.parametrize("changes", [{"fused": True}, {"fused": False}, {"optimiser": "muon"}])
+def test_a_run_goes_on_bit_for_bit(tmp_path: Path, changes: dict) -> None:
+    config = replace(CONFIG, **changes)
+    whole = begun(config)
+    expected = list(whole.fit(stream()))
+    for stop in (0, 1, 5, 11):
+        first = begun(config)
+        list(islice(first.fit(stream()), stop))
+        save_state(first, tmp_path / "state")
+        torch.manual_seed(99)  # another process, with another state of its own
+        again = begun(config)
+        load_state(again, tmp_path / "state")
+        assert again.step == stop
+        records = list(again.fit(stream(again.step)))
+        told = [(one.step, one.loss, one.grad_norm, one.learning_rate) for one in records]
+        assert told == [(one.step, one.loss, one.grad_norm, one.learning_rate) for one in expected[stop:]]
+        other = weights(again)
+        for name, value in weights(whole).items():
+            assert torch.equal(value, other[name]), name
+
+
+def test_what_differs_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
+    save_state(begun(), tmp_path / "state", {"vocabulary": "one"})
+    for config, model, vocabulary, told in (
+        (replace(CONFIG, learning_rate=1.0), MODEL, "one", "learning_rate=0.003, not 1.0"),
+        (CONFIG, replace(MODEL, d_ff=64), "one", "d_ff=32, not 64"),
+        (CONFIG, MODEL, "other", "vocabulary='one', not 'other'"),
+    ):
+        run = begun(config, model)
+        before = weights(run)
+        with pytest.raises(UserError, match=told):
+            load_state(run, tmp_path / "state", {"vocabulary": vocabulary})
+        assert run.step == 0
+        assert all(torch.equal(value, before[name]) for name, value in weights(run).items())
+
+
+def test_a_training_begun_before_there_was_a_setting_goes_on(tmp_path: Path) -> None:
+    path = save_state(begun(), tmp_path / "state")
+    with safe_open(path, "pt") as file:
+        notes = file.metadata()
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    settings = json.loads(notes["settings"])
+    del settings["optimiser"]
+    path.write_bytes(save(tensors, {**notes, "settings": json.dumps(settings)}))
+    load_state(begun(), path)
+    with pytest.raises(UserError, match="begun with optimiser='adam', not 'muon'"):
+        load_state(begun(replace(CONFIG, optimiser="muon")), path)
+
+
+def test_a_damaged_file_is_refused_in_a_line(tmp_path: Path) -> None:
+    path = save_state(begun(), tmp_path / "state")
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:-9], b"{}"):
+        path.write_bytes(damaged)
+        with pytest.raises(FileError, match=r"no training to go on with.*without --resume"):
+            load_state(begun(), path)
+    with pytest.raises(FileError, match="no training to go on with"):
+        load_state(begun(), tmp_path / "nothing")
+
+
+def test_on_a_full_disk_the_file_that_was_there_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begun()
+    path = save_state(run, tmp_path / "state")
+    before = path.read_bytes()
+    list(islice(run.fit(stream()), 1))
+
+    def full(self: Path, data: bytes) -> None:
+        with self.open("wb") as file:
+            file.write(data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(FileError, match="No space left on device"):
+        save_state(run, path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["state"]
+
+
+def test_accumulated_batches_give_the_step_of_one_large_batch() -> None:
+    """Each token weighs the same, in whichever batch it stands."""
+    whole = Run(make_model(replace(MODEL, dropout=0.0), 0), TrainConfig(n_steps=1, batch_size=6))
+    (large,) = islice(batches(SIX_PAIRS, VOCABULARY, 6, 0), 1)
+    (one,) = whole.fit([large])
+    parts = Run(make_model(replace(MODEL, dropout=0.0), 0), TrainConfig(n_steps=1, accumulate=3))
+    (other,) = parts.fit(Batch(large.source[i : i + 2], large.target[i : i + 2]) for i in (0, 2, 4))
+    assert other.loss == pytest.approx(one.loss, abs=1e-6)
+    assert other.token_accuracy == pytest.approx(one.token_accuracy)
+    assert other.grad_norm == pytest.approx(one.grad_norm, rel=1e-5)
+    # Not the weights: Adam's first step is the gradient's sign, even of one that is all rounding.
+    for mine, theirs in zip(parts.model.parameters(), whole.model.parameters(), strict=True):
+        moment, expected = (run.optimisers[0].state[one] for run, one in ((parts, mine), (whole, theirs)))
+        torch.testing.assert_close(moment["exp_avg"], expected["exp_avg"], atol=1e-6, rtol=1e-4)
+
+
+def test_in_bfloat16_the_six_pairs_are_learned_too() -> None:
+    config = TrainConfig(n_steps=60, batch_size=6, warmup_steps=10, precision="bfloat16")
+    run = Run(make_model(MODEL, 0), config)
+    records = list(run.fit(batches(SIX_PAIRS, VOCABULARY, 6, 0)))
+    assert records[-1].loss < 0.6 * records[0].loss
+    assert all(value.dtype == torch.float32 for value in weights(run).values())
+
+
+def test_a_device_that_is_not_here_is_refused() -> None:
+    for device in ("cuda:9", "gpu"):
+        with pytest.raises(UserError, match=rf"device='{device}'.*choose 'cpu'"):
+            Run(make_model(MODEL, 0), CONFIG, device=device)
+
+
+# Two processes
+
+#: Without the keys' biases: their gradient is nothing but rounding, and Adam would scale it up.
+SHARED_MODEL = replace(MODEL, dropout=0.0, bias=False)
+OPTIMISERS = ("adam", "muon")
+SHARED = TrainConfig(n_steps=5, batch_size=5, accumulate=2, warmup_steps=2)
+
+
+def train_shared(optimiser: str) -> tuple[dict[str, torch.Tensor], list[float]]:
+    model = make_model(SHARED_MODEL, 0)
+    stream = (shard(batch) for batch in batches(SIX_PAIRS, VOCABULARY, 3, 0))
+    records = list(fit(model, stream, replace(SHARED, optimiser=optimiser)))
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    return weights, [record.loss for record in records]
+
+
+def one_of_two(number: int, folder: str) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=number, world_size=2)
+    try:
+        for optimiser in OPTIMISERS:
+            weights, losses = train_shared(optimiser)
+            save_file({**weights, "losses": torch.tensor(losses)}, f"{folder}/{optimiser}{number}")
+    finally:
+        dist.destroy_process_group()
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_weights_of_one(tmp_path: Path) -> None:
+    mp.start_processes(one_of_two, (str(tmp_path),), nprocs=2, start_method="spawn")
+    for optimiser in OPTIMISERS:
+        alone, losses = train_shared(optimiser)
+        for number in (0, 1):
+            theirs = load_file(tmp_path / f"{optimiser}{number}")
+            assert theirs.pop("losses").tolist() == pytest.approx(losses, abs=1e-5)
+            for name, value in alone.items():
+                torch.testing.assert_close(theirs[name], value, atol=1e-5, rtol=0, msg=name)
+
+
+def test_the_shares_of_a_batch_are_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = next(batches(SIX_PAIRS, VOCABULARY, 6, 0))
+    assert shard(batch) is batch
+    monkeypatch.setattr(distributed, "world_size", lambda: 4)
+    rows = []
+    for number in range(4):
+        monkeypatch.setattr(distributed, "rank", lambda number=number: number)
+        rows += [tuple(row) for row in shard(batch).source]
+    assert sorted(rows) == sorted(tuple(row) for row in batch.source)
+    with pytest.raises(UserError, match="1 sentences cannot be shared by 4 processes"):
+        shard(next(batches(SIX_PAIRS, VOCABULARY, 1, 0)))
