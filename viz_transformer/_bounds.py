@@ -34,7 +34,9 @@ SENTENCES = Bound(1_000_000, "the bundled translator learns from 300,000")
 HELD_OUT = Bound(100_000, "2,000 measure to half a per cent")
 OF_A_KIND = Bound(1_000, "the grammar has few more of some kinds")
 TEXTS = Bound(10_000, "the mean of so many no longer changes")
-BINS = Bound(1_000, "a picture has no more columns")
+COLUMNS = Bound(4_096, "a picture has no more columns")
+HEADS_DRAWN = Bound(128, "more pictures of heads cannot be told apart")
+NEW_TOKENS = Bound(10_000, "every head has a weight for each two of them")
 DPI = Bound(1_200, "no printer has more dots per inch")
 THREADS = Bound(1_024, "no machine has more processors to share")
 #: Held at once, such as the scores of all words after all hypotheses: a gibibyte of float32.
@@ -72,6 +74,20 @@ def room_for(n_numbers: int, what: str) -> None:
         raise UserError(
             f"{what} would hold {n_numbers:.3g} numbers at once, and at most {NUMBERS.most:,} are allowed: "
             f"{NUMBERS.why}; give smaller numbers"
+        )
+
+
+def fits_memory(n_bytes: int, what: str) -> None:
+    """Refuse what would take more than half of the memory, so that something is left to use it with.
+
+    Raises:
+        UserError: if it would.
+    """
+    there = memory_bytes()
+    if 2 * n_bytes > there:
+        raise UserError(
+            f"{what} would take {n_bytes / 2**30:,.3g} GiB, and this machine has {there / 2**30:,.3g} GiB; "
+            "give smaller numbers"
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer._bounds import BINS, whole_number
+from viz_transformer._bounds import COLUMNS, whole_number
 from viz_transformer.errors import UserError
 
 
@@ -68,7 +68,7 @@ def reliability(
     """
     if (happened is None) == (expected is None):
         raise UserError("give either happened, 0 or 1 for each prediction, or expected, its true probability")
-    whole_number("n_bins", n_bins, BINS)
+    whole_number("n_bins", n_bins, COLUMNS)
     told = _probabilities("predicted", predicted)
     name, outcomes = ("happened", happened) if happened is not None else ("expected", expected)
     true = _probabilities(name, outcomes)

@@ -34,7 +34,7 @@ def check_fits(config: ModelConfig, bytes_per_number: int = 4) -> None:
     Raises:
         UserError: if its parameters and its tables of positions take more than the memory there is.
     """
-    tables = 2 * config.max_length * config.d_model  # sines and cosines are kept, too
+    tables = 4 * config.max_length * config.d_model  # sines and cosines, in double precision at first
     needed, there = bytes_per_number * (count_parameters(config) + tables), memory_bytes()
     if needed > there:
         raise UserError(

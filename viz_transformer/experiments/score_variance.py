@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from viz_transformer._bounds import room_for
+from viz_transformer._bounds import SEED, room_for, whole_number
 from viz_transformer.experiments.checks import check_counts
 from viz_transformer.model.scoring import dot, scaled_dot
 
@@ -74,6 +74,7 @@ def random_queries_and_keys(d_k: int, n_keys: int, n_queries: int, seed: int) ->
         UserError: if a number is below 1.
     """
     check_counts(d_k=d_k, n_keys=n_keys, n_queries=n_queries)
+    whole_number("seed", seed, SEED, least=0)
     room_for(n_queries * n_keys * d_k, f"d_k={d_k}, n_keys={n_keys} and n_queries={n_queries}")
     generator = torch.Generator().manual_seed(seed)
     query = torch.randn(n_queries, 1, d_k, generator=generator)  # [sample, query, d_k]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from viz_transformer._bounds import room_for
+from viz_transformer._bounds import SEED, room_for, whole_number
 from viz_transformer.experiments.checks import check_counts
 from viz_transformer.model.scoring import AdditiveScore, dot, scaled_dot
 
@@ -30,6 +30,7 @@ def compare_scorings(d_k: int, *, n_words: int = 8, seed: int = 0) -> dict[str, 
         UserError: if a size is not a whole number of at least 1.
     """
     check_counts(d_k=d_k, n_words=n_words)
+    whole_number("seed", seed, SEED, least=0)
     room_for(max(n_words**2 * d_k, d_k**2), f"d_k={d_k} and n_words={n_words}")
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)

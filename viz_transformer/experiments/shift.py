@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from viz_transformer._bounds import room_for
+from viz_transformer._bounds import SEED, room_for, whole_number
 from viz_transformer.experiments.checks import check_counts
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
 from viz_transformer.model.scoring import scaled_dot
@@ -90,6 +90,7 @@ def random_head(n_words: int = 12, d_model: int = 64, seed: int = 0) -> RandomHe
         UserError: if a number is below 1.
     """
     check_counts(n_words=n_words, d_model=d_model)
+    whole_number("seed", seed, SEED, least=0)
     room_for(max(n_words**2, n_words * d_model, d_model**2), f"n_words={n_words} and d_model={d_model}")
     generator = torch.Generator().manual_seed(seed)
     words = torch.randn(n_words, d_model, generator=generator)  # [word, d_model]

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from viz_transformer._bounds import NEW_TOKENS, whole_number
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import find_sites, interventions, scaled_apart
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
@@ -85,8 +86,8 @@ class HuggingFaceText:
                 f"{name} does not write text after a text; give a causal language model or an "
                 "encoder–decoder, such as AutoModelForCausalLM and AutoModelForSeq2SeqLM load"
             )
-        if max_new_tokens is not None and (not isinstance(max_new_tokens, int) or max_new_tokens < 1):
-            raise UserError(f"max_new_tokens={max_new_tokens!r} must be a whole number of at least 1")
+        if max_new_tokens is not None:
+            whole_number("max_new_tokens", max_new_tokens, NEW_TOKENS)
         self.model = model
         self.tokenizer = tokenizer
         self.task = "translate" if model.config.is_encoder_decoder else "continue"

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from viz_transformer._bounds import fits_memory
 from viz_transformer.errors import UserError
 
 
@@ -45,6 +46,8 @@ def causal_mask(
     Returns:
         bool [1, 1, length, length], True on the diagonal and below it.
     """
+    if device is None and torch.get_default_device().type == "cpu":
+        fits_memory(2 * length**2, f"a mask over {length:,} positions")
     return torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()
 
 

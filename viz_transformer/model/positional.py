@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from viz_transformer._bounds import fits_memory
 from viz_transformer.config import ModelConfig
 from viz_transformer.errors import UserError
 
@@ -51,6 +52,8 @@ def _angles(length: int, width: int, start: int = 0) -> Float[Tensor, "{length} 
         raise UserError(
             f"a width of {width} is odd, and each angle belongs to a pair of numbers; use {width + 1}"
         )
+    if torch.get_default_device().type == "cpu":
+        fits_memory(12 * length * width, f"a table of {length:,} positions of {width:,} numbers")
     # Double precision: far positions times small frequencies would lose digits in float32.
     positions = torch.arange(start, start + length, dtype=torch.float64)  # [length]
     even = torch.arange(0, width, 2, dtype=torch.float64)  # [width / 2], the paper's 2i

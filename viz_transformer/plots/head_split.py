@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from viz_transformer._bounds import COLUMNS, HEADS_DRAWN, at_most
 from viz_transformer.errors import UserError
 from viz_transformer.plots.alt_text import set_alt_text
 from viz_transformer.plots.colour import ink_on
@@ -52,6 +53,8 @@ def plot_split(words: Sequence[str], d_model: int, n_heads: int, *, transposed: 
             f"{len(words)} words of {d_model} numbers cannot be cut into {n_heads} heads; give at "
             "least one word, and an n_heads that divides d_model"
         )
+    at_most("d_model", d_model, COLUMNS)
+    at_most("n_heads", n_heads, HEADS_DRAWN)
     n_words, d_head = len(words), d_model // n_heads
     x = np.arange(n_words * d_model).reshape(n_words, d_model)  # [word, d_model]
     if transposed:

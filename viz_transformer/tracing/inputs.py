@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer import model as models
+from viz_transformer._bounds import NEW_TOKENS, at_most
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.labels import Labels, encode
 from viz_transformer.tracing.selection import Selection, sentence_index
@@ -114,6 +115,7 @@ def parse_inputs(
     parameters = forward_parameters(model)
     if not isinstance(max_new_tokens, int) or max_new_tokens < 1:
         raise UserError(f"max_new_tokens={max_new_tokens!r:.40} must be a whole number of at least 1")
+    at_most("max_new_tokens", max_new_tokens, NEW_TOKENS)
     if second is not None:
         _check_pair(model, parameters, text, second, tokenizer)
     _check_names(model, parameters, named, known)
