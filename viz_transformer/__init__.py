@@ -5,8 +5,8 @@
 >>> trace = translator.trace("the black cat sleeps")
 >>> vt.explore(trace)
 
-The documentation is in the project's folder docs/; `make docs` adds the course as pages, every view alive, and
-every public name with its arguments and an example.
+The documentation is in the project's folder docs/; `make docs` adds the course as pages, every view alive,
+and every public name with its arguments and an example.
 
 The public names are loaded when they are first used, so that importing the package is quick and
 drawing a saved trace needs no torch.
