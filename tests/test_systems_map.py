@@ -16,7 +16,6 @@ import torch
 
 import viz_transformer as vt
 from tests.support.lessons import Lesson
-from tests.support.six_pairs import VOCABULARY
 from tests.support.source_code import MODULES, ROOT, imports
 from viz_transformer.config import ModelConfig
 from viz_transformer.exercises.instruments import who_learns
@@ -137,13 +136,3 @@ def test_every_parameter_of_ours_takes_part() -> None:
     found = who_learns(Transformer(config).eval(), ids, ids)
     assert not found.silent
     assert not {each.name for each in found.parameters if each.twin and not each.same}
-
-
-def test_arguments_cannot_land_in_the_wrong_parameters() -> None:
-    """Given by position, 2048 became the number of encoder layers."""
-    with pytest.raises(TypeError):
-        ModelConfig(1000, 512, 8, 6, 2048)  # type: ignore[misc]
-
-
-def test_a_long_target_keeps_its_end() -> None:
-    assert VOCABULARY.target_ids("gato " * 20)[-1] == VOCABULARY.eos_id
