@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import viz_transformer as vt
 from tests.support import ui_sweep
-from tests.support.ui_jupyterlab import TIMEOUT_S, guard
+from tests.support.ui_jupyterlab import TIMEOUT_S, guard, next_frames
 from tests.support.ui_rooms import wait_until_whole
 from tests.support.ui_sweep import OpenedView, findings, wrong_with
 from tests.support.ui_views import EVERY_VIEW, class_names
@@ -99,6 +99,8 @@ def test_long_sentences_fit_a_phone_and_paper(page: Page, tmp_path: Path) -> Non
         view = opened(page, tmp_path, made, name)
         wrong |= {f"{name}, {what}": each for what, each in wrong_with(view, [ui_sweep.on_paper]).items()}
         page.set_viewport_size({"width": 390, "height": 844})
+        next_frames(view.root)
+        next_frames(view.root)
         if too_wide := page.evaluate("document.documentElement.scrollWidth - 390"):
             wrong[name] = f"{too_wide} pixels too wide"
     assert wrong == {}
@@ -108,6 +110,7 @@ def test_a_figure_keeps_its_letters_in_a_narrow_window(page: Page, tmp_path: Pat
     view = opened(page, tmp_path, EVERY_VIEW["figure lab"](), "figure lab")
     page.set_viewport_size({"width": 320, "height": 640})
     expect(view.root.get_by_role("img")).to_have_css("min-width", "480px")
+    next_frames(view.root)
     assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 

@@ -151,7 +151,7 @@ def train_files(
         minutes: stop after this many minutes of this call.
         drop_long: leave out pairs that are longer than the model reads.
         resume: resume the training in `folder`.
-        overwrite: start anew where `folder` holds a training, whose files are then replaced.
+        overwrite: start again where `folder` holds a training, whose files are then replaced.
         device: ``"cpu"``, ``"cuda"`` or ``"mps"``.
         progress: wraps the records, given the steps done and those in all.
 

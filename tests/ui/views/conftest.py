@@ -1,4 +1,4 @@
-"""One page that the tests of a view share: each opens its file in it anew."""
+"""One page that the tests of a view share: each opens its own file in it."""
 
 from __future__ import annotations
 

@@ -138,10 +138,11 @@ def test_the_attention_stepper(show: Show) -> None:
     lab.wait_for_value("(steps.kind, steps.layer, steps.query)", ("cross", 1, 1))
     weights = lab.value("[f'{weight:.2f}' for weight in steps.worked().weights]")
     expect(root.locator('[data-matrix="weights"] td')).to_have_text(weights)
-    for text, is_in_python in (("the white cow does not sleep", True), ("the dragon sleeps", False)):
-        type_text(root, text)
-        expect(root.get_by_role("alert")).to_have_text("" if is_in_python else re.compile("dragon"))
-        lab.wait_for_value("steps.text", "the white cow does not sleep")
+    type_text(root, "the white cow does not sleep")
+    lab.wait_for_value("steps.text", "the white cow does not sleep")
+    type_text(root, "the dragon sleeps")
+    expect(root.get_by_role("alert")).to_contain_text("dragon")
+    assert lab.value("steps.text") == "the white cow does not sleep"
 
 
 @pytest.mark.slow
@@ -163,7 +164,7 @@ def test_the_training_scrubber(show: Show) -> None:
     last = TRAINING.moments[29 * 5 % 8]
     lab.wait_for_value("training.moment", 29 * 5 % 8)
     expect(root.locator(".vt-step-now")).to_have_text(f"step {last.step}")
-    root.get_by_label("Sentence").select_option("2")  # which the kernel is asked for
+    root.get_by_label("Sentence").select_option("2")  # the kernel sends it
     lab.wait_for_value("training.sentence", 2)
     expect(root.locator(".vt-line").first).to_have_text(last.translations[2])
     lab.run("training.moment, training.kind = 3, 'decoder'\ntraining.layer, training.head = 1, 2")
