@@ -100,6 +100,7 @@ def test_what_is_no_trace_is_refused_and_changes_nothing() -> None:
     assert_refused((lambda given=given: explore(given), said) for given in wrong)
     assert_refused(
         [
+            (lambda: explore(make_trace(), kind="self"), "kind='self', but this trace holds"),
             (lambda: explore(make_trace(), layer=2), "layer=2, but the cross attention"),
             (lambda: explore(make_trace(), aggregate="sum"), "aggregate='sum'; choose one of"),
         ]

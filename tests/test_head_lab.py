@@ -126,7 +126,7 @@ def test_each_head_alone_is_what_it_is_when_asked_for_alone(lab: HeadLab) -> Non
 
 def test_the_page_makes_of_a_reply_what_python_does(made: HeadLab) -> None:
     cases = [
-        (made, [SENTENCE, "the cat sleeps", "my friend Maria does not sleep"]),
+        (made, [SENTENCE, "the cat sleeps"]),
         (vt.head_lab(vt.load_language_model(), engine="kernel"), ["la vaca no", "el"]),
         (vt.head_lab(vt.load_masked_model(), engine="kernel"), ["el gato [?] duerme", "[?] duerme"]),
     ]

@@ -36,8 +36,7 @@ def asked(task: str) -> tuple[TextModel, str, str, str]:
 @each_model
 def test_the_attention_stepper_computes_the_trace_s_weights(asked) -> None:
     model, text, _, kind = asked
-    view = vt.attention_stepper(model, text, layer=1, head=1)
-    assert view.kind == kind
+    assert vt.attention_stepper(model, text, layer=1, head=1).kind == kind
     steps = vt.labs.attention_steps(model, text, layer=1)
     weights = model.trace(text).attention(kind)[1]  # [head, query, key]
     for head, query in np.ndindex(weights.shape[:2]):

@@ -164,8 +164,9 @@ def test_the_page_computes_the_softmax_of_numpy() -> None:
         np.testing.assert_allclose(lab.weights, powers / powers.sum(), atol=1e-12)
         np.testing.assert_allclose(steps["weights"], lab.weights, atol=1e-12)
         np.testing.assert_allclose(steps["slopes"], lab.weights * (1 - lab.weights), atol=1e-12)
-        drawn = lab.figure().axes[1].containers[0]
-        np.testing.assert_allclose(steps["parts"], [bar.get_height() for bar in drawn], atol=1e-12)
+        if times == 16:
+            drawn = [bar.get_height() for bar in lab.figure().axes[1].containers[0]]
+            np.testing.assert_allclose(steps["parts"], drawn, atol=1e-12)
 
 
 # --- schedules of the learning rate ----------------------------------------------------------------
