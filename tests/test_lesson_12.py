@@ -114,6 +114,11 @@ def test_how_wide_a_beam_must_be_and_may_be(lesson: dict) -> None:
     assert [written(found)[0] for found in unsure] == worse
     log_probs = [found.hypotheses[0].log_prob for found in unsure[:3]]
     assert log_probs[0] < log_probs[1] < log_probs[2]
+    # A beam of three translates sentences that were in no pair.
+    for sentence in ("i love cat", "this is a cat"):
+        found = lesson["unsure"].decode(sentence, 3).hypotheses
+        assert 1 <= len({hypothesis.ids for hypothesis in found}) == len(found) <= 3
+        assert lesson["unsure"].translate(sentence, beam_width=3).text
 
 
 def test_buenos_wins_without_a_penalty_and_loses_with_one(lesson: dict) -> None:
