@@ -40,6 +40,15 @@ MORE_COLOURS = (
 )
 #: Its table is shrunk for paper as if it stood at the left edge of its box, and loses 13 pixels of 438.
 CUT_OFF_ON_PAPER = {"block lab"}
+#: What differs from another of these views by its model or its step only is asked before each landing.
+VARIANTS = {
+    "architecture at work",
+    "architecture of a masked-word model",
+    "beam stepper of a language model",
+    "beam stepper of draws",
+    "head lab of a masked-word model",
+    "mask lab of a masked-word model",
+}
 LONG = "the wolf did not cross the park because it was too slow"
 
 
@@ -60,7 +69,10 @@ def opened(page: Page, folder: Path, view: View, title: str) -> OpenedView:
     return OpenedView(page, export_html(view, folder / "page.html", title=title))
 
 
-@pytest.mark.parametrize("name", EVERY_VIEW)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in VARIANTS else []) for name in EVERY_VIEW],
+)
 def test_a_view_in_its_page(page: Page, tmp_path: Path, name: str) -> None:
     view = opened(page, tmp_path, EVERY_VIEW[name](), name)
     asked = [each for each in QUESTIONS if each is not ui_sweep.on_paper or name not in CUT_OFF_ON_PAPER]
