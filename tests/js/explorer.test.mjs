@@ -13,6 +13,7 @@ import * as displayed from "../../viz_transformer/widgets/explorer/displayed_hea
 import { partWidths } from "../../viz_transformer/widgets/explorer/layout.js";
 import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.js";
 import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.js";
+import { reachableKeys, twoDecimals } from "../../viz_transformer/widgets/explorer/measures.js";
 import { headInWords, marksInWords, notes } from "../../viz_transformer/widgets/explorer/narration.js";
 import * as told from "../../viz_transformer/widgets/explorer/readout.js";
 import * as selection from "../../viz_transformer/widgets/explorer/selection.js";
@@ -135,6 +136,19 @@ test("of two traces the difference is measured, and a part of a model has no rol
   const [[whole], [part]] = [measureTraces([one]), measureTraces([one], { lackingPart })];
   assert.deepEqual([whole.noRollout, part.noRollout], ["", lackingPart.encoder]);
   assert.deepEqual([Array.from(whole.rollouts()), part.rollouts], [[1, 0, 0.25, 0.75], null]);
+});
+
+test("a decoder's query reaches itself and the past, unless some weight lies on the future", () => {
+  const reachable = (kind, ...weights) =>
+    reachableKeys({ kind, layers: 1, heads: 1, rows: 2, cols: 2, weights: Float32Array.from(weights) });
+  assertTable(reachable, [
+    ["decoder", 1, 0, 0.5, 0.5, [1, 2]],
+    ["encoder", 1, 0, 0.5, 0.5, [2, 2]],
+    ["decoder", 0.5, 0.5, 0.5, 0.5, [2, 2]],
+  ]);
+  // Two decimals are rounded as Python rounds them.
+  const rounded = [0.125, 0.375, 0.625, 0.875, 1 / 3, 0.995, 1].map(twoDecimals);
+  assert.equal(rounded.join(), "0.12,0.38,0.62,0.88,0.33,0.99,1.00");
 });
 
 test("special tokens are known by their spelling, and a query's word by what was read next", () => {

@@ -120,9 +120,12 @@ test("what follows from a size is told with what does not, and a bill is the sum
   assert.equal(billInWords(part("logits"), total), "it uses the encoder's table");
 });
 
-test("a size that is no number changes nothing, and a slider stands at the stop nearest by ratio", () => {
-  assert.equal(withSize(SIZES, { name: "n_source", most: 1000 }, Number.NaN), SIZES);
-  assert.equal(withSize(SIZES, { name: "d_ff", most: 50 }, 99).d_ff, 50);
+test("heads divide the width, and a slider stands at the stop nearest by ratio", () => {
+  const set = (name, value, most = 1000) => withSize(SIZES, { name, most }, value);
+  assert.deepEqual(set("d_model", 100), { ...SIZES, d_model: 100, n_heads: 5 });
+  assert.deepEqual(set("n_heads", 7), { ...SIZES, n_heads: 4 });
+  assert.deepEqual([set("d_model", 33).d_model, set("d_ff", 99, 50).d_ff], [32, 50]);
+  assert.equal(set("n_source", Number.NaN), SIZES);
   assert.deepEqual([nearestStop([32, 64, 128], 96), nearestStop([1, 2, 4], 1000)], [2, 2]);
 });
 
