@@ -212,7 +212,7 @@ class LabPage:
         self._screenshots = screenshots
         page.set_default_timeout(TIMEOUT_S * 1000)
         page.on("console", self._hear)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
 
     def _hear(self, message: Any) -> None:
         if message.type == "error":
@@ -347,8 +347,11 @@ class LabPage:
         """Switch JupyterLab to `light` or `dark`."""
         self.command("apputils:change-theme", theme=f"JupyterLab {theme.capitalize()}")
         is_light = "true" if theme == "light" else "false"
+        # While it switches, JupyterLab shows a splash, and two switches at once would take it away twice.
         self.page.wait_for_function(
-            "(is_light) => document.body.dataset.jpThemeLight === is_light", arg=is_light
+            """(is_light) => document.body.dataset.jpThemeLight === is_light
+                && !document.getElementById("jupyterlab-splash")""",
+            arg=is_light,
         )
 
     def told(self) -> str:
