@@ -1,10 +1,14 @@
-"""Traces: what they refuse, and that they come back from disk equal, without torch."""
+"""Traces: what they refuse, that they come back from disk equal, without torch, and their summaries."""
 
 from __future__ import annotations
 
+import base64
+import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.image
 import numpy as np
 import pytest
 import torch
@@ -12,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.support.hand_made_traces import attention, hostile_trace, make_trace
 from tests.support.missing_packages import printed_without_torch
-from viz_transformer.errors import FileError, UserError
+from tests.support.refusals import assert_refused
+from viz_transformer.errors import FileError
 from viz_transformer.trace import ForwardTrace, TrainingTrace, running_text
 from viz_transformer.trace.arrays import hand_over
 from viz_transformer.tracing import assemble, capture
@@ -59,10 +65,6 @@ def test_what_is_captured_is_not_copied_again(monkeypatch: pytest.MonkeyPatch) -
     assert captured.encoder_attention is made[0]
 
 
-def test_lists_of_words_become_tuples() -> None:
-    assert trace(source_tokens=list(SOURCE)).source_tokens == SOURCE
-
-
 def test_queries_of_a_decoder_are_named_by_what_they_write() -> None:
     written = trace(output_tokens=("el", "gato"))
     assert written.query_tokens("cross") == ("el", "gato")
@@ -78,9 +80,8 @@ def test_an_encoder_only_trace_needs_no_target() -> None:
     assert only.attention("cross") is None
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_what_does_not_fit_is_refused() -> None:
+    cases = [
         ({"cross_attention": CROSS[0]}, r"shape \[3, 2, 3\].*\[layer, head, target=2, source=3\]"),
         ({"cross_attention": CROSS.swapaxes(2, 3)}, r"shape \[2, 3, 3, 2\]"),
         ({"cross_attention": CROSS[:0]}, "no axis empty"),
@@ -93,23 +94,9 @@ def test_an_encoder_only_trace_needs_no_target() -> None:
         ({"source_words": (0, 1)}, r"source_words=\(0, 1\).*each of the 3 tokens"),
         ({"target_words": (0, -1)}, "target_words.*number of its word"),
         ({"target_words": (0, 1.5)}, "target_words.*number of its word"),
-    ],
-)
-def test_what_does_not_fit_is_refused(changes: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        trace(**changes)
-
-
-def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(UserError, match="unknown attention kind 'crosss'"):
-        trace().attention("crosss")
-
-
-def test_word_numbers_go_to_disk_and_back(tmp_path: Path) -> None:
-    first = trace(source_words=[0, 0, None])
-    again = ForwardTrace.load(first.save(tmp_path / "x.npz"))
-    assert first.source_words == again.source_words == (0, 0, None)
-    assert again.target_words is None
+    ]
+    rows = [(lambda changes=changes: trace(**changes), said) for changes, said in cases]
+    assert_refused([*rows, (lambda: trace().attention("crosss"), "unknown attention kind 'crosss'")])
 
 
 tokens = st.text(max_size=6)  # lone surrogates, NULs and U+2028 included
@@ -134,17 +121,16 @@ def test_saved_and_loaded_it_is_the_same(
     np.testing.assert_array_equal(again.source_positions, positions)
 
 
-def test_it_replays_where_torch_cannot_be_imported(tmp_path: Path) -> None:
-    path = trace().save(tmp_path / "x.npz")
-    assert (
-        printed_without_torch(f"trace.ForwardTrace.load({str(path)!r}).cross_attention.shape")
-        == "(2, 3, 2, 3)"
-    )
-
-
-def test_the_path_is_taken_as_it_is(tmp_path: Path) -> None:
-    assert trace().save(tmp_path / "no_ending").name == "no_ending"
-    assert [path.name for path in tmp_path.iterdir()] == ["no_ending"]
+def test_words_go_to_disk_and_back_also_where_torch_cannot_be_imported(tmp_path: Path) -> None:
+    first = trace(source_words=[0, 0, None], source_tokens=list(SOURCE))
+    path = first.save(tmp_path / "no_ending")  # it is taken as it is
+    assert [each.name for each in tmp_path.iterdir()] == ["no_ending"]
+    again = ForwardTrace.load(path)
+    assert first.source_tokens == again.source_tokens == SOURCE
+    assert first.source_words == again.source_words == (0, 0, None)
+    assert again.target_words is None
+    shape = printed_without_torch(f"trace.ForwardTrace.load({str(path)!r}).cross_attention.shape")
+    assert shape == "(2, 3, 2, 3)"
 
 
 def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing(tmp_path: Path) -> None:
@@ -156,44 +142,90 @@ def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04broken"])
-@pytest.mark.parametrize("kind", [ForwardTrace, TrainingTrace])
-def test_a_damaged_file_is_named(tmp_path: Path, kind: type, content: bytes) -> None:
+def test_a_file_that_is_no_trace_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
-    path.write_bytes(content)
-    with pytest.raises(FileError, match=r"x\.npz.*damaged"):
-        kind.load(path)
-
-
-def test_half_a_file_is_named(tmp_path: Path) -> None:
-    path = trace().save(tmp_path / "x.npz")
-    path.write_bytes(path.read_bytes()[:-50])
-    with pytest.raises(FileError, match="damaged"):
+    with pytest.raises(FileError, match="no trace at"):
+        ForwardTrace.load(path)
+    half = trace().save(path).read_bytes()[:-50]
+    for content in (b"", b"hello", b"PK\x03\x04broken", half):
+        path.write_bytes(content)
+        for kind in (ForwardTrace, TrainingTrace):
+            with pytest.raises(FileError, match=r"x\.npz.*damaged"):
+                kind.load(path)
+    np.savez(path, weights=CROSS)
+    with pytest.raises(FileError, match="not a trace"):
         ForwardTrace.load(path)
 
 
-def test_another_npz_is_not_taken_for_a_trace(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", weights=CROSS)
-    with pytest.raises(FileError, match="not a trace"):
-        ForwardTrace.load(tmp_path / "x.npz")
+def test_pieces_are_read_as_a_text_and_words_stay_as_they_are() -> None:
+    cases = {
+        "el gato <eos>": "el gato <eos>",
+        "▁Ein ▁Lie ge . <eos>": "Ein Liege. <eos>",
+        "The Ġcat s <0xC3>": "The cats<0xC3>",
+        "▁ z oo": "zoo",
+        "¿ dónde está el gato ? <eos>": "¿dónde está el gato? <eos>",
+        "¡ hola , mundo !": "¡hola, mundo!",
+        "": "",
+    }
+    assert {tokens: running_text(tokens.split()) for tokens in cases} == cases
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="no trace at"):
-        ForwardTrace.load(tmp_path / "x.npz")
+def pictures(page: str) -> list[np.ndarray]:
+    """The thumbnails of a table, each [row, column, colour] from 0 to 1."""
+    found = re.findall(r'src="data:image/png;base64,([^"]+)"', page)
+    return [matplotlib.image.imread(io.BytesIO(base64.b64decode(each)))[..., :3] for each in found]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "text"),
-    [
-        ("el gato <eos>", "el gato <eos>"),
-        ("▁Ein ▁Lie ge . <eos>", "Ein Liege. <eos>"),
-        ("The Ġcat s <0xC3>", "The cats<0xC3>"),
-        ("▁ z oo", "zoo"),
-        ("¿ dónde está el gato ? <eos>", "¿dónde está el gato? <eos>"),
-        ("¡ hola , mundo !", "¡hola, mundo!"),
-        ("", ""),
-    ],
-)
-def test_pieces_are_read_as_a_text_and_words_stay_as_they_are(tokens: str, text: str) -> None:
-    assert running_text(tokens.split()) == text
+def test_the_summary_is_three_lines_with_the_model_the_shapes_and_the_tokens() -> None:
+    assert repr(make_trace()).splitlines() == [
+        "ForwardTrace: encoder–decoder, 2 layers of 4 heads",
+        "attention [layer, head, query, key]: "
+        "encoder 2 × 4 × 5 × 5, decoder 2 × 4 × 5 × 5, cross 2 × 4 × 5 × 5",
+        "tokens: source (5) the black cat sleeps <eos> · target (5) <sos> el gato negro duerme",
+    ]
+    weights = attention(3, 2, 2, 2, causal=True)
+    decoder = {"decoder_attention": weights, "target_positions": np.zeros((2, 6))}
+    first_lines = {
+        "no attention": ForwardTrace(),
+        "encoder-only, 1 layer of 1 head": ForwardTrace(source_tokens=["a"], encoder_attention=[[[[1.0]]]]),
+        "decoder-only, 3 layers of 2 heads, d_model 6": ForwardTrace(target_tokens=("a", "b"), **decoder),
+    }
+    for first, summarised in first_lines.items():
+        lines = repr(summarised).splitlines()
+        assert (lines[0], len(lines)) == (f"ForwardTrace: {first}", 3)
+
+
+def test_many_or_hostile_tokens_stay_in_their_line_and_in_the_table() -> None:
+    words = tuple(f"word{i}" for i in range(200))
+    long = ForwardTrace(source_tokens=words, encoder_attention=attention(1, 1, 200, 200))
+    assert repr(long).splitlines()[2].startswith("tokens: source (200) word0 word1 ")
+    assert repr(long).endswith(" …")
+    for summarised in (long, hostile_trace()):
+        lines = repr(summarised).splitlines()
+        assert len(lines) == 3
+        assert max(map(len, lines)) < 250
+        page = summarised._repr_html_()
+        assert "<script" not in page
+        assert "\u202e" not in page + repr(summarised)
+        page.encode()
+
+
+def test_a_thumbnail_is_the_mean_over_all_heads_darkest_where_most_weight_lies() -> None:
+    summarised = make_trace()
+    for kind, picture in zip(summarised.kinds, pictures(summarised._repr_html_()), strict=True):
+        mean = summarised.attention(kind).mean(axis=(0, 1))
+        assert picture.shape == (*mean.shape, 3)
+        light = picture.sum(axis=-1)
+        np.testing.assert_array_equal(light.ravel().argsort()[0], mean.argmax())
+        assert (light[mean == 0] == 3).all()
+
+
+def test_the_thumbnail_of_a_long_text_is_small_and_keeps_what_is_strong() -> None:
+    weights = np.zeros((1, 1, 300, 300), dtype=np.float32)
+    weights[..., 299] = 1
+    page = ForwardTrace(source_tokens=("t",) * 300, encoder_attention=weights)._repr_html_()
+    (picture,) = pictures(page)
+    assert picture.shape == (48, 48, 3)
+    assert (picture[:, :-1] == 1).all()
+    assert (picture[:, -1] < 0.5).all()
+    assert len(page) < 3000
