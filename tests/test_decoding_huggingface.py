@@ -9,17 +9,18 @@ maximum length it keeps texts that have not ended, or ends them at no cost, wher
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from tests.support.huggingface_models import hf, marian_words
+from tests.support.huggingface_models import marian_words, tiny
+from tests.support.refusals import assert_refused
+from tests.support.small_models import traced
 from viz_transformer.decoding import beam_search, from_generate, greedy, power_norm
-from viz_transformer.errors import UserError
 from viz_transformer.model import (
     DecoderOnly,
-    TracedTransformer,
     Transformer,
     from_huggingface,
 )
@@ -47,28 +48,29 @@ def half_trained(theirs, *, n_steps: int, first: int, shortest: int):
 
 
 @pytest.fixture(scope="module", params=[0, 1])
-def models(request) -> tuple[hf.MarianMTModel, Transformer]:
+def models(request) -> tuple[Any, Transformer]:
     """A model of theirs that has half learned to copy, so that its texts end; the same as ours."""
     torch.manual_seed(request.param)
-    config = hf.MarianConfig(
-        vocab_size=N_WORDS, d_model=16, encoder_layers=1, decoder_layers=2,
-        encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=24,
-        decoder_ffn_dim=24, max_position_embeddings=32, pad_token_id=PAD, eos_token_id=EOS,
-        decoder_start_token_id=PAD, forced_eos_token_id=None, dropout=0.0,
+    theirs = tiny(
+        "MarianMTModel", vocab_size=N_WORDS, d_model=16, encoder_layers=1, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=32,
+        pad_token_id=PAD, eos_token_id=EOS, decoder_start_token_id=PAD, forced_eos_token_id=None, dropout=0.0,
     )  # fmt: skip
-    theirs = hf.MarianMTModel(config)
     return theirs, half_trained(theirs, n_steps=120, first=1, shortest=2)
+
+
+def padded(sources: list[list[int]]) -> dict[str, torch.Tensor]:
+    longest = max(map(len, sources))
+    ids = torch.tensor([[*source, *[PAD] * (longest - len(source))] for source in sources])
+    return {"input_ids": ids, "attention_mask": ids != PAD}
 
 
 def generated(theirs, sources: list[list[int]], **options):
     """What generate finds: per sentence its texts and their scores, best first."""
-    longest = max(map(len, sources))
-    ids = torch.tensor([[*source, *[PAD] * (longest - len(source))] for source in sources])
     width = options["num_beams"]
     found = theirs.generate(
-        ids, attention_mask=ids != PAD, num_return_sequences=width, output_scores=True,
-        return_dict_in_generate=True, do_sample=False, bad_words_ids=[[PAD]],
-        max_new_tokens=LONGEST + 1, **options,
+        **padded(sources), num_return_sequences=width, output_scores=True, return_dict_in_generate=True,
+        do_sample=False, bad_words_ids=[[PAD]], max_new_tokens=LONGEST + 1, **options,
     )  # fmt: skip
     texts = []
     for row in found.sequences.tolist():
@@ -79,24 +81,22 @@ def generated(theirs, sources: list[list[int]], **options):
     return [pairs[start : start + width] for start in range(0, len(pairs), width)]
 
 
-@pytest.mark.parametrize("width", [2, 3, 5])
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize("early", [True, False])
-def test_the_n_best_and_their_scores_are_theirs(models, width: int, penalty: float, early: bool) -> None:
+def test_the_n_best_and_their_scores_are_theirs(models, penalty: float, early: bool) -> None:
     theirs, ours = models
-    expected = generated(
-        theirs, SOURCES, num_beams=width, length_penalty=penalty,
-        early_stopping=True if early else "never",
-    )  # fmt: skip
-    found = beam_search(
-        ours, SOURCES, WORDS, beam_width=width, length_penalty=penalty, norm=power_norm,
-        max_length=LONGEST, early_stop=early,
-    )  # fmt: skip
-    for trace, texts in zip(found, expected, strict=True):
-        assert max(len(ids) for ids, _ in texts) < LONGEST
-        assert [h.ids for h in trace.hypotheses] == [ids for ids, _ in texts]
-        for hypothesis, (_, score) in zip(trace.hypotheses, texts, strict=True):
-            assert hypothesis.score == pytest.approx(score, abs=1e-4)
+    for width in (2, 3, 5):
+        stop = {"early_stopping": True if early else "never"}
+        expected = generated(theirs, SOURCES, num_beams=width, length_penalty=penalty, **stop)
+        found = beam_search(
+            ours, SOURCES, WORDS, beam_width=width, length_penalty=penalty, norm=power_norm,
+            max_length=LONGEST, early_stop=early,
+        )  # fmt: skip
+        for trace, texts in zip(found, expected, strict=True):
+            assert max(len(ids) for ids, _ in texts) < LONGEST
+            assert [h.ids for h in trace.hypotheses] == [ids for ids, _ in texts]
+            scores = [score for _, score in texts]
+            assert [h.score for h in trace.hypotheses] == pytest.approx(scores, abs=1e-4)
 
 
 def test_greedy_is_theirs(models) -> None:
@@ -112,11 +112,10 @@ def test_greedy_is_theirs(models) -> None:
 
 def test_gpt2_continues_as_theirs_does() -> None:
     torch.manual_seed(1)
-    config = hf.GPT2Config(
-        vocab_size=N_WORDS, n_embd=16, n_layer=2, n_head=2, n_positions=32, bos_token_id=1,
-        eos_token_id=EOS,
+    theirs = tiny(
+        "GPT2LMHeadModel", vocab_size=N_WORDS, n_embd=16, n_head=2, n_positions=32, bos_token_id=1,
+        eos_token_id=EOS, pad_token_id=None,
     )  # fmt: skip
-    theirs = hf.GPT2LMHeadModel(config)
     ours = half_trained(theirs, n_steps=60, first=2, shortest=4)
     assert isinstance(ours, DecoderOnly)
     prompts = [[3, 4, 5], [6, 7]]
@@ -140,14 +139,16 @@ def test_gpt2_continues_as_theirs_does() -> None:
 def returned(theirs, sources: list[list[int]], width: int, n_texts: int, **options):
     """What generate returns when every output is requested."""
     theirs.set_attn_implementation("eager")
-    longest = max(map(len, sources))
-    ids = torch.tensor([[*source, *[PAD] * (longest - len(source))] for source in sources])
+    given = padded(sources)
     output = theirs.generate(
-        ids, attention_mask=ids != PAD, num_beams=width, num_return_sequences=n_texts,
-        do_sample=False, bad_words_ids=[[PAD]], return_dict_in_generate=True, output_scores=True,
-        output_attentions=True, pad_token_id=PAD, **options,
+        **given, num_beams=width, num_return_sequences=n_texts, do_sample=False, bad_words_ids=[[PAD]],
+        return_dict_in_generate=True, output_scores=True, output_attentions=True, pad_token_id=PAD, **options,
     )  # fmt: skip
-    return ids, output
+    return given["input_ids"], output
+
+
+def told(step) -> list:
+    return [candidate for candidate in step.candidates if candidate.status != "forbidden"]
 
 
 @pytest.mark.parametrize("longest", [LONGEST, 3])
@@ -170,19 +171,16 @@ def test_their_search_is_told_step_by_step(models, longest: int) -> None:
                 early_stop=False,
             )  # fmt: skip
             for one, other in zip(trace.steps, found.steps, strict=False):
-                alike = [c for c in other.candidates if c.status != "forbidden"]
-                theirs_told = [c for c in one.candidates if c.status != "forbidden"]
-                assert [(c.parent, c.token, c.status) for c in theirs_told] == [
-                    (c.parent, c.token, c.status) for c in alike
+                assert [(c.parent, c.token, c.status) for c in told(one)] == [
+                    (c.parent, c.token, c.status) for c in told(other)
                 ]
-                for mine, told in zip(alike, theirs_told, strict=True):
-                    assert told.log_prob == pytest.approx(mine.log_prob, abs=1e-4)
-            traced = TracedTransformer(ours.config).eval()
-            traced.load_state_dict(ours.state_dict())
+                chances = [c.log_prob for c in told(other)]
+                assert [c.log_prob for c in told(one)] == pytest.approx(chances, abs=1e-4)
+            twin = traced(ours)
             for rank, hypothesis in enumerate(trace.hypotheses):
                 stitched = trace.forward_trace(rank)
                 with torch.no_grad():
-                    whole = traced(torch.tensor([source]), torch.tensor([[PAD, *hypothesis.ids]]))
+                    whole = twin(torch.tensor([source]), torch.tensor([[PAD, *hypothesis.ids]]))
                 for name in ("decoder_attention", "cross_attention"):
                     expected = torch.cat(getattr(whole, name)).numpy()
                     found_there = getattr(stitched, name)[..., : expected.shape[-1]]
@@ -192,19 +190,17 @@ def test_their_search_is_told_step_by_step(models, longest: int) -> None:
 def test_what_cannot_be_replayed_is_refused(models) -> None:
     theirs, _ = models
     _, output = returned(theirs, SOURCES, 4, 1, max_new_tokens=LONGEST)
-    with pytest.raises(UserError, match="num_beams=5 does not fit 12 rows of scores and 3 texts"):
-        from_generate(output, WORDS, num_beams=5)
-    with pytest.raises(UserError, match="num_beams=2 does not fit"):
-        from_generate(output, WORDS, num_beams=2)
     _, drawn = returned(theirs, SOURCES, 4, 4, max_new_tokens=LONGEST, top_k=0)
     drawn.sequences[:, 2] = (drawn.sequences[:, 2] + 7) % PAD  # as if another word had been drawn
-    with pytest.raises(UserError, match="is not among the best continuations"):
-        from_generate(drawn, WORDS, num_beams=4)
-    with pytest.raises(UserError, match="is neither a tokenizer nor a vocabulary"):
-        from_generate(output, object(), num_beams=4)
     bare = theirs.generate(torch.tensor([SOURCES[0]]), return_dict_in_generate=True)
-    with pytest.raises(UserError, match="output_scores=True"):
-        from_generate(bare, WORDS, num_beams=2)
+    cases = [
+        (output, WORDS, 5, "num_beams=5 does not fit 12 rows of scores and 3 texts"),
+        (output, WORDS, 2, "num_beams=2 does not fit"),
+        (drawn, WORDS, 4, "is not among the best continuations"),
+        (output, object(), 4, "is neither a tokenizer nor a vocabulary"),
+        (bare, WORDS, 2, "output_scores=True"),
+    ]
+    assert_refused((lambda case=case: from_generate(*case[:2], num_beams=case[2]), case[3]) for case in cases)
 
 
 def test_their_search_is_shown_as_ours_is(models) -> None:
