@@ -31,35 +31,35 @@ def exported(tmp_path_factory: pytest.TempPathFactory, translator: Translator) -
 
 
 @pytest.fixture
-def lab(kept_page: Page, exported: Path) -> Locator:
+def translation(kept_page: Page, exported: Path) -> Locator:
     open_exported(kept_page, exported, ".vt-explorer")
     return kept_page.locator(".vt-translation-lab")
 
 
-def is_translated(lab: Locator, text: str) -> None:
-    expect(lab.locator(".vt-translated")).to_have_text(text)
+def is_translated(translation: Locator, text: str) -> None:
+    expect(translation.locator(".vt-translated")).to_have_text(text)
 
 
-def test_a_typed_sentence_is_translated_and_drawn(lab: Locator, translator: Translator) -> None:
-    is_translated(lab, "el gato negro duerme")
+def test_a_typed_sentence_is_translated_and_drawn(translation: Locator, translator: Translator) -> None:
+    is_translated(translation, "el gato negro duerme")
     for text in (
         "the white cow does not sleep",
         "The animal did not cross the street because it was too tired.",
     ):
-        type_text(lab, text)
-        is_translated(lab, translator.translate(text).text)
-        expect(lab.locator(".vt-translated")).to_have_attribute("lang", "es")
+        type_text(translation, text)
+        is_translated(translation, translator.translate(text).text)
+        expect(translation.locator(".vt-translated")).to_have_attribute("lang", "es")
         trace = translator.trace(text)
         weight = trace.cross_attention[0, 0, 1, 2]
         pair = f"{trace.output_tokens[1]} to {trace.source_tokens[2]}: {weight:.2f}"
-        expect(Explorer(lab).pair).to_contain_text(pair)
-        assert lab.get_by_role("alert").count() == 0
+        expect(Explorer(translation).pair).to_contain_text(pair)
+        assert translation.get_by_role("alert").count() == 0
 
 
-def test_the_new_words_never_stand_above_the_old_picture(lab: Locator) -> None:
-    type_text(lab, "the dog sleeps")  # the model is read at the first question
-    is_translated(lab, "el perro duerme")
-    seen = lab.evaluate(
+def test_the_new_words_never_stand_above_the_old_picture(translation: Locator) -> None:
+    type_text(translation, "the dog sleeps")  # the model is read at the first question
+    is_translated(translation, "el perro duerme")
+    seen = translation.evaluate(
         """async (lab) => {
             const parts = ["input", ".vt-translated", ".vt-pairs"];
             const [field, said, pair] = parts.map((part) => lab.querySelector(part));
@@ -78,36 +78,38 @@ def test_the_new_words_never_stand_above_the_old_picture(lab: Locator) -> None:
     assert seen in ([old, new], [new])
 
 
-def test_an_unknown_word_is_explained_and_a_suggestion_taken(lab: Locator, translator: Translator) -> None:
-    alert, dog = lab.get_by_role("alert"), lab.get_by_role("button", name="dog", exact=True)
-    type_text(lab, "the dragon sleeps")
+def test_an_unknown_word_is_explained_and_a_suggestion_taken(
+    translation: Locator, translator: Translator
+) -> None:
+    alert, dog = translation.get_by_role("alert"), translation.get_by_role("button", name="dog", exact=True)
+    type_text(translation, "the dragon sleeps")
     with pytest.raises(vt.UserError) as caught:
         translator.translate("the dragon sleeps")
     expect(alert).to_have_text(f"{caught.value}. The picture still shows {SENTENCE}.")
-    is_translated(lab, "el gato negro duerme")
-    expect(Explorer(lab).pair).to_contain_text("gato to cat")
+    is_translated(translation, "el gato negro duerme")
+    expect(Explorer(translation).pair).to_contain_text("gato to cat")
     dog.click()
-    is_translated(lab, "el perro duerme")
-    expect(lab.get_by_label("English")).to_have_value("the dog sleeps")
+    is_translated(translation, "el perro duerme")
+    expect(translation.get_by_label("English")).to_have_value("the dog sleeps")
     expect(alert).to_have_count(0)
     expect(dog).to_have_count(0)
 
-    type_text(lab, "The dog runs. the cow sleeps!")
+    type_text(translation, "The dog runs. the cow sleeps!")
     expect(alert).to_contain_text("translate them one at a time")
-    lab.get_by_role("button", name="the cow sleeps!", exact=True).click()
-    is_translated(lab, "la vaca duerme")
-    type_text(lab, "<img src=x onerror=window.pwned=1>")
+    translation.get_by_role("button", name="the cow sleeps!", exact=True).click()
+    is_translated(translation, "la vaca duerme")
+    type_text(translation, "<img src=x onerror=window.pwned=1>")
     expect(alert).to_contain_text("unknown English word '<img'")
-    assert lab.evaluate("window.pwned") is None
+    assert translation.evaluate("window.pwned") is None
 
 
-def test_the_text_grows_with_the_explorer(lab: Locator) -> None:
-    lab.get_by_role("button", name="Options").click()
-    said = lab.locator(".vt-translated")
+def test_the_text_grows_with_the_explorer(translation: Locator) -> None:
+    translation.get_by_role("button", name="Options").click()
+    said = translation.locator(".vt-translated")
     before = said.bounding_box()["height"]
     for _ in range(2):
-        lab.get_by_role("button", name="A+ larger text").click()
-    lab.page.wait_for_function(
+        translation.get_by_role("button", name="A+ larger text").click()
+    translation.page.wait_for_function(
         "(height) => document.querySelector('.vt-translated').clientHeight > height", arg=before
     )
 
