@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor, nn
 
-from tests.support.huggingface_models import BERT_SIZES, LLAMA_SIZES, hf
+from tests.support.huggingface_models import hf, tiny
 from viz_transformer.config import ModelConfig
 from viz_transformer.model import DecoderOnly, Transformer
 
@@ -18,19 +18,6 @@ N_WORDS, N_HEADS = 23, 4
 #: Token ids without the special ones of any model.
 IDS = torch.tensor([[5, 9, 7, 12, 8]])
 TARGET = torch.tensor([[6, 11, 10]])
-_SMALL = {"vocab_size": N_WORDS, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-_PAIR = {
-    "d_model": 16,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": N_HEADS,
-    "decoder_attention_heads": N_HEADS,
-    "encoder_ffn_dim": 24,
-    "decoder_ffn_dim": 24,
-    "decoder_start_token_id": 0,
-    "max_position_embeddings": 32,
-    **_SMALL,
-}
 
 
 class Given(NamedTuple):
@@ -130,87 +117,34 @@ _FEATURES = torch.linspace(-1, 1, 4 * 16).reshape(1, 4, 16)
 _PIXELS = torch.linspace(-1, 1, 3 * 64).reshape(1, 3, 8, 8)
 _PAIR_LAYERS = {"encoder": 2, "decoder": 2, "cross": 2}
 
+
+def _of(model_class: str, given: Given, layers: dict[str, int], **changes: Any) -> Architecture:
+    """A model of Hugging Face's, which knows the words below; changes are those of its configuration."""
+    return Architecture(lambda: tiny(model_class, vocab_size=N_WORDS, **changes), given, layers)
+
+
 ARCHITECTURES: dict[str, Architecture] = {
-    "GPT-2": Architecture(
-        lambda: hf.GPT2LMHeadModel(
-            hf.GPT2Config(n_embd=16, n_layer=2, n_head=N_HEADS, n_positions=32, **_SMALL)
-        ),
-        _IDS,
-        {"decoder": 2},
-    ),
-    "Llama": Architecture(
-        lambda: hf.LlamaForCausalLM(hf.LlamaConfig(**LLAMA_SIZES | _SMALL | {"head_dim": 6})),
-        _IDS,
-        {"decoder": 3},
-    ),
-    "GPT-NeoX": Architecture(
-        lambda: hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(**BERT_SIZES, **_SMALL)), _IDS, {"decoder": 2}
-    ),
-    "Bloom": Architecture(
-        lambda: hf.BloomForCausalLM(hf.BloomConfig(hidden_size=16, n_layer=2, n_head=N_HEADS, **_SMALL)),
-        _IDS,
-        {"decoder": 2},
-    ),
-    "BERT": Architecture(lambda: hf.BertModel(hf.BertConfig(**BERT_SIZES, **_SMALL)), _IDS, {"encoder": 2}),
-    "BERT as a decoder": Architecture(
-        lambda: hf.BertLMHeadModel(hf.BertConfig(**BERT_SIZES, **_SMALL, is_decoder=True)),
-        _IDS,
-        {"decoder": 2},
-    ),
-    "DistilBERT": Architecture(
-        lambda: hf.DistilBertModel(
-            hf.DistilBertConfig(dim=16, n_layers=2, n_heads=N_HEADS, hidden_dim=24, **_SMALL)
-        ),
-        _IDS,
-        {"encoder": 2},
-    ),
-    "DeBERTa": Architecture(
-        lambda: hf.DebertaV2Model(hf.DebertaV2Config(**BERT_SIZES, **_SMALL)), _IDS, {"encoder": 2}
-    ),
-    "ModernBERT": Architecture(
-        lambda: hf.ModernBertModel(
-            hf.ModernBertConfig(**BERT_SIZES, **_SMALL, cls_token_id=1, sep_token_id=2)
-        ),
-        _IDS,
-        {"encoder": 2},
-    ),
-    "ViT": Architecture(
-        lambda: hf.ViTModel(hf.ViTConfig(**BERT_SIZES, image_size=8, patch_size=4)),
-        Given((), {"pixel_values": _PIXELS}),
-        {"encoder": 2},
-    ),
-    "T5": Architecture(
-        lambda: hf.T5ForConditionalGeneration(
-            hf.T5Config(
-                d_model=16,
-                d_kv=6,
-                d_ff=24,
-                num_layers=2,
-                num_heads=N_HEADS,
-                decoder_start_token_id=0,
-                **_SMALL,
-            )
-        ),
-        _BOTH,
-        _PAIR_LAYERS,
-    ),
-    "Marian": Architecture(lambda: hf.MarianMTModel(hf.MarianConfig(**_PAIR)), _BOTH, _PAIR_LAYERS),
-    "BART": Architecture(
-        lambda: hf.BartForConditionalGeneration(hf.BartConfig(**_PAIR, forced_eos_token_id=2)),
-        _BOTH,
-        _PAIR_LAYERS,
-    ),
-    "Whisper": Architecture(
-        lambda: hf.WhisperForConditionalGeneration(
-            hf.WhisperConfig(
-                **{name: value for name, value in _PAIR.items() if name != "max_position_embeddings"},
-                num_mel_bins=4,
-                max_source_positions=8,
-                max_target_positions=8,
-            )
-        ),
+    "GPT-2": _of("GPT2LMHeadModel", _IDS, {"decoder": 2}, n_embd=16, n_positions=32),
+    "Llama": _of("LlamaForCausalLM", _IDS, {"decoder": 3}, num_hidden_layers=3, head_dim=6),
+    "GPT-NeoX": _of("GPTNeoXForCausalLM", _IDS, {"decoder": 2}),
+    "Bloom": _of("BloomForCausalLM", _IDS, {"decoder": 2}),
+    "BERT": _of("BertModel", _IDS, {"encoder": 2}),
+    "BERT as a decoder": _of("BertLMHeadModel", _IDS, {"decoder": 2}, is_decoder=True),
+    "DistilBERT": _of("DistilBertModel", _IDS, {"encoder": 2}),
+    "DeBERTa": _of("DebertaV2Model", _IDS, {"encoder": 2}),
+    "ModernBERT": _of("ModernBertModel", _IDS, {"encoder": 2}, cls_token_id=1, sep_token_id=2),
+    "ViT": _of("ViTModel", Given((), {"pixel_values": _PIXELS}), {"encoder": 2}, image_size=8, patch_size=4),
+    "T5": _of("T5ForConditionalGeneration", _BOTH, _PAIR_LAYERS, d_kv=6, decoder_start_token_id=0),
+    "Marian": _of("MarianMTModel", _BOTH, _PAIR_LAYERS, decoder_start_token_id=0),
+    "BART": _of("BartForConditionalGeneration", _BOTH, _PAIR_LAYERS, decoder_start_token_id=0),
+    "Whisper": _of(
+        "WhisperForConditionalGeneration",
         Given((), {"input_features": _FEATURES, "decoder_input_ids": TARGET}),
         _PAIR_LAYERS,
+        encoder_attention_heads=N_HEADS,
+        num_mel_bins=4,
+        max_source_positions=8,
+        max_target_positions=8,
     ),
     "torch's Transformer": Architecture(TorchTransformer, Given((IDS, TARGET), {}), _PAIR_LAYERS),
     "torch's encoder": Architecture(
