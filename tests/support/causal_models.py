@@ -6,24 +6,14 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
-from tests.support.huggingface_models import LLAMA_SIZES, hf
+from tests.support.huggingface_models import hf, tiny
 from viz_transformer.config import ModelConfig
 from viz_transformer.model import DecoderOnly
 
 WORDS = ("[UNK]", "When", "Mary", "and", "John", "went", "out", "gave", "a", "bag", "to", "the", "cat")
 #: Two prompts that differ in one word.
 CLEAN, CORRUPTED = "When Mary and John went out John gave", "When Mary and John went out Mary gave"
-_SPECIAL = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-_SIZES = {
-    "vocab_size": len(WORDS),
-    "hidden_size": 16,
-    "intermediate_size": 24,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "max_position_embeddings": 16,
-    **_SPECIAL,
-}
-_GROUPED = {**_SIZES, "num_key_value_heads": 2}
+_SIZES = {"hidden_size": 16, "intermediate_size": 24, "max_position_embeddings": 16}
 
 
 def tokenizer():
@@ -61,60 +51,59 @@ def randomised(model: nn.Module) -> nn.Module:
     return model.eval()
 
 
+def _made(model_class: str, **changes) -> nn.Module:
+    return randomised(tiny(model_class, **{"vocab_size": len(WORDS), "hidden_size": 16} | changes))
+
+
 def gpt2(n_words: int = len(WORDS)) -> nn.Module:
-    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 16}
-    config = hf.GPT2Config(vocab_size=n_words, **sizes, **_SPECIAL)
-    return randomised(hf.GPT2LMHeadModel(config))
+    return _made("GPT2LMHeadModel", vocab_size=n_words, n_inner=None, n_positions=16)
 
 
 def llama() -> nn.Module:
-    return randomised(hf.LlamaForCausalLM(hf.LlamaConfig(**_GROUPED)))
+    return _made("LlamaForCausalLM", **_SIZES, head_dim=4)
 
 
 def opt() -> nn.Module:
     """With a projection between its last norm and its output layer."""
-    sizes = {name: _SIZES[name] for name in _SIZES.keys() - {"intermediate_size"}}
-    return randomised(hf.OPTForCausalLM(hf.OPTConfig(ffn_dim=24, word_embed_proj_dim=8, **sizes)))
+    return _made("OPTForCausalLM", ffn_dim=24, word_embed_proj_dim=8, max_position_embeddings=16)
 
 
 def neox() -> nn.Module:
     """Attention and network side by side."""
-    return randomised(hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(**_SIZES)))
+    return _made("GPTNeoXForCausalLM", **_SIZES)
 
 
 def falcon() -> nn.Module:
     """One head of values for all; its attention is added to the output of its network in place."""
-    sizes = {name: _SIZES[name] for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")}
-    return randomised(hf.FalconForCausalLM(hf.FalconConfig(vocab_size=len(WORDS), **sizes, **_SPECIAL)))
+    return _made("FalconForCausalLM")
 
 
 def jamba() -> nn.Module:
     """Two of its four layers attend, 1 and 3."""
-    sizes = LLAMA_SIZES | {"num_hidden_layers": 4, "num_experts": 2, "num_experts_per_tok": 1}
     periods = {"attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 2}
-    return hf.JambaForCausalLM(hf.JambaConfig(**sizes, **periods, mamba_d_state=4, use_mamba_kernels=False))
+    sizes = {"num_hidden_layers": 4, "mamba_d_state": 4, "use_mamba_kernels": False}
+    return tiny("JambaForCausalLM", vocab_size=11, **sizes, **periods)
 
 
 def gpt_oss() -> nn.Module:
     """A part of its attention goes to a sink that is no token."""
-    sizes = {"head_dim": 4, "num_local_experts": 2, "num_experts_per_tok": 1, "sliding_window": 4}
-    return randomised(hf.GptOssForCausalLM(hf.GptOssConfig(**_GROUPED, **sizes)))
+    return _made("GptOssForCausalLM", **_SIZES, head_dim=4, sliding_window=4)
 
 
 def gpt1() -> nn.Module:
     """Post-norm; a block returns a list."""
-    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 16}
-    return randomised(hf.OpenAIGPTLMHeadModel(hf.OpenAIGPTConfig(vocab_size=len(WORDS), **sizes)))
+    return _made("OpenAIGPTLMHeadModel", n_positions=16)
 
 
 def gemma2(**changes) -> nn.Module:
     """With a norm behind the attention, heads wider than their share, and, by default, capped logits."""
-    config = hf.Gemma2Config(head_dim=8, **_GROUPED | changes)
-    return randomised(hf.Gemma2ForCausalLM(config))
+    return _made("Gemma2ForCausalLM", **_SIZES, **{"sliding_window": None} | changes)
 
 
 def gemma2_uncapped() -> nn.Module:
-    return gemma2(final_logit_softcapping=None)
+    model = gemma2()
+    model.config.final_logit_softcapping = None
+    return model
 
 
 def ours(**changes) -> nn.Module:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.support.causal_models import randomised
-from tests.support.huggingface_models import BERT_SIZES, hf
+from tests.support.huggingface_models import BERT_SIZES, hf, tiny
 from tests.support.two_sided_models import WORDS, tokenizer
 
 #: What ImageNet would name.
@@ -75,14 +75,10 @@ def clip_vision() -> Any:
 
 @cache
 def whisper() -> nn.Module:
-    sides = ("encoder", "decoder")
-    sizes = {f"{side}_layers": 2 for side in sides} | {f"{side}_attention_heads": 4 for side in sides}
-    sizes |= {f"{side}_ffn_dim": 24 for side in sides} | {"d_model": 16, "num_mel_bins": 8}
-    ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
-    config = hf.WhisperConfig(
-        vocab_size=len(WORDS), max_source_positions=20, max_target_positions=20, **sizes, **ids
-    )
-    return randomised(hf.WhisperForConditionalGeneration(config))
+    positions = {"max_source_positions": 20, "max_target_positions": 20, "num_mel_bins": 8}
+    heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
+    sizes = {"vocab_size": len(WORDS), "d_model": 16, **positions, **heads}
+    return randomised(tiny("WhisperForConditionalGeneration", **sizes))
 
 
 @cache
@@ -99,9 +95,8 @@ def sound_classifier() -> nn.Module:
 @cache
 def text_classifier() -> nn.Module:
     """A causal model that classifies a text at its last token."""
-    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 16, "pad_token_id": 0}
-    config = hf.GPT2Config(vocab_size=len(WORDS), id2label=CLASSES, **sizes)
-    return randomised(hf.GPT2ForSequenceClassification(config))
+    sizes = {"vocab_size": len(WORDS), "n_embd": 16, "n_positions": 16}
+    return randomised(tiny("GPT2ForSequenceClassification", id2label=CLASSES, **sizes))
 
 
 @cache

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 
 from tests.support.causal_models import randomised
-from tests.support.huggingface_models import BERT_SIZES, hf
+from tests.support.huggingface_models import hf, tiny
 from viz_transformer.config import ModelConfig
 from viz_transformer.model import Transformer
 
@@ -18,15 +18,11 @@ WORDS = (
     *("<pad>", "<s>", "</s>", "[UNK]", "[MASK]", "the", "cat", "dog", "sleeps", "well", "translate"),
     *("English", "to", "German:", "Die", "Katze", *(f"word{i}" for i in range(7))),
 )
-_SMALL = {"vocab_size": len(WORDS), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-_PAIR = {
-    **{
-        f"{side}_{name}": size
-        for side in ("encoder", "decoder")
-        for name, size in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 24))
-    },
-    **{"d_model": 16, "decoder_start_token_id": 0, "max_position_embeddings": 32, **_SMALL},
-}
+
+
+def _made(model_class: str, **changes: Any) -> Any:
+    sizes = {"d_model": 16, "decoder_start_token_id": 0, "max_position_embeddings": 32} | changes
+    return randomised(tiny(model_class, vocab_size=len(WORDS), **sizes))
 
 
 def tokenizer() -> Any:
@@ -40,18 +36,17 @@ def tokenizer() -> Any:
 
 @cache
 def t5() -> nn.Module:
-    sizes = {"d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2, "num_heads": 4}
-    return randomised(hf.T5ForConditionalGeneration(hf.T5Config(decoder_start_token_id=0, **sizes, **_SMALL)))
+    return _made("T5ForConditionalGeneration", d_kv=6)
 
 
 @cache
 def marian() -> nn.Module:
-    return randomised(hf.MarianMTModel(hf.MarianConfig(**_PAIR)))
+    return _made("MarianMTModel")
 
 
 @cache
 def bart() -> nn.Module:
-    return randomised(hf.BartForConditionalGeneration(hf.BartConfig(**_PAIR)))
+    return _made("BartForConditionalGeneration")
 
 
 @cache
@@ -62,4 +57,4 @@ def ours() -> nn.Module:
 
 @cache
 def bert() -> nn.Module:
-    return randomised(hf.BertForMaskedLM(hf.BertConfig(max_position_embeddings=16, **BERT_SIZES, **_SMALL)))
+    return _made("BertForMaskedLM", max_position_embeddings=16)
