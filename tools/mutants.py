@@ -3,8 +3,9 @@
 `python -m tools.mutants --seed 7 --number 200` draws mutants (an operator swapped, a number raised by one, a
 call left out, a result dropped), puts each into a copy of the tree, and runs the tests that cover its line
 until one fails. Which tests cover a line of Python is measured once, with coverage.py, and kept in
-`build/mutants`. A script is covered by the Node tests that import it, by the parity tests if it belongs to
-the engine, and by the browser tests that make its view. A mutant that runs into the time limit is killed.
+`build/mutants`. A script is covered by the Node tests that import it, by the Python tests that name it or the
+engine that it belongs to, and by the browser tests that make its view. A mutant that runs into the time limit
+is killed.
 
 Only lines inside functions are changed: what runs at import has no covering test that could be measured.
 """
@@ -196,8 +197,19 @@ class Coverage:
         }
         name = folder.rpartition("/")[2]
         own = {test for test in self.seconds if name in test.partition("::")[0]}
-        parity = {test for test in self.seconds if inside.startswith("engine/") and "engine" in test}
-        return {test for test in made | own if test.startswith(("tests/ui/", "tests/sweep/"))} | parity
+        in_browser = {test for test in made | own if test.startswith(("tests/ui/", "tests/sweep/"))}
+        engine = {test for test in self.seconds if inside.startswith("engine/") and "engine" in test}
+        return in_browser | engine | {test for test in self.seconds if inside in _text_of(test)}
+
+
+@functools.cache
+def _text_of_module(module: str) -> str:
+    return (ROOT / module).read_text(encoding="utf-8")
+
+
+def _text_of(test: str) -> str:
+    """Return the source of a test's module."""
+    return _text_of_module(test.partition("::")[0])
 
 
 def _measure(data: Path, times: Path) -> None:
