@@ -161,9 +161,10 @@ class Coverage:
             _measure(data, times)
         self.seconds: dict[str, float] = {}
         for case in ET.parse(times).iter("testcase"):
-            module = case.get("classname", "").replace(".", "/")
+            module, *inside = re.split(r"\.(?=[A-Z])", case.get("classname", ""))  # classes after the module
             if case.find("failure") is None and case.find("error") is None:
-                self.seconds[f"{module}.py::{case.get('name')}"] = float(case.get("time", 0))
+                name = "::".join([f"{module.replace('.', '/')}.py", *inside, case.get("name", "")])
+                self.seconds[name] = float(case.get("time", 0))
         self.tests: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         with sqlite3.connect(data) as rows:
             asked = "select path, context, numbits from line_bits join file on file.id = file_id "
