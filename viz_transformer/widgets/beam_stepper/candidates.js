@@ -1,7 +1,7 @@
 // The candidates of a search: their places in the tree, their descriptions, their attention.
 
 import { formatNumber, quoted, runningText, visible } from "../base/js/text.js";
-import { decodeWeights } from "../base/js/weights.js";
+import { weightsIn } from "../base/js/weights.js";
 
 /**
  * A continuation that the search considered. A log-probability or a score of null stands for −∞.
@@ -208,13 +208,12 @@ export function describeCandidate(candidate, text) {
  */
 export function attentionOf({ attention }, step, hypothesis, layer, head) {
   if (!attention) return null;
-  attention.decoded ??= decodeWeights(attention.weights, attention.dtype);
   const { layers, heads, shapes } = attention;
   const start = shapes.slice(0, step).reduce((sum, [many, keys]) => sum + many * keys * layers * heads, 0);
   const [, keys] = shapes[step];
   const weightsOf = (each) => {
     const from = start + ((hypothesis * layers + layer) * heads + each) * keys;
-    return attention.decoded.subarray(from, from + keys); // [key]
+    return weightsIn(attention).subarray(from, from + keys); // [key]
   };
   if (head !== null) return weightsOf(head);
   const mean = new Float32Array(keys);

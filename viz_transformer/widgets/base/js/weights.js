@@ -34,6 +34,15 @@ export function decodeWeights(bytes, dtype) {
   return weights;
 }
 
+/** Decoded weights by the part of a message that holds them. Kept in it, they would be saved with a notebook. */
+const decodedWeights = new WeakMap();
+
+/** The `weights` of a part of a message, in its `dtype`, decoded when they are first asked for. */
+export function weightsIn(part) {
+  if (!decodedWeights.has(part)) decodedWeights.set(part, decodeWeights(part.weights, part.dtype));
+  return decodedWeights.get(part);
+}
+
 /**
  * Weights [query, key] in 8 bits as a Float32Array: float32 scales of the `rows`, then a byte per weight,
  * 128 for 0 and 1 to 255 for minus to plus its row's scale.
