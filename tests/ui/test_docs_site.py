@@ -73,6 +73,8 @@ def test_the_views_of_the_gallery_are_alive_and_take_the_pages_colours(
     frame = "iframe[src='gallery/translation_lab.html']"
     page.locator(frame).scroll_into_view_if_needed()
     lab = page.frame_locator(frame)
+    # A field that is written into before the view is drawn gets the view's own sentence back.
+    expect(lab.locator(".vt-explorer")).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
     lab.get_by_role("textbox").first.fill("the dog sleeps")
     lab.get_by_role("button", name="Translate").click()
     expect(lab.locator("body")).to_contain_text("el perro duerme")
