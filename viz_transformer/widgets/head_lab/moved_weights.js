@@ -1,6 +1,6 @@
 // The weights that a change moved, as an exported page carries them: those heads alone, in 16 bits.
 
-import { decodeWeights, weightsIn } from "../base/js/weights.js";
+import { decodeWeights } from "../base/js/weights.js";
 
 /**
  * A kind's weights, flat [layer, head, query, key]; decoded when they are first read.
@@ -9,7 +9,8 @@ import { decodeWeights, weightsIn } from "../base/js/weights.js";
  * @returns {Float32Array}
  */
 export function weightsOf(entry) {
-  return weightsIn(entry);
+  entry.decoded ??= decodeWeights(entry.weights, entry.dtype);
+  return entry.decoded;
 }
 
 /**
