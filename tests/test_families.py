@@ -1,7 +1,6 @@
 """The encoder alone and the decoder alone, with the same invariants as the whole Transformer."""
 
 import dataclasses
-import itertools
 
 import pytest
 import torch
@@ -30,12 +29,14 @@ from viz_transformer.model.interventions import HeadChange, Interventions
 from viz_transformer.model.layers import EncoderLayer
 from viz_transformer.model.masks import causal_mask, to_torch_mask
 
+# Each kind of positions and each activation with either norm: they do not act on each other.
 VARIANTS = [
-    {"norm": norm, "positional": positional, "bias": bias, "activation": activation}
-    for (norm, bias), positional, activation in itertools.product(
-        (("post", True), ("pre", False)),
+    {"norm": norm, "positional": positional, "bias": norm == "post", "activation": activation}
+    for norm in ("post", "pre")
+    for positional, activation in zip(
         ("sinusoidal", "sinusoidal_halves", "learned", "none"),
         ("relu", "gelu", "gelu_tanh", "silu"),
+        strict=True,
     )
 ]
 each_variant = each_of(VARIANTS)
@@ -76,17 +77,12 @@ def test_the_trace_has_every_head_and_only_what_the_family_has(family):
     output = traced(make(family))(words(2, 5))
     assert [tuple(weights.shape) for weights in attention_of(output)] == [(2, 4, 5, 5)] * 2
     assert output.last_hidden_state.shape == (2, 5, 16)
-    assert output.cross_attention is None
-    if family is EncoderOnly:
-        assert output.logits is None
-        assert output.decoder_attention is None
-        assert output.target_positions is None
-        assert output.source_positions.shape == (5, 16)
-    else:
-        assert output.logits.shape == (2, 5, VOCAB)
-        assert output.encoder_attention is None
-        assert output.source_positions is None
-        assert output.target_positions.shape == (5, 16)
+    own, other = ("source", "target") if family is EncoderOnly else ("target", "source")
+    assert getattr(output, f"{own}_positions").shape == (5, 16)
+    absent = [output.cross_attention, getattr(output, f"{other}_positions")]
+    absent += [output.logits, output.decoder_attention] if own == "source" else [output.encoder_attention]
+    assert absent == [None] * len(absent)
+    assert family is EncoderOnly or output.logits.shape == (2, 5, VOCAB)
 
 
 @each_family
@@ -167,19 +163,19 @@ def test_a_layer_adds_the_output_of_attention_and_not_the_tuple():
     assert weights.shape == (2, 4, 5, 5)
 
 
-@pytest.mark.parametrize("pooler", ["none", "tanh", "relu"])
-def test_the_classification_head_is_there(pooler):
+def test_the_classification_head_is_there():
     """Article D promises a classifier and has none."""
-    model = make(EncoderOnly, n_classes=3, pooler=pooler)
-    ids = words(4, 5)
-    output = traced(model)(ids)
-    first = model.encode(ids)[:, 0]
-    if pooler != "none":
-        first = getattr(torch, pooler)(model.pooler(first))
-    expected = first @ model.classifier.weight.T + model.classifier.bias
-    torch.testing.assert_close(model(ids), expected)
-    torch.testing.assert_close(output.logits, expected, atol=1e-5, rtol=1e-5)
-    assert output.last_hidden_state.shape == (4, 5, 16)
+    for pooler in ("none", "tanh", "relu"):
+        model = make(EncoderOnly, n_classes=3, pooler=pooler)
+        ids = words(4, 5)
+        output = traced(model)(ids)
+        first = model.encode(ids)[:, 0]
+        if pooler != "none":
+            first = getattr(torch, pooler)(model.pooler(first))
+        expected = first @ model.classifier.weight.T + model.classifier.bias
+        torch.testing.assert_close(model(ids), expected, msg=pooler)
+        torch.testing.assert_close(output.logits, expected, atol=1e-5, rtol=1e-5, msg=pooler)
+        assert output.last_hidden_state.shape == (4, 5, 16)
 
 
 def test_the_head_can_learn_a_class_that_needs_the_whole_text():
@@ -197,15 +193,15 @@ def test_the_head_can_learn_a_class_that_needs_the_whole_text():
     assert accuracy > 0.95 > labels.float().mean().clamp(min=0.5)
 
 
-@pytest.mark.parametrize("tied", [True, False])
-def test_the_masked_word_head_scores_every_word_at_every_position(tied):
-    model = make(EncoderOnly, predicts_words=True, tie_embeddings=tied)
-    ids = words(4, 5)
-    x, output = model.encode(ids), traced(model)(ids)
-    matrix = model.embedding.words.weight if tied else model.output.weight
-    torch.testing.assert_close(model(ids), x @ matrix.T)
-    torch.testing.assert_close(output.logits, x @ matrix.T, atol=1e-5, rtol=1e-5)
-    assert output.logits.shape == (4, 5, VOCAB)
+def test_the_masked_word_head_scores_every_word_at_every_position():
+    for tied in (True, False):
+        model = make(EncoderOnly, predicts_words=True, tie_embeddings=tied)
+        ids = words(4, 5)
+        x, output = model.encode(ids), traced(model)(ids)
+        matrix = model.embedding.words.weight if tied else model.output.weight
+        torch.testing.assert_close(model(ids), x @ matrix.T)
+        torch.testing.assert_close(output.logits, x @ matrix.T, atol=1e-5, rtol=1e-5)
+        assert output.logits.shape == (4, 5, VOCAB)
 
 
 def test_without_a_head_the_model_says_how_to_get_one():
@@ -216,23 +212,18 @@ def test_without_a_head_the_model_says_how_to_get_one():
         model.score_words(model(words(1, 3)))
 
 
-@pytest.mark.parametrize("scale", [True, False])
-def test_embeddings_are_the_sum_of_word_position_and_segment_then_normalised(scale):
-    model = make(
-        EncoderOnly,
-        n_segments=2,
-        embedding_norm=True,
-        scale_embeddings=scale,
-        positional="learned",
-        layer_norm_eps=0.5,  # so large that the size of the sum still shows behind the norm
-    )
-    ids, segments = words(1, 4), torch.tensor([[0, 0, 1, 1]])
-    parts = model.embedding
-    total = parts.words.weight[ids[0]] + parts.positions.embedding.weight[:4]
-    total = (total + parts.segments.weight[segments[0]]) * (4 if scale else 1)  # √d_model
-    expected = F.layer_norm(total, (16,), parts.norm.weight, parts.norm.bias, 0.5)
-    torch.testing.assert_close(model.embed(ids, segments)[0], expected)
-    assert {part.eps for part in model.modules() if isinstance(part, nn.LayerNorm)} == {0.5}
+def test_embeddings_are_the_sum_of_word_position_and_segment_then_normalised():
+    changes = {"n_segments": 2, "embedding_norm": True, "positional": "learned"}
+    for scale in (True, False):
+        # An epsilon so large that the size of the sum still shows behind the norm.
+        model = make(EncoderOnly, scale_embeddings=scale, layer_norm_eps=0.5, **changes)
+        ids, segments = words(1, 4), torch.tensor([[0, 0, 1, 1]])
+        parts = model.embedding
+        total = parts.words.weight[ids[0]] + parts.positions.embedding.weight[:4]
+        total = (total + parts.segments.weight[segments[0]]) * (4 if scale else 1)  # √d_model
+        expected = F.layer_norm(total, (16,), parts.norm.weight, parts.norm.bias, 0.5)
+        torch.testing.assert_close(model.embed(ids, segments)[0], expected)
+        assert {part.eps for part in model.modules() if isinstance(part, nn.LayerNorm)} == {0.5}
 
 
 def test_segments_left_out_are_all_the_first():
@@ -240,18 +231,6 @@ def test_segments_left_out_are_all_the_first():
     ids = words(2, 4)
     assert torch.equal(model(ids), model(ids, torch.zeros_like(ids)))
     assert not torch.allclose(model(ids), model(ids, torch.ones_like(ids)))
-
-
-@each_family
-def test_every_layer_is_its_own(family):
-    """Article E deep-copies one layer six times, or calls the same one six times."""
-    model = family(family_config(family, norm="pre"))
-    stack = model.encoder if family is EncoderOnly else model.decoder
-    first, second = (dict(layer.named_parameters()) for layer in stack.layers)
-    for name, parameter in first.items():
-        assert parameter is not second[name]
-        if parameter.ndim == 2:
-            assert not torch.equal(parameter, second[name])
 
 
 def test_tied_and_untied_output():
@@ -290,68 +269,50 @@ def test_a_half_can_be_made_of_the_whole_configuration(family):
     assert model.config == dataclasses.replace(model.config)
 
 
-@pytest.mark.parametrize(
-    ("family", "config", "message"),
-    [
+def test_a_model_refuses_another_familys_configuration():
+    for family, config, message in (
         (EncoderOnly, "gpt2", "'decoder' and has no encoder"),
         (DecoderOnly, "bert-base", "'encoder' and has no decoder"),
         (Transformer, "bert-base", "'encoder', and Transformer is an encoder–decoder"),
-    ],
-)
-def test_a_model_refuses_another_familys_configuration(family, config, message):
-    with torch.device("meta"), pytest.raises(UserError, match=message):
-        family(ModelConfig.preset(config))
+    ):
+        with torch.device("meta"), pytest.raises(UserError, match=message):
+            family(ModelConfig.preset(config))
 
 
 @pytest.mark.usefixtures("shapes_unchecked")
-@pytest.mark.parametrize(
-    ("family", "inputs", "message"),
-    [
-        (EncoderOnly, (torch.ones(1, 13).long(),), "source_ids.*reaches position 13"),
-        (DecoderOnly, (torch.full((1, 2), 11),), "target_ids.*the id 11, but vocab_size is 11"),
-        (EncoderOnly, (torch.ones(3).long(),), r"source_ids has shape \[3\]"),
-        (EncoderOnly, (words(1, 3), words(1, 2)), r"shape \[1, 2\].*shape \[1, 3\]"),
-        (EncoderOnly, (words(1, 3), torch.zeros(1, 3)), "segment_ids is torch.float32"),
-        (EncoderOnly, (words(1, 3), torch.full((1, 3), 2)), "holds 2, but n_segments is 2"),
-    ],
-)
-def test_bad_inputs_are_named(family, inputs, message):
-    changes = {"n_segments": 2} if family is EncoderOnly else {}
-    with pytest.raises(UserError, match=message):
-        make(family, **changes)(*inputs)
-
-
-def test_segments_for_a_model_without_are_refused():
-    with pytest.raises(UserError, match=r"no segment embeddings.*n_segments=2"):
-        make(EncoderOnly)(words(1, 3), torch.zeros(1, 3).long())
+def test_bad_inputs_are_named():
+    encoder, decoder = make(EncoderOnly, n_segments=2), make(DecoderOnly)
+    for model, inputs, message in (
+        (encoder, (torch.ones(1, 13).long(),), "source_ids.*reaches position 13"),
+        (decoder, (torch.full((1, 2), 11),), "target_ids.*the id 11, but vocab_size is 11"),
+        (encoder, (torch.ones(3).long(),), r"source_ids has shape \[3\]"),
+        (encoder, (words(1, 3), words(1, 2)), r"shape \[1, 2\].*shape \[1, 3\]"),
+        (encoder, (words(1, 3), torch.zeros(1, 3)), "segment_ids is torch.float32"),
+        (encoder, (words(1, 3), torch.full((1, 3), 2)), "holds 2, but n_segments is 2"),
+        (make(EncoderOnly), (words(1, 3), words(1, 3)), "no segment embeddings.*n_segments=2"),
+        (make(EncoderOnly).to("meta"), (words(1, 3),), "ids is on cpu and the model on meta"),
+        (make(DecoderOnly).to("meta"), (words(1, 3),), "ids is on cpu and the model on meta"),
+    ):
+        with pytest.raises(UserError, match=message):
+            model(*inputs)
 
 
 @each_family
-def test_interventions_off_change_no_bit(family):
-    twin, ids = traced(make(family)), words(2, 5)
-    before, after = twin(ids), twin(ids, interventions=Interventions())
-    assert torch.equal(result_of(before), result_of(after))
-    for one, other in zip(attention_of(before), attention_of(after), strict=True):
-        assert torch.equal(one, other)
-
-
-@each_family
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"scale": False},
-        {"temperature": 0.5},
-        {"padding_mask": False},
-        {"positions": False},
-        {"residual": False},
-        {"layer_norm": False},
-    ],
-)
-def test_each_switch_breaks_a_half_too(family, changes):
+def test_each_switch_breaks_a_half_too(family):
     twin, ids = traced(make(family)), words(2, 5)
     ids[:, 0] = PAD
-    before, after = twin(ids), twin(ids, interventions=Interventions(**changes))
-    assert not torch.allclose(result_of(before), result_of(after), atol=1e-3)
+    before = twin(ids)
+    for name, value in (
+        ("scale", False),
+        ("temperature", 0.5),
+        ("padding_mask", False),
+        ("positions", False),
+        ("residual", False),
+        ("layer_norm", False),
+    ):
+        after = twin(ids, interventions=Interventions(**{name: value}))
+        assert not torch.allclose(result_of(before), result_of(after), atol=1e-3), name
+    assert torch.equal(result_of(twin(ids, interventions=Interventions())), result_of(before))
 
 
 def test_without_its_causal_mask_a_decoder_sees_the_future():
@@ -418,10 +379,12 @@ def test_a_start_token_that_is_also_padding_is_read_all_the_same():
     torch.testing.assert_close(torch.stack(steps, 1), model(source, target), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("family", [EncoderOnly, DecoderOnly])
-def test_ids_on_another_device_are_named(family: type[torch.nn.Module], shapes_unchecked) -> None:
-    config = ModelConfig.preset("tiny")
-    with torch.device("meta"):
-        elsewhere = family(config)
-    with pytest.raises(UserError, match="ids is on cpu and the model on meta"):
-        elsewhere(torch.tensor([[3, 4, 5]]))
+@each_family
+def test_every_layer_is_its_own(family):
+    """Article E deep-copies one layer six times, or calls the same one six times."""
+    model = family(family_config(family, norm="pre"))
+    stack = model.encoder if family is EncoderOnly else model.decoder
+    first, second = (dict(layer.named_parameters()) for layer in stack.layers)
+    for name, parameter in first.items():
+        assert parameter is not second[name]
+        assert parameter.ndim == 1 or not torch.equal(parameter, second[name]), name
