@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import viz_transformer as vt
 from tests.support.hand_made_traces import (
     HOSTILE,
     SOURCE,
@@ -43,23 +42,17 @@ def weights(drawing: dict, kind: dict) -> np.ndarray:
     return np.frombuffer(base64.b64decode(kind["weights"]), dtype="<f4").reshape(sizes)
 
 
-def test_it_is_a_public_module() -> None:
-    assert vt.bertviz_views.head_view is head_view
-    assert vt.bertviz_views.model_view is model_view
-
-
 @BOTH
-@pytest.mark.parametrize("make", [make_trace, uneven_trace])
-def test_the_page_holds_every_weight_of_every_kind(view, make) -> None:
-    trace = make()
-    seen = []
-    for drawing in data(view(trace)):
-        for kind in drawing["kinds"]:
-            seen.append(kind["name"])
-            np.testing.assert_array_equal(weights(drawing, kind), trace.attention(kind["name"]))
-            assert kind["left"] == list(trace.query_tokens(kind["name"]))
-            assert kind["right"] == list(trace.key_tokens(kind["name"]))
-    assert seen == list(trace.kinds)
+def test_the_page_holds_every_weight_of_every_kind(view) -> None:
+    for trace in (make_trace(), uneven_trace()):
+        seen = []
+        for drawing in data(view(trace)):
+            for kind in drawing["kinds"]:
+                seen.append(kind["name"])
+                np.testing.assert_array_equal(weights(drawing, kind), trace.attention(kind["name"]))
+                assert kind["left"] == list(trace.query_tokens(kind["name"]))
+                assert kind["right"] == list(trace.key_tokens(kind["name"]))
+        assert seen == list(trace.kinds)
 
 
 @BOTH
@@ -105,21 +98,13 @@ def test_tokens_are_data_and_never_markup(view) -> None:
     assert re.findall(r"<(\w+)", shown._repr_html_()) == ["style", "iframe"]
 
 
-@BOTH
-def test_nothing_is_to_be_fetched(view) -> None:
-    text = view(make_trace()).html
-    assert re.findall(r"<(?:link|img)\b|<script[^>]+src|@import|sourceMappingURL", text) == []
-    assert "cdnjs" not in text
-    assert "default-src 'none'" in text
-
-
-@BOTH
-def test_drawing_loads_neither_torch_nor_bertviz(view) -> None:
+def test_drawing_loads_neither_torch_nor_bertviz() -> None:
     code = (
         "import sys, numpy as np\n"
         "import viz_transformer as vt\n"
         "trace = vt.ForwardTrace(source_tokens=['a'], encoder_attention=np.ones((1, 1, 1, 1)))\n"
-        f"vt.bertviz_views.{view.__name__}(trace)._repr_html_()\n"
+        "vt.bertviz_views.head_view(trace)._repr_html_()\n"
+        "vt.bertviz_views.model_view(trace)._repr_html_()\n"
         "print({'torch', 'transformers', 'bertviz', 'IPython'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -127,57 +112,46 @@ def test_drawing_loads_neither_torch_nor_bertviz(view) -> None:
 
 
 @BOTH
-def test_it_is_saved_whole(view, tmp_path: Path) -> None:
+def test_it_is_saved_whole_and_fetches_nothing(view, tmp_path: Path) -> None:
     shown = view(make_trace())
-    path = shown.save(tmp_path / "view.html")
-    assert path.read_text(encoding="utf-8") == shown.html
+    text = shown.save(tmp_path / "view.html").read_text(encoding="utf-8")
+    assert text == shown.html
+    assert re.findall(r"<(?:link|img)\b|<script[^>]+src|@import|sourceMappingURL", text) == []
+    assert "cdnjs" not in text
+    assert "default-src 'none'" in text
     with pytest.raises(FileError, match="cannot write"):
         shown.save(tmp_path / "missing" / "view.html")
     assert [each.name for each in tmp_path.iterdir()] == ["view.html"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"kind": "self"}, "kind='self' is unknown; choose one of ['encoder', 'decoder', 'cross']"),
-        ({"kind": ["cross"]}, "is unknown; choose one of"),
-        ({"layers": [2]}, "layers=[2] does not fit; give different numbers from 0 to 1"),
-        ({"layers": [-1]}, "from 0 to 1"),
-        ({"layers": [0, 0]}, "give different numbers"),
-        ({"layers": []}, "layers=[] does not fit"),
-        ({"heads": [0, 4]}, "heads=[0, 4] does not fit; give different numbers from 0 to 3"),
-        ({"heads": 1}, "heads=1 is not a list of whole numbers; give one, such as heads=[0]"),
-        ({"heads": [0.5]}, "is not a list of whole numbers"),
-        ({"display_mode": "sepia"}, "display_mode='sepia' is unknown; give 'light', 'dark', or"),
-    ],
-)
 @BOTH
-def test_what_does_not_fit_is_named(view, arguments: dict, complaint: str) -> None:
-    with pytest.raises(UserError, match=re.escape(complaint)):
-        view(make_trace(), **arguments)
-
-
-@BOTH
-def test_a_trace_must_have_attention(view) -> None:
-    trace = ForwardTrace(source_tokens=["a"], encoder_attention=np.ones((1, 1, 1, 1)))
-    with pytest.raises(UserError, match="no attention to show"):
-        view(ForwardTrace(source_tokens=["a"]))
-    with pytest.raises(UserError, match=r"kind='cross' is not in this trace; .* \['encoder'\]"):
-        view(trace, kind="cross")
-    with pytest.raises(UserError, match="shows a ForwardTrace, not a ndarray"):
-        view(np.ones((1, 1, 1, 1)))
-
-
-@BOTH
-def test_no_kind_may_be_left_without_a_layer_and_a_head(view) -> None:
-    trace = ForwardTrace(
+def test_what_does_not_fit_is_named(view) -> None:
+    one_kind = ForwardTrace(source_tokens=["a"], encoder_attention=np.ones((1, 1, 1, 1)))
+    uneven = ForwardTrace(
         source_tokens=SOURCE,
         target_tokens=TARGET,
         encoder_attention=attention(3, 2, 5, 5),
         decoder_attention=attention(2, 4, 5, 5),
     )
-    with pytest.raises(UserError, match=r"no kind of attention has both layers \[2\] and heads \[3\]"):
-        view(trace, layers=[2], heads=[3])
+    for trace, arguments, complaint in (
+        (make_trace(), {"kind": "self"}, "'self' is unknown; choose one of ['encoder', 'decoder', 'cross']"),
+        (make_trace(), {"kind": ["cross"]}, "is unknown; choose one of"),
+        (make_trace(), {"layers": [2]}, "layers=[2] does not fit; give different numbers from 0 to 1"),
+        (make_trace(), {"layers": [-1]}, "from 0 to 1"),
+        (make_trace(), {"layers": [0, 0]}, "give different numbers"),
+        (make_trace(), {"layers": []}, "layers=[] does not fit"),
+        (make_trace(), {"heads": [0, 4]}, "heads=[0, 4] does not fit; give different numbers from 0 to 3"),
+        (make_trace(), {"heads": 1}, "heads=1 is not a list of whole numbers; give one, such as heads=[0]"),
+        (make_trace(), {"heads": [0.5]}, "is not a list of whole numbers"),
+        (make_trace(), {"display_mode": "sepia"}, "'sepia' is unknown; give 'light', 'dark', or"),
+        (make_trace(), {"max_megabytes": float("nan")}, "max_megabytes"),
+        (ForwardTrace(source_tokens=["a"]), {}, "no attention to show"),
+        (one_kind, {"kind": "cross"}, "kind='cross' is not in this trace; "),
+        (np.ones((1, 1, 1, 1)), {}, "shows a ForwardTrace, not a ndarray"),
+        (uneven, {"layers": [2], "heads": [3]}, "no kind of attention has both layers [2] and heads [3]"),
+    ):
+        with pytest.raises(UserError, match=re.escape(complaint)):
+            view(trace, **arguments)
 
 
 @BOTH
@@ -191,35 +165,29 @@ def test_a_large_page_is_announced_before_it_is_built(view) -> None:
     assert int(said[1]) == round(size)
     assert len(view(trace, max_megabytes=int(said[2])).html) / 1e6 == pytest.approx(size)
     assert len(view(trace, layers=[0, 1], max_megabytes=1).html) < 1e6
-    with pytest.raises(UserError, match="max_megabytes"):
-        view(trace, max_megabytes=float("nan"))
 
 
-@pytest.mark.parametrize("name", ["head_view", "model_view"])
-def test_the_known_holes_of_old_libraries_are_out_of_reach(name: str) -> None:
+def test_the_known_holes_of_old_libraries_are_out_of_reach() -> None:
     """vendor/README.md lists them; each needs one of these calls."""
-    script = scripts.read_script(name)
-    assert not re.findall(r"\.html\(|\.ajax\(|\.extend\(|\.getScript\(|\.load\(|parseHTML", script)
-    assert all(given.startswith('$("<option />")') for given in re.findall(r"\.append\((\$.*)", script))
-    assert set(re.findall(r"d3\.(?:color|rgb|lab|hcl|hsl)\((\w+)\)", script)) <= {"color"}
+    for name in ("head_view", "model_view"):
+        script = scripts.read_script(name)
+        assert not re.findall(r"\.html\(|\.ajax\(|\.extend\(|\.getScript\(|\.load\(|parseHTML", script)
+        assert all(given.startswith('$("<option />")') for given in re.findall(r"\.append\((\$.*)", script))
+        assert set(re.findall(r"d3\.(?:color|rgb|lab|hcl|hsl)\((\w+)\)", script)) <= {"color"}
 
 
 @BOTH
-def test_without_bertviz_it_says_what_to_install(view, monkeypatch: pytest.MonkeyPatch) -> None:
-    scripts.read_script.cache_clear()
-    monkeypatch.setattr(scripts, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=re.escape('pip install "viz-transformer[bertviz]"')):
-        view(make_trace())
-
-
-@BOTH
-def test_another_layout_of_bertviz_is_named(view, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    scripts.read_script.cache_clear()
-    spec = importlib.util.spec_from_loader("bertviz", None, is_package=True)
-    spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr(scripts, "find_spec", lambda name: spec)
-    with pytest.raises(UserError, match=r'pip install "bertviz==1\.4\.1"'):
-        view(make_trace())
+def test_a_missing_or_unknown_bertviz_is_named(view, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    unknown = importlib.util.spec_from_loader("bertviz", None, is_package=True)
+    unknown.submodule_search_locations = [str(tmp_path)]
+    for spec, message in (
+        (None, 'pip install "viz-transformer[bertviz]"'),
+        (unknown, 'pip install "bertviz==1.4.1"'),
+    ):
+        scripts.read_script.cache_clear()
+        monkeypatch.setattr(scripts, "find_spec", lambda name, spec=spec: spec)
+        with pytest.raises(UserError, match=re.escape(message)):
+            view(make_trace())
 
 
 def test_the_title_is_escaped_and_the_parts_are_named() -> None:
@@ -229,7 +197,7 @@ def test_the_title_is_escaped_and_the_parts_are_named() -> None:
     assert len(repr(shown)) < 200
 
 
-@pytest.mark.parametrize("name", ["d3", "jquery"])
-def test_each_library_stands_beside_its_licence(name: str) -> None:
-    assert len(list(VENDOR.glob(f"{name}-*.min.js"))) == 1
-    assert "opyright" in (VENDOR / f"{name}.LICENSE.txt").read_text(encoding="utf-8")
+def test_each_library_stands_beside_its_licence() -> None:
+    for name in ("d3", "jquery"):
+        assert len(list(VENDOR.glob(f"{name}-*.min.js"))) == 1
+        assert "opyright" in (VENDOR / f"{name}.LICENSE.txt").read_text(encoding="utf-8")
