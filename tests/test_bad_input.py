@@ -30,8 +30,9 @@ from viz_transformer.widgets.base.requests import MOST_BYTES, check_reply, check
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
 def test_a_door_refuses_in_one_line(door: Door) -> None:
-    count = try_some(door, 0, range(12))
-    assert (count.inputs, count.failures) == (12, [])
+    n = {"saved traces": 4, "exercises": 4}.get(door.name, 12)  # the fifth of these takes a second or more
+    count = try_some(door, 0, range(n))
+    assert (count.inputs, count.failures) == (n, [])
 
 
 def test_a_campaign_draws_the_same_input_again() -> None:
