@@ -89,11 +89,8 @@ def test_attend_by_hand():
     high = math.e / (math.e + 1)
     torch.testing.assert_close(weights, torch.tensor([[high, 1 - high], [1 - high, high]]))
     torch.testing.assert_close(output, torch.tensor([[high], [1 - high]]))
-
-
-def test_attend_softmax_survives_large_scores():
     _, weights = attend(torch.ones(1, 1), torch.tensor([[1000.0], [999.0]]), torch.eye(2))
-    torch.testing.assert_close(weights, torch.tensor([[0.7310586, 0.2689414]]))
+    torch.testing.assert_close(weights, torch.tensor([[high, 1 - high]]))  # large scores do not overflow
 
 
 def test_weights_are_those_before_dropout():
@@ -102,22 +99,7 @@ def test_weights_are_those_before_dropout():
     output, weights = attend(query, key, value, dropout=0.5)
     assert torch.equal(weights, plain_weights)
     assert not torch.allclose(output, plain_output)
-
-
-def test_the_fused_form_drops_out_as_well():
-    query, key, value = (torch.randn(2, 4, 8, 16) for _ in range(3))
-    first, second = (attend_fused(query, key, value, None, 0.5)[0] for _ in range(2))
-    assert not torch.allclose(first, second)
-
-
-@pytest.mark.parametrize("attention", [attend, attend_fused])
-@pytest.mark.usefixtures("shapes_unchecked")
-def test_both_forms_refuse_a_wrong_mask(attention):
-    x = torch.randn(1, 1, 3, 4)
-    with pytest.raises(UserError, match="True for 'may attend'"):
-        attention(x, x, x, torch.zeros(1, 1, 3, 3))
-    with pytest.raises(UserError, match=r"\[1, 1, 2, 2\].*\[1, 1, 3, 3\]"):
-        attention(x, x, x, causal_mask(2))
+    assert not torch.allclose(attend_fused(query, key, value, None, 0.5)[0], plain_output)
 
 
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 6), st.integers(1, 6))
@@ -152,10 +134,10 @@ def test_bias_is_a_choice():
     assert len(list(MultiHeadAttention(8, 2).parameters())) == 8
 
 
-@pytest.mark.parametrize("n_heads", [0, 3])
-def test_heads_must_divide_the_width(n_heads):
-    with pytest.raises(UserError, match=rf"n_heads={n_heads} does not divide d_model=8"):
-        MultiHeadAttention(8, n_heads)
+def test_heads_must_divide_the_width():
+    for n_heads in (0, 3):
+        with pytest.raises(UserError, match=rf"n_heads={n_heads} does not divide d_model=8"):
+            MultiHeadAttention(8, n_heads)
 
 
 def test_shapes_are_checked_while_the_tests_run():
@@ -165,16 +147,17 @@ def test_shapes_are_checked_while_the_tests_run():
 
 
 @pytest.mark.parametrize("attention", [attend, attend_fused])
-@pytest.mark.parametrize("odd_one", ["query", "key", "value"])
 @pytest.mark.usefixtures("shapes_unchecked")
-def test_mixed_dtypes_and_devices_are_named(attention, odd_one):
-    for other in ({"dtype": torch.float64}, {"device": "meta"}):
-        tensors = {name: torch.randn(1, 1, 3, 4) for name in ("query", "key", "value")}
-        tensors[odd_one] = tensors[odd_one].to(**other)
-        named = "torch.float64 on cpu" if "dtype" in other else "torch.float32 on meta"
-        with pytest.raises(UserError, match=rf"{odd_one} is {named}.*must agree"):
-            attention(**tensors)
+def test_mixed_dtypes_and_devices_are_named(attention):
     x = torch.randn(1, 1, 3, 4)
+    for odd_one in ("query", "key", "value"):
+        for other, named in (
+            (x.double(), "torch.float64 on cpu"),
+            (x.to("meta"), "torch.float32 on meta"),
+        ):
+            tensors = {"query": x, "key": x, "value": x} | {odd_one: other}
+            with pytest.raises(UserError, match=rf"{odd_one} is {named}.*must agree"):
+                attention(**tensors)
     with pytest.raises(UserError, match="the mask is on meta and the query on cpu"):
         attention(x, x, x, causal_mask(3, "meta"))
 
@@ -189,13 +172,13 @@ def test_half_precision_works_alike(attention):
     )
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
-def test_every_float_takes_a_mask(dtype: torch.dtype) -> None:
-    query = torch.randn(1, 2, 4, 8).to(dtype)
-    mask = torch.ones(4, 4, dtype=torch.bool).tril()[None, None]
+def test_every_float_takes_a_mask() -> None:
+    mask = causal_mask(4)
     mask[..., 2, :] = False
-    _, weights = attend(query, query, query, mask)
-    assert weights.dtype == dtype
-    assert not weights[:, :, 2].any()
-    rows = weights[:, :, [0, 1, 3]].sum(-1)
-    torch.testing.assert_close(rows, torch.ones_like(rows), atol=1e-2, rtol=0)
+    for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
+        query = torch.randn(1, 2, 4, 8).to(dtype)
+        _, weights = attend(query, query, query, mask)
+        assert weights.dtype == dtype
+        assert not weights[:, :, 2].any(), dtype
+        rows = weights[:, :, [0, 1, 3]].sum(-1)
+        torch.testing.assert_close(rows, torch.ones_like(rows), atol=1e-2, rtol=0)

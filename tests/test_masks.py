@@ -21,9 +21,6 @@ def test_padding_mask_is_true_on_words():
     assert mask.dtype == torch.bool
     assert mask.shape == (2, 1, 1, 3)
     assert mask.tolist() == [[[[True, True, False]]], [[[True, False, False]]]]
-
-
-def test_padding_mask_follows_the_given_id():
     assert padding_mask(torch.tensor([[0, 9]]), pad_id=9).flatten().tolist() == [True, False]
 
 
@@ -49,54 +46,36 @@ def test_torch_masks_mean_the_opposite():
     assert torch.equal(from_torch_mask(torch_mask)[None, None], mask)
 
 
-@pytest.mark.parametrize(
-    ("mask", "words"),
-    [
-        (torch.ones(1, 1, 3, 3), ["torch.float32", "torch.bool"]),
-        (torch.ones(1, 1, 3, 7).bool(), ["[1, 1, 3, 7]", "[2, 2, 3, 5]", "padding_mask"]),
-        (torch.ones(2, 5, 1, 1).bool(), ["[2, 5, 1, 1]", "[2, 2, 3, 5]"]),
-        (torch.ones(1, 1, 1, 3, 5).bool(), ["[1, 1, 1, 3, 5]", "[2, 2, 3, 5]"]),
-    ],
-)
+@pytest.mark.parametrize("attention", [attend, attend_fused])
 @pytest.mark.usefixtures("shapes_unchecked")
-def test_a_wrong_mask_is_named(mask, words):
+def test_a_wrong_mask_is_named(attention):
     query, key = torch.randn(2, 2, 3, 4), torch.randn(2, 2, 5, 4)
-    with pytest.raises(UserError) as error:
-        attend(query, key, key, mask)
-    for word in words:
-        assert word in str(error.value)
+    for mask, message in (
+        (torch.ones(1, 1, 3, 5), r"torch.float32 of shape \[1, 1, 3, 5\].*\[2, 2, 3, 5\].*torch.bool"),
+        (torch.ones(1, 1, 3, 5).long(), r"torch.int64 of shape \[1, 1, 3, 5\].*\[2, 2, 3, 5\].*bool"),
+        (torch.ones(1, 1, 3, 5).byte(), r"torch.uint8 of shape \[1, 1, 3, 5\].*\[2, 2, 3, 5\].*bool"),
+        (torch.ones(1, 1, 3, 7).bool(), r"\[1, 1, 3, 7\].*\[2, 2, 3, 5\].*padding_mask"),
+        (torch.ones(2, 5, 1, 1).bool(), r"\[2, 5, 1, 1\].*\[2, 2, 3, 5\]"),
+        (torch.ones(1, 1, 1, 3, 5).bool(), r"\[1, 1, 1, 3, 5\].*\[2, 2, 3, 5\]"),
+    ):
+        with pytest.raises(UserError, match=message):
+            attention(query, key, key, mask)
 
 
-def layouts():
-    """Masks that torch would broadcast, and so read as something else than was meant."""
-    causal = causal_mask(3)
-    padding = torch.ones(3, 3, dtype=torch.bool)
-    return {
-        "causal [length, length]": causal[0, 0],
-        "causal [1, length, length]": causal[0],
-        "padding [batch, key]": padding,
-        "padding [batch, 1, key]": padding[:, None],
-    }
-
-
-@pytest.mark.parametrize("name", layouts())
 @pytest.mark.parametrize("attention", [attend, attend_fused])
 @pytest.mark.usefixtures("shapes_unchecked")
-def test_a_mask_without_all_axes_is_refused_though_torch_would_broadcast_it(name, attention):
-    x, mask = torch.randn(3, 3, 3, 4), layouts()[name]  # as many sentences as heads and words
-    torch.nn.functional.scaled_dot_product_attention(x, x, x, mask)
-    with pytest.raises(UserError, match=r"the mask has shape .*\[3, 3, 3, 3\].*missing axes"):
-        attention(x, x, x, mask)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.long, torch.uint8])
-@pytest.mark.parametrize("attention", [attend, attend_fused])
-@pytest.mark.usefixtures("shapes_unchecked")
-def test_a_mask_of_another_dtype_names_both_shapes(dtype, attention):
-    x = torch.randn(2, 1, 3, 4)
-    mask = torch.ones(1, 1, 3, 3, dtype=dtype)
-    with pytest.raises(UserError, match=rf"{dtype} of shape \[1, 1, 3, 3\].*\[2, 1, 3, 3\].*bool"):
-        attention(x, x, x, mask)
+def test_a_mask_without_all_axes_is_refused_though_torch_would_broadcast_it(attention):
+    x = torch.randn(3, 3, 3, 4)  # as many sentences as heads and words
+    causal, padding = causal_mask(3), torch.ones(3, 3, dtype=torch.bool)
+    for mask in (
+        causal[0, 0],  # [length, length]
+        causal[0],  # [1, length, length]
+        padding,  # [batch, key]
+        padding[:, None],  # [batch, 1, key]
+    ):
+        torch.nn.functional.scaled_dot_product_attention(x, x, x, mask)
+        with pytest.raises(UserError, match=r"the mask has shape .*\[3, 3, 3, 3\].*missing axes"):
+            attention(x, x, x, mask)
 
 
 @given(st.integers(2, 6))
@@ -108,10 +87,9 @@ def test_an_inverted_causal_mask_is_recognised(length):
     attend(x, x, x, from_torch_mask(~causal_mask(length)))
 
 
-def test_rows_that_may_attend_to_nothing_stay_legal():
+def test_rows_that_may_attend_to_nothing_are_no_inverted_mask():
     x = torch.randn(1, 1, 2, 4)
     for rows in ([[False, False], [False, False]], [[True, True], [False, False]]):
-        output, weights = attend(x, x, x, torch.tensor(rows)[None, None])
-        assert (weights[0, 0, 1] == 0).all()
+        output, _ = attend(x, x, x, torch.tensor(rows)[None, None])
         assert (output[0, 0, 1] == 0).all()
     attend(x[..., :1, :], x[..., :1, :], x[..., :1, :], torch.tensor([[[[False]]]]))

@@ -50,28 +50,20 @@ def test_a_start_cuts_from_the_same_table(positional, start, data):
 
 
 def test_only_learned_positions_have_parameters():
-    counts = {
-        name: sum(parameter.numel() for parameter in make_positions(config(name)).parameters())
-        for name in ("sinusoidal", "learned", "none")
-    }
-    assert counts == {"sinusoidal": 0, "learned": 12 * 8, "none": 0}
-    assert not make_positions(config("sinusoidal")).state_dict()
+    for name, n_parameters in (("sinusoidal", 0), ("learned", 12 * 8), ("none", 0), ("rotary", 0)):
+        positions = make_positions(config(name))
+        assert sum(parameter.numel() for parameter in positions.parameters()) == n_parameters, name
+        assert list(positions.state_dict()) == (["embedding.weight"] if n_parameters else [])
+    for name in ("none", "rotary"):  # nothing is added to the words
+        assert (make_positions(config(name))(5) == 0).all()
 
 
-def test_no_positions_are_zeros():
-    assert (make_positions(config("none"))(5) == 0).all()
-
-
-def test_learned_positions_get_gradients_where_they_were_used():
+def test_learned_positions_are_scaled_like_words_and_learn_where_they_were_used():
     positions = make_positions(config("learned"))
+    torch.testing.assert_close(positions(12), positions.embedding.weight * math.sqrt(8))
     positions(2, start=3).sum().backward()
     used = positions.embedding.weight.grad.abs().sum(dim=1) > 0
     assert used.nonzero().flatten().tolist() == [3, 4]
-
-
-def test_learned_positions_are_scaled_like_words():
-    positions = make_positions(config("learned"))
-    torch.testing.assert_close(positions(12), positions.embedding.weight * math.sqrt(8))
 
 
 def test_an_odd_width_has_no_pairs():
@@ -124,12 +116,13 @@ def test_a_rotary_start_is_the_same_turn_in_two_parts(start, data):
     assert torch.equal(rotary(part, start), rotary(x)[:, start : start + length])
 
 
-def test_rotary_keeps_lengths_and_has_no_parameters():
+def test_a_rotary_turn_keeps_lengths_has_no_parameters_and_ends():
     rotary, x = RotaryPositions(30, 8), torch.randn(2, 30, 8)
     torch.testing.assert_close(rotary(x).norm(dim=-1), x.norm(dim=-1))
     assert not rotary.state_dict()
     assert not list(rotary.parameters())
-    assert (make_positions(config("rotary"))(5) == 0).all()  # nothing is added to the words
+    with pytest.raises(UserError, match=r"\[1, 3, 4\] reach position 9, but max_length is 8"):
+        RotaryPositions(8, 4)(torch.randn(1, 3, 4), start=6)
 
 
 @pytest.mark.parametrize("attention", [attend, attend_fused])
@@ -143,8 +136,3 @@ def test_rotary_self_attention_sees_distances_and_not_places(attention):
     unturned = heads(x, x, None, attention, None)[0]
     again = heads(x[:, order], x[:, order], None, attention, None)[0][:, order]
     torch.testing.assert_close(again, unturned)
-
-
-def test_rotary_positions_end():
-    with pytest.raises(UserError, match=r"\[1, 3, 4\] reach position 9, but max_length is 8"):
-        RotaryPositions(8, 4)(torch.randn(1, 3, 4), start=6)
