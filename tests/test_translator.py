@@ -14,7 +14,7 @@ import viz_transformer as vt
 from viz_transformer.config import ModelConfig
 from viz_transformer.corpus import english_spanish, translation_tokens, translations
 from viz_transformer.corpus.batches import as_text
-from viz_transformer.errors import FileError, UserError
+from viz_transformer.errors import UserError
 from viz_transformer.recipes.grammar_eval import evaluate_against_grammar
 from viz_transformer.training import make_model
 from viz_transformer.translator import Translator
@@ -24,9 +24,8 @@ DATA = Path(__file__).parents[1] / "data"
 SENTENCE = "the animal did not cross the street because it was too tired"
 
 
-@pytest.mark.parametrize(
-    ("english", "spanish"),
-    [
+def test_it_translates(translator: Translator) -> None:
+    for english, spanish in (
         ("hello world", "¡hola, mundo!"),
         ("I love cheese", "amo queso"),
         ("the cat is black", "el gato es negro"),
@@ -39,21 +38,17 @@ SENTENCE = "the animal did not cross the street because it was too tired"
         ("my friend maria sleeps", "mi amiga María duerme"),
         ("we eat the fish", "comemos el pescado"),
         ("she knows the answer", "sabe la respuesta"),
-        ("The animal didn't cross the street because it was too tired!",
-         "el animal no cruzó la calle porque estaba demasiado cansado"),
-        ("the animal did not cross the street because it was too wide",
-         "el animal no cruzó la calle porque era demasiado ancha"),
-        ("the cow did not cross the river because it was too wide",
-         "la vaca no cruzó el río porque era demasiado ancho"),
-        ("the ticket from beijing to shanghai is cheap",
-         "el billete de Pekín a Shanghái es barato"),
-    ],
-)  # fmt: skip
-def test_it_translates(translator: Translator, english: str, spanish: str) -> None:
-    translation = translator.translate(english)
-    assert translation.text == spanish
-    assert join_tokens(translation.tokens) == spanish
-    assert translation.score <= 0
+        (f"The {SENTENCE[4:]}!", "el animal no cruzó la calle porque estaba demasiado cansado"),
+        (f"{SENTENCE[:-5]}wide", "el animal no cruzó la calle porque era demasiado ancha"),
+        (
+            "the cow didn't cross the river because it was too wide",
+            "la vaca no cruzó el río porque era demasiado ancho",
+        ),
+        ("the ticket from beijing to shanghai is cheap", "el billete de Pekín a Shanghái es barato"),
+    ):
+        translation = translator.translate(english)
+        assert translation.text == join_tokens(translation.tokens) == spanish, english
+        assert translation.score <= 0
 
 
 def test_its_best_hypothesis_is_a_translation_on_unseen_combinations(translator: Translator) -> None:
@@ -100,18 +95,6 @@ def test_a_trace_is_the_traced_forward_pass(translator: Translator) -> None:
     assert trace.source_positions.shape == (13, translator.config.d_model)
 
 
-def test_a_trace_replays_from_disk(translator: Translator, tmp_path: Path) -> None:
-    trace = translator.trace(SENTENCE)
-    again = vt.ForwardTrace.load(trace.save(tmp_path / "x.npz"))
-    np.testing.assert_array_equal(again.cross_attention, trace.cross_attention)
-    assert again.output_tokens == trace.output_tokens
-
-
-def test_a_trace_of_a_given_translation(translator: Translator) -> None:
-    trace = translator.trace("the black cat sleeps", target="La VACA negra")
-    assert trace.output_tokens == ("la", "vaca", "negra", "<eos>")
-
-
 def test_a_change_of_the_model_is_a_change_of_its_traces() -> None:
     translator = vt.load_translator()
     before = translator.trace("the cat sleeps", target="el gato duerme").cross_attention
@@ -153,12 +136,12 @@ def test_an_unknown_word_is_named(translator: Translator) -> None:
         translator.translate("the cat sleeps. the dog runs.")
 
 
-@pytest.mark.parametrize("call", ["translate", "trace", "decode"])
-def test_empty_and_endless_text_are_refused(translator: Translator, call: str) -> None:
-    with pytest.raises(UserError, match="holds no word"):
-        getattr(translator, call)(" . ")
-    with pytest.raises(UserError, match=r"has 64 words, and this model reads at most 63"):
-        getattr(translator, call)("cat " * 64)
+def test_empty_and_endless_text_are_refused(translator: Translator) -> None:
+    for call in (translator.translate, translator.trace, translator.decode):
+        with pytest.raises(UserError, match="holds no word"):
+            call(" . ")
+        with pytest.raises(UserError, match=r"has 64 words, and this model reads at most 63"):
+            call("cat " * 64)
 
 
 def test_the_longest_sentence_is_read_whole(translator: Translator) -> None:
@@ -178,11 +161,6 @@ def test_threads_are_put_back(translator: Translator) -> None:
         torch.set_num_threads(1)
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="no checkpoint folder"):
-        vt.load_translator(tmp_path / "nothing")
-
-
 def test_hostile_words_are_words() -> None:
     words = ["</script><script>x", "<b>", "\u202eabc"]
     vocabulary = Vocabulary(words, words)
@@ -195,16 +173,13 @@ def test_hostile_words_are_words() -> None:
         assert translator.trace(word).source_tokens == (word, "<eos>")
 
 
-def test_a_translation_without_words_can_be_traced(translator: Translator) -> None:
-    trace = translator.trace("the cat sleeps", target=())
-    assert trace.target_tokens == ("<sos>",)
-    assert trace.output_tokens == ("<eos>",)
-
-
-def test_a_translation_as_tokens_is_that_as_text(translator: Translator) -> None:
-    one = translator.trace("the cat sleeps", target="el gato duerme")
+def test_a_given_translation_is_traced_as_text_or_tokens(translator: Translator) -> None:
+    one = translator.trace("the cat sleeps", target="El GATO duerme")
     other = translator.trace("the cat sleeps", target=["el", "gato", "duerme"])
+    assert one.output_tokens == other.output_tokens == ("el", "gato", "duerme", "<eos>")
     np.testing.assert_array_equal(one.cross_attention, other.cross_attention)
+    empty = translator.trace("the cat sleeps", target=())
+    assert (empty.target_tokens, empty.output_tokens) == (("<sos>",), ("<eos>",))
     with pytest.raises(UserError, match="'gatito' is not a token"):
         translator.trace("the cat sleeps", target=["el", "gatito"])
     with pytest.raises(UserError, match="the translation has 64 words"):
