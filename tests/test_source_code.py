@@ -21,6 +21,8 @@ def test_it_shows_the_function_that_stands_in_the_file_at_that_line() -> None:
     assert (ROOT / shown.file).read_text().splitlines()[shown.line - 1] == "def attend("
     assert shown.text.startswith("def attend(")
     assert "softmax" in shown.text
+    assert f"```python\n{shown.text}\n```" in shown._repr_markdown_()  # in a notebook
+    assert str(shown).splitlines()[0] == f"# {shown.file}, line {shown.line}"  # in a terminal
 
 
 def test_a_long_docstring_is_cut_to_its_first_line_unless_it_is_wanted() -> None:
@@ -39,13 +41,11 @@ def test_every_docstring_of_a_class_is_cut() -> None:
     assert "Args:" not in shown.text
 
 
-def test_a_method_is_shown_without_the_indentation_of_its_class() -> None:
+def test_a_method_is_shown_without_indentation_and_a_wrapped_function_as_it_was_written() -> None:
     shown = vt.show_source(EncoderLayer.forward)
     assert shown.name == "EncoderLayer.forward"
     assert shown.text.startswith("def forward(")
 
-
-def test_a_wrapped_function_is_shown_as_it_was_written() -> None:
     @functools.wraps(attend)
     def wrapped(*given: object) -> object:
         return given
@@ -53,17 +53,11 @@ def test_a_wrapped_function_is_shown_as_it_was_written() -> None:
     assert vt.show_source(wrapped) == vt.show_source(attend)
 
 
-def test_a_notebook_gets_markdown_and_a_terminal_plain_text() -> None:
-    shown = vt.show_source(attend)
-    assert f"```python\n{shown.text}\n```" in shown._repr_markdown_()
-    assert str(shown).splitlines()[0] == f"# {shown.file}, line {shown.line}"
-
-
-@pytest.mark.parametrize("wrong", [len, 3, None, "attend"])
-def test_what_has_no_source_is_told_in_one_line(wrong: object) -> None:
-    with pytest.raises(vt.UserError, match="no source is found for") as error:
-        vt.show_source(wrong)  # type: ignore[arg-type]
-    assert "\n" not in str(error.value)
+def test_an_object_without_source_is_refused_in_one_line() -> None:
+    for wrong in (len, 3, None, "attend"):
+        with pytest.raises(vt.UserError, match="no source is found for") as error:
+            vt.show_source(wrong)  # type: ignore[arg-type]
+        assert "\n" not in str(error.value)
 
 
 def test_a_rule_for_each_file_names_every_one_that_breaks_it() -> None:
