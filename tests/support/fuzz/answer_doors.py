@@ -65,56 +65,17 @@ def _check(name: str, answer: Any) -> None:
 
 
 _COMMANDS = (
-    *(
-        "translate",
-        "train",
-        "evaluate",
-        "html",
-        "lessons",
-        "reset",
-        "assignment",
-        "coreference",
-        "--version",
-    ),
-    *("--help", "", "nonsense"),
+    *("translate", "train", "evaluate", "html", "lessons", "reset", "assignment", "coreference"),
+    *("--version", "--help", "", "nonsense"),
 )
 _FLAGS = (
-    *(
-        "--model",
-        "--html",
-        "--png",
-        "--beam-width",
-        "--length-penalty",
-        "--pairs",
-        "--source",
-        "--target",
-        "--out",
-    ),
-    *(
-        "--steps",
-        "--seed",
-        "--folder",
-        "-o",
-        "--output",
-        "--max-megabytes",
-        "--links",
-        "--tokens",
-        "--minutes",
-    ),
+    *("--model", "--html", "--png", "--beam-width", "--length-penalty", "--pairs", "--source", "--target"),
+    *("--out", "--steps", "--seed", "--folder", "-o", "--output", "--max-megabytes", "--links", "--tokens"),
+    "--minutes",
 )
 _WORDS = (
     *TEXTS,
-    "1",
-    "0",
-    "-1",
-    "nan",
-    "x.html",
-    "/dev/null",
-    "/proc/1/mem",
-    ".",
-    "..",
-    "missing.ipynb",
-    "en-es",
+    *("1", "0", "-1", "nan", "x.html", "/dev/null", "/proc/1/mem", ".", "..", "missing.ipynb", "en-es"),
 )
 
 

@@ -89,15 +89,8 @@ def _rewrite(rng: Random, data: bytes, way: str, path: Path) -> None:
 
 
 def _reshaped(rng: Random, array: np.ndarray) -> np.ndarray:
-    others = [
-        array.ravel(),
-        array[None],
-        array[..., :0],
-        array[..., :1],
-        array.astype("f8") * np.nan,
-        array.T,
-    ]
-    return rng.choice(others)
+    nan = array.astype("f8") * np.nan
+    return rng.choice([array.ravel(), array[None], array[..., :0], array[..., :1], nan, array.T])
 
 
 @cache
@@ -140,11 +133,7 @@ def _other_weights(rng: Random, weights: dict[str, Any]) -> dict[str, Any]:
         one.view(-1)[rng.randrange(one.numel())] = float(change)
     if change == "huge":
         one *= 1e38
-    dtype = rng.choice([torch.int8, torch.bfloat16])
-    other = {
-        "shape": one.ravel(),
-        "dtype": one.to(dtype),
-    }
+    other = {"shape": one.ravel(), "dtype": one.to(rng.choice([torch.int8, torch.bfloat16]))}
     weights = {**weights, name: other.get(change, one).contiguous()}
     if change == "gone":
         del weights[name]
@@ -152,14 +141,7 @@ def _other_weights(rng: Random, weights: dict[str, Any]) -> dict[str, Any]:
 
 
 _LINES = (
-    "the cat\tel gato",
-    "a\tb\tc",
-    "",
-    "\t",
-    "only one",
-    "0-0 1p2",
-    "9-9",
-    "x-y",
+    *("the cat\tel gato", "a\tb\tc", "", "\t", "only one", "0-0 1p2", "9-9", "x-y"),
     "the. cat. sat.\tel. gato.",
 )
 

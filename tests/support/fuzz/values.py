@@ -14,26 +14,9 @@ import torch
 
 TEXTS = (
     *("", " ", "\0", "\ud800", "a\udcff", "x" * 5_000, "the " * 3_000, "\n", "\u202eabc", "e\u0301" * 50),
-    *(
-        "<script>alert(1)</script>",
-        "the cat. the dog. a cow!",
-        "[?]",
-        "[?] [?]",
-        "el [?] negro",
-        "<eos>",
-        "nan",
-    ),
-    *(
-        "the black cat sleeps",
-        "el gato negro",
-        "../../etc/passwd",
-        "%s%n{0}",
-        "∞",
-        "🐈‍⬛",
-        "1e999",
-        "-1",
-        "NULL",
-    ),
+    *("<script>alert(1)</script>", "the cat. the dog. a cow!", "[?]", "[?] [?]", "el [?] negro", "<eos>"),
+    *("nan", "the black cat sleeps", "el gato negro", "../../etc/passwd", "%s%n{0}", "∞", "🐈‍⬛"),
+    *("1e999", "-1", "NULL"),
 )
 NUMBERS = (0, 1, -1, 2, 7, 10**6, 2**31, 2**63, 10**30, -(10**12), 0.5, -0.5, 1e-300, 1e308)
 SPECIAL = (None, True, False, math.nan, math.inf, -math.inf)
@@ -50,44 +33,31 @@ class Hostile:
             raise self._error
         return otherwise
 
-    def __eq__(self, other: object) -> bool:
-        return self._may_fail("__eq__", False)
 
-    def __hash__(self) -> int:
-        return self._may_fail("__hash__", 1)
-
-    def __str__(self) -> str:
-        return self._may_fail("__str__", "hostile")
-
-    def __repr__(self) -> str:
-        return self._may_fail("__repr__", "hostile")
-
-    def __len__(self) -> int:
-        return self._may_fail("__len__", 3)
-
-    def __iter__(self) -> Any:
-        return self._may_fail("__iter__", iter("abc"))
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._may_fail("__getitem__", 1)
-
-    def __float__(self) -> float:
-        return self._may_fail("__float__", 1.0)
-
-    def __bool__(self) -> bool:
-        return self._may_fail("__bool__", True)
-
-    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        return self._may_fail("__array__", np.zeros(3))
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        return self._may_fail("__call__", 0)
+#: What each of its methods returns where it does not raise.
+_OTHERWISE: dict[str, Callable[[], Any]] = {
+    "__eq__": lambda: False,
+    "__hash__": lambda: 1,
+    "__str__": lambda: "hostile",
+    "__repr__": lambda: "hostile",
+    "__len__": lambda: 3,
+    "__iter__": lambda: iter("abc"),
+    "__getitem__": lambda: 1,
+    "__float__": lambda: 1.0,
+    "__bool__": lambda: True,
+    "__array__": lambda: np.zeros(3),
+    "__call__": lambda: 0,
+}
 
 
-_METHODS = (
-    *("__eq__", "__hash__", "__str__", "__repr__", "__len__", "__iter__", "__getitem__", "__float__"),
-    *("__bool__", "__array__", "__call__", "every"),
-)
+def _method(name: str, otherwise: Callable[[], Any]) -> Callable[..., Any]:
+    return lambda self, *_, **__: self._may_fail(name, otherwise())
+
+
+for _name, _otherwise in _OTHERWISE.items():
+    setattr(Hostile, _name, _method(_name, _otherwise))
+
+_METHODS = (*_OTHERWISE, "every")
 _ERRORS = (
     ValueError("no"),
     StopIteration(),
