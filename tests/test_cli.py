@@ -222,8 +222,9 @@ def wait_for_server(process: subprocess.Popen[bytes], runtime: Path) -> dict[str
 @pytest.mark.parametrize(
     ("door", "number", "as_inherited"),
     [
-        ("viz-transformer", signal.SIGHUP, signal.SIG_DFL),
-        ("viz-transformer", signal.SIGINT, signal.SIG_IGN),  # as in a script's background job
+        pytest.param("viz-transformer", signal.SIGHUP, signal.SIG_DFL, marks=pytest.mark.slow),
+        # Ignored, as in a script's background job.
+        pytest.param("viz-transformer", signal.SIGINT, signal.SIG_IGN, marks=pytest.mark.slow),
         ("make", signal.SIGTERM, signal.SIG_DFL),  # make sends it on to viz-transformer
     ],
 )

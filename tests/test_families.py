@@ -86,6 +86,7 @@ def test_the_trace_has_every_head_and_only_what_the_family_has(family):
 
 
 @each_family
+@settings(max_examples=20)
 @given(batches())
 def test_every_row_of_the_trace_sums_to_one_or_may_attend_to_nothing(family, batch):
     ids, _ = batch

@@ -110,19 +110,6 @@ def test_the_cache_equals_the_full_pass(variant, batch):
     assert torch.equal(model.decode_step(target[:, 0], start)[0], steps[0])
 
 
-def test_selecting_from_the_cache_reorders_and_repeats_hypotheses():
-    model = small_model()
-    source, target = words(3, 5), words(3, 4)
-    source[1, 3:] = PAD
-    cache = model.start_decoding(model.encode(source), model.padding_mask(source))
-    for position in range(3):
-        _, cache = model.decode_step(target[:, position], cache)
-    rows = torch.tensor([2, 0, 0, 1])
-    logits, _ = model.decode_step(target[rows, 3], cache.select(rows))
-    expected = model(source[rows], target[rows])[:, -1]
-    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
-
-
 def test_the_trace_has_every_head_and_the_positions():
     model = small_model()
     source, target = words(2, 5), words(2, 4)
@@ -135,6 +122,7 @@ def test_the_trace_has_every_head_and_the_positions():
     assert output.target_positions.shape == (4, 16)
 
 
+@settings(max_examples=20)
 @given(batches())
 def test_every_row_of_the_trace_sums_to_one_or_may_attend_to_nothing(batch):
     source, target = batch
@@ -152,6 +140,7 @@ def test_every_row_of_the_trace_sums_to_one_or_may_attend_to_nothing(batch):
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
+@settings(max_examples=20)
 @given(source_padding=st.integers(0, 5), target_padding=st.integers(0, 5))
 def test_right_padding_changes_nothing(norm, source_padding, target_padding):
     model = small_model(norm=norm)
