@@ -23,7 +23,11 @@ from viz_transformer import cli
 from viz_transformer.cli import copy_lessons, main
 
 
-def test_translate_writes_a_page_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_translate_prints_the_translation_and_writes_a_page_and_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["translate", "the black cat sleeps"]) == 0
+    assert capsys.readouterr().out == "el gato negro duerme\n"
     page, picture = tmp_path / "page.html", tmp_path / "heads.png"
     arguments = ["--html", str(page), "--png", str(picture), "--beam-width", "2"]
     assert main(["translate", "the black cat sleeps", *arguments]) == 0

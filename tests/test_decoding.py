@@ -173,6 +173,17 @@ def test_lengths_are_normalised_as_in_the_paper_and_stay_within_the_positions() 
     assert default_max_length(model, [[3] * 10]) == model.config.max_length - 1
 
 
+def test_each_sentence_of_a_batch_has_a_maximum_of_its_own() -> None:
+    model, batch = tiny_model(0), [[3], [3, 4, 3, 4, EOS]]
+    for search in (greedy, beam_search):
+        together = search(model, batch, VOCABULARY, min_length=12)
+        alone = [search(model, [source], VOCABULARY, min_length=12)[0] for source in batch]
+        if search is beam_search:  # it goes on with the second sentence alone
+            together, alone = ([trace.hypotheses[0].ids for trace in found] for found in (together, alone))
+        assert together == alone
+        assert len(together[0]) == 12 < len(together[1]) == 15
+
+
 def test_numbers_out_of_range_are_refused() -> None:
     for arguments, message in (
         ({"beam_width": 0}, "beam_width=0"),
