@@ -2,6 +2,7 @@
 // and shows them without Python, which follows by the trait.
 
 import { addChildView } from "../base/js/child_view.js";
+import { addChoices } from "../base/js/choices.js";
 import { button, element, setText } from "../base/js/controls.js";
 import { NEEDS_KERNEL } from "../base/js/kernel.js";
 import { createView } from "../base/js/view.js";
@@ -15,10 +16,10 @@ function render({ model, el, host }) {
   const problem = element(view.root, "p", "vt-problem", { role: "alert" });
   const stage = element(view.root, "div", "vt-stage");
   const child = addChildView({ model, host }, model.get("explorer"), stage);
-  let [inner, buttons] = [null, new Map()];
+  let [choices, buttons] = [null, new Map()];
   child.opened.then(
-    (found) => {
-      inner = found;
+    (explorer) => {
+      choices = addChoices(explorer);
     },
     (error) => explain(`The picture cannot be shown (${error.message ?? error}); run this cell again.`),
   );
@@ -34,9 +35,7 @@ function render({ model, el, host }) {
     if (!trace && !model.send) return explain(NEEDS_KERNEL); // in an exported page
     explain("");
     view.set({ shown: label });
-    if (!trace || !inner) return;
-    inner.set("data", { version: `trace ${label}`, traces: [trace] });
-    requestAnimationFrame(() => setTimeout(() => inner.save_changes())); // after the frame that shows it
+    if (trace) choices?.set({ data: { version: `trace ${label}`, traces: [trace] } });
   }
 
   function draw() {
@@ -51,6 +50,7 @@ function render({ model, el, host }) {
   }
 
   return () => {
+    choices?.close();
     child.close();
     view.close();
   };

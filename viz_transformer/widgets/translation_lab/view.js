@@ -4,6 +4,7 @@
 // to the explorer, all in one frame. Python follows by the traits, and does not send the trace back.
 
 import { addChildView } from "../base/js/child_view.js";
+import { addChoices } from "../base/js/choices.js";
 import { button, element, setText, uniqueId } from "../base/js/controls.js";
 import { connectKernel } from "../base/js/kernel.js";
 import { createView } from "../base/js/view.js";
@@ -21,6 +22,7 @@ const TRAITS = ["sentence", "translated", "languages"];
 class TranslationLab {
   /** @type {import("../base/js/kernel.js").Model | null} the explorer's, once it is found */
   #inner = null;
+  #choices = null;
   /** @type {{text: string, suggestions: [string, string][]} | null} */
   #problem = null;
 
@@ -46,6 +48,7 @@ class TranslationLab {
     this.child.opened.then(
       (inner) => {
         this.#inner = inner;
+        this.#choices = addChoices(inner);
         inner.on("change:text_size", this.view.redraw);
         this.view.redraw();
       },
@@ -110,9 +113,8 @@ class TranslationLab {
     this.field.dataset.of = text; // what the viewer may have typed since stays
     const shown = { sentence: text, translated: translation.text };
     if (!trace || !this.#inner) return this.view.set(shown);
-    this.#inner.set("data", { version: uniqueId(), traces: [trace] });
     this.view.set({ ...shown, drawn: text });
-    requestAnimationFrame(() => setTimeout(() => this.#inner.save_changes())); // after the frame that shows it
+    this.#choices.set({ data: { version: uniqueId(), traces: [trace] } });
   }
 
   #explain(text, suggestions = []) {
@@ -160,6 +162,7 @@ class TranslationLab {
 
   close() {
     this.#inner?.off("change:text_size", this.view.redraw);
+    this.#choices?.close();
     this.child.close();
     this.kernel.close();
     this.view.close();

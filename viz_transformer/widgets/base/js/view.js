@@ -2,6 +2,7 @@
 
 import { textMeasurer, zoomOf } from "./canvas.js";
 import { forwardCellKeys } from "./cell_keys.js";
+import { addChoices } from "./choices.js";
 import { backgroundBehind, isDark, readTheme, watchTheme } from "./colour.js";
 import { button, element, uniqueId } from "./controls.js";
 import { addFrames } from "./frames.js";
@@ -38,10 +39,10 @@ const PAPER = 690; // pixels between the margins of A4 and of Letter, upright
 export function createView({ model, el, name, label, traits, draw }) {
   const root = element(el, "div", `vt vt-${name}`, { role: "group", "aria-label": label });
   const stops = [forwardCellKeys(root)];
-  let [theme, drawn, width, unsaved, onPaper] = [null, 0, 0, false, false];
+  const choices = addChoices(model);
+  let [theme, drawn, width, onPaper] = [null, 0, 0, false];
 
   function drawFrame() {
-    if (unsaved) setTimeout(save);
     if (!width) return; // not on the page, or hidden: the observer asks again
     theme ??= pageTheme(root);
     const size = model.get("text_size") ?? 1;
@@ -74,16 +75,8 @@ export function createView({ model, el, name, label, traits, draw }) {
   }
 
   function set(change) {
-    for (const [trait, value] of Object.entries(change)) model.set(trait, value);
-    unsaved = true;
-    redraw();
-    if (document.hidden) save();
-  }
-
-  /** Send to Python what was chosen: after the frame that shows it, since the notebook answers with work of its own. */
-  function save() {
-    if (unsaved) model.save_changes();
-    unsaved = false;
+    redraw(); // also where the value stays
+    choices.set(change); // asks for its frame after that
   }
 
   for (const trait of traits) {
@@ -104,11 +97,10 @@ export function createView({ model, el, name, label, traits, draw }) {
     redraw();
   });
   observer.observe(root);
-  listen(document, "visibilitychange", save); // a page that is hidden draws no frames, and may never again
   if (model.get("about")) addAbout(root, model);
 
   function close() {
-    save();
+    choices.close();
     observer.disconnect();
     for (const stop of stops) stop();
     root.remove();
