@@ -4,8 +4,8 @@
 call left out, a result dropped), puts each into a copy of the tree, and runs the tests that cover its line
 until one fails. Which tests cover a line of Python is measured once, with coverage.py, and kept in
 `build/mutants`. A script is covered by the Node tests that import it, by the Python tests that name it or the
-engine that it belongs to, and by the browser tests that make its view. A mutant that runs into the time limit
-is killed.
+engine that it belongs to, and by the browser tests that make its view. A mutant that never ends is killed: the
+limit is one of processor time, so that a busy machine kills none.
 
 Only lines inside functions are changed: what runs at import has no covering test that could be measured.
 """
@@ -19,6 +19,7 @@ import functools
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -38,6 +39,8 @@ PACKAGE = "viz_transformer"
 QUICK = "not slow and not weekly"
 #: Seconds of tests, as measured, after which a mutant that lives is called a survivor.
 ENOUGH_S = 60
+#: Seconds after which a mutant that only waits is killed, on a busy machine too.
+PATIENCE_S = 900
 #: Not copied with the tree.
 LEFT_OUT = (".git", ".venv", "build", "dist", "artifacts", "node_modules", ".*_cache")
 #: Imported once, before a process is forked for each mutant: nothing of the package itself.
@@ -239,8 +242,12 @@ def node_tests() -> dict[str, set[Path]]:
     return tests
 
 
-def try_mutant(mutant: Mutant, tests: list[str], tree: Path) -> int:
-    """Run a mutant's tests in a tree that has it, in this process; return 1 if one of them fails."""
+def try_mutant(mutant: Mutant, tests: list[str], tree: Path, limit: int) -> int:
+    """Run a mutant's tests in a tree that has it, in this process; return 1 if one of them fails.
+
+    This process, and each that it starts, ends after `limit` seconds of the processor.
+    """
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     os.chdir(tree)
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), 1)
@@ -291,12 +298,12 @@ def judge(mutants: list[Mutant], coverage: Coverage, folder: Path, workers: int)
             (tree / mutant.file).write_bytes(
                 source[: mutant.start] + mutant.text.encode() + source[mutant.end :]
             )
-            limit = 60 + 5 * sum(coverage.seconds[test] for test in tests)
+            limit = 60 + 3 * round(sum(coverage.seconds[test] for test in tests))
             pid = os.fork()
             if pid == 0:
                 os.setsid()
-                os._exit(try_mutant(mutant, tests, tree))
-            running[pid] = mutant, tree, time.monotonic() + limit
+                os._exit(try_mutant(mutant, tests, tree, limit))
+            running[pid] = mutant, tree, time.monotonic() + PATIENCE_S
         for pid, (_, _, until) in list(running.items()):
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
