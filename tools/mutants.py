@@ -4,8 +4,8 @@
 call left out, a result dropped), puts each into a copy of the tree, and runs the tests that cover its line
 until one fails. Which tests cover a line of Python is measured once, with coverage.py, and kept in
 `build/mutants`. A script is covered by the Node tests that import it, by the Python tests that name it or the
-engine that it belongs to, and by the browser tests that make its view. A mutant that never ends is killed: the
-limit is one of processor time, so that a busy machine kills none.
+engine that it belongs to, and by the browser tests that make its view. A mutant that never ends is killed,
+by a limit of processor time, so that a busy machine kills no other.
 
 Only lines inside functions are changed: what runs at import has no covering test that could be measured.
 """
