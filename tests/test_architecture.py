@@ -283,7 +283,7 @@ def loaded_by(code: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-def test_what_draws_from_a_trace_loads_no_model_library() -> None:
+def test_drawing_a_trace_imports_no_model_library() -> None:
     code = [
         *(f"import viz_transformer.{free}" for free in MODEL_FREE if free in BUILT),
         "import viz_transformer; viz_transformer.plots",

@@ -157,7 +157,7 @@ def test_a_request_outside_the_schema_gets_one_answer() -> None:
         assert [(each["id"], "but" in each["error"]) for each in sent] == [(7, True)], str(asked)[:50]
 
 
-def test_what_a_view_asks_fits_its_own_schema(translator: vt.Translator) -> None:
+def test_each_request_of_a_view_fits_its_schema(translator: vt.Translator) -> None:
     for view in (vt.head_lab(translator), vt.beam_stepper(translator), vt.position_lab(translator)):
         for request in view.questions():
             check_request(request, view.requests())

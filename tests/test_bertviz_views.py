@@ -112,7 +112,7 @@ def test_drawing_loads_neither_torch_nor_bertviz() -> None:
 
 
 @BOTH
-def test_it_is_saved_whole_and_fetches_nothing(view, tmp_path: Path) -> None:
+def test_it_is_saved_whole_without_a_request(view, tmp_path: Path) -> None:
     shown = view(make_trace())
     text = shown.save(tmp_path / "view.html").read_text(encoding="utf-8")
     assert text == shown.html

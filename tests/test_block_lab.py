@@ -21,7 +21,7 @@ from viz_transformer.translator import Translator, load_translator
 SENTENCE = "the black cat sleeps"
 
 
-def test_attention_alone_tells_the_others() -> None:
+def test_only_attention_moves_information_between_tokens() -> None:
     for changed in range(5):
         spread = block_spread(load_translator(), SENTENCE, changed)
         others = np.arange(5) != changed
@@ -32,7 +32,7 @@ def test_attention_alone_tells_the_others() -> None:
 
 
 @torch.no_grad()
-def test_a_layer_is_given_what_the_layer_before_it_made() -> None:
+def test_a_layer_receives_the_output_of_the_layer_before() -> None:
     translator = load_translator()
     ids = torch.tensor([translator.vocabulary.source_ids(SENTENCE)])
     first, second = translator.model.encoder.layers
@@ -58,7 +58,7 @@ def test_the_lab_draws_what_was_measured() -> None:
     assert "feed-forward: no other word moved" in lab.alt_text()
 
 
-def test_what_is_chosen_moves_the_lab() -> None:
+def test_a_choice_changes_the_lab() -> None:
     lab = block_lab(changed=4)
     lab.layer = 0
     np.testing.assert_allclose(

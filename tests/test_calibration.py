@@ -15,7 +15,7 @@ PREDICTED = [0.1, 0.3, 0.6, 0.8, 1.0]
 HAPPENED = [0, 1, 1, 0, 1]
 
 
-def test_bins_are_what_is_worked_by_hand() -> None:
+def test_bins_equal_those_worked_by_hand() -> None:
     bins = reliability(PREDICTED, HAPPENED, n_bins=2)
     assert bins.edges.tolist() == [0, 0.5, 1]
     assert bins.counts.tolist() == [2, 3]
@@ -39,7 +39,7 @@ def test_weights_count_like_repetitions() -> None:
     np.testing.assert_allclose(weighted.observed, repeated.observed)
 
 
-def test_true_probabilities_show_what_outcomes_only_tend_to() -> None:
+def test_true_probabilities_give_the_limit_of_outcomes() -> None:
     rng = np.random.default_rng(0)
     predicted = rng.random(20_000)
     true = predicted**2

@@ -51,7 +51,7 @@ def test_positions_of_a_picture_and_of_a_sound_are_numbered() -> None:
 
 
 @torch.no_grad()
-def test_whisper_reads_what_it_wrote_from_its_beginning() -> None:
+def test_whispers_output_is_read_from_its_first_token() -> None:
     model: Any = whisper()
     trace = vt.capture(model, input_features=SOUND, tokenizer=tokenizer(), max_new_tokens=5)
     words = model.generate(SOUND, do_sample=False, num_beams=1, max_new_tokens=5)[0].tolist()
@@ -65,7 +65,7 @@ def test_whisper_reads_what_it_wrote_from_its_beginning() -> None:
 
 
 @pytest.mark.parametrize("family", ["CLIP", "Siglip"])
-def test_of_a_joint_model_the_part_is_captured_that_reads_what_was_given(family) -> None:
+def test_the_part_of_a_joint_model_that_reads_the_input_is_captured(family) -> None:
     parts = {
         f"{part}_config": sized(getattr(hf, f"{family}{part.title()}Config"), image_size=16).to_dict()
         for part in ("text", "vision")

@@ -92,7 +92,7 @@ def test_a_part_is_kept_while_the_model_writes() -> None:
 
 
 @pytest.mark.parametrize("make", [llama, Fused])
-def test_what_cannot_be_chosen_is_refused(make) -> None:
+def test_a_selection_that_does_not_exist_is_refused(make) -> None:
     model = make()
     cases = [
         ({"layers": [7]}, r"layers=\[7\], but the layers that attend are \[0, 1, 2\]"),
@@ -117,7 +117,7 @@ def test_arrays_are_chosen_from_and_stay_whole() -> None:
     assert all(isinstance(layer, torch.Tensor) for layer in layers)
 
 
-def test_what_is_not_kept_is_dropped_before_the_next_layer_runs(monkeypatch) -> None:
+def test_unselected_weights_are_freed_before_the_next_layer_runs(monkeypatch) -> None:
     made: list[weakref.ref] = []
     alive: list[int] = []
     softmax = nn.functional.softmax
@@ -163,7 +163,7 @@ def test_views_figures_and_numbers_take_half_precision() -> None:
     assert np.abs(view.figure().axes[0].images[0].get_array()).max() < 1e-3
 
 
-def test_figures_and_summaries_tell_the_model_s_own_numbers() -> None:
+def test_figures_and_summaries_keep_the_model_s_layer_numbers() -> None:
     """Row 1 of this trace is the model's layer 3."""
     trace = vt.capture(jamba(), input_ids=IDS, target_tokens=NAMES, heads=[1, 2])
     assert repr(trace).startswith("ForwardTrace: decoder-only, 2 layers (1, 3) of 2 heads (1, 2)")

@@ -100,7 +100,7 @@ def test_the_module_lists_lessons_where_windows_keeps_the_output_in_a_file(tmp_p
     sys.platform == "win32",
     reason="a closed pipe may raise OSError there, as any invalid argument does: python/cpython#79935",
 )
-def test_a_reader_who_has_read_enough_ends_it_without_a_traceback(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_it_without_a_traceback(tmp_path: Path) -> None:
     """As `viz-transformer lessons list | head -3` does."""
     command = [sys.executable, "-m", "viz_transformer", "lessons", "list", "--folder", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

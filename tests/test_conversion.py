@@ -117,7 +117,7 @@ def test_torch_equals_the_transformer_made_from_it(norm_first, activation):
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-def test_what_the_other_side_does_not_have_is_refused():
+def test_options_that_the_other_library_lacks_are_refused():
     def back(module, **choices):
         return lambda: from_torch_transformer(module, vocab_size=11, **choices)
 

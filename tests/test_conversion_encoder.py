@@ -165,7 +165,7 @@ class OwnLayer(nn.TransformerEncoderLayer):
     """A student's layer, which may do anything."""
 
 
-def test_what_ours_or_torchs_cannot_be_is_refused(shapes_unchecked):
+def test_models_without_an_equivalent_are_refused(shapes_unchecked):
     last = {"norm_first": True}
     zero_attention = nn.MultiheadAttention(16, 4, 0.1, add_zero_attn=True)
     modules = [

@@ -17,7 +17,7 @@ def test_cosines_are_those_of_the_angles() -> None:
     np.testing.assert_allclose(cosines(VECTORS), expected, atol=1e-12)
 
 
-def test_the_nearest_come_first_and_the_vector_itself_not_at_all() -> None:
+def test_the_nearest_neighbours_come_first_without_the_vector_itself() -> None:
     assert [each.index for each in nearest(VECTORS, 0)] == [1, 3, 2]
     assert nearest(VECTORS, 0, 1)[0].cosine == pytest.approx(np.sqrt(0.5))
 
@@ -31,6 +31,6 @@ def test_the_nearest_come_first_and_the_vector_itself_not_at_all() -> None:
         (lambda: nearest(VECTORS, -1), "index=-1"),
     ],
 )
-def test_what_points_nowhere_or_is_not_there_is_refused(call, told: str) -> None:
+def test_zero_vectors_and_unknown_words_are_refused(call, told: str) -> None:
     with pytest.raises(UserError, match=told):
         call()

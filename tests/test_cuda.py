@@ -102,7 +102,7 @@ def test_a_translator_whose_model_was_moved_to_a_card_answers_as_before():
 
 @pytest.mark.parametrize("family", ["encoder-decoder", "decoder"])
 @pytest.mark.parametrize("positional", ["sinusoidal", "learned", "rotary", "none"])
-def test_every_kind_of_model_writes_on_a_card_what_it_writes_here(family, positional, translator):
+def test_every_kind_of_model_writes_the_same_on_a_gpu(family, positional, translator):
     config = replace(
         training_runs.MODEL,
         vocab_size=len(translator.vocabulary),

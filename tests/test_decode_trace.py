@@ -70,7 +70,7 @@ def test_attention_of_another_shape_than_the_other_steps_is_refused(found: Decod
                 replace(found, steps=(first, replace(second, **{name: doubled}), *others))
 
 
-def test_what_is_no_saved_search_is_refused(found: DecodeTrace, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_saved_search_is_refused(found: DecodeTrace, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="no trace at"):
         DecodeTrace.load(tmp_path / "none.npz")
     path = found.save(tmp_path / "search.npz")

@@ -93,7 +93,7 @@ def test_hypotheses_are_finished_once_and_scored_as_one_pass_scores_them(
         assert not set(hypothesis.ids) & {0, 1, 2}
 
 
-def test_padding_and_start_are_never_emitted_even_if_the_model_wants_them() -> None:
+def test_padding_and_start_are_never_emitted() -> None:
     model = tiny_model(0)
     with torch.no_grad():  # the model's own first choice becomes <pad>, its second <sos>
         model.source_embedding.weight[:2] = 50 * model.source_embedding.weight[3]
@@ -112,7 +112,7 @@ def test_padding_and_start_are_never_emitted_even_if_the_model_wants_them() -> N
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 999), source=sources, width=st.integers(1, 4))
-def test_the_steps_tell_what_became_of_each_candidate(seed: int, source: list[int], width: int) -> None:
+def test_the_steps_record_the_fate_of_each_candidate(seed: int, source: list[int], width: int) -> None:
     model = tiny_model(seed)
     (found,) = beam_search(model, [source], VOCABULARY, beam_width=width, max_length=5)
     totals, texts = [0.0], [()]
@@ -265,7 +265,7 @@ def test_equal_continuations_are_taken_in_a_fixed_order() -> None:
 
 
 @pytest.mark.parametrize("interventions", [None, Interventions(temperature=0.5)])
-def test_a_decoder_alone_continues_texts_of_any_length(interventions) -> None:
+def test_a_decoder_only_model_continues_texts_of_any_length(interventions) -> None:
     config = ModelConfig(
         family="decoder", vocab_size=5, d_model=8, n_heads=2, n_decoder_layers=2, d_ff=8,
         max_length=16, pad_id=0,

@@ -152,7 +152,7 @@ def told(step) -> list:
 
 
 @pytest.mark.parametrize("longest", [LONGEST, 3])
-def test_their_search_is_told_step_by_step(models, longest: int) -> None:
+def test_the_search_is_recorded_step_by_step(models, longest: int) -> None:
     theirs, ours = models
     ids, output = returned(theirs, SOURCES, 3, 2, max_new_tokens=longest, length_penalty=0.6)
     traces = from_generate(output, WORDS, num_beams=3, length_penalty=0.6, source_ids=ids)
@@ -187,7 +187,7 @@ def test_their_search_is_told_step_by_step(models, longest: int) -> None:
                     np.testing.assert_allclose(found_there, expected, atol=1e-5)
 
 
-def test_what_cannot_be_replayed_is_refused(models) -> None:
+def test_outputs_that_cannot_be_replayed_are_refused(models) -> None:
     theirs, _ = models
     _, output = returned(theirs, SOURCES, 4, 1, max_new_tokens=LONGEST)
     _, drawn = returned(theirs, SOURCES, 4, 4, max_new_tokens=LONGEST, top_k=0)

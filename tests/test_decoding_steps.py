@@ -66,7 +66,7 @@ def test_the_fused_steps_equal_a_whole_pass() -> None:
 
 
 @torch.no_grad()
-def test_a_decoder_alone_reads_its_beginning_at_once() -> None:
+def test_a_decoder_only_model_reads_its_prompt_at_once() -> None:
     prompts = [[3, 4, 5, 6], [7, 8, 9, 10]]
     for changes in VARIANTS[:6]:
         model = DecoderOnly(config(**changes)).eval()

@@ -100,7 +100,7 @@ def _rounded(measured: str, unit: str) -> str:
     return f"{value:,.{digits}f} {unit}"
 
 
-def test_the_build_stops_at_whatever_is_broken() -> None:
+def test_a_broken_page_stops_the_build() -> None:
     class Loader(yaml.SafeLoader):
         """Reads mkdocs.yml; what Python makes of a tag is left out."""
 

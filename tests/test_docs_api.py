@@ -72,7 +72,7 @@ def test_an_example_becomes_a_block_of_code() -> None:
     )
 
 
-def test_what_is_returned_has_its_type_before_it() -> None:
+def test_each_documented_return_value_has_its_type() -> None:
     docstring = "Add.\n\n    Returns:\n        The sum: one number.\n"
     assert (
         docs_examples.typed(docstring, "int") == "Add.\n\n    Returns:\n        int: The sum: one number.\n"

@@ -76,7 +76,7 @@ def test_the_first_two_minutes(folder: Path) -> None:
     assert (folder / "gato.html").stat().st_size > 100_000
 
 
-def test_what_the_page_of_models_says_of_the_language() -> None:
+def test_the_page_of_models_describes_the_language_correctly() -> None:
     (piece,) = code_of("docs/models")
     made: dict[str, Any] = {}
     exec(piece, made)

@@ -219,7 +219,7 @@ def test_a_suggestion_of_the_page_is_translated(models: Models) -> None:
     assert_both_sides_agree(lab, [{"text": text} for text in texts])
 
 
-def test_a_lab_of_the_kernel_carries_no_engine_and_says_the_same(models: Models) -> None:
+def test_a_lab_without_engine_gives_the_same_replies(models: Models) -> None:
     translator = models["translate"]
     assert vt.mask_lab(translator).engine["lab"] == "mask_lab"
     assert vt.mask_lab(translator, engine="kernel").engine == {}

@@ -100,7 +100,7 @@ def test_formulas_and_libraries_make_the_same_of_any_mask(lab: MaskLab, n_states
     assert any(errors), "our attention refuses a mask that is upside down"
 
 
-def test_what_cannot_be_answered_is_refused_in_the_same_words(lab: MaskLab) -> None:
+def test_engine_and_python_refuse_with_the_same_message(lab: MaskLab) -> None:
     asked = mask_request(lab.words, lab.state, "leaks")
     row = [lab.words["source"][0][0]] * 63
     long = {"sources": [row], "targets": [row], "mask": [[[1] * 63] * 63]}

@@ -224,7 +224,7 @@ TRACED = {
 }
 
 
-def test_what_is_traced_and_encoded(models) -> None:
+def test_traces_and_encodings_agree_with_python(models) -> None:
     for folder, texts in TRACED.items():
         for found, text in zip(
             answers_of_page(DATA / folder, [("trace", text) for text in texts]), texts, strict=True
@@ -264,7 +264,7 @@ UNSUITED = {
 }
 
 
-def test_what_does_not_suit_is_said_alike(models) -> None:
+def test_engine_and_python_refuse_unsuitable_input_alike(models) -> None:
     for folder, requests in UNSUITED.items():
         calls = [
             (

@@ -197,7 +197,7 @@ def test_configurations_that_are_not_bundled_agree(tmp_path, n_models):
         check(got, want, (models[name].config, changes), rough)
 
 
-def test_what_an_attention_read_agrees(models, sentences, tmp_path):
+def test_watched_attention_agrees_with_python(models, sentences, tmp_path):
     places = [
         (name, kind, layer)
         for name, model in models.items()
@@ -236,7 +236,7 @@ WRONG_HEADS = [
 ]  # fmt: skip
 
 
-def test_what_cannot_be_used_gets_python_s_message(models, tmp_path):
+def test_the_engine_gives_python_s_message(models, tmp_path):
     model, ids = models["translator"], {"source": [5, 6, 7], "target": [1, 8]}
     head = {"kind": "encoder", "layer": 0, "head": 0}
     wrong = [{"temperature": 0, "heads": []}, {"heads": [head, head]}]

@@ -100,7 +100,7 @@ def typed_variants(draw: st.DrawFn, words: list[str]) -> str:
     return typed[0] + "".join(draw(joints) + word for word in typed[1:]) + end
 
 
-def test_what_people_type_is_read_alike(translator) -> None:
+def test_the_engine_reads_typed_text_as_python_does(translator) -> None:
     vocabularies = [translator.vocabulary, load_language_model().vocabulary, load_masked_model().vocabulary]
     cases: list[tuple[int, Side, str]] = []
     for number, vocabulary in enumerate(vocabularies):
@@ -130,7 +130,7 @@ SAID = [
 ]
 
 
-def test_what_is_said_of_a_text_is_the_same(translator) -> None:
+def test_the_engine_judges_a_text_as_python_does(translator) -> None:
     vocabularies = [translator.vocabulary, load_masked_model().vocabulary]
     check(vocabularies, [(number, side, text) for text in SAID for number in (0, 1) for side in SIDES])
 

@@ -51,7 +51,7 @@ def test_the_mask_that_is_drawn() -> None:
     assert ", ".join(rows) in solution("7a")
 
 
-def test_a_number_is_what_it_is_told_to_be() -> None:
+def test_each_number_of_the_exam_has_the_stated_answer() -> None:
     wrong = []
     for number, value, told in (
         ("1a", 0.7 + 0.1 + 0.5, "1.3"),

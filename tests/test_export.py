@@ -101,7 +101,7 @@ def test_the_policy_names_each_script_and_style_by_its_hash(tmp_path: Path) -> N
     assert not re.search(r"<[^>]+ (?:style|on\w+)=", text.partition("<script")[0])
 
 
-def test_what_a_view_would_ask_is_answered_in_the_page(tmp_path: Path) -> None:
+def test_an_exported_page_carries_the_replies_that_a_view_requests(tmp_path: Path) -> None:
     state = page_data(export_html(Word(), tmp_path / "page.html"))["views"][0]["state"]
     assert state == {
         "word": "hello",
@@ -113,7 +113,7 @@ def test_what_a_view_would_ask_is_answered_in_the_page(tmp_path: Path) -> None:
     }
 
 
-def test_readers_without_javascript_are_told_what_each_view_shows(tmp_path: Path) -> None:
+def test_without_javascript_each_view_is_described(tmp_path: Path) -> None:
     view = explore(make_trace())
     first, second = sections(export_html([view, Word()], tmp_path / "page.html"))
     assert f"<noscript><p>{html.escape(view.alt_text())}</p></noscript>" in first
@@ -149,7 +149,7 @@ def test_of_a_lab_the_views_and_the_words_are_kept(tmp_path: Path) -> None:
     assert shown == ["inside", "alone"]
 
 
-def test_a_module_that_cannot_stand_alone_is_refused(tmp_path: Path) -> None:
+def test_a_module_with_missing_imports_is_refused(tmp_path: Path) -> None:
     foreign = 'import React from "https://esm.sh/react";\nexport default {};'
     for module, message in {
         "export const render = 1;": r"must hold one 'export default', and this one holds 0",

@@ -78,9 +78,7 @@ def saved(tmp_path: Path) -> Path:
     return path
 
 
-def test_views_take_the_place_of_what_jupyter_would_have_shown(
-    saved: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_views_replace_jupyter_s_own_output(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before, path = saved.read_bytes(), saved.with_suffix(".html")
     assert main(["html", str(saved)]) == 0
     assert capsys.readouterr().out == f"wrote {path}\n"
@@ -104,7 +102,7 @@ def test_views_take_the_place_of_what_jupyter_would_have_shown(
     assert VIEW not in text
 
 
-def test_a_cell_that_raises_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+def test_a_cell_that_raises_is_named_and_nothing_is_written(tmp_path: Path) -> None:
     path = write_notebook(tmp_path / "fails.ipynb", "1", "raise ValueError('no\\nmore')")
     with pytest.raises(UserError, match=r"cell of .*fails.ipynb' raised ValueError: no; fix it"):
         notebook_html(path, execute=True)
@@ -150,7 +148,7 @@ def test_code_that_is_folded_in_the_notebook_is_folded_on_the_page(tmp_path: Pat
     assert "answer" not in text.replace(folded[0], "")
 
 
-def test_what_cannot_be_read_or_written_is_refused(saved: Path, tmp_path: Path) -> None:
+def test_unreadable_and_unwritable_files_are_refused(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"cannot read .*none.ipynb"):
         notebook_html(tmp_path / "none.ipynb")
     (tmp_path / "odd.ipynb").write_text("{}")

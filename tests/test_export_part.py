@@ -73,7 +73,7 @@ def test_a_page_in_eight_bits_is_half_as_large(tmp_path: Path) -> None:
     assert sizes[16] - sizes[8] == pytest.approx(15 * 256 * 256 * 4 / 3, rel=0.05)
 
 
-def test_a_page_that_is_too_large_offers_what_would_fit(tmp_path: Path) -> None:
+def test_a_page_that_is_too_large_names_settings_that_fit(tmp_path: Path) -> None:
     view = explore(large_trace(n_tokens=256))
 
     def refused(limit: float) -> str:

@@ -35,7 +35,7 @@ def test_every_import_is_of_a_package_that_is_declared() -> None:
     assert others - declared == set(), "declare them in pyproject.toml or _extras.py"
 
 
-def test_an_extra_brings_what_it_is_named_for() -> None:
+def test_each_extra_installs_the_packages_it_is_named_for() -> None:
     core = listed(PROJECT["dependencies"])
     for package, extra in EXTRA_OF.items():
         brought = BROUGHT_BY.get(package, package)
@@ -82,7 +82,7 @@ print(json.dumps(said))
 """
 
 
-def test_what_needs_an_extra_says_in_one_line_which_one(tmp_path: Path) -> None:
+def test_a_missing_extra_is_named_in_one_line(tmp_path: Path) -> None:
     commands = [["lab"], ["translate", "a cat"], ["site", "pages"], ["train", "en-es"]]
     code = _TRY.format(codes=[*NEEDS], commands=commands)
     said = json.loads(run_without(EXTRA_OF, code, tmp_path))

@@ -126,7 +126,7 @@ def test_a_decoder_does_not_see_the_future(position):
         assert (weights.triu(1) == 0).all()
 
 
-def test_an_encoder_sees_the_future_and_the_past():
+def test_an_encoder_attends_to_both_sides():
     model = make(EncoderOnly)
     ids = words(1, 5)
     for position in range(5):
@@ -211,7 +211,7 @@ def test_a_head_scores_every_word_at_every_position():
         assert expected.shape == (4, 5, VOCAB)
 
 
-def test_without_a_head_the_model_says_how_to_get_one():
+def test_the_message_for_a_model_without_head_says_how_to_get_one():
     model = make(EncoderOnly)
     with pytest.raises(UserError, match=r"no classification head.*n_classes=2"):
         model.classify(model(words(1, 3)))
@@ -314,7 +314,7 @@ def test_each_switch_breaks_a_half_too(family):
     assert torch.equal(result_of(twin(ids, interventions=Interventions())), result_of(before))
 
 
-def test_without_its_causal_mask_a_decoder_sees_the_future():
+def test_without_its_causal_mask_a_decoder_attends_to_the_future():
     twin, ids = traced(make(DecoderOnly)), words(1, 5)
     output = twin(ids, interventions=Interventions(causal_mask=False))
     assert (output.decoder_attention[0] > 0).all()

@@ -252,7 +252,7 @@ def test_a_class_derived_from_a_known_one_is_known():
 
 
 @pytest.mark.usefixtures("shapes_unchecked")
-def test_what_ours_cannot_be_is_named():
+def test_options_that_our_model_lacks_are_named():
     adapted = bert()
     adapted.encoder.layer[0].adapter = nn.Linear(16, 16)
     cases = [
@@ -285,7 +285,7 @@ def test_an_inner_model_that_was_named_can_be_taken():
     close(from_huggingface(theirs.bert)(source), theirs.bert(source).last_hidden_state)
 
 
-def test_the_configuration_says_what_it_was_made_of():
+def test_the_configuration_records_its_source():
     config = from_huggingface(marian()).config
     assert config == dataclasses.replace(
         config,

@@ -135,13 +135,13 @@ def test_the_change_is_what_a_second_pass_with_another_word_gives() -> None:
         assert leak_meter(lambda x: x, torch.randn(2, 3, 4), seed=seed).moved.diagonal().all()
 
 
-def test_nan_is_told_and_is_a_leak_where_nothing_may_move() -> None:
+def test_nan_is_reported_and_counts_as_a_leak() -> None:
     measured = leak_meter(lambda x: x / 0 * 0, torch.randn(1, 3, 4), WORDS)
     assert measured.leaks.sum() == 3
     assert "NaN leak" in str(measured)
 
 
-def test_what_cannot_be_measured_is_refused() -> None:
+def test_inputs_that_cannot_be_measured_are_refused() -> None:
     for given, message in (
         ({"model": running_sum, "x": torch.zeros(3)}, "needs a batch"),
         ({"model": running_sum, "x": torch.zeros(1, 3, 2), "names": ["a"]}, "1 names"),
@@ -174,7 +174,7 @@ class Silent(nn.Module):
         return self.used(x)
 
 
-def test_the_gradient_is_autograds_and_what_takes_no_part_is_named() -> None:
+def test_the_gradient_equals_autograd_and_unused_parameters_are_named() -> None:
     module = Silent()
     found = who_learns(module, torch.randn(2, 4))
     assert found.silent == ("unused.weight", "unused.bias")
@@ -185,7 +185,7 @@ def test_the_gradient_is_autograds_and_what_takes_no_part_is_named() -> None:
     assert one.gradient == pytest.approx(3 * weight)
 
 
-def test_a_layer_used_twice_and_a_copy_are_told_apart() -> None:
+def test_a_layer_used_twice_differs_from_a_copy() -> None:
     layer, copied = nn.Linear(4, 4), nn.Linear(4, 4)
     twice = who_learns(nn.Sequential(layer, layer), torch.randn(2, 4))
     assert [each.same for each in twice.parameters] == [False, False, True, True]
@@ -202,7 +202,7 @@ def test_a_layer_used_twice_and_a_copy_are_told_apart() -> None:
     assert "layers.1.linear1.weight" in who_learns(encoder, torch.randn(1, 3, 8)).twins
 
 
-def test_a_gradient_that_is_no_number_is_told() -> None:
+def test_a_gradient_of_nan_is_named() -> None:
     class Root(nn.Linear):
         def forward(self, x: Tensor) -> Tensor:
             return (super().forward(x) * 0).sqrt()

@@ -91,7 +91,7 @@ def test_a_sample_is_drawn_from_the_top(model) -> None:
     assert drawn.prompt_tokens == (SOS, "el", "gato")
 
 
-def test_what_it_cannot_read_is_refused_in_one_line(model) -> None:
+def test_unreadable_texts_are_refused_in_one_line(model) -> None:
     for ask, message in (
         (lambda: model.trace(""), "holds no word"),
         (lambda: model.log_probs("  "), "holds no word"),

@@ -59,7 +59,7 @@ def test_it_answers_with_the_text_filled_and_judges_a_filled_text(model) -> None
     assert log_probs.tolist() == pytest.approx([np.log(model.fill(text)["la"])])
 
 
-def test_what_it_cannot_fill_is_refused_in_one_line(model) -> None:
+def test_texts_without_a_gap_are_refused_in_one_line(model) -> None:
     for ask, message in (
         (lambda: model.fill(""), "the text is empty"),
         (lambda: model.fill("el gato duerme"), "has no gap, and one is needed"),

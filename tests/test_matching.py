@@ -62,7 +62,7 @@ def test_only_kinds_that_both_have_are_compared() -> None:
     assert [each.kinds for each in match_traces(both, encoder(2, 2))] == [("encoder",)] * 2
 
 
-def test_what_cannot_be_compared_is_said_in_a_line() -> None:
+def test_traces_that_cannot_be_compared_get_one_line() -> None:
     kinds = "holds encoder attention and the other decoder, so there is nothing to compare"
     sizes = "4 queries and 4 keys, and that of the other 3 and 3; compare texts of"
     assert_refused(

@@ -33,7 +33,7 @@ CONFIGS = {
 }
 
 
-def test_the_parts_learn_and_make_what_the_model_does() -> None:
+def test_the_parts_compute_and_learn_as_the_model() -> None:
     for name, config in CONFIGS.items():
         parts = model_parts(config, 6, 4, batch=3)
         assert n_learned(parts) == count_parameters(config), name
@@ -56,7 +56,7 @@ def test_the_parts_learn_and_make_what_the_model_does() -> None:
             assert shapes[part][kind] == shape, (name, place)
 
 
-def test_what_is_no_machine_is_refused() -> None:
+def test_wrong_hardware_is_refused() -> None:
     whole = {"config": SMALL, "n_source": 6, "n_target": 4}
     cases = [
         ({"n_source": 0}, "n_source=0"),
@@ -144,7 +144,7 @@ def random_sizes(draw: Callable[[int, int], int]) -> dict[str, int]:
     return {**sizes, "n_heads": n_heads, "d_model": 2 * n_heads * draw(1, 40)}
 
 
-def test_the_page_counts_what_a_model_of_any_size_has() -> None:
+def test_the_page_counts_parameters_of_models_of_any_size() -> None:
     """Shapes as a real model's walk gives them, and the count as that of the configuration."""
     draw = random.Random(3).randint
     sizes = [model_summary_lab().values, *(random_sizes(draw) for _ in range(10))]

@@ -63,7 +63,7 @@ def test_the_entropies_of_the_next_words_add_up_to_that_of_the_whole(counts: dic
     np.testing.assert_allclose(sum(node.probability for node in nodes), n_tokens)
 
 
-def test_what_is_no_distribution_is_refused() -> None:
+def test_values_that_are_no_distribution_are_refused() -> None:
     for translations in ({}, {("a",): 0.9}, {("a",): 1.5, ("b",): -0.5}):
         for function in (next_words, entropy_nats):
             with pytest.raises(UserError, match=f"the probabilities of {len(translations)} translations"):

@@ -139,7 +139,7 @@ def test_adam_steps_without_torchs_compiler(kind: type, monkeypatch: pytest.Monk
     assert "torch._dynamo" not in sys.modules
 
 
-def test_torchs_own_step_is_taken_once_the_compiler_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torchs_step_is_used_once_its_compiler_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = mock.Mock()
     weight = torch.nn.Parameter(torch.tensor(1.0))
     with monkeypatch.context() as patch:

@@ -64,7 +64,7 @@ def test_the_page_holds_the_very_files_of_the_checkpoint_and_tells_models_apart(
     assert page_model(other).digest != carried.digest
 
 
-def test_what_the_page_cannot_run_stays_in_the_kernel_and_says_why(
+def test_models_that_the_page_cannot_run_stay_in_the_kernel_with_a_reason(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def assert_kernel(model: Translator, why: str, engine: str = "page") -> None:

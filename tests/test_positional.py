@@ -126,7 +126,7 @@ def test_a_rotary_turn_keeps_lengths_has_no_parameters_and_ends():
 
 
 @pytest.mark.parametrize("attention", [attend, attend_fused])
-def test_rotary_self_attention_sees_distances_and_not_places(attention):
+def test_rotary_self_attention_depends_on_distances_only(attention):
     heads, x = MultiHeadAttention(16, 2, rotary_length=40).eval(), torch.randn(1, 6, 16)
     here, there = (heads(x, x, None, attention, start)[0] for start in (0, 30))
     torch.testing.assert_close(here, there, atol=1e-5, rtol=1e-5)

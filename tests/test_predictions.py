@@ -44,7 +44,7 @@ def test_a_number_is_scored_by_its_factor() -> None:
         assert asked.alt_text() == f"the loss? You said {guess:g} nats. It falls.".replace("-", "−")
 
 
-def test_what_is_said_afterwards_is_plain_text_where_nothing_is_drawn() -> None:
+def test_the_answer_is_plain_text_where_no_view_is_drawn() -> None:
     asked = vt.predict_choice(
         "which?",
         ["a", "b"],
@@ -87,7 +87,7 @@ def test_a_guess_is_made_once_also_by_messages_of_the_page() -> None:
         assert (number.guess, number.score) == (1.0, 1.0)
 
 
-def test_a_drawn_row_is_scaled_and_scored_by_what_both_share() -> None:
+def test_a_drawn_row_is_scored_by_the_shared_probability() -> None:
     asked = vt.predict_row("where?", ["el", "gato"], lambda: np.array([0.1, 0.9]))
     asked.guess = [1, 1]
     assert asked.guess == [0.5, 0.5]

@@ -17,7 +17,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(progress, "_unwritten", {})
 
 
-def test_what_is_solved_stays_solved() -> None:
+def test_solved_exercises_stay_solved() -> None:
     for passed in (False, False, True, False):
         progress.record_attempt("3.1", passed)
     progress.record_attempt("3.2", False)

@@ -27,7 +27,7 @@ def typed_names() -> Iterator[tuple[str, str]]:
             yield alias.name, node.module
 
 
-def test_the_names_told_to_type_checkers_are_the_public_ones() -> None:
+def test_the_names_for_type_checkers_are_the_public_ones() -> None:
     public = {
         name: "viz_transformer" + (f".{module}" if module else "") for name, module in vt._PUBLIC.items()
     }
@@ -71,7 +71,7 @@ def test_every_public_function_shows_its_docstring_and_its_types() -> None:
 
 
 @pytest.mark.slow
-def test_a_type_checker_knows_what_public_functions_return(tmp_path: Path) -> None:
+def test_a_type_checker_infers_what_public_functions_return(tmp_path: Path) -> None:
     assert (PACKAGE / "py.typed").exists(), "type checkers need it in an installed package"
     snippet = tmp_path / "snippet.py"
     snippet.write_text(

@@ -71,7 +71,7 @@ def test_a_watched_training_gives_the_same_weights_to_the_last_bit() -> None:
         assert all(module.training is training for module in alone.modules())
 
 
-def test_a_moment_holds_what_the_translator_says_of_the_same_weights() -> None:
+def test_a_moment_equals_the_translator_with_the_same_weights() -> None:
     model = new_model()
     recorder = recorder_of(model, (0, 4), pairs=SIX_PAIRS)
     for _ in record_training(steps(model, 4), recorder):
@@ -159,7 +159,7 @@ def test_a_trained_folder_and_a_file_load_like_the_bundled_ones(tmp_path: Path) 
         recipes.load_training(tmp_path)
 
 
-def test_what_cannot_be_watched_is_refused_before_the_training() -> None:
+def test_texts_that_cannot_be_watched_are_refused_before_the_training() -> None:
     for changes, message in (
         ({"moments": ()}, r"moments=\(\) must be steps that rise"),
         *(({"moments": moments}, "must be steps that rise") for moments in ((3, 1), (1, 1), (-1, 1))),
@@ -175,7 +175,7 @@ def test_what_cannot_be_watched_is_refused_before_the_training() -> None:
 # The bundled trainings
 
 
-def test_what_is_watched_of_the_translator_is_new_to_it() -> None:
+def test_the_translator_s_watched_sentences_are_held_out() -> None:
     combinations = ("black cat", "Beijing Lisbon", "animal … square", "animal … square")
     patterns = (sentences.intransitive, sentences.journey, sentences.reason, sentences.reason)
     for pair, combination, pattern in zip(recipes.WATCHED, combinations, patterns, strict=True):

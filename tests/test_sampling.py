@@ -20,7 +20,7 @@ from viz_transformer.model.autoregressive import AutoregressiveModel
 LOGITS = torch.tensor([0.5, 0.25, 0.15, 0.1]).log()
 
 
-def test_what_is_left_is_what_is_worked_by_hand() -> None:
+def test_filters_keep_the_tokens_worked_by_hand() -> None:
     for arguments, expected in (
         ({}, [0.5, 0.25, 0.15, 0.1]),
         ({"top_k": 2}, [2 / 3, 1 / 3, 0, 0]),
@@ -40,7 +40,7 @@ def test_what_is_left_is_what_is_worked_by_hand() -> None:
     assert (kept_probabilities(torch.tensor([50.0, 0, 0]).double(), top_p=1.0) > 0).all()
 
 
-def test_it_is_what_hugging_face_leaves() -> None:
+def test_filters_keep_the_tokens_of_hugging_face() -> None:
     from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
     torch.manual_seed(0)
@@ -88,7 +88,7 @@ def test_the_log_probability_is_that_of_one_pass() -> None:
         assert tuple(tokens[:-1]) == hypothesis.tokens
 
 
-def test_each_candidate_tells_its_share_and_why_it_may_not_be() -> None:
+def test_each_candidate_has_its_probability_and_the_filter_that_removed_it() -> None:
     (trace,) = sample(tiny_model(5), [[3, EOS]], VOCABULARY, top_k=1, min_length=1)
     first = {candidate.token: candidate for candidate in trace.steps[0].candidates}
     assert sum(candidate.share for candidate in first.values()) == pytest.approx(1)
@@ -118,7 +118,7 @@ def test_a_low_temperature_is_greedy() -> None:
     assert [list(t.hypotheses[0].ids) for t in cold] == greedy(model, sources, VOCABULARY)
 
 
-def test_what_is_out_of_range_is_refused() -> None:
+def test_values_out_of_range_are_refused() -> None:
     for arguments, message in (
         ({"temperature": 0}, "temperature=0 must be a number above 0; .* use greedy"),
         ({"temperature": True}, "temperature=True"),

@@ -31,7 +31,7 @@ class Repeats(nn.Module):
         return self.result(row)
 
 
-def test_what_passed_once_passes_again_and_other_arguments_are_checked() -> None:
+def test_arguments_that_passed_pass_again_and_others_are_checked() -> None:
     repeats = Repeats(2)
     for width in (3, 3, 4, 3):
         assert repeats(torch.zeros(width)).shape == (2, width)

@@ -73,7 +73,7 @@ def test_a_page_is_read_from_its_first_cell(tmp_path: Path) -> None:
     assert (page.title, page.question, page.name) == ("plain", "", "plain.html")
 
 
-def test_what_cannot_become_a_site_is_refused(tmp_path: Path) -> None:
+def test_folders_that_cannot_become_a_site_are_refused(tmp_path: Path) -> None:
     page = write(tmp_path / "a.ipynb", "# A")
     site = tmp_path / "site"
     (tmp_path / "file").write_text("")
@@ -115,7 +115,7 @@ def test_notebooks_run_at_the_same_time_and_are_written_in_their_order(
     assert written == ["a.html", "b.html", "c.html"]
 
 
-def test_the_first_notebook_that_fails_is_told_and_those_before_it_are_written(
+def test_the_first_notebook_that_fails_is_named_and_those_before_it_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(notebook: Path, **_: Any) -> NotebookPage:
@@ -130,7 +130,7 @@ def test_the_first_notebook_that_fails_is_told_and_those_before_it_are_written(
     assert [path.name for path in (tmp_path / "site").iterdir()] == ["a.html"]
 
 
-def test_the_command_refuses_a_lesson_that_there_is_not(
+def test_the_command_refuses_a_lesson_that_does_not_exist(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["site", str(tmp_path / "site"), "--lesson", "1", "--lesson", "99"]) == 2

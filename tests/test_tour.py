@@ -209,7 +209,7 @@ def test_a_step_that_is_not_there_is_refused(view: View) -> None:
         assert shown.step == 0
 
 
-def test_what_the_page_does_is_not_done_again(view: View) -> None:
+def test_changes_from_the_page_are_not_applied_twice(view: View) -> None:
     """The page has brought the view into its state; Python would only lag behind it."""
     shown = vt.tour(view, STEPS)
     shown.set_state({"step": 2})

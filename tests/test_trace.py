@@ -58,14 +58,14 @@ def test_memory_of_another_library_is_copied_unless_it_is_handed_over() -> None:
     assert replace(trace(cross_attention=handed), target_tokens=("<sos>", "la")).cross_attention is handed
 
 
-def test_what_is_captured_is_not_copied_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_captured_weights_are_not_copied_again(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
     monkeypatch.setattr(assemble, "hand_over", lambda array: made.append(hand_over(array)) or made[-1])
     captured = capture([torch.full((1, 2, 3, 3), 1 / 3)], source_tokens=SOURCE)
     assert captured.encoder_attention is made[0]
 
 
-def test_queries_of_a_decoder_are_named_by_what_they_write() -> None:
+def test_queries_of_a_decoder_are_labelled_with_the_token_they_predict() -> None:
     written = trace(output_tokens=("el", "gato"))
     assert written.query_tokens("cross") == ("el", "gato")
     assert written.query_tokens("decoder") == ("el", "gato")
@@ -220,7 +220,7 @@ def test_a_thumbnail_is_the_mean_over_all_heads_darkest_where_most_weight_lies()
         assert (light[mean == 0] == 3).all()
 
 
-def test_the_thumbnail_of_a_long_text_is_small_and_keeps_what_is_strong() -> None:
+def test_the_thumbnail_of_a_long_text_is_small_and_keeps_the_maxima() -> None:
     weights = np.zeros((1, 1, 300, 300), dtype=np.float32)
     weights[..., 299] = 1
     page = ForwardTrace(source_tokens=("t",) * 300, encoder_attention=weights)._repr_html_()

@@ -138,7 +138,7 @@ def test_a_model_writes_greedily_by_beams_or_by_chance(make) -> None:
             check_every_kind(trace, eager(model, input_ids=ids[:, :-1]))
 
 
-def test_a_padded_prompt_is_written_on_as_if_it_were_alone() -> None:
+def test_a_padded_prompt_is_continued_as_without_padding() -> None:
     model, options = gpt2(), {"tokenizer": word_piece(False), "generate": True, "max_new_tokens": 3}
     alone = vt.capture(model, input_ids=[4, 5, 6], **options)
     padded = vt.capture(model, input_ids=[0, 0, 4, 5, 6], attention_mask=[0, 0, 1, 1, 1], **options)
@@ -217,7 +217,7 @@ def test_padding_is_left_out_or_labelled(make, side) -> None:
 
 
 @pytest.mark.parametrize("side", PADDED)
-def test_the_kind_of_a_padded_model_is_told_by_its_class(side) -> None:
+def test_the_kind_of_a_padded_model_follows_from_its_class(side) -> None:
     classes = {
         "BertLMHeadModel": "decoder",
         "BartForCausalLM": "decoder",
@@ -233,7 +233,7 @@ def test_the_kind_of_a_padded_model_is_told_by_its_class(side) -> None:
     assert vt.capture(output, tokens=NAMES).kinds == ("decoder",), "weights that are there already"
 
 
-def test_one_token_is_told_by_the_model_itself() -> None:
+def test_the_kind_for_one_token_follows_from_the_model() -> None:
     text, picture = tiny("Gemma3ForCausalLM").config, tiny("SiglipVisionModel").config
     config = hf.Gemma3Config(
         text_config=text, vision_config=picture, mm_tokens_per_image=4, image_token_index=59
@@ -399,7 +399,7 @@ def test_an_input_that_the_model_uses_passes(name, value, makes) -> None:
         ), make
 
 
-def test_what_asks_for_a_form_of_the_output_passes() -> None:
+def test_arguments_for_the_form_of_the_output_are_accepted() -> None:
     asked = {"output_attentions": True, "output_hidden_states": True, "return_dict": False}
     for make in (bert, gpt2, t5):
         plain = vt.capture(model := make(), **given_to(make))

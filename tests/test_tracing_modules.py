@@ -123,7 +123,7 @@ def test_the_weights_of_an_encoder_are_seen_in_spite_of_its_fast_path(monkeypatc
     assert not trace.encoder_attention[..., 3:].any()
 
 
-def test_the_output_of_a_watched_model_is_what_it_was() -> None:
+def test_capturing_does_not_change_the_output() -> None:
     class Kept(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -179,7 +179,7 @@ def test_a_row_that_may_attend_to_nothing_is_zero_and_nan_in_the_input_is_refuse
         vt.capture(model, x, x, x, tokens=NAMES[:3])
 
 
-def test_a_module_that_raises_stays_as_it_was() -> None:
+def test_a_module_that_raises_is_restored() -> None:
     model = nn.Sequential(encoder_stack(), nn.Linear(3, 3)).train()
     model[0].layers[1].eval()
     before = frozen(model)

@@ -371,7 +371,7 @@ def test_other_softmaxes_are_no_attention() -> None:
     shared=st.booleans(),
     swapped=st.booleans(),
 )
-def test_an_equation_tells_the_axes(order, value_order, shared, swapped) -> None:
+def test_the_axes_are_read_from_the_einsum_equation(order, value_order, shared, swapped) -> None:
     sizes = {"b": 2, "h": 3, "q": 4, "k": 5, "d": 6}
     if shared:  # one head's values serve all heads, and then the query stands before the keys
         order = list("bhqk")
@@ -460,7 +460,7 @@ def test_one_token_on_a_named_side_is_enough() -> None:
     np.testing.assert_array_equal(trace.decoder_attention, np.ones((1, 2, 1, 1)))
 
 
-def test_what_cannot_be_captured_is_refused() -> None:
+def test_modules_that_cannot_be_captured_are_refused() -> None:
     model, uneven = LanguageModel(Attention()), LanguageModel(Attention(n_heads=1), Attention())
     four, both = {"input_ids": IDS, "tokens": NAMES[:4]}, {"input_ids": IDS, "decoder_input_ids": IDS}
     cases = [

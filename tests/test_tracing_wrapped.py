@@ -54,7 +54,7 @@ def test_only_the_chosen_layers_are_kept_in_the_cache(hooked) -> None:
         vt.capture(hooked, "the cat", layers=[7])
 
 
-def test_what_cannot_be_read_gets_one_line(hooked) -> None:
+def test_unreadable_models_get_one_line(hooked) -> None:
     assert_refused(
         [
             (

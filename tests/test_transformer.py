@@ -73,7 +73,7 @@ def test_initial_weights():
             assert (parameter == 0).all()
 
 
-def test_an_untrained_model_knows_nothing_and_does_not_echo():
+def test_an_untrained_model_predicts_nearly_uniformly():
     # Cross-entropy near ln 35: the article's model with N(0, 1) embeddings starts at 292.
     model = small_model(vocab_size=35, d_model=64)
     ids = torch.randint(3, 35, (16, 10))
@@ -281,7 +281,7 @@ def test_wrong_ids_get_one_clear_line():
 
 
 @pytest.mark.usefixtures("shapes_unchecked")
-def test_what_is_no_padding_mask_of_the_source_is_refused():
+def test_a_wrong_padding_mask_of_the_source_is_refused():
     model = small_model()
     ids = words(4, 4)  # as many sentences as words
     memory = model.encode(ids)
@@ -316,7 +316,7 @@ def test_ids_and_memory_from_elsewhere_are_named():
             model.decode(ids, other, mask)
 
 
-def test_rotary_positions_are_in_self_attention_alone():
+def test_only_self_attention_has_rotary_positions():
     model = small_model(positional="rotary")
     layer = model.decoder.layers[0]
     assert layer.self_attention.rotary is not None

@@ -64,7 +64,7 @@ def test_its_best_hypothesis_is_a_translation_on_unseen_combinations(translator:
     assert evaluate_against_grammar(translator, reasons, translation_tokens).share_mode >= 0.99
 
 
-def test_it_is_as_unsure_as_the_grammar(translator: Translator) -> None:
+def test_its_probabilities_follow_the_grammar_where_it_is_ambiguous(translator: Translator) -> None:
     """Greedy search walks the garden path that beam search avoids."""
     probabilities = translations("the teacher sleeps")
     for hypothesis in translator.decode("the teacher sleeps", beam_width=4).hypotheses:

@@ -58,7 +58,7 @@ def start_cell(lab: LabPage, index: int) -> None:
     expect(lab.output(index)).to_contain_text("computing")
 
 
-def test_what_asks_a_model_waits_for_the_cell(lab: LabPage) -> None:
+def test_a_request_to_a_model_waits_for_the_cell(lab: LabPage) -> None:
     lab.open_cells(STEPPER, TRAIN)
     lab.run_cell(0)
     root = lab.output(0).locator(".vt-stepper")
@@ -80,7 +80,7 @@ def test_what_asks_a_model_waits_for_the_cell(lab: LabPage) -> None:
     assert lab.errors == []
 
 
-def test_what_only_reads_its_own_weights_is_answered_meanwhile(lab: LabPage) -> None:
+def test_a_request_for_stored_weights_is_answered_while_a_cell_runs(lab: LabPage) -> None:
     lab.open_cells(EXPLORER, UNTIL_ASKED)
     lab.run_cell(0)
     root = lab.output(0).locator(".vt-explorer")

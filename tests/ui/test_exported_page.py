@@ -172,7 +172,9 @@ def test_views_of_several_classes_are_alive_under_a_policy_in_the_header(
         assert refusals == []
 
 
-def test_what_needs_a_model_is_answered_or_says_so(page: Page, tmp_path: Path, refusals: list[str]) -> None:
+def test_a_request_that_needs_a_model_is_answered_or_explained(
+    page: Page, tmp_path: Path, refusals: list[str]
+) -> None:
     page.goto(export_html(Square(answer=square), tmp_path / "page.html").as_uri())
     shown = page.locator(".square")
     for text in ("0 squared 0,0", "1 squared 1,1", "two is </script> too many "):
@@ -190,7 +192,7 @@ def test_the_policy_holds_for_the_views_too(page: Page, tmp_path: Path) -> None:
     assert json.loads(tried.inner_text()) == dict.fromkeys(names, "refused")
 
 
-def test_a_view_that_fails_says_so_and_leaves_the_others_alone(page: Page, tmp_path: Path) -> None:
+def test_a_view_that_fails_shows_an_error_and_the_others_work(page: Page, tmp_path: Path) -> None:
     class Broken(anywidget.AnyWidget):
         _esm = "export default { render() { throw new Error('<i>no</i>'); } };"
 
@@ -205,7 +207,7 @@ def test_a_view_that_fails_says_so_and_leaves_the_others_alone(page: Page, tmp_p
     )
 
 
-def test_a_browser_that_cannot_draw_says_so(page: Page, tmp_path: Path) -> None:
+def test_without_canvas_a_message_is_shown(page: Page, tmp_path: Path) -> None:
     path = export_html(explore(make_trace()), tmp_path / "page.html")
     broken = path.read_text(encoding="utf-8").replace("requestAnimationFrame", "requestWrong")
     path.write_text(broken, encoding="utf-8")
@@ -213,7 +215,7 @@ def test_a_browser_that_cannot_draw_says_so(page: Page, tmp_path: Path) -> None:
     expect(page.locator(".vt-failed")).to_contain_text("could not draw its views")
 
 
-def test_the_parts_of_an_explorer_never_lie_over_each_other(page: Page, tmp_path: Path) -> None:
+def test_the_parts_of_an_explorer_do_not_overlap(page: Page, tmp_path: Path) -> None:
     words = tuple(f"word{i}" for i in range(64))
     trace = make_trace(words, words, words, n_layers=6, n_heads=8)
     root = open_view(page, tmp_path, explore(trace, query=1, key=2))

@@ -76,7 +76,7 @@ def check_it_fits(tab: Tab, name: str, root: str = "body") -> None:
 
 
 @pytest.mark.slow
-def test_what_would_leave_this_machine_is_refused_and_counted(firefox: Firefox, tmp_path: Path) -> None:
+def test_requests_to_other_machines_are_refused_and_counted(firefox: Firefox, tmp_path: Path) -> None:
     assert firefox.asked == []
     (tmp_path / "page.html").write_text("<title>asks</title>", encoding="utf-8")
     tab = firefox.new_page()
@@ -89,7 +89,7 @@ def test_what_would_leave_this_machine_is_refused_and_counted(firefox: Firefox, 
 
 
 @pytest.mark.slow
-def test_an_exported_page_lives(tab: Tab, translator: vt.Translator, tmp_path: Path) -> None:
+def test_the_views_of_an_exported_page_work(tab: Tab, translator: vt.Translator, tmp_path: Path) -> None:
     views = [vt.explore(make_trace()), vt.beam_stepper(translator, "the cat sleeps")]
     tab.goto(vt.export_html(views, tmp_path / "page.html", title="Both").as_uri())
     wait_until_drawn(tab, ".vt-explorer")
@@ -111,7 +111,7 @@ def test_an_exported_page_lives(tab: Tab, translator: vt.Translator, tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_head_that_is_switched_off_changes_what_it_does_in_python(
+def test_switching_a_head_off_in_the_page_changes_it_in_python(
     tab: Tab, translator: vt.Translator, tmp_path: Path
 ) -> None:
     tab.set_viewport_size(PHONE)
@@ -152,7 +152,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.weekly
-def test_one_walks_through_the_site(tab: Tab, site: Path, translator: vt.Translator) -> None:
+def test_every_lesson_of_the_site_is_reached_in_order(
+    tab: Tab, site: Path, translator: vt.Translator
+) -> None:
     tab.goto(site.as_uri())
     check_it_fits(tab, "contents")
     assert tab.texts(".vt-lessons a") == ["1 · Which word is looked at", "2 · Second"]

@@ -38,7 +38,7 @@ def test_one_panel_of_the_position_lab_stands_open(page: Page, tmp_path: Path) -
     expect(root.locator(".vt-pair canvas")).to_be_hidden()
 
 
-def test_a_panel_that_is_not_there_is_refused() -> None:
+def test_a_panel_that_does_not_exist_is_refused() -> None:
     view = vt.mask_lab()
     with pytest.raises(SelectionError, match="the panels are shapes, code, libraries"):
         view.unfolded = ["nothing"]

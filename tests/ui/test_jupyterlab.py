@@ -166,7 +166,7 @@ starts = vt.initial_loss_lab(hand_made_starts(), sentence=0, place=1)
 """
 
 
-def test_what_is_chosen_in_a_drawn_lab_goes_both_ways(lab: LabPage) -> None:
+def test_choices_in_a_drawn_lab_reach_python_and_the_page(lab: LabPage) -> None:
     with kernels_find_this_clone():
         lab.open_cells(DRAWN_LABS, "machine", "block", "starts")
         lab.run_all()

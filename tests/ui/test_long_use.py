@@ -35,7 +35,7 @@ for (const type of ["keydown", "click", "input"])
 """
 
 
-def test_what_a_view_holds_does_not_grow_with_use(page: Page, tmp_path: Path) -> None:
+def test_the_memory_of_a_view_does_not_grow_with_use(page: Page, tmp_path: Path) -> None:
     for name in ("softmax lab", "explorer"):
         path = export_html(EVERY_VIEW[name](), tmp_path / "page.html")
         rounds, errors = used_in_page(page, path, STOPS)
@@ -51,7 +51,7 @@ def test_a_leak_is_seen(new_page: Callable[..., Page], tmp_path: Path) -> None:
     assert min(growths(rounds).values()) > 2 * MARGIN
 
 
-def test_what_a_kernel_holds_does_not_grow_with_use(lab: LabPage) -> None:
+def test_the_memory_of_a_kernel_does_not_grow_with_use(lab: LabPage) -> None:
     with kernels_find_this_clone():
         used, backlog = used_in_notebook(lab, "head lab", STOPS)
     assert used.errors == []
@@ -60,7 +60,7 @@ def test_what_a_kernel_holds_does_not_grow_with_use(lab: LabPage) -> None:
 
 
 @pytest.mark.parametrize("name", ["head lab", "beam stepper", "block lab", "architecture"])
-def test_what_nobody_waits_for_any_more_is_not_sent(lab: LabPage, name: str) -> None:
+def test_outdated_requests_are_not_sent(lab: LabPage, name: str) -> None:
     """A kernel that answers nothing meanwhile: how many messages wait does not depend on its speed."""
     with kernels_find_this_clone():
         make(lab, name)
@@ -78,7 +78,7 @@ def test_what_nobody_waits_for_any_more_is_not_sent(lab: LabPage, name: str) -> 
     assert lab.errors == []
 
 
-def test_what_is_made_once_is_no_leak() -> None:
+def test_memory_allocated_once_is_no_leak() -> None:
     assert growths([{"heap": 100}, {"heap": 150}, {"heap": 151}, {"heap": 152}]) == {"heap": 0.03}
     assert growths([{"nodes": 100}, {"nodes": 150}, {"nodes": 90}]) == {"nodes": 0}
 

@@ -128,7 +128,7 @@ def test_a_notebook_saved_with_its_state_shows_its_views(reopen: Callable[..., L
     is_live_when_run_again(lab)
 
 
-def test_a_notebook_that_is_not_trusted_shows_pictures(reopen: Callable[..., LabPage]) -> None:
+def test_an_untrusted_notebook_shows_static_pictures(reopen: Callable[..., LabPage]) -> None:
     for state in (True, False):
         lab = reopen(state=state, trusted=False)
         for name in VIEWS:
@@ -141,7 +141,7 @@ def test_a_notebook_that_is_not_trusted_shows_pictures(reopen: Callable[..., Lab
 
 
 @pytest.mark.slow
-def test_what_jupyterlab_saves_becomes_a_page(saved: Path, page: Page, tmp_path: Path) -> None:
+def test_a_notebook_saved_by_jupyterlab_is_exported(saved: Path, page: Page, tmp_path: Path) -> None:
     path = notebook_html(saved, tmp_path / "page.html")
     assert len(page_data(path)["views"]) == 2
     page.goto(path.as_uri())

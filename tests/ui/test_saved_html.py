@@ -64,7 +64,7 @@ def test_its_views_are_alive_fit_and_ask_for_nothing(page: Page, saved: Path) ->
     assert heard == [saved.as_uri()]
 
 
-def test_a_view_in_two_cells_is_one_and_what_needs_a_kernel_says_so(page: Page, saved: Path) -> None:
+def test_a_view_in_two_cells_shares_its_state(page: Page, saved: Path) -> None:
     page.goto(saved.as_uri())
     shown = page.locator(".square")
     expect(shown).to_have_text(["1 squared", "1 squared"])

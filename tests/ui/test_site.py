@@ -57,7 +57,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     assert not list(folder.rglob("left_behind.txt"))
 
 
-def test_one_walks_through_it_and_every_view_is_alive(page: Page, site: Path) -> None:
+def test_every_lesson_of_the_site_is_reached_and_its_views_work(page: Page, site: Path) -> None:
     heard = errors_of(page)
     page.on("request", lambda request: heard.append(request.url))
     page.goto(site.as_uri())
@@ -111,7 +111,7 @@ def test_the_bar_stays_one_line_beside_long_titles(new_page: Callable[..., Page]
     assert arrow.evaluate("(node) => node.scrollWidth - node.clientWidth") == 0
 
 
-def test_the_contents_say_what_was_read_and_find_what_is_searched(page: Page, site: Path) -> None:
+def test_the_contents_mark_read_lessons_and_can_be_searched(page: Page, site: Path) -> None:
     page.goto(site.with_name("02_second.html").as_uri())
     page.locator(".vt-way-on").scroll_into_view_if_needed()
     # Not wait_for_function: it looks again by `eval`, which the page's policy refuses.
@@ -140,9 +140,7 @@ def test_the_contents_say_what_was_read_and_find_what_is_searched(page: Page, si
     expect(page.locator("h1")).to_contain_text("1 · One")
 
 
-def test_the_theme_is_the_system_s_until_the_switch_says_otherwise(
-    new_page: Callable[..., Page], site: Path
-) -> None:
+def test_the_theme_is_the_system_s_until_it_is_switched(new_page: Callable[..., Page], site: Path) -> None:
     page = new_page(viewport=LAPTOP, scheme="dark")
     page.goto(site.with_name("01_first.html").as_uri())
     explorer = page.locator(".vt-explorer")
