@@ -240,7 +240,7 @@ def test_questions_without_an_answer_are_refused() -> None:
     one_head, five_keys = encoder(np.ones((1, 1))), attention(2, 3, 4, 5)
     no_loss = "one finite number for each head"
     measures = (analysis.head_entropy_bits, analysis.head_entropy_share, analysis.head_mean_distance)
-    for ask, *given, message in (
+    for ask, *asked, message in (
         (analysis.weights_between, TWICE, "cross", "gato", "dog", "'dog' is not in 'the cat the'"),
         (analysis.weights_between, TWICE, "cross", "gato", "the", r"'the' stands at positions \[0, 2\]"),
         (analysis.weights_between, TWICE, "encoder", "el", "cat", r"no encoder .* holds \['cross'\]"),
@@ -265,4 +265,4 @@ def test_questions_without_an_answer_are_refused() -> None:
         *((ask, one_head, "corss", "unknown attention kind 'corss'") for ask in measures),
     ):
         with pytest.raises(UserError, match=message):
-            ask(*given)
+            ask(*asked)
