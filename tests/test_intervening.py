@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -19,14 +21,14 @@ from tests.support.attending_models import (
     own_config,
     run,
 )
-from tests.support.huggingface_models import BERT_SIZES, frozen, hf, same, state
+from tests.support.causal_models import gpt2, jamba
+from tests.support.huggingface_models import BERT_SIZES, frozen, hf, same, state, word_piece
+from tests.support.refusals import assert_refused
 from viz_transformer.errors import UserError
 from viz_transformer.intervening import AttentionSite, find_sites
-from viz_transformer.model import (
-    HeadChange,
-    Interventions,
-    TracedTransformer,
-)
+from viz_transformer.labs.head_lab import ablate
+from viz_transformer.labs.huggingface_text import HuggingFaceText
+from viz_transformer.model import HeadChange, Interventions, TracedTransformer
 
 every_architecture = pytest.mark.parametrize("name", ARCHITECTURES)
 #: torch's own modules compute what no hook watches in one fused call, whose last digits differ.
@@ -60,20 +62,14 @@ def test_every_layer_is_found(name: str) -> None:
 
 
 @every_architecture
-def test_a_neutral_change_changes_no_bit(name: str) -> None:
+def test_a_change_without_effect_changes_nothing(name: str) -> None:
+    """Neither a neutral one, nor a head that is replaced by its own output."""
     model, given = built(name)
     expected = run(model, given)
     neutral = [HeadChange(s.kind, s.layer, head) for s in find_sites(model) for head in range(s.n_heads)]
     for changes in ([], neutral):
         with vt.interventions(model, heads=changes):
             assert torch.equal(run(model, given), expected)
-
-
-@every_architecture
-def test_a_head_that_is_replaced_by_itself_changes_nothing(name: str) -> None:
-    """Of every head of every layer; the changes now pass through the model."""
-    model, given = built(name)
-    expected = run(model, given)
     said = vt.head_outputs(model, *given.args, **given.named)
     itself = [
         HeadChange(kind, layer, head, output=said[kind][layer, head])
@@ -102,11 +98,6 @@ def test_a_scaled_head_by_hand(name: str) -> None:
             torch.testing.assert_close(projected(model, given, site), expected)
 
 
-def fail_inside(model: nn.Module, changes: list[HeadChange]) -> None:
-    with vt.interventions(model, heads=changes):
-        raise RuntimeError("halfway")
-
-
 @every_architecture
 def test_nothing_is_left_behind_also_after_an_error(name: str) -> None:
     model, given = built(name)
@@ -114,8 +105,8 @@ def test_nothing_is_left_behind_also_after_an_error(name: str) -> None:
     changes = [last_head(site, factor=0.0) for site in find_sites(model)]
     with vt.interventions(model, heads=changes):
         assert not torch.equal(run(model, given), expected)
-    with pytest.raises(RuntimeError, match="halfway"):
-        fail_inside(model, changes)
+    with pytest.raises(RuntimeError, match="halfway"), vt.interventions(model, heads=changes):
+        raise RuntimeError("halfway")
     assert same(before, state(model))
     assert torch.equal(run(model, given), expected)
 
@@ -237,109 +228,87 @@ def test_blocks_stand_inside_each_other(name: str) -> None:
         torch.testing.assert_close(run(model, given), twice)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (HeadChange("encoder", 0, 0, factor=0), r"no encoder attention; it has \['decoder'\]"),
-        (HeadChange("decoder", 2, 0, factor=0), "layers go from 0 to 1 and heads from 0 to 3"),
-        (HeadChange("decoder", 0, 4, factor=0), "layers go from 0 to 1 and heads from 0 to 3"),
-    ],
-)
-def test_a_head_that_is_not_there_is_named(change: HeadChange, message: str) -> None:
-    model, _ = built("GPT-2")
-    with pytest.raises(UserError, match=message), vt.interventions(model, heads=[change]):
-        pytest.fail("the block began")
+class Unclear(nn.Module):
+    """Attention of which no projection can be told from the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.num_heads = 2
+        self.q, self.k, self.v, self.one, self.two = (nn.Linear(4, 4) for _ in range(5))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"output": np.zeros((4, 4))}, r"shape \[4, 4\], but there are 5 positions of 4 numbers"),
-        ({"output": np.zeros((5, 3))}, r"shape \[5, 3\], but there are 5 positions of 4 numbers"),
-        ({"mean": np.zeros(3)}, r"the mean of decoder layer 0 head 0 has shape \[3\]"),
-    ],
-)
-def test_numbers_that_do_not_fit_are_refused_and_leave_nothing(change: dict, message: str) -> None:
+def test_changes_that_make_no_sense_are_refused() -> None:
+    assert_refused(
+        (lambda given=given: HeadChange("decoder", 0, 0, **given), message)
+        for given, message in [
+            ({"mean": "all"}, "the mean 'all' is not rows of numbers"),
+            ({"mean": False}, r"the mean has shape \[\], but it must be \[d_head\]"),
+            ({"mean": [[[1.0]]]}, r"shape \[1, 1, 1\], but it must be \[d_head\], or outputs"),
+            ({"output": [1.0, 2.0]}, r"shape \[2\], but it must be \[position, d_head\]"),
+            ({"output": [[float("nan")]]}, "not finite"),
+            ({"mean": True, "output": [[1.0]]}, "has mean and output; give one"),
+            ({"mean": True, "pattern": "uniform"}, "has pattern and mean; give one"),
+        ]
+    )
+
+
+def test_changes_that_do_not_fit_the_model_are_refused_and_leave_nothing() -> None:
     model, given = built("GPT-2")
     expected = run(model, given)
-    with (
-        pytest.raises(UserError, match=message),
-        vt.interventions(model, heads=[HeadChange("decoder", 0, 0, **change)]),
-    ):
-        run(model, given)
+
+    def changed(ids: Tensor, *place: Any, **change: Any) -> None:
+        with vt.interventions(model, heads=[HeadChange(*place, **change)]):
+            model(ids)
+
+    outside = "layers go from 0 to 1 and heads from 0 to 3"
+    first = ("decoder", 0, 0)
+    # The first three are refused before the model runs: it is given no ids.
+    assert_refused(
+        (lambda ids=ids, place=place, change=change: changed(ids, *place, **change), message)
+        for ids, place, change, message in [
+            (None, ("encoder", 0, 0), {"factor": 0}, r"no encoder attention; it has \['decoder'\]"),
+            (None, ("decoder", 2, 0), {"factor": 0}, outside),
+            (None, ("decoder", 0, 4), {"factor": 0}, outside),
+            (IDS, first, {"output": np.zeros((4, 4))}, r"\[4, 4\], but there are 5 positions of 4 numbers"),
+            (IDS, first, {"output": np.zeros((5, 3))}, r"\[5, 3\], but there are 5 positions of 4 numbers"),
+            (IDS, first, {"mean": np.zeros(3)}, r"the mean of decoder layer 0 head 0 has shape \[3\]"),
+            (IDS, first, {"pattern": torch.eye(4)}, r"\[4, 4\].*5 queries and 5 keys"),
+            (IDS[:, :1], first, {"mean": True}, "its own mean"),
+        ]
+    )
     assert torch.equal(run(model, given), expected)
 
 
-def test_the_mean_over_one_position_is_refused() -> None:
-    model, _ = built("GPT-2")
-    with (
-        pytest.raises(UserError, match="its own mean"),
-        vt.interventions(model, heads=[HeadChange("decoder", 0, 0, mean=True)]),
-    ):
-        model(IDS[:, :1])
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"mean": "all"}, "the mean 'all' is not rows of numbers"),
-        ({"mean": False}, r"the mean has shape \[\], but it must be \[d_head\]"),
-        ({"mean": [[[1.0]]]}, r"shape \[1, 1, 1\], but it must be \[d_head\], or outputs"),
-        ({"output": [1.0, 2.0]}, r"shape \[2\], but it must be \[position, d_head\]"),
-        ({"output": [[float("nan")]]}, "not finite"),
-        ({"mean": True, "output": [[1.0]]}, "has mean and output; give one"),
-        ({"mean": True, "pattern": "uniform"}, "has pattern and mean; give one"),
-    ],
-)
-def test_a_change_that_makes_no_sense_is_refused(given: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        HeadChange("decoder", 0, 0, **given)
-
-
-def test_models_without_heads_are_refused_with_what_was_looked_at() -> None:
-    plain = nn.Sequential(nn.Linear(4, 4))
-    with pytest.raises(UserError, match=r"of Sequential .* looked at: the model itself \(Sequential: 0\)"):
-        find_sites(plain)
-    mamba = hf.MambaForCausalLM(hf.MambaConfig(hidden_size=8, num_hidden_layers=1, vocab_size=11))
-    with pytest.raises(UserError, match="MambaForCausalLM"):
-        find_sites(mamba)
-    with pytest.raises(UserError, match=r"a Translator is not a torch module; give its \.model"):
-        find_sites(vt.load_translator())
-
-
-def test_a_layer_whose_projection_is_unclear_is_named() -> None:
-    class Attention(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.num_heads = 2
-            self.q, self.k, self.v, self.one, self.two = (nn.Linear(4, 4) for _ in range(5))
-
-    with pytest.raises(UserError, match=r"looked at: blocks\.0 \(Attention: q, k, v, one, two\)"):
-        find_sites(Stack(Attention(), width=4))
-
-
-def test_layers_that_run_twice_are_one_site_whose_outputs_are_refused() -> None:
+def test_models_whose_heads_cannot_be_told_are_refused_with_what_was_looked_at() -> None:
     torch.manual_seed(0)
+    mamba = hf.MambaForCausalLM(hf.MambaConfig(hidden_size=8, num_hidden_layers=1, vocab_size=11))
     sizes = {**BERT_SIZES, "embedding_size": 8, "vocab_size": 23, "pad_token_id": 0}
-    model = hf.AlbertModel(hf.AlbertConfig(**sizes)).eval()
-    assert len(find_sites(model)) == 1
-    with pytest.raises(UserError, match="ran 2 times"):
-        vt.head_outputs(model, input_ids=IDS)
-
-
-def test_several_sentences_are_refused_by_head_outputs() -> None:
-    model, _ = built("GPT-2")
-    with pytest.raises(UserError, match="has 2 sentences"):
-        vt.head_outputs(model, input_ids=IDS.repeat(2, 1))
+    albert = hf.AlbertModel(hf.AlbertConfig(**sizes)).eval()
+    assert len(find_sites(albert)) == 1  # layers that run twice are one site
+    two = IDS.repeat(2, 1)
+    nothing = r"of Sequential .* looked at: the model itself \(Sequential: 0\)"
+    assert_refused(
+        [
+            (lambda: find_sites(nn.Sequential(nn.Linear(4, 4))), nothing),
+            (lambda: find_sites(mamba), "MambaForCausalLM"),
+            (lambda: find_sites(vt.load_translator()), r"Translator is not a torch module; give its \.model"),
+            (
+                lambda: find_sites(Stack(Unclear(), width=4)),
+                r"looked at: blocks\.0 \(Unclear: q, k, v, one, two\)",
+            ),
+            (lambda: vt.head_outputs(albert, input_ids=IDS), "ran 2 times"),
+            (lambda: vt.head_outputs(built("GPT-2")[0], input_ids=two), "has 2 sentences"),
+        ]
+    )
 
 
 def pattern_of(site: AttentionSite, model: nn.Module, given: Given) -> Tensor:
     """Return a pattern of the right shape in which each query attends to the first key alone."""
-    shapes = {}
-    n_queries = vt.head_outputs(model, *given.args, **given.named)[site.kind].shape[2]
-    encoder = vt.head_outputs(model, *given.args, **given.named).get("encoder")
-    shapes["cross"] = 0 if encoder is None else encoder.shape[2]
-    pattern = torch.zeros(n_queries, shapes["cross"] if site.kind == "cross" else n_queries)
+    said = vt.head_outputs(model, *given.args, **given.named)
+    n_queries, n_keys = (
+        said[kind].shape[2] for kind in (site.kind, "encoder" if site.kind == "cross" else site.kind)
+    )
+    pattern = torch.zeros(n_queries, n_keys)
     pattern[:, 0] = 1
     return pattern
 
@@ -409,11 +378,82 @@ def test_torchs_own_attention_under_a_uniform_pattern_attends_evenly_to_what_the
         torch.testing.assert_close(run(model, given), expected)
 
 
-def test_a_pattern_of_another_shape_is_refused() -> None:
-    model, given = built("GPT-2")
-    change = HeadChange("decoder", 0, 0, pattern=torch.eye(4))
+def difference(output: Any) -> Any:
+    logits = output if isinstance(output, torch.Tensor) else output.logits
+    return logits[0, -1, 5] - logits[0, -1, 9]
+
+
+def test_heads_are_ranked_by_what_the_metric_loses_without_each() -> None:
+    model, _ = built("T5")
+    given = {"input_ids": IDS, "decoder_input_ids": TARGET}
+    ranking = vt.rank_heads(model, difference, **given)
+    assert {kind: changes.shape for kind, changes in ranking.changes.items()} == dict.fromkeys(
+        ("encoder", "decoder", "cross"), (2, 4)
+    )
+    with torch.no_grad():
+        whole = float(difference(model(**given)))
+        with vt.interventions(model, heads=[HeadChange("cross", 1, 2, factor=0)]):
+            without = float(difference(model(**given)))
+    assert ranking.whole == whole
+    assert ranking.changes["cross"][1, 2] == without - whole
+    sizes = [abs(each.change) for each in ranking.heads]
+    assert len(sizes) == 24
+    assert sizes == sorted(sizes, reverse=True)
+    first, lines = ranking.heads[0], repr(ranking).splitlines()
+    assert lines[0] == f"metric of the whole model: {ranking.whole:.4f}"
+    assert lines[2].split() == [first.kind, str(first.layer), str(first.head), f"{first.change:+.4f}"]
+    assert lines[-1] == "and 12 heads that change less"
+    assert np.abs(ranking.changes[first.kind]).max() == sizes[0]
+
+
+def test_a_metric_that_gives_no_number_is_refused() -> None:
+    model, _ = built("GPT-2")
+    assert_refused(
+        (lambda metric=metric: vt.rank_heads(model, metric, input_ids=IDS), message)
+        for metric, message in [
+            ("loss", "metric='loss' is no function"),
+            (lambda output: output.logits, r"a Tensor of shape \[1, 5, 23\], but one number was expected"),
+            (lambda output: None, "a NoneType, but one number"),
+            (lambda output: float("nan"), "gave nan, but a finite number"),
+        ]
+    )
+
+
+def test_layers_have_the_numbers_that_a_trace_gives_them() -> None:
+    """Two of this model's four layers attend, 1 and 3."""
+    model, ids = jamba(), torch.tensor([[4, 5, 6]])
+    assert [site.layer for site in find_sites(model)] == [1, 3]
+    trace = vt.capture(model, input_ids=ids, target_tokens=list("abc"))
+    assert trace.layer_numbers("decoder") == (1, 3)
+    ranking = vt.rank_heads(model, lambda output: output.logits[0, -1, 7], ids)
+    assert {head.layer for head in ranking.heads} == {1, 3}
+    assert ranking.changes["decoder"].shape == (2, 4)
     with (
-        pytest.raises(UserError, match=r"\[4, 4\].*5 queries and 5 keys"),
-        vt.interventions(model, heads=[change]),
+        pytest.raises(UserError, match=r"decoder layers that attend are \[1, 3\] and heads from 0 to 3"),
+        vt.interventions(model, heads=[vt.HeadChange("decoder", 0, 0, factor=0)]),
     ):
-        run(model, given)
+        pass
+    words = word_piece(special=False)
+    off = {"kind": "decoder", "layer": 1, "head": 0, "factor": 0.0}  # a lab counts the layers that attend
+    lab = HuggingFaceText(model, words, max_new_tokens=2)
+    reply = ablate(lab, {"sentence": "the cat", "changes": [off]})
+    read = torch.tensor([words.convert_tokens_to_ids(list(reply["trace"].target_tokens))])
+    with vt.interventions(model, heads=[vt.HeadChange("decoder", 3, 0, factor=0)]), torch.no_grad():
+        expected = model(read).logits.log_softmax(-1)[0, 0, read[0, 1]].item()
+    assert reply["log_probs"][0] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_change_reaches_a_model_that_was_compiled_before() -> None:
+    model, ids = gpt2(), torch.tensor([[4, 5, 6]])
+    compiled = torch.compile(model, backend="eager")
+    off = [vt.HeadChange("decoder", 0, head, factor=0) for head in range(4)]
+    with torch.no_grad():
+        whole = compiled(ids).logits
+        with vt.interventions(compiled, heads=off):
+            without = compiled(ids).logits
+        with vt.interventions(model, heads=off):
+            assert torch.equal(compiled(ids).logits, without)
+            assert torch.equal(model(ids).logits, without)
+        assert not torch.equal(whole, without)
+        assert torch.equal(compiled(ids).logits, whole)
