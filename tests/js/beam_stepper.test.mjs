@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import * as beam from "../../viz_transformer/widgets/beam_stepper/candidates.js";
-import { nodeNumber, prefixesOf } from "../../viz_transformer/widgets/beam_stepper/tree.js";
+import { prefixesOf } from "../../viz_transformer/widgets/beam_stepper/tree.js";
 import { verdictSentence } from "../../viz_transformer/widgets/beam_stepper/verdict.js";
-import { assertTable, halves, withoutMarks } from "./helpers.mjs";
+import { assertTable, withoutMarks } from "./helpers.mjs";
 
 const one = (parent, token, status, log_prob = -1) => ({
   parent,
@@ -25,28 +25,6 @@ const STEPS = [
   [one(0, "<eos>", "finished"), one(1, "<eos>", "pruned")],
 ];
 const REPLY = { steps: STEPS, end: "<eos>", hypotheses: [{ tokens: ["la", "vaca"], path: [1, 0, 0] }] };
-
-test("texts are followed from parent to child through the places of the beam", () => {
-  const texts = beam.candidateTexts(STEPS).map((step) => step.map((text) => text.join(" ")).join());
-  assert.deepEqual(texts, [
-    "el,la,un,<pad>",
-    "la vaca,el <eos>,la gata,el gato",
-    "la vaca <eos>,la gata <eos>",
-  ]);
-  assertTable(
-    (step, index) => beam.parentOf(STEPS, step, index),
-    [
-      [1, 0, 1],
-      [2, 1, 2], // place 1 of the beam is the candidate "gata"
-      [0, 2, null],
-    ],
-  );
-});
-
-test("a column shows the beam first, then what ended or fell, then what was forbidden", () => {
-  assert.deepEqual(beam.candidateRows(STEPS[1]), [0, 2, 1, 3]);
-  assert.deepEqual(beam.candidateRows([one(0, "a", "forbidden"), one(0, "b", "kept")]), [1, 0]);
-});
 
 test("arrow keys lead along the branches", () => {
   assertTable(
@@ -79,12 +57,6 @@ test("greedy search's beginnings are found in the tree, its end included", () =>
   assert.deepEqual(found("el")[1], [1]);
 });
 
-test("numbers have a true minus, and −∞ where there is none", () => {
-  assert.equal([-1.23456, -0.0001, null].map((each) => beam.formatNats(each)).join(), "−1.235,0.000,−∞");
-  assert.equal(nodeNumber(one(0, "a", "kept", -2)), "−2.00");
-  assert.equal(nodeNumber(one(0, "a", "finished", -2)), "−1.00"); // its score
-});
-
 test("the verdict says what was found, and where greedy search parts from it", () => {
   const text = (words, score) => ({ tokens: words.split(" ").filter(Boolean), score, log_prob: 2 * score });
   const verdict = (best, greedy, sampled = false) =>
@@ -112,42 +84,13 @@ test("the verdict says what was found, and where greedy search parts from it", (
   ]);
 });
 
-test("a hypothesis' weights come out of the bytes, by step, head and their mean", () => {
-  // Two steps, of one and of two hypotheses; 1 layer, 2 heads, 2 keys.
-  const weights = halves([1, 0, 0.5, 0.5], /* step 2 */ [0, 1, 0.25, 0.75, 0.75, 0.25, 0.5, 0.5]);
-  const looking = (kind) => ({
-    source: ["the", "cat"],
-    prompt: ["<sos>"],
-    attention: {
-      kind,
-      layers: 1,
-      heads: 2,
-      shapes: [
-        [1, 2],
-        [2, 2],
-      ],
-      dtype: "float16",
-      weights,
-    },
-  });
-  const reply = looking("cross");
-  assertTable(
-    (step, text, layer, head) => beam.attentionOf(reply, step, text, layer, head).join(),
-    [
-      [0, 0, 0, 0, "1,0"],
-      [0, 0, 0, null, "0.75,0.25"],
-      [1, 1, 0, 0, "0.75,0.25"],
-      [1, 1, 0, null, "0.625,0.375"],
-    ],
-  );
-  assert.equal(beam.attentionOf({ attention: null }, 0, 0, 0, null), null);
-  assert.deepEqual(beam.attentionKeys(reply, ["el", "gato"]), ["the", "cat"]);
+test("a head of the weights is named, and a decoder's keys are what it has written", () => {
+  const looking = (kind) => ({ source: ["the", "cat"], prompt: ["<sos>"], attention: { kind } });
+  assert.deepEqual(beam.attentionKeys(looking("cross"), ["el", "gato"]), ["the", "cat"]);
   assert.deepEqual(beam.attentionKeys(looking("decoder"), ["el", "gato"]), ["<sos>", "el"]);
-  assert.equal(
-    beam.describeHead({ layer: 1, head: null }, { heads: 4 }),
-    "the mean of the 4 heads of layer 1",
-  );
-  assert.equal(beam.describeHead({ layer: 0, head: 2 }, { heads: 4 }), "head 2 of layer 0");
+  assert.equal(beam.attentionOf({ attention: null }, 0, 0, 0, null), null);
+  const described = [null, 2].map((head) => beam.describeHead({ layer: 1, head }, { heads: 4 }));
+  assert.deepEqual(described, ["the mean of the 4 heads of layer 1", "head 2 of layer 1"]);
 });
 
 test("a request holds what its method needs and nothing else", () => {

@@ -10,15 +10,11 @@ import { nextTextSize } from "../../viz_transformer/widgets/base/js/text_size.js
 import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
 import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.js";
 import * as displayed from "../../viz_transformer/widgets/explorer/displayed_head.js";
-import { partWidths } from "../../viz_transformer/widgets/explorer/layout.js";
 import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.js";
 import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.js";
-import { reachableKeys, twoDecimals } from "../../viz_transformer/widgets/explorer/measures.js";
 import { headInWords, marksInWords, notes } from "../../viz_transformer/widgets/explorer/narration.js";
 import * as told from "../../viz_transformer/widgets/explorer/readout.js";
 import * as selection from "../../viz_transformer/widgets/explorer/selection.js";
-import * as columns from "../../viz_transformer/widgets/explorer/token_columns.js";
-import { queryWords, specialTokens } from "../../viz_transformer/widgets/explorer/token_marks.js";
 import { assertNear, assertTable, floats, withoutMarks } from "./helpers.mjs";
 
 const NONE = { query: null, key: null };
@@ -81,15 +77,8 @@ test("a rank counts what may be looked at, and equals share the better rank", ()
   assert.deepEqual(told.rankOf(equal, 0, 1), { rank: 1, of: 2 });
   assert.deepEqual(told.rankOf(equal, 1, 0), { rank: 3, of: 3 });
   assert.deepEqual(told.rankOf(equal, 1, 2), { rank: 1, of: 3 });
-  assertNear(told.rowSum(equal, 1), 1, 1e-6);
-  const strongest = (count) => told.strongestThree(count, (index) => [3, -9, 4, 9, 1][index]);
-  assert.deepEqual(
-    [strongest(5), strongest(2)],
-    [
-      [1, 3, 2],
-      [1, 0],
-    ],
-  );
+  const strongest = (count) => told.strongestThree(count, (index) => [3, -9, 4, 9, 1][index]).join();
+  assert.deepEqual([strongest(5), strongest(2)], ["1,3,2", "1,0"]);
 });
 
 test("the sentence does not call a weak weight looking, nor what the mask closes", () => {
@@ -120,44 +109,14 @@ test("a difference is told as more or less, with its sign", () => {
   );
 });
 
-test("of two traces the difference is measured, and a part of a model has no rollout", () => {
+test("a part of a model has no rollout, and says why", () => {
   const words = { targetTokens: [], outputTokens: null, sourceWords: null, targetWords: null };
-  const traceOf = (word, ...values) => ({
-    ...words,
-    sourceTokens: [word, "b"],
-    attention: { encoder: { shape: [1, 1, 2, 2], weights: floats(values) } },
-  });
-  const [one, other] = [traceOf("a", 1, 0, 0.5, 0.5), traceOf("z", 0.5, 0.5, 0.5, 0.5)];
-  const [entry] = measureTraces([one, other]);
-  assert.deepEqual(entry.queries, ["a|z", "b"]);
-  assert.deepEqual(Array.from(entry.whole), [0.5, -0.5, 0, 0]);
-  assert.deepEqual([entry.signed, entry.labels, entry.entropies, entry.masked], [true, null, null, null]);
+  const attention = { encoder: { shape: [1, 1, 2, 2], weights: floats(1, 0, 0.5, 0.5) } };
+  const trace = { ...words, sourceTokens: ["a", "b"], attention };
   const lackingPart = { encoder: "capture it without layers=" };
-  const [[whole], [part]] = [measureTraces([one]), measureTraces([one], { lackingPart })];
+  const [[whole], [part]] = [measureTraces([trace]), measureTraces([trace], { lackingPart })];
   assert.deepEqual([whole.noRollout, part.noRollout], ["", lackingPart.encoder]);
   assert.deepEqual([Array.from(whole.rollouts()), part.rollouts], [[1, 0, 0.25, 0.75], null]);
-});
-
-test("a decoder's query reaches itself and the past, unless some weight lies on the future", () => {
-  const reachable = (kind, ...weights) =>
-    reachableKeys({ kind, layers: 1, heads: 1, rows: 2, cols: 2, weights: Float32Array.from(weights) });
-  assertTable(reachable, [
-    ["decoder", 1, 0, 0.5, 0.5, [1, 2]],
-    ["encoder", 1, 0, 0.5, 0.5, [2, 2]],
-    ["decoder", 0.5, 0.5, 0.5, 0.5, [2, 2]],
-  ]);
-  // Two decimals are rounded as Python rounds them.
-  const rounded = [0.125, 0.375, 0.625, 0.875, 1 / 3, 0.995, 1].map(twoDecimals);
-  assert.equal(rounded.join(), "0.12,0.38,0.62,0.88,0.33,0.99,1.00");
-});
-
-test("special tokens are known by their spelling, and a query's word by what was read next", () => {
-  const tokens = ["<EOS>", "[CLS]", "<|endoftext|>", "<unk>", "[MASK]", "eos"];
-  assert.deepEqual(specialTokens(tokens), [true, true, true, false, false, false]);
-  const source = { sourceTokens: [], sourceWords: null, attention: {} };
-  const target = { targetTokens: ["<sos>", "un", "##able"], outputTokens: ["un", "##do", "<eos>"] };
-  const trace = { ...source, ...target, targetWords: [null, 0, 0] };
-  assert.deepEqual([queryWords(trace, "target"), queryWords(trace, "source")], [[0, null, null], null]);
 });
 
 test("a place is a line of Python, of several heads and of merged words too", () => {
@@ -251,19 +210,6 @@ test("Escape leads out of several heads and of a layer's mean, and lets go of pi
   }
 });
 
-test("a search marks the words that hold it, and goes through them", () => {
-  const queries = selection.foundIn(["El", "gato", "gatos"], " GAT");
-  assert.deepEqual([...queries], [0, 1, 1]);
-  assert.equal(selection.foundIn(["a"], "  "), null);
-  const marks = { queries, keys: selection.foundIn(["the", "gate"], "gat") };
-  const go = (pinned) => selection.nextFound(marks, pinned);
-  assert.deepEqual(go(NONE), { query: 1, key: null, place: 1, of: 3 });
-  assert.deepEqual(go({ query: 2, key: null }), { query: null, key: 1, place: 3, of: 3 });
-  assert.equal(go({ query: null, key: 1 }).query, 1);
-  const nowhere = { queries: selection.foundIn(["a"], "z"), keys: selection.foundIn(["b"], "z") };
-  assert.equal(selection.nextFound(nowhere, NONE), null);
-});
-
 test("what the pointer is over comes before what is pinned, where there is something beneath it", () => {
   const pinned = { query: 1, key: 2 };
   assertTable(selection.activeCell, [
@@ -306,26 +252,6 @@ const KINDS = [
   { kind: "encoder", layers: 2, heads: 4 },
   { kind: "cross", layers: 3, heads: 2 },
 ];
-
-test("every thumbnail is found at its place, and nothing between sections", () => {
-  const large = [{ kind: "encoder", layers: 24, heads: 16 }];
-  for (const layout of [
-    grid.headGridLayout(KINDS, 260, 560),
-    grid.headGridLayout(KINDS, 560, 560),
-    grid.headGridLayout(large, 260, 560),
-  ]) {
-    assert.ok(layout.width <= 560);
-    for (const { kind, layers, heads, left, top } of layout.sections) {
-      for (let index = 0; index < layers * heads; index++) {
-        const [layer, head] = [Math.floor(index / heads), index % heads];
-        const [x, y] = [left + (head + 0.4) * layout.pitch, top + (layer + 0.4) * layout.pitch];
-        assert.deepEqual(grid.headAt(layout, x, y), { kind, layer, head });
-        assert.ok(x < layout.width && y < layout.height);
-      }
-      assert.equal(grid.headAt(layout, left + 2, top - 4), null);
-    }
-  }
-});
 
 test("arrow keys go through the layers of all kinds and stop at the ends", () => {
   assertTable(
@@ -431,26 +357,8 @@ test("the linked columns are those of the kinds at hand, and a place in them is 
     const { kind, query, key } = linked.pinOf(plan, { column, index: 1 });
     assert.deepEqual(linked.placesOf(plan, kind, { query, key }), [{ column, index: 1 }]);
   }
-  const places = (kind, query, key, of = plan) =>
-    linked
-      .placesOf(of, kind, { query, key })
-      .map(({ column, index }) => `${column}·${index}`)
-      .join();
-  assert.equal(places("encoder", 2, 0), "1·2,0·0");
-  assert.equal(places("decoder", 2, null), "2·2");
-  assert.equal(places("cross", null, 2, null), "1·2");
-  assert.equal(
-    linked.linkedHeading(plan, () => "0·1"),
-    "Encoder 0·1 → cross 0·1 → decoder 0·1",
-  );
-  const [words, reach] = [
-    ["a", "b", "c", "d"].map((each) => [each]),
-    [0.5, 0.75, 1, 0].map((each) => [each]),
-  ];
-  assert.match(
-    withoutMarks(linked.linkedSentence(plan, words, reach, { column: 2, index: 0 })),
-    /: source word “a” 0\.50; as the encoder read it “b” 0\.75\.$/,
-  );
+  const pinned = linked.placesOf(plan, "encoder", { query: 2, key: 0 });
+  assert.equal(pinned.map(({ column, index }) => `${column}·${index}`).join(), "1·2,0·0");
   assertTable(
     (place, key) => Object.values(linked.movePlace([3, 2], place, key) ?? []),
     [
@@ -460,68 +368,6 @@ test("the linked columns are those of the kinds at hand, and a place in them is 
       [{ column: 1, index: 0 }, "ArrowRight", []],
     ],
   );
-});
-
-test("a word is found in its column, and columns fit their width", () => {
-  const layout = columns.columnsLayout({ counts: [2, 3], width: 380, maxHeight: 400 });
-  const [row, edge] = [layout.pitch * 1.5, layout.column];
-  assert.deepEqual(columns.tokenAt(layout, edge - 5, row), { column: 0, index: 1 });
-  assert.deepEqual(columns.tokenAt(layout, layout.xs[1] + 5, row), { column: 1, index: 1 });
-  assert.equal(columns.tokenAt(layout, edge + layout.gap / 2, row), null);
-  assert.equal(columns.tokenAt(layout, edge - 5, layout.pitch * 2.5), null);
-  for (const n of [3, 4]) {
-    const { xs, column, width } = columns.columnsLayout({
-      counts: Array(n).fill(5),
-      width: 640,
-      maxHeight: 400,
-    });
-    assert.ok(xs.at(-1) + column <= width && column > 80);
-  }
-});
-
-test("of a long text only what is in view is drawn, and every line that crosses it", () => {
-  const layout = columns.columnsLayout({ counts: [100, 50], width: 380, maxHeight: 400 });
-  assert.deepEqual([layout.shown, layout.height], [400, 100 * layout.pitch]);
-  const top = 40 * layout.pitch;
-  const end = 40 + 400 / layout.pitch;
-  assert.deepEqual(columns.tokensInView(layout, top, 100), [40, end]);
-  assert.deepEqual(columns.tokensInView(layout, top + 1, 100), [40, end + 1]); // halves of words count
-  assert.deepEqual(columns.tokensInView(layout, 90 * layout.pitch, 50), [50, 50]);
-  const crossing = (from, to) => columns.lineInView(layout, top, from, to);
-  assert.ok(crossing(0, 99)); // neither end is in view, its middle is
-  assert.deepEqual([crossing(40, 10), crossing(39, 10), crossing(end, 99)], [true, false, false]);
-});
-
-test("the page is arranged to fit its width", () => {
-  const shapes = [4, 13, 128].flatMap((cols) => [2, 12].map((layers) => ({ cols, layers })));
-  const cases = shapes.flatMap((shape) => [false, true].map((linked) => ({ ...shape, linked })));
-  for (const width of [320, 519, 520, 564, 699, 700, 760, 820, 900, 1240, 1800]) {
-    for (const shape of cases) {
-      const room = partWidths(width, shape);
-      const beside = room.strip ? 0 : room.heads + 28;
-      const words = shape.linked ? room.words : room.head + 28 + room.words;
-      if (room.name === "wide") assert.ok(beside + words + (room.aside ? 238 : 0) <= width);
-      assert.ok(Math.max(room.heads, room.head, room.words) <= width);
-      assert.ok(room.strip || shape.layers > 6);
-    }
-  }
-  const arranged = (width, cols, layers = 2) => {
-    const { name, strip, aside } = partWidths(width, { cols, layers, linked: false });
-    return `${name}${strip ? " strip" : ""}${aside ? " aside" : ""}`;
-  };
-  for (const [width, cols] of [
-    [844, 5],
-    [984, 13],
-    [1240, 256],
-  ])
-    assert.equal(arranged(width, cols), "wide strip aside");
-  for (const [width, cols] of [
-    [844, 13],
-    [564, 5],
-  ])
-    assert.equal(arranged(width, cols), "wide strip");
-  assert.equal(arranged(844, 12, 12), "wide");
-  assert.equal(arranged(350, 5), "narrow strip");
 });
 
 test("what the picture leaves out is said, its marks are explained, and nothing else", () => {

@@ -7,12 +7,7 @@ import { LABELS, labelColour } from "../../viz_transformer/widgets/base/js/colou
 import { headInWords } from "../../viz_transformer/widgets/explorer/narration.js";
 import { shownInWords } from "../../viz_transformer/widgets/explorer/selection.js";
 import * as wall from "../../viz_transformer/widgets/explorer/wall_heads.js";
-import {
-  cellBox,
-  moveOnWall,
-  wallHeadAt,
-  wallLayout,
-} from "../../viz_transformer/widgets/explorer/wall_layout.js";
+import { moveOnWall, wallLayout } from "../../viz_transformer/widgets/explorer/wall_layout.js";
 import { assertTable, withoutMarks } from "./helpers.mjs";
 
 const EVERYTHING = { order: "layer", labels: [], layers: [], least: null };
@@ -93,31 +88,6 @@ test("a head is called by the model's own numbers, where a part of the model was
   const chosen = { layer: 1, head: 2, selected: [], aggregate: "head" };
   assert.equal(shownInWords(entry, chosen), "layer 9 · head 7");
   assert.equal(shownInWords(entry, { ...chosen, aggregate: "rollout" }), "rollout of layers 4 to 9");
-});
-
-test("heads stay inside the room, and each is found under its middle", () => {
-  for (const [layers, heads] of [
-    [2, 4],
-    [12, 12],
-    [32, 32],
-    [48, 25],
-    [1, 1],
-  ]) {
-    const layout = layoutOf([{ kind: "decoder", layers, heads }], 1220, 420);
-    assert.ok(layout.height <= 420, `${layout.height} pixels for ${layers} layers of ${heads} heads`);
-    const [section] = layout.sections;
-    for (const [i, [layer, head]] of section.cells.entries()) {
-      const { x, y, width, height } = cellBox(section, i);
-      assert.ok(x >= 0 && x + width <= 1220 && y + height <= layout.height + 1);
-      assert.deepEqual(wallHeadAt(layout, x + width / 2, y + height / 2), { kind: "decoder", layer, head });
-    }
-    assert.equal(wallHeadAt(layout, 2, 2), null);
-    assert.equal(section.turned, layers > 40); // more layers than heads: its pictures are larger so
-  }
-  for (const order of ["label", "entropy"])
-    assert.ok(layoutOf([{ kind: "decoder", layers: 32, heads: 32 }], 980, 420, { order }).height <= 420);
-  const [section] = layoutOf([{ kind: "decoder", layers: 80, heads: 64 }], 1220, 420).sections;
-  assert.ok(section.turned && section.rows * section.cellHeight < 460);
 });
 
 test("the arrow keys move over cells, from one kind to the next, and to what a filter has kept", () => {

@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import * as hands from "../../viz_transformer/widgets/base/js/clock_hands.js";
-import * as charts from "../../viz_transformer/widgets/position_lab/charts.js";
 import * as encodings from "../../viz_transformer/widgets/position_lab/encodings.js";
 import * as matrix from "../../viz_transformer/widgets/position_lab/matrix.js";
 import * as words from "../../viz_transformer/widgets/position_lab/narration.js";
@@ -73,36 +72,6 @@ test("neighbours' cosine is a mean over its rows", () => {
   const rows = matrix.matrixOf(Float64Array.from([1, 0, 2, 0, 0, 3]), 3, 2);
   assertNear(encodings.neighbourCosine(rows, 0, 3), 0.5);
   assert.equal(encodings.neighbourCosine(table, 5, 6), null);
-});
-
-test("every cell of the table answers to the pointer, and nothing beside it", () => {
-  const layout = charts.tableLayout({ rows: 64, cols: 64, width: 500, height: 460 });
-  const { left, top, cellWidth, cellHeight } = layout;
-  assert.ok(Number.isInteger(cellWidth) && Number.isInteger(cellHeight));
-  for (const [position, dimension] of [
-    [0, 0],
-    [63, 63],
-    [7, 12],
-  ]) {
-    const point = [left + (dimension + 0.5) * cellWidth, top + (position + 0.5) * cellHeight];
-    assert.deepEqual(charts.tableCellAt(layout, point[0], point[1]), { position, dimension });
-  }
-  assert.equal(charts.tableCellAt(layout, left - 1, top + 1), null);
-  assert.equal(charts.tableCellAt(layout, left + 64 * cellWidth, top), null);
-  const wide = charts.tableLayout({ rows: 512, cols: 768, width: 500, height: 460 });
-  const last = charts.tableCellAt(wide, wide.left + 767.5 * wide.cellWidth, wide.top);
-  assert.deepEqual(last, { position: 0, dimension: 767 });
-});
-
-test("the curves answer with the nearest position and offset", () => {
-  const layout = charts.wavesLayout({ rows: 64, width: 600, height: 160 });
-  const positions = [layout.left, layout.right, 599].map((x) => charts.positionAt(layout, x));
-  assert.deepEqual(positions, [0, 63, null]); // the last is on the clock
-  const offsets = charts.offsetsLayout({ rows: 64, width: 600, height: 150 });
-  const middle = (offsets.left + offsets.right) / 2;
-  const found = [offsets.left, middle, offsets.right].map((x) => charts.offsetAt(offsets, x));
-  assert.deepEqual(found, [-63, 0, 63]);
-  assert.equal(charts.ticksOf(64, 380, 18).join(), "0,4,8,12,16,20,24,28,32,36,40,44,48,52,56,60");
 });
 
 test("the readout names position, dimension, value and wavelength", () => {

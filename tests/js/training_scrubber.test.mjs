@@ -84,33 +84,17 @@ test("entropy is told beside how it began", () => {
   assert.equal(strongest, "Strongest weight: “gato” to “the”, 1.00.");
 });
 
-test("ticks are round numbers inside the axis", () => {
-  assert.deepEqual(curve.evenTicks(0, 10, 5), [0, 2, 4, 6, 8, 10]);
-  assert.deepEqual(curve.evenTicks(0, 0.3, 5), [0, 0.1, 0.2, 0.3]);
-  assertTable(curve.logTicks, [
-    [0.04, 3.2, undefined, [0.05, 0.1, 0.2, 0.5, 1, 2]],
-    [0.04, 3.2, 45, [0.1, 0.3, 1, 3]],
-    [0.04, 3.2, 20, [0.1, 1]],
-    [1e-7, 3.2, 10, [1e-6, 1e-4, 1e-2, 1]],
-  ]);
-});
-
 test("an axis is logarithmic where the loss spans much, and steps where moments crowd", () => {
+  assert.deepEqual(curve.evenTicks(0, 0.3, 5), [0, 0.1, 0.2, 0.3]);
+  assert.deepEqual(curve.logTicks(0.04, 3.2, 45), [0.1, 0.3, 1, 3]);
   const axes = curve.curveAxes([RUN], 600, 150);
   assert.deepEqual([axes.logY, axes.logX], [true, false]);
-  assert.match(axes.yName, /loss \(nats per token, log scale\)/);
-  assert.deepEqual([axes.y(4), axes.x(40)], [axes.top, axes.right]);
-  assertNear(axes.y(0.125), axes.bottom);
   assertNear(axes.y(Math.sqrt(0.5)), (axes.top + axes.bottom) / 2, 1e-4);
   const flat = curve.curveAxes([{ ...RUN, losses: Float32Array.of(2, 1, 0.5, NaN) }], 600, 150);
   assert.deepEqual([flat.logY, flat.y(0)], [false, flat.bottom]);
   assert.equal(curve.isCrowded([0, 10, 20, 30, 40]), false);
   assert.equal(curve.isCrowded([0, 1, 3, 9, 40]), true);
-  const crowded = curve.curveAxes([{ ...RUN, moments: [0, 1, 3, 9, 40] }], 600, 150);
-  assert.deepEqual([crowded.x(0), crowded.x(40)], [crowded.left, crowded.right]);
-  assert.match(crowded.xName, /optimiser step \(log scale\)/);
-  const none = curve.curveAxes([BARE], 600, 150);
-  assert.ok(none.yTicks.every(Number.isFinite) && none.xTicks.at(-1) <= 40);
+  assert.ok(curve.curveAxes([BARE], 600, 150).yTicks.every(Number.isFinite));
 });
 
 test("a click on the curve goes to the nearest moment", () => {
@@ -133,13 +117,11 @@ test("pictures are kept, and the oldest forgotten when there are too many", () =
     return made;
   };
   assert.deepEqual([madeAfter("a", "b", "c", "a"), sheets.count], [3, 3]);
-  assert.deepEqual([madeAfter("d"), sheets.count], [4, 3]); // "b" was used longest ago
-  assert.deepEqual([madeAfter("a"), madeAfter("b")], [4, 5]);
+  assert.deepEqual([madeAfter("d", "a"), sheets.count, madeAfter("b")], [4, 3, 5]); // "b" was used longest ago
   sheets.clear();
-  assert.equal(sheets.count, 0);
   const large = canvasCache(10); // the one on the screen is kept, whatever its size
   large.get("a", make);
-  assert.equal(large.count, 1);
+  assert.deepEqual([sheets.count, large.count], [0, 1]);
 });
 
 test("another kind keeps each side's head as far as it has one", () => {
