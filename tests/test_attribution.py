@@ -1,4 +1,4 @@
-"""Logit lens, shares of a logit and activation patching, held to the model and to numbers by hand."""
+"""Lenses, shares of a logit, patching and weighted attention, held to the model and to numbers by hand."""
 
 from __future__ import annotations
 
@@ -16,15 +16,24 @@ from tests.support.causal_models import (
     gemma2,
     gpt1,
     gpt2,
+    gpt_oss,
     llama,
     logits_of,
     ours,
     tokenizer,
 )
-from tests.support.huggingface_models import frozen, same, state
+from tests.support.huggingface_models import BERT_SIZES, frozen, hf, same, state
+from tests.support.refusals import assert_refused
 from tests.support.small_models import small_model
-from viz_transformer.attribution import direct_logit_attribution, logit_lens, patching
-from viz_transformer.errors import UserError
+from viz_transformer.analysis import rollout
+from viz_transformer.attribution import (
+    direct_logit_attribution,
+    gradient_weighted,
+    logit_lens,
+    patching,
+    value_weighted,
+)
+from viz_transformer.model.attention import attend
 
 IDS = [1, 2, 3, 4, 5, 6, 4, 7]
 OTHER = [1, 2, 3, 4, 5, 6, 2, 7]
@@ -55,13 +64,9 @@ def test_the_rows_between_are_the_stream_through_the_last_norm() -> None:
         rows = [model.lm_head(model.transformer.ln_f(x))[0].softmax(-1) for x in output.hidden_states[:-1]]
     found = whole_rows(logit_lens(model, IDS, k=len(WORDS)))
     np.testing.assert_allclose(found[:-1], torch.stack(rows).numpy(), atol=1e-6)
-
-
-def test_a_post_norm_model_has_a_lens_too() -> None:
     model = ours(norm="post")
     with torch.no_grad():
-        embedded = model.embed_target(torch.tensor([IDS]))
-        first = model.logits(embedded)[0].softmax(-1).numpy()
+        first = model.logits(model.embed_target(torch.tensor([IDS])))[0].softmax(-1).numpy()
     np.testing.assert_allclose(whole_rows(logit_lens(model, IDS, k=len(WORDS)))[0], first, atol=1e-6)
 
 
@@ -117,17 +122,14 @@ def test_the_parts_add_up_to_the_logit(make) -> None:
 def test_the_shares_of_gpt2_are_those_by_hand() -> None:
     model = gpt2()
     read: list[torch.Tensor] = []
-    hooks = [
-        block.attn.c_proj.register_forward_pre_hook(lambda _, given: read.append(given[0]))
-        for block in model.transformer.h
-    ]
     networks: list[torch.Tensor] = []
-    hooks += [
-        block.mlp.register_forward_hook(lambda *given: networks.append(given[-1]))
-        for block in model.transformer.h
-    ]
     last: list[torch.Tensor] = []
-    hooks.append(model.transformer.ln_f.register_forward_pre_hook(lambda _, given: last.append(given[0])))
+    hooks = [model.transformer.ln_f.register_forward_pre_hook(lambda _, given: last.append(given[0]))]
+    for block in model.transformer.h:
+        hooks += [
+            block.attn.c_proj.register_forward_pre_hook(lambda _, given: read.append(given[0])),
+            block.mlp.register_forward_hook(lambda *given: networks.append(given[-1])),
+        ]
     logits_of(model, IDS)
     for hook in hooks:
         hook.remove()
@@ -159,17 +161,13 @@ def test_a_head_that_writes_nothing_has_no_share() -> None:
     model = llama()
     with torch.no_grad():
         model.model.layers[1].self_attn.o_proj.weight[:, 8:12] = 0  # head 2
-    heads = direct_logit_attribution(model, IDS).heads
+    parts = direct_logit_attribution(model, CLEAN, tokenizer=tokenizer())
+    heads = parts.heads
     assert heads[1, 2] == pytest.approx(0, abs=1e-7)
     assert np.abs(np.delete(heads.ravel(), 6)).min() > 1e-4
-
-
-def test_by_default_the_first_choice_is_explained() -> None:
-    model, words = gpt2(), tokenizer()
-    parts = direct_logit_attribution(model, CLEAN, tokenizer=words)
-    logits = logits_of(model, words(CLEAN)["input_ids"])[-1]
-    assert parts.token == WORDS[int(logits.argmax())]
-    assert parts.logit == logits.max().item()
+    # By default the first choice at the last position is explained.
+    logits = logits_of(model, tokenizer()(CLEAN)["input_ids"])[-1]
+    assert (parts.token, parts.logit) == (WORDS[int(logits.argmax())], logits.max().item())
     assert parts.position == 7
 
 
@@ -177,6 +175,8 @@ def test_by_default_the_first_choice_is_explained() -> None:
 def test_the_word_that_differs_brings_everything_back_before_the_first_layer(make) -> None:
     model = make()
     found = patching(model, IDS, OTHER, (9, 3), "positions")
+    in_threes = patching(model, IDS, OTHER, (9, 3), "positions", batch_size=3)
+    np.testing.assert_allclose(in_threes.values, found.values, atol=1e-5)
     own = [
         (logits[-1, 9] - logits[-1, 3]).item() for logits in (logits_of(model, ids) for ids in (IDS, OTHER))
     ]
@@ -210,14 +210,6 @@ def test_a_patched_head_is_a_run_with_that_head_of_the_clean_run(make) -> None:
     assert found.what == "heads"
 
 
-def test_a_map_does_not_depend_on_the_size_of_its_batches() -> None:
-    model = gpt2()
-    whole = patching(model, IDS, OTHER, (9, 3), "positions").values
-    np.testing.assert_allclose(
-        patching(model, IDS, OTHER, (9, 3), "positions", batch_size=3).values, whole, atol=1e-5
-    )
-
-
 def test_a_metric_may_be_a_function_and_tokens_are_named() -> None:
     model, words = gpt2(), tokenizer()
     by_name = patching(model, CLEAN, CORRUPTED, ("Mary", "John"), tokenizer=words)
@@ -241,8 +233,8 @@ def test_the_model_is_left_as_it_was(make) -> None:
     logit_lens(model, IDS)
     direct_logit_attribution(model, IDS)
     patching(model, IDS, OTHER, 9)
-    vt.attribution.value_weighted(model, IDS)
-    vt.attribution.gradient_weighted(model, IDS)
+    value_weighted(model, IDS)
+    gradient_weighted(model, IDS)
     assert same(before, state(model))
 
 
@@ -259,56 +251,178 @@ def test_half_precision_gives_the_same_up_to_its_rounding() -> None:
     np.testing.assert_allclose(
         logit_lens(model, IDS).answer_probabilities[0], lens.answer_probabilities[0], atol=0.1
     )
-    weights = vt.attribution.value_weighted(model, IDS).decoder_attention
+    weights = value_weighted(model, IDS).decoder_attention
     np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
 
 
-REFUSED = {
-    "an encoder–decoder": (lambda: logit_lens(small_model(), IDS), "a text of its own; give target="),
-    "k as text": (lambda: logit_lens(gpt2(), IDS, k="5"), "k='5', but the model scores 13 tokens"),
-    "a position as text": (lambda: direct_logit_attribution(gpt2(), IDS, position="x"), "position='x'"),
-    "an unknown id": (lambda: logit_lens(gpt2(), [99]), "knows 13 tokens; give ids from 0 to 12"),
-    "too long": (lambda: logit_lens(gpt2(), IDS * 3), "has 24 tokens, and GPT2LMHeadModel reads at most 16"),
-    "words": (lambda: logit_lens(gpt2(), ["the", "cat"]), "are no token ids"),
-    "many numbers": (lambda: patching(gpt2(), IDS, OTHER, lambda logits: logits), "one number was expected"),
-    "no module": (lambda: logit_lens(vt.load_language_model(), IDS), "give its .model"),
-    "no head": (lambda: logit_lens(gpt2().transformer, IDS), "AutoModelForCausalLM"),
-    "no tokenizer": (lambda: logit_lens(gpt2(), CLEAN), "came without a tokenizer"),
-    "several prompts": (lambda: logit_lens(gpt2(), [IDS, IDS]), "give one text"),
-    "an empty prompt": (lambda: logit_lens(gpt2(), []), "least one token"),
-    "k": (lambda: logit_lens(gpt2(), IDS, k=0), "k=0, but the model scores 13"),
-    "an id": (lambda: logit_lens(gpt2(), IDS, answer=13), "give an id below 13"),
-    "two tokens": (
-        lambda: logit_lens(gpt2(), CLEAN, tokenizer=tokenizer(), answer="a cat"),
-        "one token is needed",
-    ),
-    "an unknown word": (
-        lambda: logit_lens(gpt2(), CLEAN, tokenizer=tokenizer(), answer="dog"),
-        "one token is needed",
-    ),
-    "a name without tokenizer": (lambda: direct_logit_attribution(gpt2(), IDS, token="cat"), "give its id"),
-    "a position": (lambda: direct_logit_attribution(gpt2(), IDS, position=8), "choose 0 to 7"),
-    "post-norm": (lambda: direct_logit_attribution(ours(norm="post"), IDS), "give a pre-norm model"),
-    "capped logits": (
-        lambda: direct_logit_attribution(gemma2(final_logit_softcapping=1.0), IDS),
-        "final_logit_softcapping = None",
-    ),
-    "lengths": (lambda: patching(gpt2(), IDS, IDS[:-1], 9), "has 8 tokens and the corrupted one 7"),
-    "equal prompts": (lambda: patching(gpt2(), IDS, IDS, 9), "is nothing to bring back"),
-    "what": (lambda: patching(gpt2(), IDS, OTHER, 9, "layers"), "choose 'heads' or 'positions'"),
-    "three tokens": (lambda: patching(gpt2(), IDS, OTHER, (9, 3, 1)), "a pair of tokens"),
-    "a target": (lambda: logit_lens(gpt2(), IDS, target=IDS), "reads one text"),
-    "a kind": (lambda: patching(gpt2(), IDS, OTHER, 9, kind="cross"), r"has heads of \['decoder'\]"),
-    "batch_size": (
-        lambda: patching(gpt2(), IDS, OTHER, 9, batch_size=0),
-        "give a whole number of at least 1",
-    ),
-}
+def bert():
+    torch.manual_seed(0)
+    model = hf.BertModel(hf.BertConfig(vocab_size=13, max_position_embeddings=16, **BERT_SIZES))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+    return model.eval()
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_attributed_is_refused_in_one_line(name) -> None:
-    attribute, message = REFUSED[name]
-    with pytest.raises(UserError, match=message) as refused:
-        attribute()
-    assert "\n" not in str(refused.value)
+class Torchs(torch.nn.Module):
+    """A model that multiplies weights with values inside a function of torch's own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = torch.nn.Embedding(13, 8)
+        self.encoder = torch.nn.TransformerEncoder(
+            torch.nn.TransformerEncoderLayer(8, 2, batch_first=True), 1
+        )
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return self.encoder(self.words(ids))
+
+
+def norms(values: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """‖f(x)‖ [head, key] of values [key, head · d_head] and the matrix [d_model, head · d_head]."""
+    heads = values.unflatten(-1, (4, 4)).transpose(0, 1)  # [head, key, d_head]
+    matrices = matrix.unflatten(-1, (4, 4)).permute(1, 2, 0)  # [head, d_head, d_model]
+    return (heads @ matrices).norm(dim=-1)
+
+
+def test_weights_count_the_length_of_what_they_carry() -> None:
+    tokens = list(map(str, IDS))
+    model, own = bert(), ours()
+    layer, own_layer = model.encoder.layer[0].attention, own.decoder.layers[0].self_attention
+    for each, value, projection, named in (
+        (model, layer.self.value, layer.output.dense, {"source_tokens": tokens}),
+        (own, own_layer.w_v, own_layer.w_o, {"tokens": tokens}),
+    ):
+        read: list[torch.Tensor] = []
+        hook = value.register_forward_hook(lambda *given, read=read: read.append(given[-1][0]))
+        plain = vt.capture(each, input_ids=IDS, **named)
+        hook.remove()
+        trace = value_weighted(each, IDS)
+        (kind,) = trace.kinds
+        lengths = norms(read[0], projection.weight)  # [head, key]
+        weighted = torch.tensor(plain.attention(kind)[0]) * lengths[:, None]
+        expected = (weighted / weighted.sum(-1, keepdim=True)).detach().numpy()
+        np.testing.assert_allclose(trace.attention(kind)[0], expected, atol=1e-6)
+    assert value_weighted(model, IDS).source_tokens == tuple(tokens)
+
+
+@pytest.mark.parametrize("make", PRE_NORM)
+def test_every_model_s_rows_are_shares(make) -> None:
+    model = make()
+    by_values = value_weighted(model, IDS).decoder_attention
+    np.testing.assert_allclose(by_values.sum(-1), 1, atol=1e-6)
+    by_gradient = gradient_weighted(model, IDS).decoder_attention
+    sums = by_gradient.sum(-1)
+    np.testing.assert_allclose(sums[sums > 0], 1, atol=1e-6)
+    assert (by_gradient >= 0).all()
+    assert not np.triu(by_values, 1).any()
+
+
+def test_gradients_are_those_of_the_logit() -> None:
+    model = gpt2()
+    model.set_attn_implementation("eager")
+    output = model(torch.tensor([IDS]), output_attentions=True)
+    slopes = torch.autograd.grad(output.logits[0, -1, 9] - output.logits[0, -1, 3], output.attentions)
+    by_hand = torch.cat(
+        [(a * slope).clamp(min=0) for a, slope in zip(output.attentions, slopes, strict=True)]
+    )
+    found = gradient_weighted(model, IDS, token=9, against=3, scale="trace").decoder_attention
+    expected = by_hand / by_hand.sum(-1).max()
+    np.testing.assert_allclose(found, expected.detach().numpy(), atol=1e-6)
+    assert found.sum(-1).max() == pytest.approx(1, abs=1e-6)
+    # Of the last layer, only the query that writes the token has an effect on it.
+    assert not found[-1, :, :-1].any()
+    model.requires_grad_(False)
+    frozen_ones = gradient_weighted(model, IDS, token=9, against=3, scale="trace").decoder_attention
+    np.testing.assert_allclose(frozen_ones, found, atol=1e-6)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_a_weight_of_ours_has_the_effect_that_its_gradient_tells() -> None:
+    """The gradient against the difference that a slightly larger weight makes."""
+    model, step = ours(), 1e-3
+    found = gradient_weighted(model, IDS, token=9, scale="trace").decoder_attention[1, :, -1]  # [head, key]
+
+    def logit(head: int, key: int) -> float:
+        def more(*args):
+            output, weights = attend(*args)
+            output = output.clone()
+            output[0, head, -1] += step * args[2][0, head, key]
+            return output, weights
+
+        ids = torch.tensor([IDS])
+        x, mask = model.embed_target(ids), model.target_mask(ids)
+        x, _ = model.decoder.layers[0](x, mask)
+        x, _ = model.decoder.layers[1](x, mask, more)
+        return model.logits(model.decoder.norm(x))[0, -1, 9].item()
+
+    plain = vt.capture(model, input_ids=IDS, tokens=list(map(str, IDS))).decoder_attention[1, :, -1]
+    with torch.no_grad():
+        base = model(torch.tensor([IDS]))[0, -1, 9].item()
+        effects = np.array([[logit(head, key) - base for key in range(8)] for head in range(4)]) / step
+    expected = np.maximum(0, plain * effects)
+    np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=5e-3)
+
+
+def test_a_part_that_goes_to_a_sink_is_left_out() -> None:
+    model = gpt_oss()
+    plain = vt.capture(model, input_ids=IDS, tokens=list(map(str, IDS)))
+    assert plain.sinks == ("decoder",)
+    weighted = value_weighted(model, IDS)
+    assert weighted.sinks == ("decoder",)
+    np.testing.assert_allclose(weighted.decoder_attention.sum(-1), 1, atol=1e-6)
+    assert ((weighted.decoder_attention > 0) == (plain.decoder_attention > 0)).all()
+    assert gradient_weighted(model, IDS).decoder_attention.any()
+
+
+def test_the_traces_serve_views_and_analyses() -> None:
+    trace = value_weighted(llama(), CLEAN, tokenizer=tokenizer())
+    assert trace.target_tokens == tuple(CLEAN.split())
+    assert trace.target_words == tuple(range(8))
+    view = vt.explore(trace, layer=1, head=3)
+    assert view.figure().axes[0].images[0].get_array().shape == (8, 8)
+    np.testing.assert_allclose(rollout(trace, "decoder")[-1].sum(-1), 1, atol=1e-6)
+
+
+def test_questions_without_an_answer_are_refused_in_one_line() -> None:
+    words, translator, plain, capped = tokenizer(), small_model(), gpt2(), gemma2(final_logit_softcapping=1.0)
+    post_norm, additive = ours(norm="post"), ours(scoring="additive")
+    cases = (
+        (logit_lens, translator, [IDS], {}, "a text of its own; give target="),
+        (logit_lens, plain, [IDS], {"k": "5"}, "k='5', but the model scores 13 tokens"),
+        (logit_lens, plain, [IDS], {"k": 0}, "k=0, but the model scores 13"),
+        (logit_lens, plain, [[99]], {}, "knows 13 tokens; give ids from 0 to 12"),
+        (logit_lens, plain, [IDS * 3], {}, "has 24 tokens, and GPT2LMHeadModel reads at most 16"),
+        (logit_lens, plain, [["the", "cat"]], {}, "are no token ids"),
+        (logit_lens, vt.load_language_model(), [IDS], {}, "give its .model"),
+        (logit_lens, plain.transformer, [IDS], {}, "AutoModelForCausalLM"),
+        (logit_lens, plain, [CLEAN], {}, "came without a tokenizer"),
+        (logit_lens, plain, [[IDS, IDS]], {}, "give one text"),
+        (logit_lens, plain, [[]], {}, "least one token"),
+        (logit_lens, plain, [IDS], {"answer": 13}, "give an id below 13"),
+        (logit_lens, plain, [CLEAN], {"tokenizer": words, "answer": "a cat"}, "one token is needed"),
+        (logit_lens, plain, [CLEAN], {"tokenizer": words, "answer": "dog"}, "one token is needed"),
+        (logit_lens, plain, [IDS], {"target": IDS}, "reads one text"),
+        (direct_logit_attribution, plain, [IDS], {"position": "x"}, "position='x'"),
+        (direct_logit_attribution, plain, [IDS], {"position": 8}, "choose 0 to 7"),
+        (direct_logit_attribution, plain, [IDS], {"token": "cat"}, "give its id"),
+        (direct_logit_attribution, post_norm, [IDS], {}, "give a pre-norm model"),
+        (direct_logit_attribution, capped, [IDS], {}, "final_logit_softcapping = None"),
+        (patching, plain, [IDS, OTHER, lambda logits: logits], {}, "one number was expected"),
+        (patching, plain, [IDS, IDS[:-1], 9], {}, "has 8 tokens and the corrupted one 7"),
+        (patching, plain, [IDS, IDS, 9], {}, "is nothing to bring back"),
+        (patching, plain, [IDS, OTHER, 9, "layers"], {}, "choose 'heads' or 'positions'"),
+        (patching, plain, [IDS, OTHER, (9, 3, 1)], {}, "a pair of tokens"),
+        (patching, plain, [IDS, OTHER, 9], {"kind": "cross"}, r"has heads of \['decoder'\]"),
+        (patching, plain, [IDS, OTHER, 9], {"batch_size": 0}, "give a whole number of at least 1"),
+        (value_weighted, translator, [IDS], {}, "Transformer reads a text of its own; give target="),
+        (value_weighted, plain, [IDS], {"scale": "layer"}, "choose 'row'"),
+        (value_weighted, Torchs(), [IDS], {}, "give a model of Hugging Face's with eager attention"),
+        (gradient_weighted, bert(), [IDS], {}, "load it with its head"),
+        (gradient_weighted, plain, [IDS], {"position": 9}, "choose 0 to 7"),
+        (gradient_weighted, additive, [IDS], {"token": 99}, "give an id below 13"),
+    )
+    assert_refused(
+        (lambda ask=ask, model=model, given=given, options=options: ask(model, *given, **options), message)
+        for ask, model, given, options, message in cases
+    )
