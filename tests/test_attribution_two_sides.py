@@ -57,8 +57,13 @@ def row_by_hand(make: Callable[[], nn.Module], state: Tensor) -> Tensor:
     return (model.lm_head(state) + model.final_logits_bias)[0]
 
 
-@pytest.mark.parametrize("make", [t5, marian, bart, bert])
+@pytest.mark.parametrize("make", [t5, marian, bart, bert, ours])
 def test_each_row_of_a_lens_is_a_state_through_what_follows_the_last_block(make) -> None:
+    if make is ours:
+        lens = logit_lens(ours(), SOURCE, target=TARGET, k=1)
+        expected = logits(ours, SOURCE).softmax(-1).max(-1).values
+        np.testing.assert_array_equal(lens.top_probabilities[-1, :, 0], expected)
+        return
     output = whole(make, SOURCE, output_hidden_states=True)
     states = output.hidden_states if make is bert else output.decoder_hidden_states
     lens = logit_lens(make(), SOURCE, target=target_of(make), k=23)
@@ -71,13 +76,6 @@ def test_each_row_of_a_lens_is_a_state_through_what_follows_the_last_block(make)
     assert lens.tokens == tuple(map(str, target_of(make) or SOURCE))
 
 
-def test_ours_has_a_lens_too() -> None:
-    lens = logit_lens(ours(), SOURCE, target=TARGET, k=1)
-    np.testing.assert_array_equal(
-        lens.top_probabilities[-1, :, 0], logits(ours, SOURCE).softmax(-1).max(-1).values
-    )
-
-
 def test_the_shares_of_t5_are_those_by_hand() -> None:
     """T5 is pre-norm, so each head of both attentions adds its own part to a logit."""
     model: Any = t5()
@@ -87,9 +85,7 @@ def test_the_shares_of_t5_are_those_by_hand() -> None:
     assert parts.logit == pytest.approx(float(own[TOKEN] - own[AGAINST]), abs=1e-5)
     last: list[Tensor] = []
     norm = model.decoder.final_layer_norm
-    hook = model.decoder.final_layer_norm.register_forward_pre_hook(
-        lambda _, args: last.append(args[0][0, 2])
-    )
+    hook = norm.register_forward_pre_hook(lambda _, args: last.append(args[0][0, 2]))
     said = vt.head_outputs(model, input_ids=torch.tensor([SOURCE]), decoder_input_ids=torch.tensor([TARGET]))
     hook.remove()
     scale = (last[0].pow(2).mean() + norm.variance_epsilon).rsqrt() * norm.weight
@@ -114,11 +110,8 @@ def test_our_own_pair_of_stacks_is_divided_too() -> None:
 
 @pytest.mark.parametrize("make", [marian, bart, bert])
 def test_where_a_logit_is_no_sum_it_is_not_divided(make) -> None:
-    with pytest.raises(
-        UserError, match="a logit has no share of each head; give a pre-norm model"
-    ) as refused:
+    with pytest.raises(UserError, match="a logit has no share of each head; give a pre-norm model"):
         direct_logit_attribution(make(), SOURCE, target=target_of(make))
-    assert "\n" not in str(refused.value)
 
 
 KINDS = [
@@ -161,9 +154,6 @@ def test_a_decoder_s_stream_is_patched_after_it_has_read_the_source() -> None:
     np.testing.assert_allclose(found.restored[0], 0, atol=1e-5)  # both runs begin with the same words
     assert np.abs(found.restored[1, -1]) > 0.01
     assert vt.plots.plot_patching(found).get_xlabel().startswith("position, in the decoder's stream")
-
-
-def test_what_has_no_stream_is_refused() -> None:
     with pytest.raises(UserError, match=r"has positions of \['encoder', 'decoder'\]; choose one"):
         patching(t5(), SOURCE, OTHER, TOKEN, "positions", kind="cross", target=TARGET)
 
@@ -202,15 +192,7 @@ def test_gradients_reach_every_kind_of_attention(make) -> None:
     ids = {"input_ids": torch.tensor([SOURCE])}
     ids |= {} if make is bert else {"decoder_input_ids": torch.tensor([TARGET])}
     output = model(**ids, output_attentions=True)
-    kinds = (
-        {"encoder": "attentions"}
-        if make is bert
-        else {
-            "encoder": "encoder_attentions",
-            "decoder": "decoder_attentions",
-            "cross": "cross_attentions",
-        }
-    )
+    kinds = {"encoder": "attentions"} if make is bert else {k: f"{k}_attentions" for k in trace.kinds}
     weights = [each for name in kinds.values() for each in getattr(output, name)]
     logit = output.logits[0, 1, TOKEN] - output.logits[0, 1, AGAINST]
     slopes = torch.autograd.grad(logit, weights)
