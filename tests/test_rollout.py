@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import viz_transformer as vt
 from tests.support.hand_made_traces import attention, make_trace
+from tests.support.refusals import assert_refused
 from viz_transformer import plots
 from viz_transformer.analysis import (
     alignment_error_rate,
@@ -24,10 +25,8 @@ from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 from viz_transformer.widgets.explorer import explore
 
-# --- rollout
 
-
-def test_rollout_of_two_layers_by_hand() -> None:
+def test_rollout_by_hand() -> None:
     trace = make_trace()
     first, second = trace.encoder_attention.astype(np.float64).mean(axis=1)  # [source, source]
     unit = np.eye(5)
@@ -35,6 +34,13 @@ def test_rollout_of_two_layers_by_hand() -> None:
     found = rollout(trace, "encoder")
     np.testing.assert_allclose(found[0], 0.5 * unit + 0.5 * first, atol=1e-6)
     np.testing.assert_allclose(found[1], wanted, atol=1e-6)
+    weights = np.full((2, 1, 3, 3), 1 / 3)
+    weights[:, :, 1] = 0  # a query that attends to nothing stays itself
+    trace = ForwardTrace(source_tokens=("a", "b", "c"), encoder_attention=weights)
+    np.testing.assert_allclose(rollout(trace, "encoder")[-1][1], [0, 1, 0])
+    found = rollout(make_trace(n_layers=3), "decoder")
+    assert not np.triu(found, 1).any()
+    np.testing.assert_allclose(found.sum(axis=-1), 1)
 
 
 @given(
@@ -58,20 +64,7 @@ def test_rollout_shares_out_the_whole_and_follows_a_permutation(
     np.testing.assert_allclose(rollout(shuffled, "encoder", residual), found[:, order][..., order], atol=1e-9)
 
 
-def test_a_decoder_never_rolls_in_the_future() -> None:
-    found = rollout(make_trace(n_layers=3), "decoder")
-    assert not np.triu(found, 1).any()
-    np.testing.assert_allclose(found.sum(axis=-1), 1)
-
-
-def test_a_query_that_attends_to_nothing_stays_itself() -> None:
-    weights = np.full((2, 1, 3, 3), 1 / 3)
-    weights[:, :, 1] = 0
-    trace = ForwardTrace(source_tokens=("a", "b", "c"), encoder_attention=weights)
-    np.testing.assert_allclose(rollout(trace, "encoder")[-1][1], [0, 1, 0])
-
-
-def test_output_rollout_of_one_layer_by_hand() -> None:
+def test_output_rollout_by_hand() -> None:
     trace = make_trace(n_layers=1)
     encoder, decoder, cross = (
         trace.attention(kind)[0].astype(np.float64).mean(axis=0) for kind in trace.kinds
@@ -81,6 +74,16 @@ def test_output_rollout_of_one_layer_by_hand() -> None:
     found = output_rollout(trace)
     np.testing.assert_allclose(found.source[0], 0.5 * cross @ memory, atol=1e-6)
     np.testing.assert_allclose(found.target[0], 0.5 * (0.5 * unit + 0.5 * decoder), atol=1e-6)
+    # The encoder swaps its two words: what looks at one is made of the other.
+    swap = np.array([[0.0, 1], [1, 0]])[None, None]
+    trace = ForwardTrace(
+        source_tokens=("a", "b"),
+        target_tokens=("x", "y"),
+        encoder_attention=swap,
+        decoder_attention=np.eye(2)[None, None],
+        cross_attention=np.eye(2)[None, None],
+    )
+    np.testing.assert_allclose(output_rollout(trace, residual=0).source[0], swap[0, 0])
 
 
 @given(n_source=st.integers(1, 5), n_target=st.integers(1, 5), residual=st.floats(0, 0.9))
@@ -97,30 +100,19 @@ def test_output_rollout_shares_out_the_whole(n_source: int, n_target: int, resid
     )
 
 
-def test_output_rollout_uses_the_whole_encoder() -> None:
-    """The encoder swaps its two words for good: what looks at one is made of the other."""
-    swap = np.array([[0.0, 1], [1, 0]])[None, None]
-    trace = ForwardTrace(
-        source_tokens=("a", "b"),
-        target_tokens=("x", "y"),
-        encoder_attention=swap,
-        decoder_attention=np.eye(2)[None, None],
-        cross_attention=np.eye(2)[None, None],
-    )
-    np.testing.assert_allclose(output_rollout(trace, residual=0).source[0], swap[0, 0])
-
-
-def test_rollout_names_what_it_cannot_use() -> None:
+def test_traces_that_cannot_be_rolled_out_are_refused() -> None:
     trace = make_trace()
-    with pytest.raises(UserError, match="call output_rollout"):
-        rollout(trace, "cross")
-    for residual in (1, -0.1, float("nan")):
-        with pytest.raises(UserError, match="residual="):
-            rollout(trace, "encoder", residual)
-    with pytest.raises(UserError, match="no decoder attention"):
-        output_rollout(replace(trace, decoder_attention=None))
-    with pytest.raises(UserError, match="1 layers of decoder attention and 2 of cross"):
-        output_rollout(replace(trace, decoder_attention=trace.decoder_attention[:1]))
+    no_decoder = replace(trace, decoder_attention=None)
+    one_layer = replace(trace, decoder_attention=trace.decoder_attention[:1])
+    residuals = (1, -0.1, float("nan"))
+    assert_refused(
+        [
+            (lambda: rollout(trace, "cross"), "call output_rollout"),
+            *((lambda share=share: rollout(trace, "encoder", share), "residual=") for share in residuals),
+            (lambda: output_rollout(no_decoder), "no decoder attention"),
+            (lambda: output_rollout(one_layer), "1 layers of decoder attention and 2 of cross"),
+        ]
+    )
 
 
 def test_a_part_of_a_model_has_no_rollout() -> None:
@@ -132,21 +124,16 @@ def test_a_part_of_a_model_has_no_rollout() -> None:
     half = replace(whole, heads=tuple(range(whole.encoder_attention.shape[1])))  # as capture(heads=) says
     reasons = r"the encoder layers \[\d\] alone; capture it without layers=", "without heads="
     for part, reason in zip((skipping, half), reasons, strict=True):
-        with pytest.raises(UserError, match=reason):
-            rollout(part, "encoder")
-        with pytest.raises(UserError, match=reason):
-            output_rollout(part)
+        cases = [lambda part=part: rollout(part, "encoder"), lambda part=part: output_rollout(part)]
         for kind in ("encoder", "cross"):
-            with pytest.raises(UserError, match=reason):
-                explore(part, kind=kind, aggregate="rollout")
-            with pytest.raises(UserError, match=reason):
-                plots.plot_aggregate(part, kind, how="rollout")
+            cases += [
+                lambda part=part, kind=kind: explore(part, kind=kind, aggregate="rollout"),
+                lambda part=part, kind=kind: plots.plot_aggregate(part, kind, how="rollout"),
+            ]
+        assert_refused((case, reason) for case in cases)
         assert set(explore(part).data["lackingPart"].values())
     assert rollout(skipping, "decoder").shape == rollout(whole, "decoder").shape
     assert "lackingPart" not in explore(whole).data
-
-
-# --- alignment
 
 
 def test_error_rate_by_hand() -> None:
@@ -185,27 +172,23 @@ def test_a_head_links_each_word_to_the_one_it_looks_at_most() -> None:
 
 
 def test_links_that_do_not_fit_are_refused() -> None:
-    trace = make_trace()
-    with pytest.raises(UserError, match="found links for 1 sentences, sure links for 2"):
-        alignment_error_rate([[]], [[], []])
-    with pytest.raises(UserError, match="are not links"):
-        alignment_error_rate([(0, 0)], [(0, 0)])  # forgot the list around the sentence
-    with pytest.raises(UserError, match="are not links"):
-        alignment_error_rate([[(0.5, 1)]], [[(0, 0)]])
-    with pytest.raises(UserError, match="negative"):
-        alignment_error_rate([[(0, -1)]], [[(0, 0)]])
-    with pytest.raises(UserError, match="there is no error rate"):
-        alignment_error_rate([[]], [[]])
-    with pytest.raises(UserError, match=r"link \(0, 5\) lies outside .* 5 target and 5 source"):
-        head_alignment_error_rate([trace], [[(0, 5)]])
-    with pytest.raises(UserError, match=r"\[\(1, 4\), \(2, 4\)\].*same model"):
-        head_alignment_error_rate([trace, make_trace(n_layers=1)], [[(0, 0)]] * 2)
-    with pytest.raises(UserError, match="at least one trace"):
-        head_alignment_error_rate([], [])
-    with pytest.raises(UserError, match="no layer 2, head 0"):
-        alignment_links(trace, 2, 0)
-    with pytest.raises(UserError, match="no cross attention"):
-        alignment_links(replace(trace, cross_attention=None), 0, 0)
+    trace, gold = make_trace(), [[(0, 0)]]
+    other = make_trace(n_layers=1)
+    no_cross = replace(trace, cross_attention=None)
+    for ask, *asked, message in (
+        (alignment_error_rate, [[]], [[], []], "found links for 1 sentences, sure links for 2"),
+        (alignment_error_rate, [(0, 0)], [(0, 0)], "are not links"),  # forgot the list around the sentence
+        (alignment_error_rate, [[(0.5, 1)]], gold, "are not links"),
+        (alignment_error_rate, [[(0, -1)]], gold, "negative"),
+        (alignment_error_rate, [[]], [[]], "there is no error rate"),
+        (head_alignment_error_rate, [trace], [[(0, 5)]], r"\(0, 5\) lies outside .* 5 target and 5 source"),
+        (head_alignment_error_rate, [trace, other], gold * 2, r"\[\(1, 4\), \(2, 4\)\].*same model"),
+        (head_alignment_error_rate, [], [], "at least one trace"),
+        (alignment_links, trace, 2, 0, "no layer 2, head 0"),
+        (alignment_links, no_cross, 0, 0, "no cross attention"),
+    ):
+        with pytest.raises(UserError, match=message):
+            ask(*asked)
 
 
 @pytest.mark.usefixtures("shapes_unchecked")
