@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.planted_heads import cross_heads, decoder_heads, encoder_heads
+from tests.support.refusals import assert_refused
 from viz_transformer.analysis import HeadLabel, label_heads, label_heads_together, pattern_scores
 from viz_transformer.analysis.head_patterns import head_patterns, separator_tokens
-from viz_transformer.errors import UserError
 from viz_transformer.trace import ForwardTrace
 
 N = 12
@@ -57,17 +57,15 @@ def planted(n: int = N, share: float = 0.9) -> dict[str, np.ndarray]:
     }
 
 
+#: The mask of a decoder hides their keys.
+HIDDEN = ("next token", "last-token sink")
+
+
 @given(n=st.integers(10, 24), share=st.floats(0.75, 1.0))
-def test_each_planted_head_is_found_in_an_encoder(n: int, share: float) -> None:
+def test_each_planted_head_is_found_in_self_attention(n: int, share: float) -> None:
     heads = planted(n, share)
     assert names("encoder", *heads.values()) == list(heads)
-
-
-@given(n=st.integers(10, 24), share=st.floats(0.75, 1.0))
-def test_each_planted_head_is_found_in_a_decoder(n: int, share: float) -> None:
-    heads = planted(n, share)
-    del heads["next token"], heads["last-token sink"]  # the mask hides them
-    heads = {name: causal(head) for name, head in heads.items()}
+    heads = {name: causal(head) for name, head in heads.items() if name not in HIDDEN}
     assert names("decoder", *heads.values()) == list(heads)
 
 
@@ -100,10 +98,8 @@ def test_the_evidence_is_the_mean_weight_and_says_what_chance_would_give() -> No
     assert label.sentence == (
         "puts 0.89 of its weight on the token before, mean of 10 rows; even attention would put 0.08 there"
     )
-
-
-def test_chance_counts_only_the_keys_that_a_decoder_reaches() -> None:
-    ((label,),) = label_heads(trace_of("decoder", causal(planted()["previous token"])), "decoder")
+    # Chance counts only the keys that a decoder reaches.
+    ((label,),) = label_heads(trace_of("decoder", causal(head)), "decoder")
     assert label.uniform == pytest.approx(np.mean(1 / np.arange(3, N + 1)))
 
 
@@ -125,19 +121,23 @@ def test_mixtures_stay_unnamed() -> None:
     """Also in a sentence so long that one half of the weight cannot be chance."""
     heads = planted(24, share=1.0)
     del heads["broad"]
-    pairs = list(itertools.combinations(heads.values(), 2))
-    assert names("encoder", *((one + other) / 2 for one, other in pairs)) == [None] * len(pairs)
-    del heads["next token"], heads["last-token sink"]  # the mask hides them
-    pairs = list(itertools.combinations(map(causal, heads.values()), 2))
-    assert names("decoder", *((one + other) / 2 for one, other in pairs)) == [None] * 3
+    seen = [causal(head) for name, head in heads.items() if name not in HIDDEN]
+    for kind, whole, n_pairs in (("encoder", heads.values(), 10), ("decoder", seen, 3)):
+        mixed = [(one + other) / 2 for one, other in itertools.combinations(whole, 2)]
+        assert names(kind, *mixed) == [None] * n_pairs, kind
 
 
-@pytest.mark.parametrize("n", range(1, 5))
-def test_short_sentences_stay_unnamed(n: int) -> None:
-    heads = [*planted(n, share=1.0).values()]
-    assert names("encoder", *heads) == [None] * len(heads)
-    assert names("decoder", *map(causal, (heads[0], heads[2], heads[3]))) == [None] * 3
-    assert names("cross", *heads) == [None] * len(heads)
+def test_short_sentences_stay_unnamed_alone_and_earn_a_name_together() -> None:
+    for n in range(1, 5):
+        heads = [*planted(n, share=1.0).values()]
+        assert names("encoder", *heads) == [None] * len(heads)
+        assert names("decoder", *map(causal, (heads[0], heads[2], heads[3]))) == [None] * 3
+        assert names("cross", *heads) == [None] * len(heads)
+    short = trace_of("encoder", planted(4)["previous token"])
+    assert label_heads(short, "encoder") == ((None,),)
+    label = label_heads_together([short] * 20, "encoder")[0][0]
+    assert label is not None
+    assert label.name == "previous token"
 
 
 def test_a_row_of_zeros_is_no_evidence() -> None:
@@ -162,11 +162,6 @@ def test_each_layer_and_head_has_its_place() -> None:
     ]
 
 
-def test_a_kind_that_is_missing_is_named() -> None:
-    with pytest.raises(UserError, match="no cross attention"):
-        label_heads(trace_of("encoder", np.eye(3)), "cross")
-
-
 def test_several_sentences_are_read_as_one() -> None:
     """A head that looks back in one sentence and stays put in another has the mean of both."""
     back, stay = planted()["previous token"], planted()["same token"]
@@ -181,29 +176,29 @@ def test_several_sentences_are_read_as_one() -> None:
     assert label_heads_together(mixed, "encoder") == ((None,),)
 
 
-def test_sentences_too_short_for_a_name_earn_one_together() -> None:
-    short = trace_of("encoder", planted(4)["previous token"])
-    assert label_heads(short, "encoder") == ((None,),)
-    label = label_heads_together([short] * 20, "encoder")[0][0]
-    assert label is not None
-    assert label.name == "previous token"
-
-
-def test_traces_of_different_models_are_not_read_as_one() -> None:
+def test_traces_that_cannot_be_labelled_are_refused() -> None:
     one, two = trace_of("encoder", planted()["broad"]), trace_of("encoder", *planted().values())
-    for traces in ([], [one, two]):
-        with pytest.raises(UserError, match="the traces of one model"):
-            label_heads_together(traces, "encoder")
+    of_one_model = "the traces of one model"
+    assert_refused(
+        [
+            (lambda: label_heads(one, "cross"), "no cross attention"),
+            (lambda: label_heads_together([], "encoder"), of_one_model),
+            (lambda: label_heads_together([one, two], "encoder"), of_one_model),
+        ]
+    )
 
 
-@pytest.mark.parametrize(
-    ("kind", "planted_heads"),
-    [("decoder", decoder_heads), ("encoder", encoder_heads), ("cross", cross_heads)],
-)
-def test_heads_that_follow_the_tokens_are_found(kind: str, planted_heads) -> None:
-    trace, expected = planted_heads()
-    (found,) = label_heads(trace, kind)
-    assert [label and label.name for label in found] == expected
+def test_heads_that_follow_the_tokens_are_found_with_the_scores_of_their_patterns() -> None:
+    for kind, make in (("decoder", decoder_heads), ("encoder", encoder_heads), ("cross", cross_heads)):
+        trace, expected = make()
+        (found,) = label_heads(trace, kind)
+        assert [label and label.name for label in found] == expected
+        scores = {} if kind == "cross" else pattern_scores(trace, kind)
+        for head, label in enumerate(found if scores else ()):
+            assert label is not None
+            assert scores[label.name].shape == trace.attention(kind).shape[:2]
+            assert scores[label.name][0, head] == pytest.approx(label.evidence)
+            assert max(scores, key=lambda name: scores[name][0, head]) == label.name
 
 
 def test_the_evidence_of_an_induction_head_is_its_mean_weight_on_what_followed_before() -> None:
@@ -244,17 +239,6 @@ def test_separators_are_known_by_their_spelling() -> None:
     others = ("[CLS]", "<sos>", "<s>", "<pad>", "[MASK]", "<unk>", "a", "Ġ", "", "3.", "$", "Ġthe")
     assert separator_tokens(separating) == [True] * len(separating)
     assert separator_tokens(others) == [False] * len(others)
-
-
-@pytest.mark.parametrize(("kind", "planted_heads"), [("decoder", decoder_heads), ("encoder", encoder_heads)])
-def test_the_scores_of_a_pattern_are_the_evidence_of_its_label(kind: str, planted_heads) -> None:
-    trace, _ = planted_heads()
-    scores = pattern_scores(trace, kind)
-    for head, label in enumerate(label_heads(trace, kind)[0]):
-        assert label is not None
-        assert scores[label.name].shape == trace.attention(kind).shape[:2]
-        assert scores[label.name][0, head] == pytest.approx(label.evidence)
-        assert max(scores, key=lambda name: scores[name][0, head]) == label.name
 
 
 def test_a_pattern_without_rows_has_no_scores() -> None:

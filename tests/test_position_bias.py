@@ -9,7 +9,7 @@ from torch import nn
 
 import viz_transformer as vt
 from tests.support.huggingface_models import hf
-from viz_transformer.errors import UserError
+from tests.support.refusals import assert_refused
 
 SIZES = {"vocab_size": 40, "d_model": 16, "d_kv": 4, "d_ff": 24, "num_layers": 2, "num_heads": 4}
 BUCKETS = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 12}
@@ -89,9 +89,8 @@ def test_the_bias_is_saved_and_drawn_by_distance(tmp_path) -> None:
     assert low == -high == -np.abs(drawn).max()
     assert "4 heads of the decoder" in ax.figure.alt_text
     assert "in every layer" in ax.get_title(loc="left")
-    assert "in layer 1" in vt.plots.plot_position_bias(captured(made("UMT5")), "encoder", 1).get_title(
-        loc="left"
-    )
+    of_layers = vt.plots.plot_position_bias(captured(made("UMT5")), "encoder", 1)
+    assert "in layer 1" in of_layers.get_title(loc="left")
 
 
 def trace_with(bias: np.ndarray) -> vt.ForwardTrace:
@@ -99,17 +98,17 @@ def trace_with(bias: np.ndarray) -> vt.ForwardTrace:
     return vt.ForwardTrace(source_tokens=tuple("abc"), encoder_attention=even, encoder_position_bias=bias)
 
 
-def test_what_is_no_bias_gets_one_line() -> None:
-    with pytest.raises(UserError, match=r"encoder_position_bias has 3 layers, and the attention 2"):
-        trace_with(np.zeros((3, 1, 3, 3)))
-    with pytest.raises(UserError, match=r"the tokens need \[layer or 1, head=1, source=3, source=3\]"):
-        trace_with(np.zeros((1, 2, 3, 3)))
-    with pytest.raises(UserError, match=r"layer=5, but the trace has 2"):
-        vt.analysis.bias_by_distance(trace_with(np.zeros((1, 1, 3, 3))), "encoder", 5)
-    with pytest.raises(UserError, match=r"it is no matter of distances in a row.*grid="):
-        vt.plots.plot_position_bias(trace_with(np.arange(9.0).reshape(1, 1, 3, 3) ** 2), "encoder")
-    with pytest.raises(UserError, match=r"no decoder position bias; it has \['encoder'\]"):
-        vt.plots.plot_position_bias(trace_with(np.zeros((1, 1, 3, 3))), "decoder")
+def test_biases_that_do_not_fit_are_refused() -> None:
     bare = vt.ForwardTrace(source_tokens=tuple("abc"), encoder_attention=np.full((1, 1, 3, 3), 1 / 3))
-    with pytest.raises(UserError, match=r"no encoder position bias; its model adds none that stands apart"):
-        vt.analysis.without_position_bias(bare)
+    even, uneven = trace_with(np.zeros((1, 1, 3, 3))), trace_with(np.arange(9.0).reshape(1, 1, 3, 3) ** 2)
+    draw = vt.plots.plot_position_bias
+    assert_refused(
+        [
+            (lambda: trace_with(np.zeros((3, 1, 3, 3))), "position_bias has 3 layers, and the attention 2"),
+            (lambda: trace_with(np.zeros((1, 2, 3, 3))), r"need \[layer or 1, head=1, source=3, source=3\]"),
+            (lambda: vt.analysis.bias_by_distance(even, "encoder", 5), "layer=5, but the trace has 2"),
+            (lambda: draw(uneven, "encoder"), "it is no matter of distances in a row.*grid="),
+            (lambda: draw(even, "decoder"), r"no decoder position bias; it has \['encoder'\]"),
+            (lambda: vt.analysis.without_position_bias(bare), "no encoder .*adds none that stands apart"),
+        ]
+    )

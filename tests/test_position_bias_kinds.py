@@ -124,6 +124,22 @@ PAGE_SIZES = {
 PAGE = {"input_ids": IDS, "bbox": torch.arange(36).view(1, 9, 4) * 7 % 100}
 
 
+def without_tables(model: nn.Module, given: dict[str, Tensor], n: int) -> None:
+    """Hold the first layer without its bias to that of a model whose tables are zero.
+
+    What the first layer reads holds no bias yet, so there the two are one.
+    """
+    names = [f"p{i}" for i in range(n)]
+    trace = vt.capture(model, **given, tokens=names)
+    assert np.abs(trace.encoder_position_bias).max() > 0.1
+    for name, parameter in model.named_parameters():
+        if any(table in name for table in TABLES):
+            nn.init.zeros_(parameter)
+    bare = vt.capture(model, **given, tokens=names)
+    assert np.abs(bare.encoder_attention[0] - trace.encoder_attention[0]).max() > 0.01
+    np.testing.assert_allclose(by_content(trace)[0], bare.encoder_attention[0], atol=2e-6)
+
+
 @pytest.mark.parametrize(
     ("family", "sizes", "given", "n"),
     [
@@ -136,16 +152,7 @@ PAGE = {"input_ids": IDS, "bbox": torch.arange(36).view(1, 9, 4) * 7 % 100}
     ],
 )
 def test_the_first_layer_without_its_bias_is_that_of_a_model_without_tables(family, sizes, given, n) -> None:
-    """What the first layer reads holds no bias yet, so there the two are one."""
-    model, names = made(f"{family}Model", **sizes), [f"p{i}" for i in range(n)]
-    trace = vt.capture(model, **given, tokens=names)
-    assert np.abs(trace.encoder_position_bias).max() > 0.1
-    for name, parameter in model.named_parameters():
-        if any(table in name for table in TABLES):
-            nn.init.zeros_(parameter)
-    bare = vt.capture(model, **given, tokens=names)
-    assert np.abs(bare.encoder_attention[0] - trace.encoder_attention[0]).max() > 0.01
-    np.testing.assert_allclose(by_content(trace)[0], bare.encoder_attention[0], atol=2e-6)
+    without_tables(made(f"{family}Model", **sizes), given, n)
 
 
 class Backbone(nn.Module):
@@ -160,7 +167,7 @@ class Backbone(nn.Module):
         return self.features.expand(len(images), -1, -1)  # [batch, patch, channel]
 
 
-def test_a_page_s_first_layer_without_its_bias_is_that_without_tables(monkeypatch) -> None:
+def test_the_first_layer_of_layoutlmv2_without_its_bias_is_that_without_tables(monkeypatch) -> None:
     from transformers.models.layoutlmv2 import modeling_layoutlmv2 as layoutlmv2
 
     monkeypatch.setattr(layoutlmv2, "requires_backends", lambda *_: None)
@@ -169,14 +176,7 @@ def test_a_page_s_first_layer_without_its_bias_is_that_without_tables(monkeypatc
     sizes = {"vocab_size": 40, "coordinate_size": 2, "shape_size": 4, "image_feature_pool_shape": [2, 2, 8]}
     model = made("LayoutLMv2Model", **SMALL, **sizes)
     given = {**PAGE, "bbox": PAGE["bbox"].sort(-1).values, "image": PIXELS}
-    names = [f"p{i}" for i in range(9 + 4)]  # words, then patches
-    trace = vt.capture(model, **given, tokens=names)
-    for name, parameter in model.named_parameters():
-        if name.startswith("encoder.rel_pos"):
-            nn.init.zeros_(parameter)
-    bare = vt.capture(model, **given, tokens=names)
-    assert np.abs(bare.encoder_attention[0] - trace.encoder_attention[0]).max() > 0.01
-    np.testing.assert_allclose(by_content(trace)[0], bare.encoder_attention[0], atol=2e-6)
+    without_tables(model, given, 9 + 4)  # words, then patches
 
 
 def test_a_bias_of_two_dimensions_is_drawn_by_offset() -> None:
