@@ -60,17 +60,6 @@ def test_entropy_of_known_rows() -> None:
         np.testing.assert_allclose(analysis.head_entropy_bits(trace, kind), expected)
 
 
-@given(n_keys=st.integers(1, 9), seed=st.integers(0, 99), sharpness=st.floats(0, 50))
-def test_entropy_has_bounds_and_does_not_depend_on_order(n_keys: int, seed: int, sharpness: float) -> None:
-    rng = np.random.default_rng(seed)
-    weights = np.exp(sharpness * rng.random((3, n_keys)))
-    weights /= weights.sum(axis=-1, keepdims=True)
-    bits = analysis.entropy_bits(weights)
-    assert (bits >= 0).all()
-    assert (bits <= np.log2(n_keys) + 1e-9).all()
-    np.testing.assert_allclose(analysis.entropy_bits(weights[:, rng.permutation(n_keys)]), bits, atol=1e-9)
-
-
 def test_the_share_of_the_entropy_counts_the_keys_that_can_be_reached() -> None:
     causal = np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]  # even over itself and the past
     for trace, kind, expected in (

@@ -16,7 +16,6 @@ from viz_transformer.decoding import beam_search, greedy
 from viz_transformer.errors import UserError
 from viz_transformer.model import TracedTransformer, Transformer, attend
 from viz_transformer.model.interventions import HeadChange, Interventions
-from viz_transformer.model.scoring import dot
 from viz_transformer.trace import KINDS
 from viz_transformer.vocabulary import Vocabulary
 
@@ -101,7 +100,8 @@ def test_asking_for_nothing_changes_no_bit(variant):
             assert torch.equal(one, other)
     model = make(Transformer, **variant)
     expected = decoded(model, source, target[:, :2], None)
-    assert torch.equal(decoded(model, source, target[:, :2], Interventions()), expected)
+    for nothing in (Interventions(), change(factor=1), change("cross", 0, 0)):
+        assert torch.equal(decoded(model, source, target[:, :2], nothing), expected)
 
 
 def test_each_switch_changes_the_logits_and_leaves_the_model():
@@ -138,17 +138,15 @@ def test_without_the_scale_is_the_model_of_plain_dots():
     torch.testing.assert_close(model(*ids, Interventions(scale=False)).logits, expected)
 
 
-def test_scale_and_temperature_by_hand():
-    """From query and key of the first encoder layer, worked out from the weights."""
+def test_a_temperature_divides_the_scores():
+    """Those of the first encoder layer, worked out from the weights."""
     model, (source, target) = make(), batch()
     x, mask = model.embed_source(source), model.padding_mask(source)
     attention = model.encoder.layers[0].self_attention
     query, key = (w(x).unflatten(-1, (4, 4)).transpose(1, 2) for w in (attention.w_q, attention.w_k))
-    for asked, expected in (
-        (Interventions(scale=False), attend(query, key, key, mask, score=dot)[1]),
-        (Interventions(temperature=0.1), attend(query / 0.1, key, key, mask)[1]),
-    ):
-        torch.testing.assert_close(model(source, target, asked).encoder_attention[0], expected)
+    _, expected = attend(query / 0.1, key, key, mask)
+    found = model(source, target, Interventions(temperature=0.1)).encoder_attention[0]
+    torch.testing.assert_close(found, expected)
     hot = model(source, target, Interventions(temperature=1e6)).encoder_attention[0][1]
     torch.testing.assert_close(hot, torch.full_like(hot, 1 / 5), atol=1e-4, rtol=0)
 

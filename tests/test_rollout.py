@@ -34,6 +34,8 @@ def test_rollout_by_hand() -> None:
     found = rollout(trace, "encoder")
     np.testing.assert_allclose(found[0], 0.5 * unit + 0.5 * first, atol=1e-6)
     np.testing.assert_allclose(found[1], wanted, atol=1e-6)
+    mostly_itself = 0.9 * unit + 0.1 * first
+    np.testing.assert_allclose(rollout(trace, "encoder", 0.9)[0], mostly_itself, atol=1e-6)
     weights = np.full((2, 1, 3, 3), 1 / 3)
     weights[:, :, 1] = 0  # a query that attends to nothing stays itself
     trace = ForwardTrace(source_tokens=("a", "b", "c"), encoder_attention=weights)
@@ -41,27 +43,6 @@ def test_rollout_by_hand() -> None:
     found = rollout(make_trace(n_layers=3), "decoder")
     assert not np.triu(found, 1).any()
     np.testing.assert_allclose(found.sum(axis=-1), 1)
-
-
-@given(
-    n=st.integers(1, 6),
-    n_layers=st.integers(1, 4),
-    seed=st.integers(0, 99),
-    residual=st.floats(0, 0.99),
-)
-def test_rollout_shares_out_the_whole_and_follows_a_permutation(
-    n: int, n_layers: int, seed: int, residual: float
-) -> None:
-    rng = np.random.default_rng(seed)
-    weights = rng.dirichlet(np.ones(n), size=(n_layers, 2, n))
-    trace = ForwardTrace(source_tokens=("w",) * n, encoder_attention=weights)
-    found = rollout(trace, "encoder", residual)
-    assert found.shape == (n_layers, n, n)
-    assert (found >= -1e-6).all()
-    np.testing.assert_allclose(found.sum(axis=-1), 1)
-    order = rng.permutation(n)
-    shuffled = replace(trace, encoder_attention=weights[:, :, order][..., order])
-    np.testing.assert_allclose(rollout(shuffled, "encoder", residual), found[:, order][..., order], atol=1e-9)
 
 
 def test_output_rollout_by_hand() -> None:
@@ -146,18 +127,6 @@ def test_error_rate_by_hand() -> None:
     assert alignment_error_rate([found], [sure], [possible]) == pytest.approx(0.4)
     # Sentences are counted together, not averaged: 1 − (3 + 4) / (5 + 4), with sure ones right.
     assert alignment_error_rate([found, sure], [sure, sure], [possible, []]) == pytest.approx(1 - 7 / 9)
-
-
-links = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1)
-
-
-@given(found=links, sure=links, possible=links)
-def test_error_rate_is_between_0_and_1_and_falls_with_what_is_possible(
-    found: set, sure: set, possible: set
-) -> None:
-    strict, lenient = (alignment_error_rate([found], [sure], more) for more in (None, [possible]))
-    assert 0 <= lenient <= strict <= 1
-    assert (strict == 0) == (found == sure)
 
 
 def test_a_head_links_each_word_to_the_one_it_looks_at_most() -> None:
