@@ -53,28 +53,21 @@ def test_it_equals_torch_multi_head_attention() -> None:
         assert np.allclose(worked.result, output[0, query], atol=1e-5)
 
 
-def test_weights_equal_the_models_own(translator, layers) -> None:
+def test_weights_and_result_equal_the_models_own(translator, layers) -> None:
+    given: dict[str, torch.Tensor] = {}
+    module = translator.traced_model.decoder.layers[1].cross_attention
+    handle = module.register_forward_hook(lambda _, __, out: given.update(out=out[0].detach()))
     trace = translator.trace(TEXT)
+    handle.remove()
     for (kind, layer), steps in layers.items():
         theirs = trace.attention(kind)[layer]  # [head, query, key]
         assert steps.query_tokens == trace.query_tokens(kind)
         assert steps.key_tokens == trace.key_tokens(kind)
-        for head, query in itertools.product(range(4), range(theirs.shape[1])):
+        for head, query in np.ndindex(theirs.shape[:2]):
             worked = compute_head(steps, head, query)
             assert np.allclose(worked.weights, theirs[head, query], atol=1e-5)
-
-
-def test_the_result_is_what_the_layer_gives(translator, layers) -> None:
-    model = translator.traced_model
-    given: dict[str, torch.Tensor] = {}
-    module = model.decoder.layers[1].cross_attention
-    handle = module.register_forward_hook(lambda _, __, out: given.update(out=out[0].detach()))
-    translator.trace(TEXT)
-    handle.remove()
-    steps = layers["cross", 1]
-    for query in range(len(steps.query_tokens)):
-        result = compute_head(steps, 2, query).result
-        assert np.allclose(result, given["out"][0, query].numpy(), atol=1e-5)
+            if (kind, layer) == ("cross", 1):
+                assert np.allclose(worked.result, given["out"][0, query].numpy(), atol=1e-5)
 
 
 def test_the_switches_do_what_the_interventions_do(translator, layers) -> None:
@@ -85,14 +78,13 @@ def test_the_switches_do_what_the_interventions_do(translator, layers) -> None:
         ({"temperature": 0.5}, "encoder", {"temperature": 0.5}),
         ({"mask": False}, "decoder", {"causal_mask": False}),
     ):
-        trace = translator.trace(TEXT, target, vt.Interventions(**changes))
-        for head, query in itertools.product(range(4), range(len(layers[kind, 0].query_tokens))):
+        own = translator.trace(TEXT, target, vt.Interventions(**changes)).attention(kind)[0]
+        for head, query in np.ndindex(own.shape[:2]):
             worked = compute_head(layers[kind, 0], head, query, **switch)
-            own = trace.attention(kind)[0, head, query]
-            assert np.allclose(worked.weights, own, atol=1e-5), switch
+            assert np.allclose(worked.weights, own[head, query], atol=1e-5), switch
 
 
-def test_a_query_that_may_look_at_nothing_gets_zeros() -> None:
+def test_a_query_that_may_look_at_nothing_gets_zeros_and_large_scores_do_not_overflow() -> None:
     steps = barred_steps()
     worked = compute_head(steps, 0, 1)
     assert not worked.weights.any()
@@ -101,17 +93,11 @@ def test_a_query_that_may_look_at_nothing_gets_zeros() -> None:
     assert np.allclose(worked.result, steps.b_o)
     assert compute_head(steps, 0, 0).weights[3] == 0
     assert compute_head(steps, 0, 1, mask=False).weights.sum() == pytest.approx(1)
-
-
-def test_large_scores_do_not_overflow() -> None:
-    def weights(scores: list[float]) -> np.ndarray:
-        steps = AttentionSteps(
-            kind="cross", query_tokens=["q"], key_tokens=["a", "b", "c"], x=[[1]],
-            memory=np.array(scores)[:, None], w_q=[[[1]]], w_k=[[[1]]], w_v=[[[1]]],
-        )  # fmt: skip
-        return compute_head(steps, 0, 0).weights
-
-    assert np.allclose(weights([5000, 4999, -5000]), weights([1, 0, -9999]))
+    large = AttentionSteps(
+        kind="cross", query_tokens=["q"], key_tokens=["a", "b", "c"], x=[[1]],
+        memory=[[5000], [4999], [-5000]], w_q=[[[1]]], w_k=[[[1]]], w_v=[[[1]]],
+    )  # fmt: skip
+    assert np.allclose(compute_head(large, 0, 0).weights, [1 / (1 + np.exp(-1)), 1 / (1 + np.e), 0])
 
 
 def test_thinking_machines_by_hand() -> None:
@@ -255,14 +241,11 @@ def test_a_layer_is_a_copy_that_cannot_change() -> None:
 
 
 def test_watching_leaves_the_model_as_it_was(translator) -> None:
-    module = translator.traced_model.encoder.layers[0].self_attention
-    with (
-        pytest.raises(vt.UserError, match="dragon"),
-        watched(translator.traced_model, "encoder", 0),
-    ):
+    model = translator.traced_model
+    with pytest.raises(vt.UserError, match="dragon"), watched(model, "encoder", 0):
         translator.trace("the dragon")
-    assert not module._forward_pre_hooks
-    with watched(translator.traced_model, "encoder", 0) as watch:
+    assert not model.encoder.layers[0].self_attention._forward_pre_hooks
+    with watched(model, "encoder", 0) as watch:
         pass
     with pytest.raises(vt.UserError, match="has not run"):
         _ = watch.inputs
@@ -274,34 +257,32 @@ def small(**changes: Any) -> ModelConfig:
     return ModelConfig(**(sizes | changes))
 
 
-def test_other_attention_than_dot_products_is_refused() -> None:
-    for changes in ({"positional": "rotary"}, {"scoring": "additive"}):
-        (name,) = changes.values()
-        model = TracedTransformer(small(**changes))
-        with pytest.raises(vt.UserError, match=name), watched(model, "encoder", 0):
-            pass
-
-
-def test_a_decoder_alone_has_no_cross_attention() -> None:
-    lonely = DecoderOnly(small())
+def test_models_without_scaling_cross_attention_or_dot_products(translator) -> None:
+    unscaled, lonely = TracedTransformer(small(scoring="dot", bias=False)).eval(), DecoderOnly(small())
+    with watched(unscaled, "encoder", 0) as watch:
+        unscaled(torch.tensor([[1, 2]]), torch.tensor([[1]]))
+    assert not watch.inputs.scale
+    assert watch.inputs.b_q is None
     with watched(lonely, "decoder", 0) as watch:
         lonely(torch.tensor([[1, 2, 3]]))
     assert watch.inputs.query_input.shape == (3, 8)
-    with pytest.raises(vt.UserError, match="no 'cross' attention"), watched(lonely, "cross", 0):
-        pass
-
-
-def test_unscaled_models_and_interventions(translator) -> None:
-    model = TracedTransformer(small(scoring="dot", bias=False)).eval()
-    with watched(model, "encoder", 0) as watch:
-        model(torch.tensor([[1, 2]]), torch.tensor([[1]]))
-    assert not watch.inputs.scale
-    assert watch.inputs.b_q is None
     cut = vt.Interventions(heads=[vt.HeadChange("encoder", layer=0, head=1, factor=0)])
-    with pytest.raises(vt.UserError, match="change a head of encoder layer 0"):
-        attention_steps(translator, TEXT, kind="encoder", layer=0, interventions=cut)
-    changed = attention_steps(translator, TEXT, kind="cross", layer=0, interventions=cut)
-    same = attention_steps(translator, TEXT, kind="cross", layer=0)
+    rotary, additive = (
+        TracedTransformer(small(**each)) for each in ({"positional": "rotary"}, {"scoring": "additive"})
+    )
+    encoder, cross = ({"kind": kind, "layer": 0} for kind in ("encoder", "cross"))
+    assert_refused(
+        [
+            (lambda: watched(lonely, "cross", 0).__enter__(), "no 'cross' attention"),
+            (lambda: watched(rotary, "encoder", 0).__enter__(), "rotary"),
+            (lambda: watched(additive, "encoder", 0).__enter__(), "additive"),
+            (
+                lambda: attention_steps(translator, TEXT, **encoder, interventions=cut),
+                "change a head of encoder layer 0",
+            ),
+        ]
+    )
+    changed, same = (attention_steps(translator, TEXT, **cross, interventions=each) for each in (cut, None))
     assert not np.allclose(changed.key_vectors, same.key_vectors)
 
 
@@ -313,26 +294,22 @@ def view(translator) -> AttentionStepper:
     return vt.attention_stepper(translator, TEXT, kind="decoder", layer=1, head=2, query="negro")
 
 
-def test_the_first_choices(view: AttentionStepper, translator) -> None:
+def test_the_first_choices_and_the_layers_that_a_page_carries(view: AttentionStepper, translator) -> None:
     assert (view.kind, view.layer, view.head, view.query, view.step) == ("decoder", 1, 2, 2, 0)
     assert (view.scale, view.mask, view.temperature) == (True, True, 1)
-    assert (view.key, view.column) == (None, None)
-    assert view.live
+    assert (view.key, view.column, view.live) == (None, None, True)
     assert view.steps.query_tokens[view.query] == "negro"
     assert view.places == [[kind, layer] for kind in KINDS for layer in (0, 1)]
     assert vt.attention_stepper(translator, TEXT).kind == "cross"
-    assert not thinking_machines().live
-
-
-def test_it_opens_at_the_step_that_is_named(translator) -> None:
-    """The first message to the page says which: a second one may come after the page has drawn."""
-    for view in (
-        vt.attention_stepper(translator, TEXT, step="concat"),
-        thinking_machines(step="weights"),
-        thinking_machines(step=6),
-    ):
-        assert view.get_state()["step"] == view.step > 0
-    assert thinking_machines(step="weights").step == thinking_machines().steps.steps.index("weights")
+    questions = view.questions()
+    assert len(questions) == 5
+    assert {"text": TEXT, "kind": "cross", "layer": 0} in questions
+    assert view.answer(questions[0])["kind"] == "encoder"
+    by_hand = thinking_machines(step="weights")
+    assert (by_hand.live, by_hand.questions()) == (False, [])
+    # The first message to the page says the step: a second one may come after the page has drawn.
+    steps = (vt.attention_stepper(translator, TEXT, step="concat"), by_hand, thinking_machines(step=6))
+    assert [each.get_state()["step"] for each in steps] == [9, 6, 6]
 
 
 def test_the_switches_of_interventions_are_those_of_the_view(translator) -> None:
@@ -343,7 +320,7 @@ def test_the_switches_of_interventions_are_those_of_the_view(translator) -> None
     assert np.allclose(view.worked().weights, theirs[0, 0, 1], atol=1e-5)
 
 
-def test_another_sentence_or_layer_can_be_set(view: AttentionStepper, translator) -> None:
+def test_another_sentence_or_layer_is_set_in_a_cell_or_the_page(view: AttentionStepper, translator) -> None:
     view.query = 4
     view.text = "the dog runs"
     assert view.steps.query_tokens == ("el", "perro", "corre", "<eos>")
@@ -351,38 +328,21 @@ def test_another_sentence_or_layer_can_be_set(view: AttentionStepper, translator
     view.kind = "cross"
     view.layer = 0
     assert [view.data[name] for name in ("text", "kind", "layer")] == ["the dog runs", "cross", 0]
-    trace = translator.trace("the dog runs")
-    assert np.allclose(view.worked().weights, trace.cross_attention[0, 2, 3], atol=1e-5)
-
-
-def test_the_page_asks_and_then_sets_all_three(view: AttentionStepper) -> None:
-    """As the page does: one question, and one message with the answer's place."""
-    asked = {"text": "the dog runs", "kind": "cross", "layer": 0}
+    weights = translator.trace("the dog runs").cross_attention[0, 2, 3]
+    assert np.allclose(view.worked().weights, weights, atol=1e-5)
+    # The page asks one question, and sets the answer's place in one message.
+    asked = {"text": TEXT, "kind": "decoder", "layer": 1}
     reply = view.answer(asked)
-    assert reply == layer_payload(view._fetch(**asked), "the dog runs")
-    assert view.text == TEXT  # an answer changes nothing
+    assert reply == layer_payload(view._fetch(**asked), TEXT)
+    assert view.text == "the dog runs"  # an answer changes nothing
     view.set_state({**asked, "query": 1})
-    assert (view.text, view.kind, view.layer, view.query) == ("the dog runs", "cross", 0, 1)
+    assert (view.text, view.kind, view.layer, view.query) == (TEXT, "decoder", 1, 1)
     assert view.data == reply
     with pytest.raises(vt.UserError, match="dragon"):
         view.answer({"text": "the dragon", "kind": "cross", "layer": 0})
 
 
-def test_a_page_carries_the_other_layers(view: AttentionStepper) -> None:
-    questions = view.questions()
-    assert len(questions) == 5
-    assert {"text": TEXT, "kind": "cross", "layer": 0} in questions
-    assert view.answer(questions[0])["kind"] == "encoder"
-    assert thinking_machines().questions() == []
-
-
-def test_what_is_sent_is_what_python_has() -> None:
-    steps = barred_steps()
-    sent = layer_payload(steps, "words")
-    for name in ("x", "memory", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v", "b_o"):
-        array = getattr(steps, name)
-        assert np.array_equal(np.frombuffer(sent[name], "<f4").reshape(array.shape), array)
-    assert np.array_equal(np.frombuffer(sent["mask"], np.uint8).reshape(3, 4) == 1, steps.mask)
+def test_layers_without_memory_biases_or_mask_send_none() -> None:
     plain = layer_payload(random_steps(4, 4, kind="encoder", bias=False))
     assert [plain[name] for name in ("memory", "b_q", "b_o", "mask", "reads")] == [None] * 5
 

@@ -41,7 +41,7 @@ def small(**changed) -> PositionLab:
 # --- state -----------------------------------------------------------------------------------
 
 
-def test_every_choice_is_a_trait(lab: PositionLab) -> None:
+def test_every_choice_is_a_trait_and_a_view_without_a_model_lacks_the_shuffle(lab: PositionLab) -> None:
     for name, value in (
         ("encoding", "learned"),
         ("pair", np.int64(31)),
@@ -56,6 +56,12 @@ def test_every_choice_is_a_trait(lab: PositionLab) -> None:
         assert getattr(lab, name) == value
         assert lab.trait_metadata(name, "sync")
     assert "encoding='learned', pair=31" in repr(lab)
+    view = small()
+    assert (view.live, view.questions()) == (False, [])
+    for encoding in ENCODINGS:
+        view.encoding = encoding
+        assert len(view.figure().axes) >= 6
+        assert encoding in view.alt_text()
 
 
 def test_tables_and_sentences_that_do_not_fit_are_refused(translator: vt.Translator) -> None:
@@ -71,16 +77,6 @@ def test_tables_and_sentences_that_do_not_fit_are_refused(translator: vt.Transla
             (lambda: vt.position_lab(translator, ""), "no word"),
         ]
     )
-
-
-def test_a_view_without_a_model_is_whole_but_for_the_shuffle() -> None:
-    view = small()
-    assert not view.live
-    assert view.questions() == []
-    for encoding in ENCODINGS:
-        view.encoding = encoding
-        assert len(view.figure().axes) >= 6
-        assert encoding in view.alt_text()
 
 
 def test_the_tables_are_those_of_the_model_or_ones_own(lab: PositionLab, translator: vt.Translator) -> None:
@@ -115,20 +111,16 @@ def test_the_claim_is_false_for_sums_and_true_for_rotary(lab: PositionLab) -> No
 # --- the live model --------------------------------------------------------------------------
 
 
-def test_without_positions_the_vectors_only_change_places(lab: PositionLab) -> None:
+def test_only_with_positions_the_vectors_move(lab: PositionLab, translator: vt.Translator) -> None:
     for order in lab.data["orders"]:
         reply = lab.answer({"order": order, "positions_on": False})
         assert max(reply["moved"]) < 1e-5
         assert reply["translation"] == reply["as_written"]
-
-
-def test_with_positions_the_vectors_move(lab: PositionLab, translator: vt.Translator) -> None:
     order = [0, 4, 2, 3, 1]
     reply = lab.answer({"order": order, "positions_on": True})
     assert reply["as_written"] == "el perro ve el gato"
     assert reply["translation"] == "el gato ve el perro"
-    before = translator.encode(SENTENCE)
-    after = translator.encode("the cat sees the dog")
+    before, after = translator.encode(SENTENCE), translator.encode("the cat sees the dog")
     for place, word in enumerate(order):
         moved = np.linalg.norm(after[place] - before[word]) / np.linalg.norm(before[word])
         assert reply["moved"][word] == pytest.approx(moved, rel=1e-5)
@@ -150,11 +142,9 @@ def test_a_page_carries_the_offered_orders_and_the_one_left(
     asked = lab.questions()
     orders = [question["order"] for question in asked]
     assert orders[0] == [0, 1, 2, 3, 4]
-    assert [4, 3, 2, 1, 0] in orders
-    assert lab.order in orders
+    assert all(order in orders for order in ([4, 3, 2, 1, 0], lab.order))
     assert len(asked) == 2 * (len(lab.data["orders"]) + 1)
-    for question in asked:
-        assert len(json.loads(json.dumps(lab.answer(question)))["moved"]) == 5
+    assert all(len(json.loads(json.dumps(lab.answer(each)))["moved"]) == 5 for each in asked)
     assert vt.position_lab(translator, "hello").data["orders"] == [[0]]
 
 
@@ -217,20 +207,16 @@ def test_the_page_computes_what_python_and_torch_do(lab: PositionLab) -> None:
 # --- the learned table -----------------------------------------------------------------------
 
 
-def test_the_bundled_table_is_the_file_that_its_notes_name() -> None:
+def test_the_bundled_table_is_the_file_that_its_notes_tell_of() -> None:
     folder = bundled("data/positions")
     data = (folder / "learned.safetensors").read_bytes()
     digest = hashlib.sha256(data).hexdigest()
     notes = json.loads((folder / "made_by.json").read_text())
     assert notes["sha256"] == {"learned.safetensors": digest}
-    assert digest in (folder / "README.md").read_text()
     assert len(data) <= 40_000
     assert notes["training"]["n_steps"] == recipes.POSITIONS_TRAINING.n_steps
-
-
-def test_the_notes_tell_how_alike_neighbours_grew() -> None:
-    folder = bundled("data/positions")
     told = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
+    assert digest in told
     assert "neighbours among the 19 positions that a sentence reached grew alike" in told
     found = {}
     for name, table in load_file(folder / "learned.safetensors").items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -38,8 +39,11 @@ def two() -> TrainingScrubber:
 
 def test_it_opens_at_the_beginning_on_the_head_that_sharpens_most(view: TrainingScrubber) -> None:
     assert (view.moment, view.sentence, view.kind) == (0, 0, "cross")
-    assert view.other is None
-    assert (view.other_layer, view.other_head) == (None, None)
+    assert (view.other, view.other_layer, view.other_head) == (None, None, None)
+    for kind, sentence in itertools.product(("encoder", "decoder", "cross"), range(3)):
+        each = [head_entropy_share(one.traces[sentence], kind) for one in view.trace.moments]
+        over = entropy_share_over_training(view.trace, sentence, kind)
+        assert over == pytest.approx(np.stack(each), abs=1e-12), (kind, sentence)
     share = entropy_share_over_training(view.trace, 0, "cross")
     assert share.shape == (len(STEPS), 2, 4)
     assert share[0] == pytest.approx(np.ones((2, 4)), abs=1e-6)
@@ -58,14 +62,6 @@ def test_each_side_has_a_head_of_its_own_which_another_kind_keeps(two: TrainingS
     assert (two.layer, two.head, two.other_layer, two.other_head) == (1, 3, 5, 7)
     view = watch_training(make_training(), moment=3, sentence=1, kind="encoder", layer=1, head=2)
     assert (view.moment, view.sentence, view.kind, view.layer, view.head) == (3, 1, "encoder", 1, 2)
-
-
-def test_entropy_over_training_is_that_of_each_trace() -> None:
-    trace = make_training()
-    for kind, sentence in itertools.product(("encoder", "decoder", "cross"), range(3)):
-        each = [head_entropy_share(one.traces[sentence], kind) for one in trace.moments]
-        over = entropy_share_over_training(trace, sentence, kind)
-        assert over == pytest.approx(np.stack(each), abs=1e-12), (kind, sentence)
 
 
 def test_what_is_no_training_and_no_place_in_it_is_refused() -> None:
@@ -121,7 +117,7 @@ def test_the_bytes_are_the_traces(two: TrainingScrubber) -> None:
 
 
 def test_of_a_large_training_one_sentence_goes_and_the_others_are_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path
 ) -> None:
     monkeypatch.setattr(payload, "WHOLE_BYTES", 1000)
     view = watch_training(make_training(), sentence=1)
@@ -130,21 +126,13 @@ def test_of_a_large_training_one_sentence_goes_and_the_others_are_asked_for(
     whole = sum(payload.sentence_bytes((view.trace,), each) for each in (0, 2))
     assert view.export_bytes() == whole * 4 // 3
     assert view.answer({"sentence": 2}) == payload.sentence_payload((view.trace,), 2)
-    for wrong in (3, -1, None, "0"):
-        with pytest.raises(vt.UserError, match="choose 0 to 2"):
-            view.answer({"sentence": wrong})
-
-
-def test_too_much_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    asks = [{"sentence": wrong} for wrong in (3, -1, None, "0")]
+    too_much = partial(export_html, view, tmp_path / "page.html", max_megabytes=0.01)
+    assert_refused([*((partial(view.answer, ask), "choose 0 to 2") for ask in asks), (too_much, "MB")])
+    assert not (tmp_path / "page.html").exists()
     monkeypatch.setattr(payload, "MAX_SENTENCE_BYTES", 10_000)
     with pytest.raises(vt.UserError, match=r"takes 0 MB, and a view holds up to 0; record fewer"):
         watch_training(make_training(**LARGE))
-    monkeypatch.setattr(payload, "MAX_SENTENCE_BYTES", 10**9)
-    monkeypatch.setattr(payload, "WHOLE_BYTES", 1000)
-    view = watch_training(make_training())
-    with pytest.raises(vt.UserError, match="MB"):
-        export_html(view, tmp_path / "page.html", max_megabytes=0.01)
-    assert not (tmp_path / "page.html").exists()
 
 
 def test_the_picture_on_paper_has_the_numbers(two: TrainingScrubber) -> None:
@@ -184,9 +172,6 @@ def test_the_alternative_text_tells_what_is_shown(view: TrainingScrubber) -> Non
     view.moment = 1
     assert "not yet right" in view.alt_text()
     assert "moment=1" in repr(view)
-
-
-def test_an_even_loss_has_an_even_axis_and_none_is_no_fault() -> None:
     trace = make_training(steps=(0, 2))
     assert plot_training(trace).subfigs[0].axes[0].get_yscale() == "linear"
     bare = replace(trace, steps=[], losses=[], accuracies=[])

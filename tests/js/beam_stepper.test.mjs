@@ -85,7 +85,8 @@ test("the verdict says what was found, and where greedy search parts from it", (
 });
 
 test("a head of the weights is named, and a decoder's keys are what it has written", () => {
-  const looking = (kind) => ({ source: ["the", "cat"], prompt: ["<sos>"], attention: { kind } });
+  const looking = (kind) =>
+    /** @type {any} */ ({ source: ["the", "cat"], prompt: ["<sos>"], attention: { kind } });
   assert.deepEqual(beam.attentionKeys(looking("cross"), ["el", "gato"]), ["the", "cat"]);
   assert.deepEqual(beam.attentionKeys(looking("decoder"), ["el", "gato"]), ["<sos>", "el"]);
   assert.equal(beam.attentionOf({ attention: null }, 0, 0, 0, null), null);

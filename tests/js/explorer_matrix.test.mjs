@@ -23,6 +23,15 @@ test("arrow keys move the cell up to the edges", () => {
   );
 });
 
+test("keys bring the cell into the zoomed window, and the whole matrix comes back", () => {
+  const size = { rows: 256, cols: 256, width: 480, maxHeight: 420, rowLabel: 50, colLabel: 50 };
+  const near = heatmap.matrixLayout({ ...size, view: heatmap.zoomAround(heatmap.matrixLayout(size), 8) });
+  const there = heatmap.matrixLayout({ ...size, view: heatmap.reveal(near, { query: 250, key: 3 }) });
+  const seen = (place, from, box) => place * there.cell >= from && (place + 1) * there.cell <= from + box;
+  assert.ok(seen(250, there.y, there.boxHeight) && seen(3, there.x, there.boxWidth));
+  assert.equal(heatmap.matrixLayout({ ...size, view: heatmap.zoomAround(near, 0) }).zoom, 1);
+});
+
 test("an axis of time names round times, and no more than fit", () => {
   assert.equal(heatmap.timesAt(null, [0, 9], 3), null);
   const whole = heatmap.timesAt(0.02, [0, 1500], 7.9);

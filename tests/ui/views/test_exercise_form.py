@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -161,14 +160,3 @@ def test_a_head_is_chosen_in_the_view_above(lesson: Page) -> None:
     expect(told(lesson, "1.2")).to_contain_text("Right. Layer 1, head")
     lesson.reload()
     expect(told(lesson, "1.2")).to_contain_text("Right. Layer 1, head")
-
-
-def test_what_was_kept_of_another_exercise_does_no_harm(lesson: Page) -> None:
-    odd = '{"answers": {"exercise 1.1": [1], "exercise 4.1": ["1"], "exercise 6.1": "A", "exercise 7.1": 3}}'
-    lesson.evaluate("(text) => localStorage.setItem('viz-transformer', text)", odd)
-    errors = errors_of(lesson)
-    lesson.reload()
-    for name in ("1.1", "4.1", "6.1", "7.1"):
-        expect(form(lesson, name)).to_have_attribute("data-vt-drawn", re.compile(r"[1-9]\d*"))
-        expect(told(lesson, name)).to_have_text("")
-    assert errors == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -90,27 +89,21 @@ def test_a_head_of_each_kind_is_switched_off(kept_page: Page, exported: Path, tr
         button.click()
         drawn(root)
         check_words(root, translator, [dict(zip(GENDER, place, strict=True)) | {"factor": 0}])
-        expect(button).to_have_text("off")
         expect(button).to_have_attribute("aria-pressed", "true")
         if place != tuple(GENDER.values()):
             button.click()
     assert root.locator("mark").all_inner_texts() == ["el", "profesor", "la", "maestra"]
     expect(root.locator(".vt-says")).to_contain_text("Encoder layer 1 head 1 is off. Loss 0.090 →")
-    bars = "bars => bars.map(bar => bar.getBoundingClientRect().width)"
-    widths = root.locator(".vt-after .vt-fill").evaluate_all(bars)
-    after = np.abs(columns(root)[1])
-    assert np.array(widths) / max(widths) == pytest.approx(after / max(after), abs=0.02)
 
 
-def test_the_chosen_head_is_shown_before_and_after(kept_page: Page, exported: Path, translator) -> None:
+def test_heads_are_chosen_and_changed_by_keys(kept_page: Page, exported: Path, translator) -> None:
     root = open_page(kept_page, exported)
     name = root.get_by_role("button", name="encoder L1 H1", exact=True)
     name.click()  # in the table of heads: this one alone is off
     expect(name).to_have_attribute("aria-pressed", "true")
-    head_button(root, "encoder", 1, 1).focus()
+    head_button(root, *GENDER.values()).focus()
     for _ in range(4):  # through the decoder's layers to those of cross-attention
         kept_page.keyboard.press("ArrowDown")
-    expect(root.locator(".vt-chosen-name")).to_have_text("Chosen: cross L1 H1")
     expect(root.locator(".vt-looks .vt-title")).to_contain_text("Cross-attention · layer 1 · head 1")
     target = translator.translate(SENTENCE).tokens
     for which, changes in enumerate((None, changed([{**GENDER, "factor": 0}]))):
@@ -122,16 +115,9 @@ def test_the_chosen_head_is_shown_before_and_after(kept_page: Page, exported: Pa
     kept_page.mouse.move(0, 0)
     weight = translator.trace(SENTENCE, target).cross_attention[1, 1, 1, 1]
     expect(root.locator(".vt-cell-says")).to_contain_text(f"profesor to teacher: {weight:.2f}, rank 1 of 6")
-    expect(root.locator(".vt-pinned")).to_have_count(2 * 6)
 
-
-def test_heads_are_changed_by_keys(kept_page: Page, exported: Path, translator) -> None:
-    root = open_page(kept_page, exported)
     head_button(root, *GENDER.values()).focus()
-    kept_page.keyboard.press("ArrowRight")
-    expect(root.locator(".vt-chosen-name")).to_have_text("Chosen: encoder L1 H2")
-    kept_page.keyboard.press("ArrowLeft")
-    for key, factor in (("Enter", 0), ("Space", 1), ("Enter", 0)):
+    for key, factor in (("Enter", 1), ("Space", 0)):
         kept_page.keyboard.press(key)
         drawn(root)
         check_words(root, translator, [{**GENDER, "factor": factor}])
@@ -139,9 +125,7 @@ def test_heads_are_changed_by_keys(kept_page: Page, exported: Path, translator) 
     kept_page.keyboard.press("Home")  # of the slider
     drawn(root)
     check_words(root, translator, [{**GENDER, "factor": -1}])
-    expect(head_button(root, *GENDER.values())).to_have_attribute(
-        "aria-label", "encoder layer 1 head 1, factor −1"
-    )
+    expect(root.get_by_role("button", name="encoder layer 1 head 1, factor −1")).to_be_visible()
 
 
 def test_the_page_runs_any_sentence_with_any_heads(kept_page: Page, exported: Path, translator) -> None:
@@ -171,31 +155,24 @@ def test_the_page_runs_any_sentence_with_any_heads(kept_page: Page, exported: Pa
     check_words(root, translator, [], longer)
 
 
-@pytest.mark.parametrize(
-    ("load", "text", "field", "button"),
-    [
-        (vt.load_language_model, "las vacas no", "text to continue", "Continue"),
-        (vt.load_masked_model, "el gato [?] la calle", "text with a gap, written [?]", "Fill"),
-    ],
-)
-def test_the_page_runs_the_other_families(
-    kept_page: Page, tmp_path: Path, load, text: str, field: str, button: str
-) -> None:
-    model = load()
-    lab = vt.head_lab(model)
-    root = drawn(show(kept_page, lab, tmp_path, "head-lab"))
-    root.get_by_role("textbox", name=field).fill(text)
-    root.get_by_role("button", name=button, exact=True).click()
-    expect(root.locator(".vt-translation").first).to_have_text(" ".join(model.answer(text)))
-    drawn(root)
-    (kind,) = model.config.attention_layers
-    change = set_factor(root, (kind, 1, 2), -1)
-    lab.sentence, lab.factors = text, [change]
-    changes = interventions_of(lab)
-    for shown, each in zip(columns(root), (None, changes), strict=False):
-        assert shown == pytest.approx(model.judge(text, model.answer(text), each)[1], abs=0.00051)
-    expect(root.locator(".vt-translation").last).to_have_text(" ".join(model.answer(text, changes)))
-    check_effects(root, lab.effects())
+def test_the_page_runs_the_other_families(kept_page: Page, tmp_path: Path) -> None:
+    for model, text, field, button in (
+        (vt.load_language_model(), "las vacas no", "text to continue", "Continue"),
+        (vt.load_masked_model(), "el gato [?] la calle", "text with a gap, written [?]", "Fill"),
+    ):
+        lab = vt.head_lab(model)
+        root = drawn(show(kept_page, lab, tmp_path, "head-lab"))
+        root.get_by_role("textbox", name=field).fill(text)
+        root.get_by_role("button", name=button, exact=True).click()
+        expect(root.locator(".vt-translation").first).to_have_text(" ".join(model.answer(text)))
+        drawn(root)
+        (kind,) = model.config.attention_layers
+        lab.sentence, lab.factors = text, [set_factor(root, (kind, 1, 2), -1)]
+        changes = interventions_of(lab)
+        for shown, each in zip(columns(root), (None, changes), strict=False):
+            assert shown == pytest.approx(model.judge(text, model.answer(text), each)[1], abs=0.00051)
+        expect(root.locator(".vt-translation").last).to_have_text(" ".join(model.answer(text, changes)))
+        check_effects(root, lab.effects())
 
 
 def test_a_page_without_a_model_says_what_it_lacks(kept_page: Page, tmp_path: Path, translator) -> None:

@@ -87,31 +87,14 @@ def test_an_unknown_word_is_explained_and_a_suggestion_taken(
         translator.translate("the dragon sleeps")
     expect(alert).to_have_text(f"{caught.value}. The picture still shows {SENTENCE}.")
     is_translated(translation, "el gato negro duerme")
-    expect(Explorer(translation).pair).to_contain_text("gato to cat")
     dog.click()
     is_translated(translation, "el perro duerme")
     expect(translation.get_by_label("English")).to_have_value("the dog sleeps")
     expect(alert).to_have_count(0)
     expect(dog).to_have_count(0)
-
-    type_text(translation, "The dog runs. the cow sleeps!")
-    expect(alert).to_contain_text("translate them one at a time")
-    translation.get_by_role("button", name="the cow sleeps!", exact=True).click()
-    is_translated(translation, "la vaca duerme")
     type_text(translation, "<img src=x onerror=window.pwned=1>")
     expect(alert).to_contain_text("unknown English word '<img'")
     assert translation.evaluate("window.pwned") is None
-
-
-def test_the_text_grows_with_the_explorer(translation: Locator) -> None:
-    translation.get_by_role("button", name="Options").click()
-    said = translation.locator(".vt-translated")
-    before = said.bounding_box()["height"]
-    for _ in range(2):
-        translation.get_by_role("button", name="A+ larger text").click()
-    translation.page.wait_for_function(
-        "(height) => document.querySelector('.vt-translated').clientHeight > height", arg=before
-    )
 
 
 def test_a_trace_is_switched_without_python(kept_page: Page, tmp_path: Path, translator: Translator) -> None:

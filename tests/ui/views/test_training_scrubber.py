@@ -51,21 +51,6 @@ def go_to(root: Locator, moment: int) -> None:
     drawn(root)
 
 
-def drag_to_and_fro(root: Locator) -> int:
-    """Move the slider thirty times, faster than frames come; return where it ends."""
-    slider(root).evaluate(
-        """async input => {
-            for (let i = 0; i < 30; i++) {
-                input.value = String((i * 5) % 8);
-                input.dispatchEvent(new Event("input", { bubbles: true }));
-                if (i % 3 === 2) await new Promise(requestAnimationFrame);
-            }
-        }"""
-    )
-    drawn(root)
-    return 29 * 5 % 8
-
-
 def check_words(side: Locator, run: TrainingTrace, moment: int, sentence: int) -> None:
     """Compare step, losses, translation and verdict with the trace."""
     shown = run.moments[moment]
@@ -158,7 +143,25 @@ def test_another_sentence_kind_and_head(root: Locator) -> None:
     drawn(root)
 
 
-def test_the_slider_takes_keys_and_the_curve_a_click(root: Locator) -> None:
+def test_thirty_fast_drags_end_on_the_last(root: Locator) -> None:
+    slider(root).evaluate(
+        """async input => {
+            for (let i = 0; i < 30; i++) {
+                input.value = String((i * 5) % 8);
+                input.dispatchEvent(new Event("input", { bubbles: true }));
+                if (i % 3 === 2) await new Promise(requestAnimationFrame);
+            }
+        }"""
+    )
+    drawn(root)
+    last = 29 * 5 % 8
+    is_at(root, STEPS[last])
+    check_words(root.locator(".vt-run").first, ONE, last, 0)
+    chosen = watch_training(ONE)
+    check_head(root.locator(".vt-run").first, ONE, last, ("cross", chosen.layer, chosen.head))
+
+
+def test_the_slider_takes_keys_and_the_curve_a_click_and_it_plays(root: Locator) -> None:
     moment, curve = slider(root), root.locator(".vt-curve")
     for key, step in [("End", 300), ("ArrowLeft", 120), ("Home", 0), ("ArrowRight", 1)]:
         moment.press(key)
@@ -166,24 +169,12 @@ def test_the_slider_takes_keys_and_the_curve_a_click(root: Locator) -> None:
     expect(moment).to_have_attribute("aria-valuetext", "step 1, translation not yet right")
     curve.click(position={"x": curve.bounding_box()["width"] - 17, "y": 60})
     is_at(root, 300)
-    expect(moment).to_have_value(str(LAST))
     expect(curve).to_have_attribute("aria-label", re.compile(r"Loss curve of seed 0: from 3\.1"))
 
-
-def test_thirty_fast_drags_end_on_the_last(root: Locator) -> None:
-    last = drag_to_and_fro(root)
-    is_at(root, STEPS[last])
-    check_words(root.locator(".vt-run").first, ONE, last, 0)
-    chosen = watch_training(ONE)
-    check_head(root.locator(".vt-run").first, ONE, last, ("cross", chosen.layer, chosen.head))
-
-
-def test_it_plays_to_the_end_unless_motion_is_not_wanted(root: Locator) -> None:
     go_to(root, LAST - 2)
     play = root.get_by_role("button", name="Play")
     play.click()
     is_at(root, 300)
-    expect(play).to_be_visible()
     root.page.emulate_media(reduced_motion="reduce")
     expect(play).to_be_hidden()
     root.page.emulate_media(reduced_motion="no-preference")
