@@ -120,13 +120,6 @@ def test_patching_a_picture_is_a_run_with_what_the_clean_run_holds(make: Callabl
     two = patching(model, PICTURE, OTHER, "bird", "positions", width=3, batch_size=1)
     assert two.columns == ("0–2", "3–4")
     np.testing.assert_allclose(two.restored[0], [0, 1], atol=1e-4)
-    heads = patching(model, PICTURE, OTHER, 0)
-    said = vt.head_outputs(model, pixel_values=PICTURE)["encoder"]
-    for layer, head in np.ndindex(2, 4):
-        change = vt.HeadChange("encoder", layer, head, output=said[layer, head])
-        with vt.interventions(model, heads=[change]), torch.no_grad():
-            expected = float(model(pixel_values=OTHER).logits[0, 0])
-        assert heads.values[layer, head] == pytest.approx(expected, abs=1e-4)
 
 
 @torch.no_grad()
@@ -143,19 +136,6 @@ def test_a_picture_s_values_count_by_the_length_of_what_they_carry() -> None:
     expected = weighted / weighted.sum(-1, keepdim=True)
     np.testing.assert_allclose(trace.encoder_attention[0], expected.numpy(), atol=1e-5)
     assert vt.explore(trace, grid=(2, 2)).kind == "encoder"
-
-
-@pytest.mark.parametrize("make", [vit, clip])
-def test_gradients_are_those_of_the_class(make: Callable[[], nn.Module]) -> None:
-    model: Any = make()
-    found = gradient_weighted(model, pixel_values=PICTURE, token="dog", scale="trace").encoder_attention
-    model.set_attn_implementation("eager")
-    output = model(pixel_values=PICTURE, output_attentions=True)
-    weights = output.attentions
-    slopes = torch.autograd.grad(output.logits[0, 1], weights)
-    by_hand = torch.cat([(each * slope).clamp(min=0) for each, slope in zip(weights, slopes, strict=True)])
-    expected = (by_hand / by_hand.sum(-1).max()).detach().numpy()
-    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 @torch.no_grad()
@@ -227,15 +207,6 @@ def test_patching_a_sound_is_a_run_with_what_the_clean_run_holds() -> None:
     frames = patching(model, SOUND, OTHER_SOUND, (9, 3), "positions", width=8, **options)
     assert frames.columns == ("0–7", "8–15", "16–19")
     assert frames.kind == "encoder"
-    ids = torch.tensor([TARGET])
-    outputs = vt.head_outputs(model, input_features=SOUND, decoder_input_ids=ids)
-    for kind, said in outputs.items():
-        found = patching(model, SOUND, OTHER_SOUND, 9, kind=kind, target=TARGET)
-        change = vt.HeadChange(kind, 1, 2, output=said[1, 2])
-        with vt.interventions(model, heads=[change]), torch.no_grad():
-            expected = float(model(input_features=OTHER_SOUND, decoder_input_ids=ids).logits[0, -1, 9])
-        assert found.values[1, 2] == pytest.approx(expected, abs=1e-4), kind
-    assert set(outputs) == {"encoder", "decoder", "cross"}
 
 
 def test_the_weighted_attention_of_whisper_keeps_its_time() -> None:

@@ -1,4 +1,4 @@
-"""Attribution in encoder–decoders and masked models, held to numbers by hand."""
+"""Attribution in encoder–decoders, masked models and, where one test serves all, in every model, by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from torch import Tensor, nn
 
 import viz_transformer as vt
 from tests.support.attending_models import N_HEADS, word_tokenizer
+from tests.support.causal_models import gpt2
+from tests.support.causal_models import ours as causal_ours
 from tests.support.huggingface_models import frozen, same, state
+from tests.support.perceiving_models import clip, pictures, sounds, vit, whisper
 from tests.support.two_sided_models import bart, bert, marian, ours, t5
 from viz_transformer.attribution import (
     direct_logit_attribution,
@@ -114,30 +117,64 @@ def test_where_a_logit_is_no_sum_it_is_not_divided(make) -> None:
         direct_logit_attribution(make(), SOURCE, target=target_of(make))
 
 
-KINDS = [
-    *((make, kind) for make in (t5, marian, ours) for kind in ("encoder", "decoder", "cross")),
-    (bert, "encoder"),
-]
+ROWS, PIXELS, SOUNDS = (torch.tensor([SOURCE]), torch.tensor([OTHER])), pictures(), sounds()
+BOTH = ("encoder", "decoder", "cross")
+#: The kinds of attention of a model, the name of its input, and a clean and a corrupted one.
+MODELS: dict[Callable[[], nn.Module], tuple[tuple[str, ...], str, tuple[Tensor, Tensor]]] = {
+    t5: (BOTH, "input_ids", ROWS),
+    marian: (BOTH, "input_ids", ROWS),
+    bart: (BOTH, "input_ids", ROWS),
+    ours: (BOTH, "", ROWS),
+    whisper: (BOTH, "input_features", SOUNDS),
+    gpt2: (("decoder",), "input_ids", ROWS),
+    causal_ours: (("decoder",), "", ROWS),
+    bert: (("encoder",), "input_ids", ROWS),
+    vit: (("encoder",), "pixel_values", PIXELS),
+    clip: (("encoder",), "pixel_values", PIXELS),
+}
 
 
-@pytest.mark.parametrize(("make", "kind"), KINDS)
-def test_a_patched_head_says_what_it_said_in_the_clean_run(make, kind: str) -> None:
-    model, target = make(), target_of(make)
-    if kind == "decoder" and make is not bert:  # the first layer's heads read the target alone
-        assert (patching(model, SOURCE, OTHER, TOKEN, kind=kind, target=target).restored[0] == 0).all()
+def inputs_of(make: Callable[[], nn.Module], data: Tensor) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
+    """What a model is called with, by position and by name."""
+    kinds, name, _ = MODELS[make]
+    target = torch.tensor([TARGET])
+    if not name:
+        return ((data, target) if kinds == BOTH else (data,)), {}
+    return (), {name: data} | ({"decoder_input_ids": target} if kinds == BOTH else {})
+
+
+def scores(output: Any) -> Tensor:
+    """The difference of two scores at the fourth position, or of two classes."""
+    found = getattr(output, "logits", output)[0]
+    if found.ndim == 1:
+        return found[0] - found[1]
+    return found[3, TOKEN] - found[3, AGAINST]
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_a_patched_head_says_what_it_said_in_the_clean_run(make) -> None:
+    kinds, _, (clean, corrupted) = MODELS[make]
+    model, classes = make(), make in (vit, clip)
+    options = {} if classes else {"position": 3}
+    options |= {"target": TARGET} if kinds == BOTH else {}
+    tokens = (0, 1) if classes else (TOKEN, AGAINST)
+    given = [each if classes or make is whisper else each[0].tolist() for each in (clean, corrupted)]
+    args, named = inputs_of(make, clean)
+    said = vt.head_outputs(model, *args, **named)
+    assert set(said) == set(kinds)
+    args, named = inputs_of(make, corrupted)
     before = frozen(model)
-    found = patching(model, SOURCE, OTHER, (TOKEN, AGAINST), kind=kind, target=target, position=1)
+    for kind in kinds:
+        found = patching(model, *given, tokens, kind=kind, **options)
+        assert (found.kind, found.what) == (kind, "heads")
+        for layer, head in ((0, 1), (1, 2)):
+            change = vt.HeadChange(kind, layer, head, output=said[kind][layer, head])
+            with vt.interventions(model, heads=[change]), torch.no_grad():
+                expected = float(scores(model(*args, **named)))
+            assert found.values[layer, head] == pytest.approx(expected, abs=1e-4), (kind, layer)
+        if kind == "decoder" and make in (t5, marian, ours):  # the first layer's heads read the target alone
+            assert (found.restored[0] == 0).all()
     assert same(before, state(model))
-    given = (torch.tensor([SOURCE]),) if target is None else (torch.tensor([SOURCE]), torch.tensor([TARGET]))
-    named = dict(zip(("input_ids", "decoder_input_ids"), given, strict=False)) if make is not ours else {}
-    said = vt.head_outputs(model, *(() if named else given), **named)[kind]
-    for layer, head in ((0, 1), (1, 2)):
-        change = vt.HeadChange(kind, layer, head, output=said[layer, head])
-        with vt.interventions(model, heads=[change]):
-            patched = logits(make, OTHER)[1]
-        expected = float(patched[TOKEN] - patched[AGAINST])
-        assert found.values[layer, head] == pytest.approx(expected, abs=1e-4)
-    assert (found.kind, found.what) == (kind, "heads")
 
 
 @pytest.mark.parametrize("make", [t5, bart, ours, bert])
@@ -178,24 +215,28 @@ def test_the_values_of_t5_count_by_the_length_of_what_they_carry() -> None:
     assert trace.source_tokens == tuple(map(str, SOURCE))
 
 
-@pytest.mark.parametrize("make", [t5, marian, bart, ours, bert])
+@pytest.mark.parametrize("make", MODELS)
 def test_gradients_reach_every_kind_of_attention(make) -> None:
     model: Any = make()
-    options = {"token": TOKEN, "against": AGAINST, "position": 1, "scale": "trace"}
-    trace = gradient_weighted(model, SOURCE, target=target_of(make), **options)
-    assert trace.kinds == (("encoder",) if make is bert else ("encoder", "decoder", "cross"))
-    sums = np.concatenate([trace.attention(kind).sum(-1).ravel() for kind in trace.kinds])
+    kinds, name, (clean, _) = MODELS[make]
+    args, named = inputs_of(make, clean)
+    classes = make in (vit, clip)
+    options = {"token": 0, "against": 1} if classes else {"token": TOKEN, "against": AGAINST, "position": 3}
+    options |= {"target": TARGET} if kinds == BOTH else {}
+    if name not in ("", "input_ids"):
+        trace = gradient_weighted(model, scale="trace", **{name: clean}, **options)
+    else:
+        trace = gradient_weighted(model, SOURCE, scale="trace", **options)
+    assert trace.kinds == kinds
+    sums = np.concatenate([trace.attention(kind).sum(-1).ravel() for kind in kinds])
     assert sums.max() == pytest.approx(1, abs=1e-6)
-    if make is ours:
+    if not name:
         return
     model.set_attn_implementation("eager")
-    ids = {"input_ids": torch.tensor([SOURCE])}
-    ids |= {} if make is bert else {"decoder_input_ids": torch.tensor([TARGET])}
-    output = model(**ids, output_attentions=True)
-    kinds = {"encoder": "attentions"} if make is bert else {k: f"{k}_attentions" for k in trace.kinds}
-    weights = [each for name in kinds.values() for each in getattr(output, name)]
-    logit = output.logits[0, 1, TOKEN] - output.logits[0, 1, AGAINST]
-    slopes = torch.autograd.grad(logit, weights)
+    output = model(*args, **named, output_attentions=True)
+    fields = [f"{kind}_attentions" for kind in kinds] if kinds == BOTH else ["attentions"]
+    weights = [each for field in fields for each in getattr(output, field)]
+    slopes = torch.autograd.grad(scores(output), weights)
     by_hand = [(each * slope).clamp(min=0)[0].detach() for each, slope in zip(weights, slopes, strict=True)]
     largest = max(float(each.sum(-1).max()) for each in by_hand)
     found = [layer for kind in kinds for layer in trace.attention(kind)]
