@@ -67,17 +67,13 @@ def test_the_reply_is_the_search_with_its_weights(view: BeamStepper, translator:
     assert plain.hypotheses == search.hypotheses
 
 
-def test_texts_follow_the_places_of_the_beam(view: BeamStepper) -> None:
-    search = view.search
-    texts = candidate_texts(search)
-    for hypothesis in search.hypotheses:
-        last = len(hypothesis.path) - 1
-        assert texts[last][hypothesis.path[last]] == (*hypothesis.tokens, "<eos>")
-
-
-def test_the_text_found_and_greedy_searchs_stand_in_the_alternative_text(
+def test_the_texts_found_stand_in_the_tree_and_in_the_alternative_text(
     view: BeamStepper, translator: vt.Translator
 ) -> None:
+    texts = candidate_texts(view.search)
+    for hypothesis in view.search.hypotheses:
+        last = len(hypothesis.path) - 1
+        assert texts[last][hypothesis.path[last]] == (*hypothesis.tokens, "<eos>")
     greedy, beam = (translator.decode(SENTENCE, width).hypotheses[0] for width in (1, 4))
     assert greedy.tokens != beam.tokens
     assert view.alt_text().endswith(
@@ -97,12 +93,10 @@ def test_what_is_drawn_is_what_the_filters_leave(view: BeamStepper) -> None:
 
 
 def test_settings_move_the_search(view: BeamStepper, translator: vt.Translator) -> None:
-    view.beam_width = 1
-    same = translator.decode(SENTENCE, 1, attention=True)
-    assert view.search.hypotheses == same.hypotheses
-    view.beam_width, view.length_penalty = np.int64(8), 0
-    same = translator.decode(SENTENCE, 8, 0.0, attention=True)
-    assert view.search.hypotheses == same.hypotheses
+    for width, penalty in ((1, 0.6), (np.int64(8), 0)):
+        view.beam_width, view.length_penalty = width, penalty
+        same = translator.decode(SENTENCE, int(width), penalty, attention=True)
+        assert view.search.hypotheses == same.hypotheses
     view.method, view.seed = "sample", np.int64(3)
     assert view.search.hypotheses == translator.sample(SENTENCE, seed=3).hypotheses
     assert view.shown_step <= len(view.search.steps) - 1
@@ -128,23 +122,15 @@ def test_a_page_carries_several_widths_and_penalties(view: BeamStepper) -> None:
     questions = [*view.questions(), *(asked for asked, _ in view.data)]
     widths = {each["beam_width"] for each in questions if each.get("length_penalty") == 0.6}
     penalties = {each["length_penalty"] for each in questions if each.get("beam_width") == 4}
-    assert {1, 2, 4, 8} <= widths
-    assert {0.0, 0.6, 1.0} <= penalties
+    assert widths >= {1, 2, 4, 8}
+    assert penalties >= {0.0, 0.6, 1.0}
     assert sum(each["method"] == "sample" for each in questions) == 5
     assert all(one != other for one, other in itertools.combinations(questions, 2))
     assert all(view.answer(each)["steps"] for each in questions[:3])
     assert view.export_bytes() > 10_000
 
 
-def test_checkpoints_are_chosen_by_name(translator: vt.Translator) -> None:
-    view = vt.beam_stepper({"early": translator, "late": translator}, "the cat sleeps", 2)
-    assert (view.checkpoints, view.checkpoint) == (["early", "late"], "early")
-    assert [asked["checkpoint"] for asked, _ in view.data] == ["early", "late"]
-    view.checkpoint = "late"
-    assert view.search.hypotheses[0].tokens == ("el", "gato", "duerme")
-
-
-def test_finished_searches_are_shown_without_a_model() -> None:
+def test_finished_searches_are_shown_without_a_model_and_chosen_by_name(translator: vt.Translator) -> None:
     view = BeamStepper({"a": hand_made(("x", "y")), "b": hand_made(("z",))})
     assert (view.beam_width, view.sentence, view.method, view.step) == (1, "x y", "beam", 2)
     assert view.questions() == []
@@ -155,6 +141,11 @@ def test_finished_searches_are_shown_without_a_model() -> None:
     bare = BeamStepper(hand_made(("x", "y"), attention=False))
     reply = bare.data[0][1]
     assert (reply["attention"], reply["greedy"], bare.layer) == (None, None, 0)
+    live = vt.beam_stepper({"early": translator, "late": translator}, "the cat sleeps", 2)
+    assert (live.checkpoints, live.checkpoint) == (["early", "late"], "early")
+    assert [asked["checkpoint"] for asked, _ in live.data] == ["early", "late"]
+    live.checkpoint = "late"
+    assert live.search.hypotheses[0].tokens == ("el", "gato", "duerme")
 
 
 def test_what_is_no_search_is_refused(translator: vt.Translator, view: BeamStepper) -> None:
@@ -219,13 +210,11 @@ def test_the_figure_draws_the_tree(view: BeamStepper) -> None:
 
 def test_the_figure_draws_the_distribution(view: BeamStepper, translator: vt.Translator) -> None:
     search = translator.sample(SENTENCE, 1.5, top_k=4)
-    ax = plot_distribution(search, 0)
-    before, after = ([bar.get_width() for bar in bars] for bars in ax.containers)
+    before, after = ([bar.get_width() for bar in bars] for bars in plot_distribution(search, 0).containers)
     own = search.steps[0].candidates
     assert before == pytest.approx([math.exp(one.token_log_prob) for one in own])
     assert after == [one.share for one in own]
-    of_beam = plot_distribution(view.search, 0)
-    assert len(of_beam.containers) == 1
+    assert len(plot_distribution(view.search, 0).containers) == 1  # of a beam
     view.method = "sample"
     figure = view.figure()
     assert figure.alt_text == view.alt_text()

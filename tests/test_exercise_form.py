@@ -112,12 +112,19 @@ def test_what_only_python_can_check_asks_for_code() -> None:
 
 
 @pytest.mark.usefixtures("folder_thrown_away")
-def test_an_unanswered_check_has_a_form_and_does_not_tell_the_answer() -> None:
-    unanswered = check("1.1", ...)
+def test_an_unanswered_check_has_a_form_which_keeps_the_answer_and_does_not_tell_it() -> None:
+    unanswered, title = check("1.1", ...), EVERY[0].title
     assert unanswered.as_form() == (form_of(EVERY[0]), None)
-    for text in (repr(unanswered), str(unanswered), unanswered._repr_html_()):
-        assert "24" not in text
+    told = (repr(unanswered), str(unanswered), unanswered._repr_html_())
+    assert not any("24" in text for text in told)
     assert not hasattr(check("1.1", 8), "as_form")
+    form = ExerciseForm(form_of(EVERY[0]))
+    assert form.keeps == {"name": "exercise 1.1", "trait": "answer"}
+    assert form.alt_text() == f"Exercise 1.1: {title}."
+    form.answer = "24"
+    assert form.alt_text() == f"Exercise 1.1: {title}. The answer given: 24."
+    assert form.figure() is None
+    assert ExerciseForm(form_of(exercise("7.2"))).keeps == {}  # asks for code
 
 
 @pytest.mark.usefixtures("folder_thrown_away")
@@ -134,18 +141,6 @@ def test_what_is_chosen_in_a_view_is_judged_beforehand() -> None:
     for (kind, layer, head), said in zip(answers, told, strict=True):
         assert said == str(one.check(SimpleNamespace(kind=kind, layer=layer, head=head)))
     assert sum(said.startswith("Right.") for said in told) == 1
-    form = ExerciseForm(asked, shown)
-    assert form.keeps["name"] == "exercise 1.2"
+    assert ExerciseForm(asked, shown).keeps["name"] == "exercise 1.2"
     assert not hasattr(check("1.2", (1, 3)), "as_form")
     assert check("1.2", ...).as_form() == (form_of(one), None)  # nowhere to choose
-
-
-def test_a_form_keeps_the_answer_and_says_which_exercise_it_is() -> None:
-    form = ExerciseForm(form_of(EVERY[0]))
-    assert form.keeps == {"name": "exercise 1.1", "trait": "answer"}
-    assert form.alt_text() == f"Exercise 1.1: {EVERY[0].title}."
-    form.answer = "24"
-    assert form.alt_text() == f"Exercise 1.1: {EVERY[0].title}. The answer given: 24."
-    assert form.figure() is None
-    by_code = ExerciseForm(form_of(exercise("7.2")))
-    assert by_code.keeps == {}
