@@ -144,6 +144,8 @@ def test_the_trace_of_a_sentence_shows_the_weights_and_can_be_explored(
         output = made.model(made.ids([SENTENCE]))
     assert (trace.encoder_attention == torch.cat(output.encoder_attention).numpy()).all()
     assert explore(trace).trace is trace
+    likeliest = int(made.logits(output.last_hidden_state).argmax())
+    assert made.answer(TIRED) == coreference.NOUNS[likeliest]
 
 
 def test_training_twice_gives_equal_weights_and_leaves_torch_as_it_was() -> None:
