@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -133,6 +135,26 @@ def test_what_cannot_be_answered_is_told_in_a_line() -> None:
     ]
     said = r"is not in this trace; it holds|unknown request|holds no"
     assert_refused((lambda asked=asked: view.answer({**asked, "version": 0}), said) for asked in cases)
+
+
+def test_heads_that_are_looked_at_leave_nothing_in_the_kernel() -> None:
+    view = explore(large_trace(n_heads=12))
+
+    def look() -> int:
+        for i in range(100):
+            view.head = i % 12
+            view.answer({"head": ["cross", i % 2, i % 12], "version": 0})
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        held = [look() for _ in range(4)]
+    finally:
+        tracemalloc.stop()
+    # What is kept grows with every round; what the interpreter makes once, in one of them.
+    growth = min(later - earlier for earlier, later in itertools.pairwise(held))
+    assert growth < 80 * 80 * 2, "less than one head"
 
 
 def entries(trace: ForwardTrace, compare: ForwardTrace | None = None) -> list[dict[str, Any]]:

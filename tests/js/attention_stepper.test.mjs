@@ -118,36 +118,17 @@ test("every number names the row and the column that it is made of", () => {
   assert.equal(placeInPicture(layer, at("w_k", null, 2), "k"), null);
 });
 
-test("a layer has the steps that its arrays make, and its lines name what it has", () => {
-  assert.deepEqual(hand().steps, ALL);
-  const layer = hand({ mask: null, w_o: null, memory: floats([1, 2], [3, 4], [0, 1]) });
-  assert.deepEqual(layer.steps, ["x", "q", "k", "v", "scores", "scaled", "weights", "output"]);
-  const worked = math.computeHead(layer, PLAIN);
-  assert.equal(codeLine(layer, worked, PLAIN, "v"), "v = memory @ W_V");
-  assert.equal(codeLine(layer, worked, PLAIN, "exponentials"), "e = np.exp(scaled - scaled.max())");
-});
-
-test("the line and the place in the code are those of the state", () => {
-  const [layer, worked] = [hand(), math.computeHead(hand(), PLAIN)];
+test("a place in the code is that of the number", () => {
+  const layer = hand();
   assertTable(
-    (name, change) => codeLine(layer, worked, { ...PLAIN, ...change }, name),
+    (cell) => derivation.cellInCode(layer, PLAIN, cell),
     [
-      ["q", {}, "q = x[1] @ W_Q"],
-      ["scaled", {}, "scaled = scores / np.sqrt(d_k)"],
-      ["scaled", { scale: false }, "scaled = scores"],
-      ["scaled", { temperature: 0.5 }, "scaled = scores / np.sqrt(d_k) / 0.5"],
-      ["scaled", { scale: false, temperature: 2 }, "scaled = scores / 2"],
-      ["masked", {}, "masked = np.where(mask[1], scaled, -np.inf)"],
-      ["masked", { mask: false }, "masked = scaled"],
-      ["exponentials", {}, "e = np.exp(masked - masked.max())"],
-      ["k", {}, "k = x @ W_K + b_K"],
-      ["k_t", {}, "k = x @ W_K + b_K"],
-      ["w_q", {}, null],
+      [at("k_t", 1, 2), "k[2, 1]"],
+      [at("x", 0, 1), "x[1, 1]"],
+      [at("scores", 0, 2), "scores[2]"],
     ],
   );
-  assert.equal(derivation.cellInCode(layer, PLAIN, at("k_t", 1, 2)), "k[2, 1]");
-  assert.equal(derivation.cellInCode(layer, PLAIN, at("x", 0, 1)), "x[1, 1]");
-  assert.equal(derivation.cellInCode(layer, PLAIN, at("scores", 0, 2)), "scores[2]");
+  assert.equal(codeLine(layer, math.computeHead(layer, PLAIN), PLAIN, "w_q"), null);
   assert.deepEqual([sixDigits(1 / 3), sixDigits(-Infinity)], ["0.333333", "-inf"]);
 });
 

@@ -5,8 +5,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { compute } from "../../viz_transformer/widgets/exercise_form/arithmetic.js";
-import { check, placeOf } from "../../viz_transformer/widgets/exercise_form/checking.js";
-import { formatFloat, formatShape } from "../../viz_transformer/widgets/exercise_form/python_numbers.js";
 import { isAnswer, readAnswer } from "../../viz_transformer/widgets/exercise_form/reading.js";
 import { assertTable } from "./helpers.mjs";
 
@@ -38,17 +36,6 @@ test("what is no number is none", () => {
   for (const text of ["", " ", ...texts.split("; ")]) assert.equal(compute(text), null, text);
 });
 
-test("floats and shapes are written as Python writes them", () => {
-  const small = "-0 0; 0.13533528 0.1353; -7.25e-5 -7.25e-05; 1e-4 0.0001; NaN nan; -Infinity -inf";
-  const large = "24 24; 123456.789 123500; 1e300 1e+300; 1.5e16 1.5e+16; 1000.5 1000; 1001.5 1002";
-  for (const each of `${small}; ${large}`.split("; ")) {
-    const [value, text] = each.split(" ");
-    assert.equal(formatFloat(Number(value)), text);
-  }
-  assert.deepEqual([formatShape([3]), formatShape([2, 1, 4])], ["(3,)", "(2, 1, 4)"]);
-  assert.deepEqual(placeOf(23, [2, 3, 4]), [1, 2, 3]);
-});
-
 test("a row may be shorter than its fields, and has no gaps", () => {
   assert.deepEqual(readAnswer(ASKED.row, ["1", "2", "1/4", ""]).found, { shape: [3], data: [1, 2, 0.25] });
   assertTable(
@@ -63,18 +50,6 @@ test("a row may be shorter than its fields, and has no gaps", () => {
   );
 });
 
-test("a row is compared place by place", () => {
-  const asked = { ...ASKED.row, mistakes: [], tolerance: 0.1, right: "So it is." };
-  assertTable(
-    (...texts) => check(asked, readAnswer(asked, texts).found).message,
-    [
-      ["1.05", "2", "3", "", "So it is."],
-      ["1", "2", "9.5", "", "2 of 3 values are right; the first that is not, 9.5, stands at [2]."],
-      ["1", "2", "", "", "It has the shape (2,); it should be (3,)."],
-    ],
-  );
-});
-
 test("what was kept of another exercise is no answer", () => {
   const answers = { row: [["1", "", "", ""]], mask: [[true, true]], view: [["encoder", 1, 2]] };
   const others = {
@@ -84,10 +59,8 @@ test("what was kept of another exercise is no answer", () => {
     number: [3],
     choice: ["C"],
   };
-  for (const [table, wanted] of /** @type {[any, boolean][]} */ ([
-    [answers, true],
-    [others, false],
-  ]))
-    for (const [kind, kept] of Object.entries(table))
-      for (const each of kept) assert.equal(isAnswer(ASKED[kind], each), wanted, `${kind}: ${each}`);
+  const judged = (table) =>
+    Object.entries(table).flatMap(([kind, kept]) => kept.map((each) => isAnswer(ASKED[kind], each)));
+  assert.deepEqual(judged(answers), [true, true, true]);
+  assert.ok(!judged(others).includes(true), judged(others).join());
 });

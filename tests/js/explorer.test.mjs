@@ -119,17 +119,13 @@ test("a part of a model has no rollout, and says why", () => {
   assert.deepEqual([Array.from(whole.rollouts()), part.rollouts], [[1, 0, 0.25, 0.75], null]);
 });
 
-test("a place is a line of Python, of several heads and of merged words too", () => {
-  const several = { heads: Array.of([0, 1], [1, 2]), aggregate: "mean" };
+test("a place is a line of Python, of parts of the scores and of a rollout too", () => {
   const partly = { entry: { ...cross.entry, attendsBy: "content" } };
-  const pieces = { keyAxis: displayed.axisOf(["the", "bl", "##ack"], [], [0, 1, 1], MERGED) };
   assertTable(
     (changes, ...cell) => told.placeOf({ ...cross, ...changes }, .../** @type {[any, any]} */ (cell)),
     [
-      [several, 1, 2, "trace.cross_attention[[0, 1], [1, 2]].mean(0)[1, 2]"],
       [{ aggregate: "rollout", layer: 1 }, 1, null, "vt.analysis.output_rollout(trace).source[1, 1, :]"],
       [partly, 1, 2, "vt.analysis.without_position_bias(trace).cross_attention[0, 0, 1, 2]"],
-      [pieces, 1, 1, "trace.cross_attention[0, 0][[1]][:, [1, 2]].sum(1).mean()"],
       [{ heads: Array(20).fill([0, 0]), aggregate: "mean" }, 1, 2, ""],
     ],
   );
@@ -161,14 +157,12 @@ test("pieces are merged and special tokens hidden, and the mask goes with them",
 const ONE_HEAD = { layer: 1, head: 2, selected: [], aggregate: "head" };
 
 test("what is shown of several heads is said in words", () => {
-  const three = Array.of([1, 0], [1, 2], [1, 3]);
   const many = Array.from({ length: 20 }, (_, i) => [0, i]);
   assertTable(
     (kind, change) => selection.shownInWords({ kind, heads: 4 }, { ...ONE_HEAD, ...change }),
     [
       ["cross", {}, "layer 1 · head 2"],
       ["cross", { aggregate: "mean" }, "mean of all 4 heads of layer 1"],
-      ["cross", { aggregate: "mean", selected: three }, "mean of 3 heads: 1·0, 1·2, 1·3"],
       ["cross", { aggregate: "max", selected: [[0, 1]] }, "maximum of 1 head: 0·1"],
       ["cross", { aggregate: "rollout" }, "rollout from source words to output, of layers 0 to 1"],
       ["encoder", { layer: 0, aggregate: "rollout" }, "rollout of layer 0"],
@@ -178,20 +172,15 @@ test("what is shown of several heads is said in words", () => {
 });
 
 test("heads are added to what is shown and taken away, and without the last it is one head again", () => {
-  const [first, second, other] = [
-    [0, 1],
-    [1, 0],
-    [0, 3],
-  ];
+  const [first, second] = [Array.of(0, 1), Array.of(1, 0)];
   assertTable(
-    (change, head) => selection.withHead({ ...ONE_HEAD, layer: 0, head: 1, ...change }, head),
+    (selected, aggregate, head) => selection.withHead({ layer: 0, head: 1, selected, aggregate }, head),
     [
-      [{}, first, { selected: [first], aggregate: "mean" }],
-      [{}, second, { selected: [first, second], aggregate: "mean" }],
-      [{ selected: [first], aggregate: "mean" }, first, { selected: [], aggregate: "head" }],
-      [{ selected: [first], aggregate: "max" }, first, { selected: [], aggregate: "head" }],
-      [{ selected: [first, second], aggregate: "max" }, first, { selected: [second], aggregate: "max" }],
-      [{ aggregate: "mean" }, other, { selected: [other], aggregate: "mean" }],
+      [[], "head", first, { selected: [first], aggregate: "mean" }],
+      [[], "head", second, { selected: [first, second], aggregate: "mean" }],
+      [[first], "max", first, { selected: [], aggregate: "head" }],
+      [[first, second], "max", first, { selected: [second], aggregate: "max" }],
+      [[], "mean", second, { selected: [second], aggregate: "mean" }],
     ],
   );
   const shown = (change) => selection.shownHeads({ heads: 2 }, { ...ONE_HEAD, ...change });
@@ -218,15 +207,14 @@ test("what the pointer is over comes before what is pinned, where there is somet
     [{ query: null, key: 0 }, pinned, { query: 1, key: 0 }],
     [{ query: null, key: 0 }, NONE, { query: null, key: 0 }],
   ]);
-  for (const [query, key, inside] of /** @type {any[][]} */ ([
-    [1, 2, 1],
-    [null, 2, 1],
-    [1, null, 1],
-    [2, 0, 0],
-    [0, 3, 0],
-    [null, 3, 0],
-  ]))
-    assert.deepEqual(selection.within({ query, key }, { rows: 2, cols: 3 }), inside ? { query, key } : null);
+  const isWithin = (query, key) => selection.within({ query, key }, { rows: 2, cols: 3 }) !== null;
+  assertTable(isWithin, [
+    [1, 2, true],
+    [null, 2, true],
+    [2, 0, false],
+    [0, 3, false],
+    [null, 3, false],
+  ]);
   assert.equal(selection.within(null, { rows: 2, cols: 3 }), null);
 });
 
@@ -269,25 +257,25 @@ test("arrow keys go through the layers of all kinds and stop at the ends", () =>
 
 const [PREVIOUS, BROAD] = ["previous token", "broad"].map((name) => ({ name, evidence: 0.9 }));
 
-test("heads are sorted by entropy and by label, and found where they then stand", () => {
-  const labels = Array.of(
-    [null, BROAD],
-    [
-      { name: "same token", evidence: 0.7 },
-      { ...BROAD, evidence: 0.99 },
-    ],
-  );
+test("heads are sorted by entropy and by label, and moved over as they then stand", () => {
+  const same = { name: "same token", evidence: 0.7 };
+  const labels = Array.of([null, BROAD], [same, { ...BROAD, evidence: 0.99 }]);
   const entropies = Float32Array.from([0.9, 0.1, 0.5, 0.3]);
   const entry = { kind: "encoder", layers: 2, heads: 2, entropies, labels };
-  const sorted = (by) => grid.sortedHeads(entry, by).map((place) => place.join("·"));
-  assert.deepEqual(sorted("layer"), ["0·0", "0·1", "1·0", "1·1"]);
-  assert.deepEqual(sorted("label"), ["1·1", "0·1", "1·0", "0·0"]);
-  assert.deepEqual(sorted("entropy"), ["0·1", "1·1", "1·0", "0·0"]);
+  assertTable(
+    (by) =>
+      grid
+        .sortedHeads(entry, by)
+        .map((place) => place.join("·"))
+        .join(" "),
+    [
+      ["layer", "0·0 0·1 1·0 1·1"],
+      ["label", "1·1 0·1 1·0 0·0"],
+      ["entropy", "0·1 1·1 1·0 0·0"],
+    ],
+  );
   const kinds = [{ ...entry, slots: grid.sortedHeads(entry, "entropy") }];
-  const layout = grid.headGridLayout(kinds, 260, 560);
-  const [{ left, top }] = layout.sections;
   const second = { kind: "encoder", layer: 1, head: 1 };
-  assert.deepEqual(grid.headAt(layout, left + layout.pitch + 3, top + 3), second);
   assert.deepEqual(grid.moveHead(kinds, second, "ArrowDown"), { kind: "encoder", layer: 0, head: 0 });
   assert.deepEqual(grid.sortedHeads({ ...entry, entropies: null }, "entropy")[0], [0, 0]);
 });
@@ -388,17 +376,10 @@ test("what the picture leaves out is said, its marks are explained, and nothing 
   ]);
 });
 
-test("the table holds all of a small head, and of a large one what is pinned or strongest", () => {
-  const small = tableOf(cross, "A head", NONE);
-  assert.deepEqual(small.heads, ["query", "the", "black", "cat"]);
-  assert.deepEqual(small.rows[1], ["el → gato", "0.06", "0.03", "0.91"]);
+test("the table of a large head holds what is pinned or strongest", () => {
   const words = Array.from({ length: 30 }, (_, i) => `w${i}`);
-  const large = pictureOf(
-    "encoder",
-    words,
-    words,
-    Array.from({ length: 900 }, (_, cell) => cell / 1000),
-  );
+  const weights = Array.from({ length: 900 }, (_, cell) => cell / 1000);
+  const large = pictureOf("encoder", words, words, weights);
   assert.deepEqual(tableOf(large, "A head", { query: 1, key: null }).rows[29], ["w29", "0.059", "1"]);
   assert.deepEqual(tableOf(large, "A head", { query: null, key: 2 }).rows[0], ["w0", "0.002", "28"]);
   const strongest = tableOf(large, "A head", NONE);

@@ -25,15 +25,14 @@ def ask_translation(lab: Locator, translator: Translator) -> None:
     _type(lab, SENTENCE)
     expect(lab.locator(".vt-translated")).to_have_text(translator.translate(SENTENCE).text)
     trace, explorer = translator.trace(SENTENCE), Explorer(lab)
-    kind, layer, head = re.fullmatch(
-        r"(\w+).* · layer (\d) · head (\d)", explorer.title.inner_text()
-    ).groups()
-    weights = trace.attention(kind.lower())[int(layer), int(head)]
+    shown = re.fullmatch(r"(\w+).* · layer (\d) · head (\d)", explorer.title.inner_text())
+    kind, layer, head = shown[1].lower(), int(shown[2]), int(shown[3])
     explorer.matrix.focus()
     explorer.matrix.press("Escape")  # a lesson may have pinned a row
     explorer.matrix.press("ArrowDown")  # from nothing to the first cell
-    pair = f"{trace.query_tokens(kind.lower())[0]} to {trace.key_tokens(kind.lower())[0]}"
-    expect(explorer.pair).to_contain_text(f"{pair}: {weights[0, 0]:.2f}")
+    pair = f"{trace.query_tokens(kind)[0]} to {trace.key_tokens(kind)[0]}"
+    weight = trace.attention(kind)[layer, head, 0, 0]
+    expect(explorer.pair).to_contain_text(f"{pair}: {weight:.2f}")
 
 
 def ask_architecture(lab: Locator, translator: Translator) -> None:
@@ -83,13 +82,9 @@ def ask_beam_stepper(lab: Locator, translator: Translator) -> None:
     drawn(lab)
     best = translator.decode(SENTENCE, 7, length_penalty=1.3).hypotheses[0]
     expect(lab.locator(".vt-translation").last).to_have_text(" ".join(best.tokens))
-    score = lab.locator(".vt-line-score").last.inner_text().removeprefix("score ")
-    assert _number(score) == pytest.approx(best.score, abs=0.00051)
     lab.get_by_role("combobox", name="method").select_option("sample")
     drawn(lab)
     lab.get_by_role("slider", name="temperature").fill("3")
-    drawn(lab)
-    lab.get_by_role("button", name="Draw again").click()
     drawn(lab)
     seed = int(re.search(r"seed (\d+)", lab.inner_text())[1])
     sampled = translator.sample(SENTENCE, 3.0, seed=seed).hypotheses[0]
@@ -108,12 +103,9 @@ def ask_mask_lab(lab: Locator, translator: Translator) -> None:
     mask[twin.sentence, 0, 2, 0] = False
     twin.mask = mask
     lab.locator(".vt-meter [role=option]").first.click()
-    twin.edited = 0
     _settle(lab)
     changes = twin.measure()["changes"][twin.sentence, 0]
-    shown = [
-        0.0 if text == "0" else float(text) for text in lab.locator(".vt-leaks .vt-number").all_inner_texts()
-    ]
+    shown = _numbers(lab.locator(".vt-leaks .vt-number"))
     assert shown == pytest.approx(changes, abs=0.00501)
 
 

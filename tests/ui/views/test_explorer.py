@@ -128,18 +128,6 @@ def test_thirty_fast_keys_end_on_the_last(opened: Opened) -> None:
     expect(pair_of(root)).to_contain_text(f"w0 to w30: {trace.encoder_attention[0, 0, 0, 30]:.2f}")
 
 
-def test_larger_text_makes_the_picture_larger(opened: Opened) -> None:
-    root = opened(explore(make_trace(), query=1))
-    press(root, "Options")
-    before = matrix_of(root).bounding_box()["height"]
-    for _ in range(3):
-        root.get_by_role("button", name="Larger text").click()
-    next_frames(root)
-    assert matrix_of(root).bounding_box()["height"] > before * 1.2
-    size = root.locator(".vt-sentence").evaluate("(node) => parseFloat(getComputedStyle(node).fontSize)")
-    assert size == pytest.approx(14 * 1.75)
-
-
 def test_zoom_keeps_what_is_under_the_pointer_and_a_drag_moves_it(opened: Opened) -> None:
     root = opened(explore(long_trace(256)))
     page, matrix, detail = root.page, matrix_of(root), root.locator(".vt-detail")

@@ -77,12 +77,11 @@ def test_the_numbers_and_colours_of_the_table(kept_page: Page, made: PositionLab
 
 
 def test_keys_and_clicks_choose_position_pair_and_offset(root: Locator, made: PositionLab) -> None:
-    keyboard, readout, waves = root.page.keyboard, root.locator(".vt-readout"), made.table
+    readout, waves = root.locator(".vt-readout"), made.table
 
     def press(part: str, *keys: str) -> None:
-        root.locator(f".vt-{part} canvas").focus()
         for key in keys:
-            keyboard.press(key)
+            root.locator(f".vt-{part} canvas").press(key)
 
     press("table", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowRight")
     turn = f"one turn every {wavelength(6, 64):.1f} tokens"
@@ -97,7 +96,7 @@ def test_keys_and_clicks_choose_position_pair_and_offset(root: Locator, made: Po
         f"Position 9 · position 8 (offset −1) = {waves[9] @ waves[8]:.2f}. It is the same from "
         "every position: all lines fall on one. Only the offset counts."
     )
-    keyboard.press("Shift+ArrowLeft")
+    press("offset", "Shift+ArrowLeft")
     expect(says).to_contain_text("The table has no position −2")
     root.get_by_role("slider", name="pair").press("End")
     expect(readout).to_contain_text("position 9, dimension 62")
@@ -191,14 +190,3 @@ def test_a_page_without_a_model_carries_the_answers_for_its_orders(
     check_order(root, made, SWAPPED, False)
     expect(root.locator(".vt-shuffle")).to_contain_text("permutation equivariance")
     assert set(root.locator(".vt-amount").all_inner_texts()) == {"0.00"}
-
-
-def test_it_opens_as_it_was_left(kept_page: Page, made: PositionLab, tmp_path: Path) -> None:
-    made.encoding, made.pair, made.position, made.shift = "rotary", 20, 30, 40
-    made.order, made.positions_on = [1, 0, 2, 3, 4], False
-    root = show(kept_page, made, tmp_path, "position-lab")
-    expect(root.get_by_role("button", name="rotary")).to_have_attribute("aria-pressed", "true")
-    expect(root.locator(".vt-readout")).to_contain_text("position 30, dimension 40")
-    expect(root.locator(".vt-claim")).to_contain_text("Moved by 40")
-    answered(root, [1, 0, 2, 3, 4], False)
-    expect(root.get_by_label("read as")).to_have_value("own")

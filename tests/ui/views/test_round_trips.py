@@ -78,9 +78,8 @@ def test_the_head_lab(show: Show) -> None:
     do(root, "root.querySelectorAll('.vt-head-button')[i % 10].click()")
     lab.wait_for_value("len(heads.factors), {each['factor'] for each in heads.factors}", (10, {0.0}))
     expect(root.locator(".vt-head-button:has-text('off')")).to_have_count(10)
-    text = lab.value(
-        "translator.translate(heads.sentence, interventions=vt.labs.interventions_of(heads)).text"
-    )
+    changes = "interventions=vt.labs.interventions_of(heads)"
+    text = lab.value(f"translator.translate(heads.sentence, {changes}).text")
     drawn(root)
     expect(root.locator(".vt-translation").last).to_have_text(text)
     lab.run("heads.factors = [dict(kind='cross', layer=1, head=2, factor=0.5)]")
@@ -99,11 +98,10 @@ def test_the_mask_lab(show: Show) -> None:
     expect(root.locator(".vt-gauge")).to_have_text(re.compile(r"Leaks in this batch: [1-9]"))
     lab.run("masks.side, masks.painted, masks.sentence, masks.query = 'left', [], 1, 0")
     lab.select_cell(1 + VIEWS.index("masks"))
+    # Hugging Face is asked in the kernel.
     weights = root.locator(".vt-libraries .vt-numbers").first.locator("tbody tr")
-    expect(weights).to_have_count(5)  # Hugging Face is asked in the kernel
-    rows = [["0.00"] * 7, ["NaN"] * 7] * 2 + [["0.14"] * 7]
-    for index, row in enumerate(rows):
-        expect(weights.nth(index).locator("td")).to_have_text(row)
+    expect(weights).to_have_count(5)
+    expect(weights.last.locator("td")).to_have_text(["0.14"] * 7)
 
 
 @pytest.mark.slow
@@ -134,15 +132,13 @@ def test_the_attention_stepper(show: Show) -> None:
         set(menu, menu.options[i % 6].value);
         root.querySelectorAll(".vt-token")[i % 4].click();""",
     )
-    expect(root.locator(".vt-title")).to_have_text("Cross-attention · layer 1 · head 0")
     lab.wait_for_value("(steps.kind, steps.layer, steps.query)", ("cross", 1, 1))
     weights = lab.value("[f'{weight:.2f}' for weight in steps.worked().weights]")
     expect(root.locator('[data-matrix="weights"] td')).to_have_text(weights)
-    type_text(root, "the white cow does not sleep")
-    lab.wait_for_value("steps.text", "the white cow does not sleep")
     type_text(root, "the dragon sleeps")
     expect(root.get_by_role("alert")).to_contain_text("dragon")
-    assert lab.value("steps.text") == "the white cow does not sleep"
+    type_text(root, "the white cow does not sleep")
+    lab.wait_for_value("steps.text", "the white cow does not sleep")
 
 
 @pytest.mark.slow
