@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,12 +119,7 @@ def test_what_is_no_trace_is_refused_and_changes_nothing() -> None:
 
 def test_rollout_to_the_output_needs_every_kind_of_attention() -> None:
     trace = make_trace()
-    part = ForwardTrace(
-        source_tokens=SOURCE,
-        target_tokens=TARGET,
-        encoder_attention=trace.encoder_attention,
-        cross_attention=trace.cross_attention,
-    )
+    part = replace(trace, decoder_attention=None)
     view = explore(part, kind="encoder", aggregate="rollout")
     with pytest.raises(UserError, match=r"lacks decoder; choose 'head', 'mean' or 'max'"):
         explore(part, aggregate="rollout")
@@ -173,18 +169,45 @@ def test_scores_are_sent_as_bytes_for_each_kind_and_can_be_sorted_by() -> None:
     assert list(explore(trace, kind="encoder", scores={"a": np.ones((2, 4))}).scores["a"]) == ["encoder"]
 
 
-def test_a_score_that_does_not_fit_is_refused() -> None:
-    cases = [
-        ([1, 2], "takes a dict of arrays, not list"),
-        ({"": np.ones((2, 3))}, "choose a name that is text"),
-        ({"entropy": np.ones((2, 3))}, "choose a name that is text and none of"),
-        ({"a": np.ones((3, 2))}, r"has shape \[3, 2\], but the encoder attention of this trace has \[2, 3\]"),
-        ({"a": "high"}, "is str, which is no array of numbers"),
-        ({"a": {"cross": np.ones((2, 3))}}, "names the kind 'cross', but this trace holds"),
-        ({"a": np.full((2, 3), np.inf)}, "holds an infinity; give NaN"),
+def test_scores_pictures_segments_and_times_that_do_not_fit_are_refused() -> None:
+    wanted = {
+        "takes a dict of arrays, not list": [1, 2],
+        "choose a name that is text": {"": np.ones((2, 3))},
+        "choose a name that is text and none of": {"entropy": np.ones((2, 3))},
+        r"has shape \[3, 2\], but the encoder attention of this trace has \[2, 3\]": {"a": np.ones((3, 2))},
+        "is str, which is no array of numbers": {"a": "high"},
+        "names the kind 'cross', but this trace holds": {"a": {"cross": np.ones((2, 3))}},
+        "holds an infinity; give NaN": {"a": np.full((2, 3), np.inf)},
+    }
+    time, sentence = "give the seconds of a source position", "give 0 for each token of sentence A"
+    pairs = [
+        ({"segments": [0, 1]}, f"does not fit the 8 tokens; {sentence}"),
+        ({"segments": [0, 1, 2, 0, 0, 0, 0, 0]}, sentence),
+        ({"segments": "AB"}, sentence),
+        ({"pair": "A→B"}, "choose one of"),
+        ({"seconds_per_frame": 0}, f"{time}, 0.02 for Whisper"),
+        ({"seconds_per_frame": float("nan")}, time),
+        ({"seconds_per_frame": "fast"}, f"seconds_per_frame='fast'; {time}"),
     ]
-    trace = encoder_trace(2, 3)
-    assert_refused((lambda given=given: explore(trace, scores=given), said) for given, said in cases)
+    pictures = [
+        ({"grid": (14, 14)}, r"grid=\(14, 14\) has 196 patches, but the encoder attention .* 13 keys"),
+        ({"grid": (2, 3)}, r"has 6 patches, but .* 13 keys; give a grid with one patch per key"),
+        ({"grid": 14}, "give the rows and columns of patches"),
+        ({"grid": (0, 4)}, "give the rows and columns of patches"),
+        ({"image": np.ones((3, 3, 3))}, r"give grid=\(rows, columns\) too"),
+        ({"grid": (3, 4), "image": "cat.png"}, "is str of shape .* which is no picture"),
+        ({"grid": (3, 4), "image": np.ones((5, 5, 4))}, "which is no picture"),
+        ({"grid": (3, 4), "image": np.full((5, 5, 3), -1.5)}, "before it is normalised for the model"),
+        ({"grid": (3, 4), "image": np.full((5, 5, 3), np.nan)}, "from 0 to 255 or from 0 to 1"),
+    ]
+    tables = [
+        (encoder_trace(2, 3), [({"scores": given}, said) for said, given in wanted.items()]),
+        (pair_trace(), pairs),
+        (vision_trace(), pictures),
+    ]
+    assert_refused((partial(explore, trace, **given), said) for trace, rows in tables for given, said in rows)
+    times = (0, float("inf"), "fast")
+    assert_refused((partial(replace, make_trace(), seconds_per_frame=each), time) for each in times)
 
 
 def test_another_trace_keeps_the_scores_and_filters_that_fit_it() -> None:
@@ -230,6 +253,13 @@ def test_content_positions_or_both_are_sent_and_drawn() -> None:
     view.set_state({"biased": ["cross"]})
     assert (view.biased, view.trace, view.head) == (["encoder"], given, 1)
 
+    weights = np.tril(softmax(CONTENT + BIAS))  # positions alone leave masked keys at 0
+    weights /= weights.sum(-1, keepdims=True)
+    masked = ForwardTrace(target_tokens=tuple("abc"), decoder_attention=weights, decoder_position_bias=BIAS)
+    alone = vt.analysis.position_bias_alone(masked).decoder_attention
+    np.testing.assert_allclose(alone[0, 0, 1], [1 / (1 + np.e), np.e / (1 + np.e), 0], atol=1e-6)
+    assert not np.triu(alone, k=1).any()
+
 
 def test_the_part_stays_with_another_trace_that_has_it_and_with_none_other() -> None:
     view = explore(biased_trace(), attends_by="content", compare=biased_trace("abd", CONTENT * 2 + BIAS))
@@ -246,15 +276,6 @@ def test_the_part_stays_with_another_trace_that_has_it_and_with_none_other() -> 
     )
 
 
-def test_positions_alone_leave_masked_keys_at_zero() -> None:
-    weights = np.tril(softmax(CONTENT + BIAS))
-    weights /= weights.sum(-1, keepdims=True)
-    masked = ForwardTrace(target_tokens=tuple("abc"), decoder_attention=weights, decoder_position_bias=BIAS)
-    alone = vt.analysis.position_bias_alone(masked).decoder_attention
-    np.testing.assert_allclose(alone[0, 0, 1], [1 / (1 + np.e), np.e / (1 + np.e), 0], atol=1e-6)
-    assert not np.triu(alone, k=1).any()
-
-
 # --- pictures ------------------------------------------------------------------------------------
 
 
@@ -266,22 +287,6 @@ def test_an_image_is_sent_as_bytes_of_a_small_picture() -> None:
         assert view.image == {**view.image, "width": 40, "height": 30, "pixels": image.tobytes()}
     large = explore(vision_trace(), grid=[3, 4], image=np.ones((600, 1000))).image  # and grey
     assert large == {**large, "width": 250, "height": 150, "pixels": b"\xff" * (250 * 150 * 3)}
-
-
-def test_what_is_no_picture_is_refused() -> None:
-    cases = [
-        ({"grid": (14, 14)}, r"grid=\(14, 14\) has 196 patches, but the encoder attention .* 13 keys"),
-        ({"grid": (2, 3)}, r"has 6 patches, but .* 13 keys; give a grid with one patch per key"),
-        ({"grid": 14}, "give the rows and columns of patches"),
-        ({"grid": (0, 4)}, "give the rows and columns of patches"),
-        ({"image": np.ones((3, 3, 3))}, r"give grid=\(rows, columns\) too"),
-        ({"grid": (3, 4), "image": "cat.png"}, "is str of shape .* which is no picture"),
-        ({"grid": (3, 4), "image": np.ones((5, 5, 4))}, "which is no picture"),
-        ({"grid": (3, 4), "image": np.full((5, 5, 3), -1.5)}, "before it is normalised for the model"),
-        ({"grid": (3, 4), "image": np.full((5, 5, 3), np.nan)}, "from 0 to 255 or from 0 to 1"),
-    ]
-    trace = vision_trace()
-    assert_refused((lambda given=given: explore(trace, **given), said) for given, said in cases)
 
 
 # --- pairs of sentences, and sound on a time axis -------------------------------------------------
@@ -353,23 +358,6 @@ def test_segments_can_be_given_and_go_with_their_trace() -> None:
     assert explore(decoder, segments=SEGMENTS, pair="BA").pair == "BA"
 
 
-def test_segments_and_times_that_do_not_fit_are_refused() -> None:
-    cases = [
-        ({"segments": [0, 1]}, "does not fit the 8 tokens; give 0 for each token of sentence A"),
-        ({"segments": [0, 1, 2, 0, 0, 0, 0, 0]}, "give 0 for each token of sentence A"),
-        ({"segments": "AB"}, "give 0 for each token of sentence A"),
-        ({"pair": "A→B"}, "choose one of"),
-        ({"seconds_per_frame": 0}, "give the seconds of a source position, 0.02 for Whisper"),
-        ({"seconds_per_frame": float("nan")}, "give the seconds of a source position"),
-        ({"seconds_per_frame": "fast"}, "seconds_per_frame='fast'; give the seconds of a source position"),
-    ]
-    assert_refused((lambda given=given: explore(pair_trace(), **given), said) for given, said in cases)
-    said = r"give the seconds of a source position, 0\.02 for Whisper"
-    for wrong in (0, float("inf"), "fast"):
-        with pytest.raises(UserError, match=said):
-            replace(make_trace(), seconds_per_frame=wrong)
-
-
 def test_source_positions_are_named_by_their_time(tmp_path: Path) -> None:
     silent = make_trace()
     given = explore(silent, kind="cross", seconds_per_frame=0.5)
@@ -438,15 +426,13 @@ def test_a_decoder_reads_pairs_too_and_two_texts_are_no_target() -> None:
     assert explore(trace).segments == [0, 0, 0, 1, 1]
     t5 = hf.T5Model(hf.T5Config(vocab_size=8, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2))
     pair, hooked = ("it rains", "so"), HookedModel(word_piece(special=False))
-    tokenizer = pair_tokenizer(types=True)
+    read = partial(vt.capture, t5, *pair, tokenizer=pair_tokenizer(types=True))
+    third_sentence = partial(ForwardTrace, source_tokens=("a", "b"), source_segments=(0, 2))
     assert_refused(
         [
-            (lambda: vt.capture(t5, *pair, tokenizer=tokenizer), "for a target, give its ids, decoder_inp"),
-            (lambda: vt.capture(hooked, *pair), "only a tokenizer joins them to a pair"),
-            (
-                lambda: ForwardTrace(source_tokens=("a", "b"), source_segments=(0, 2)),
-                "give each of the 2 tokens 0 for sentence A or 1",
-            ),
+            (read, "for a target, give its ids, decoder_inp"),
+            (partial(vt.capture, hooked, *pair), "only a tokenizer joins them to a pair"),
+            (third_sentence, "give each of the 2 tokens 0 for sentence A or 1"),
         ]
     )
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
 from tests.support.on_screen import numbers, show, type_text
-from tests.support.ui_jupyterlab import LabPage
 from viz_transformer.widgets.attention_stepper.view import AttentionStepper
 
 TEXT = "the black cat sleeps"
@@ -158,28 +156,3 @@ def test_a_page_without_a_model_says_what_it_lacks(kept_page: Page, tmp_path: Pa
     type_text(root, "the dog runs")
     expect(root.get_by_role("alert")).to_contain_text("needs the running notebook")
     expect(root.locator(".vt-title")).to_have_text("Encoder self-attention · layer 1 · head 2")
-
-
-@pytest.mark.slow
-def test_in_jupyterlab_it_opens_at_its_step_though_later_messages_are_lost(lab: LabPage) -> None:
-    """As on a machine under load, where the first message comes long before the others."""
-    lost = []
-
-    def lose_updates(route: WebSocketRoute) -> None:
-        def forward(message: str | bytes) -> None:
-            content = message.encode() if isinstance(message, str) else message
-            if b'"method": "update"' in content and b'"step"' in content:
-                lost.append(content)
-            else:
-                route.send(message)
-
-        route.connect_to_server().on_message(forward)
-
-    lab.page.route_web_socket(re.compile("/api/kernels/"), lose_updates)
-    lab.open_cells("import viz_transformer as vt\nview = vt.thinking_machines(step='weights')\nview")
-    lab.run_cell(0)
-    expect(lab.output(0).locator(".vt-stepper")).to_have_attribute("data-step", "weights")
-    lab.run("view.step = 0")  # is lost: so would be a step that is set after the view was made
-    lab.wait_for_value("view.step", 0)
-    assert lost
-    expect(lab.output(0).locator(".vt-stepper")).to_have_attribute("data-step", "weights")
