@@ -217,7 +217,7 @@ def test_a_resting_pointer_stays_where_the_mask_gets_smaller(shown: Shown) -> No
     kept = shown.root.get_by_role("slider", name="tokens kept")
     for name in ("2 of 7: <sos> María ve a la reina", "1 of 7: <sos> el gato negro está muy cansado"):
         shown.root.get_by_role("combobox", name="Sentence").select_option(label=name)
-        kept.evaluate("(input) => { input.value = 2; input.dispatchEvent(new Event('input')); }")
+        kept.fill("2")
         shown.settle()
     expect(shown.cells).to_have_count(4)
     shown.press("Decoder")

@@ -6,18 +6,15 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
 from playwright.sync_api import Locator, Page, expect
 
 import viz_transformer as vt
-from tests.support.on_screen import number, numbers, show
+from tests.support.on_screen import numbers, show
 from tests.support.ui_jupyterlab import next_frames
 from viz_transformer.analysis.positions import look_alikes, rms, wavelength
 from viz_transformer.experiments.shift import shift_experiment
 from viz_transformer.labs.position_lab import position_lab
-from viz_transformer.plots.colour import SIGNED
 from viz_transformer.widgets.position_lab.view import ENCODINGS, PositionLab
 
 WRITTEN = [0, 1, 2, 3, 4]
@@ -54,26 +51,6 @@ def check_order(root: Locator, made: PositionLab, order: list[int], on: bool) ->
     assert numbers(root.locator(".vt-amount")) == pytest.approx(moved, abs=0.00501)
     told = f"In Spanish: {reply['translation']} (as written: {reply['as_written']})"
     expect(root.locator(".vt-spanish")).to_have_text(told)
-
-
-def test_the_numbers_and_colours_of_the_table(kept_page: Page, made: PositionLab, tmp_path: Path) -> None:
-    made.encoding, made.position, made.pair = "learned", 63, 31
-    root = show(kept_page, made, tmp_path, "position-lab")
-    table, limit = made.table, np.abs(made.table).max()
-    stops = np.array([to_rgb(stop) for stop in SIGNED["light"]]) * 255
-    told = re.compile(r"position (\d+), dimension (\d+): (−?\d+\.\d\d)")
-    seen = set()
-    for cell in cells(root):
-        position, dimension, value = told.fullmatch(cell["text"]).groups()
-        position, dimension = int(position), int(dimension)
-        assert number(value) == pytest.approx(table[position, dimension], abs=0.00501)
-        if position < 62 and dimension < 61 and position not in (18, 19):  # no line is drawn there
-            share = 0.5 + table[position, dimension] / (2 * limit)
-            place = share * (len(stops) - 1)
-            wanted = [np.interp(place, range(len(stops)), stops[:, i]) for i in range(3)]
-            assert np.abs(np.subtract(wanted, cell["rgb"])).max() < 6, (cell, wanted)
-        seen.add((position, dimension))
-    assert len(seen) > 60
 
 
 def test_keys_and_clicks_choose_position_pair_and_offset(root: Locator, made: PositionLab) -> None:
@@ -133,31 +110,6 @@ def test_the_claim_is_judged_by_what_was_measured(root: Locator, made: PositionL
         slider.press("Home")
         expect(claim).to_contain_text("Move the sentence")
         expect(claim.locator(".vt-verdict")).to_have_text("")
-
-
-def cells(root: Locator) -> list[dict]:
-    """Point at places of the table: what the readout says there, and the colour of the pixel."""
-    return root.locator(".vt-table canvas").evaluate(
-        """async (canvas) => {
-            const frame = () => new Promise((done) => requestAnimationFrame(done));
-            const box = canvas.getBoundingClientRect();
-            const ratio = canvas.width / box.width;
-            const readout = canvas.closest('.vt-table').querySelector('.vt-readout');
-            const context = canvas.getContext('2d');
-            const found = [];
-            for (let y = 33; y < 270; y += 29) {
-                for (let x = 51; x < 380; x += 43) {
-                    canvas.dispatchEvent(new PointerEvent('pointermove',
-                        {clientX: box.left + x, clientY: box.top + y}));
-                    await frame();
-                    await frame();
-                    const [r, g, b] = context.getImageData(x * ratio, y * ratio, 1, 1).data;
-                    found.push({text: readout.textContent, rgb: [r, g, b]});
-                }
-            }
-            return found;
-        }"""
-    )
 
 
 def test_the_page_reads_any_order(root: Locator, made: PositionLab) -> None:
