@@ -5,8 +5,11 @@ import { test } from "node:test";
 
 import { pngAddress } from "../../viz_transformer/widgets/base/js/png.js";
 import { moveText, movesOf, spreadInWords } from "../../viz_transformer/widgets/block_lab/spread.js";
+import { columnLines } from "../../viz_transformer/widgets/block_lab/spread_lines.js";
 import { samePlaces, withPlace } from "../../viz_transformer/widgets/figure_lab/view.js";
 import { scoresAt, startInWords, stdText } from "../../viz_transformer/widgets/initial_loss_lab/starts.js";
+import { headGrids } from "../../viz_transformer/widgets/model_summary_lab/head_grids.js";
+import { memoryPath } from "../../viz_transformer/widgets/model_summary_lab/memory_path.js";
 import * as machine from "../../viz_transformer/widgets/model_summary_lab/model_parts.js";
 import { billInWords, shapeLines } from "../../viz_transformer/widgets/model_summary_lab/part_box.js";
 import { nearestStop, withSize } from "../../viz_transformer/widgets/model_summary_lab/sizes.js";
@@ -25,6 +28,16 @@ test("the moves of one changed word are a row for each word, and rounding is no 
     "“cat” is changed. Other words that move: attention 2 of 2, norm none.",
   );
   assert.equal([0, 1e-7, 0.004, 1.234].map(moveText).join(), "0,0,0.00,1.23");
+});
+
+test("a line leads to each word that moves, and to no other", () => {
+  const column = { left: 0, right: 10, heights: [5, 15, 25], changed: 1 };
+  const lines = columnLines({ ...column, moves: [1, 2, 1e-9] });
+  assert.deepEqual(
+    lines.map(({ path }) => path),
+    ["M0 15C5 15 5 5 10 5", "M0 15C5 15 5 15 10 15"],
+  );
+  assert.ok(lines[1].thickness > lines[0].thickness);
 });
 
 test("one place of a figure is changed, and the old list stays", () => {
@@ -108,4 +121,14 @@ test("heads divide the width, and a slider stands at the stop nearest by ratio",
   assert.deepEqual([set("d_model", 33).d_model, set("d_ff", 99, 50).d_ff], [32, 50]);
   assert.equal(set("n_source", Number.NaN), SIZES);
   assert.deepEqual([nearestStop([32, 64, 128], 96), nearestStop([1, 2, 4], 1000)], [2, 2]);
+});
+
+test("the grids are to scale, and no more than have room; the memory goes into cross-attention", () => {
+  const { width, height, path } = headGrids({ heads: 2, queries: 4, keys: 8 });
+  assert.deepEqual([width, height], [2 * 22 + 4 + 2, 11 + 2]);
+  assert.equal(path.match(/M/g).length, 2 * (5 + 9));
+  assert.equal(headGrids({ heads: 40, queries: 100, keys: 100 }).path.match(/M/g).length, 16 * 4);
+  const encoder = { left: 0, right: 100, top: 80, bottom: 200 };
+  const cross = { left: 160, right: 240, top: 100, bottom: 140 };
+  assert.equal(memoryPath({ encoder, cross, gutter: 130 }).path, "M30 80V68H130V120H157");
 });
