@@ -71,11 +71,12 @@ def test_a_failed_save_leaves_the_old_one(folder: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("step", [1, 2])
-def test_a_save_cut_short_between_its_steps_leaves_a_checkpoint(
+def test_a_save_cut_short_between_its_steps_leaves_a_checkpoint_and_other_files(
     folder: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     """As by kill -9: nothing is put right afterwards."""
     replace, n_done = Path.replace, 0
+    (folder / "note.txt").write_text("mine")
 
     def cut_short(self: Path, target: Path) -> Path:
         nonlocal n_done
@@ -85,14 +86,16 @@ def test_a_save_cut_short_between_its_steps_leaves_a_checkpoint(
         return replace(self, target)
 
     other = Checkpoint(make_model(CONFIG, 1).eval(), VOCABULARY)
-    monkeypatch.setattr(Path, "replace", cut_short)
-    with pytest.raises(KeyboardInterrupt):
-        other.save(folder)
-    monkeypatch.undo()
+    monkeypatch.chdir(folder.parent)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", cut_short)
+        with pytest.raises(KeyboardInterrupt):
+            other.save("model")
     assert folder.exists() == (step == 1)
-    assert equal(Checkpoint.load(folder).model, make_model(CONFIG, 0))
-    other.save(folder)
+    assert equal(Checkpoint.load("model").model, make_model(CONFIG, 0))
+    other.save("model")
     assert equal(Checkpoint.load(folder).model, other.model)
+    assert (folder / "note.txt").read_text() == "mine"
 
 
 def test_someones_other_work_is_not_replaced(tmp_path: Path) -> None:

@@ -162,18 +162,6 @@ def test_a_damaged_a_missing_and_another_file_are_named(tmp_path: Path) -> None:
         TrainingTrace.load(tmp_path / "none.npz")
 
 
-def test_a_file_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"cannot write .*nowhere"):
-        training().save(tmp_path / "nowhere" / "x.npz")
-    path = training().save(tmp_path / "x.npz")
-    before = path.read_bytes()
-    (tmp_path / "folder.npz").mkdir()
-    with pytest.raises(FileError, match="cannot write"):
-        training(name="another").save(tmp_path / "folder.npz")
-    assert path.read_bytes() == before
-    assert {each.name for each in tmp_path.iterdir()} == {"x.npz", "folder.npz"}
-
-
 def test_it_replays_where_torch_cannot_be_imported(tmp_path: Path) -> None:
     path = training().save(tmp_path / "x.npz")
     code = f"[moment.step for moment in trace.TrainingTrace.load({str(path)!r}).moments]"
