@@ -128,7 +128,10 @@ test("a place in the code is that of the number", () => {
       [at("scores", 0, 2), "scores[2]"],
     ],
   );
-  assert.equal(codeLine(layer, math.computeHead(layer, PLAIN), PLAIN, "w_q"), null);
+  const line = (name, change) =>
+    codeLine(layer, math.computeHead(layer, PLAIN), { ...PLAIN, ...change }, name);
+  assert.equal(line("w_q", {}), null);
+  assert.equal(line("scaled", { scale: false, temperature: 2 }), "scaled = scores / 2");
   assert.deepEqual([sixDigits(1 / 3), sixDigits(-Infinity)], ["0.333333", "-inf"]);
 });
 
@@ -181,4 +184,16 @@ test("colours run from the most negative to the most positive, and −∞ has no
   const matrix = math.matrixOf(1, 4, [-2, 0, 2, -Infinity]);
   assert.equal(large.limitOf(matrix), 2);
   assert.deepEqual([...large.pixelsOf(matrix, "signed", 2, { signedRamp: ramp })], [0, 128, 255, 0]);
+});
+
+test("a point is on the number that is drawn there", () => {
+  const size = { rows: 4, cols: 6, cellWidth: 9.5, rowHeight: 2.5, names: 60, headed: true };
+  const layout = large.sheetLayout(size);
+  for (let cell = 0; cell < 24; cell++) {
+    const [row, col] = [Math.floor(cell / 6), cell % 6];
+    const [x, y] = [layout.left + (col + 0.5) * 9.5, layout.top + (row + 0.5) * 2.5];
+    assert.deepEqual(large.sheetCellAt(layout, x, y), { row, col });
+  }
+  assert.equal(large.sheetCellAt(layout, 3, layout.top + 1), null);
+  assert.equal(large.sheetCellAt(layout, layout.left + 1, 3), null);
 });

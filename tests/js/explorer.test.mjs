@@ -13,6 +13,8 @@ import * as displayed from "../../viz_transformer/widgets/explorer/displayed_hea
 import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.js";
 import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.js";
 import { headInWords, marksInWords, notes } from "../../viz_transformer/widgets/explorer/narration.js";
+import { twoDecimals } from "../../viz_transformer/widgets/explorer/measures.js";
+import * as columns from "../../viz_transformer/widgets/explorer/token_columns.js";
 import * as told from "../../viz_transformer/widgets/explorer/readout.js";
 import * as selection from "../../viz_transformer/widgets/explorer/selection.js";
 import { assertNear, assertTable, floats, withoutMarks } from "./helpers.mjs";
@@ -396,4 +398,35 @@ test("text sizes go up and down and stop at the ends", () => {
     [2.5, 1, 2.5],
     [0.8, -1, 0.8],
   ]);
+});
+
+test("a search marks the words that hold it, and goes through them", () => {
+  const queries = selection.foundIn(["El", "gato", "gatos"], " GAT");
+  assert.deepEqual([...queries], [0, 1, 1]);
+  assert.equal(selection.foundIn(["a"], "  "), null);
+  const marks = { queries, keys: selection.foundIn(["the", "gate"], "gat") };
+  const go = (pinned) => selection.nextFound(marks, pinned);
+  assert.deepEqual(go(NONE), { query: 1, key: null, place: 1, of: 3 });
+  assert.deepEqual(go({ query: 2, key: null }), { query: null, key: 1, place: 3, of: 3 });
+  assert.equal(go({ query: null, key: 1 }).query, 1);
+  const nowhere = { queries: selection.foundIn(["a"], "z"), keys: selection.foundIn(["b"], "z") };
+  assert.equal(selection.nextFound(nowhere, NONE), null);
+});
+
+test("of a long text only what is in view is drawn, and every line that crosses it", () => {
+  const layout = columns.columnsLayout({ counts: [100, 50], width: 380, maxHeight: 400 });
+  assert.deepEqual([layout.shown, layout.height], [400, 100 * layout.pitch]);
+  const top = 40 * layout.pitch;
+  const end = 40 + 400 / layout.pitch;
+  assert.deepEqual(columns.tokensInView(layout, top, 100), [40, end]);
+  assert.deepEqual(columns.tokensInView(layout, top + 1, 100), [40, end + 1]); // halves of words count
+  assert.deepEqual(columns.tokensInView(layout, 90 * layout.pitch, 50), [50, 50]);
+  const crossing = (from, to) => columns.lineInView(layout, top, from, to);
+  assert.ok(crossing(0, 99)); // neither end is in view, its middle is
+  assert.deepEqual([crossing(40, 10), crossing(39, 10), crossing(end, 99)], [true, false, false]);
+});
+
+test("two decimals are rounded as Python rounds them", () => {
+  const rounded = [0.125, 0.375, 0.625, 0.875, 1 / 3, 0.995, 1].map(twoDecimals);
+  assert.equal(rounded.join(), "0.12,0.38,0.62,0.88,0.33,0.99,1.00");
 });

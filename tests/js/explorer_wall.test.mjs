@@ -7,7 +7,12 @@ import { LABELS, labelColour } from "../../viz_transformer/widgets/base/js/colou
 import { headInWords } from "../../viz_transformer/widgets/explorer/narration.js";
 import { shownInWords } from "../../viz_transformer/widgets/explorer/selection.js";
 import * as wall from "../../viz_transformer/widgets/explorer/wall_heads.js";
-import { moveOnWall, wallLayout } from "../../viz_transformer/widgets/explorer/wall_layout.js";
+import {
+  cellBox,
+  moveOnWall,
+  wallHeadAt,
+  wallLayout,
+} from "../../viz_transformer/widgets/explorer/wall_layout.js";
 import { assertTable, withoutMarks } from "./helpers.mjs";
 
 const EVERYTHING = { order: "layer", labels: [], layers: [], least: null };
@@ -105,4 +110,15 @@ test("the arrow keys move over cells, from one kind to the next, and to what a f
       [only("induction"), "encoder", 0, 0, "ArrowDown", "encoder,0,0"],
     ],
   );
+});
+
+test("each head of the wall is found under its middle, and stays inside the room", () => {
+  const layout = layoutOf([HEADS, { ...HEADS, kind: "decoder" }], 900, 420);
+  for (const section of layout.sections)
+    for (const [i, [layer, head]] of section.cells.entries()) {
+      const { x, y, width, height } = cellBox(section, i);
+      assert.ok(x >= 0 && x + width <= 900 && y + height <= layout.height + 1);
+      const found = wallHeadAt(layout, x + width / 2, y + height / 2);
+      assert.deepEqual(found, { kind: section.kind, layer, head });
+    }
 });
