@@ -72,11 +72,17 @@ def untold(rows: Iterable[tuple[Any, Any, str]]) -> dict[Any, str]:
     return found
 
 
+def in_place(row: np.ndarray) -> np.ndarray:
+    row /= row.sum()
+    return row
+
+
 def test_a_right_answer_may_come_in_any_form() -> None:
     table = [[1, 2], [3, 4]]
     right = [(NUMBER, answer) for answer in (2, 2.0, 2.01, np.float32(2), torch.tensor(2.0), [2])]
     right += [(ARRAY, answer) for answer in (table, np.array(table, float), torch.tensor(table).float())]
-    right += [(TRUTH, [True, False]), (CHOICE, " Query "), (SCALED, lambda row: row / sum(row))]
+    right += [(TRUTH, [True, False]), (CHOICE, " Query ")]
+    right += [(SCALED, lambda row: row / sum(row)), (SCALED, in_place)]  # which changes a copy
     assert not untold((wanted, answer, "Right.") for wanted, answer in right)
 
 
@@ -165,25 +171,12 @@ def test_a_difference_is_told_by_what_differs() -> None:
 
 
 def test_an_answer_that_was_rounded_too_early_is_told_so() -> None:
-    wrong = []
-    for value, answer, told_so in (
-        (0.1353, 0.14, True),
-        (0.1353, 0.1, True),
-        (0.1353, 0.13, False),
-        (0.1353, 0.0, False),  # too far rounded to be told from a guess
-        (1.6, 2, False),
-        (-0.1353, -0.14, True),
-        (0.1353, -0.14, False),
-        (33.4, 33, True),
-        (24, 24.4, False),
-        (0.0449, 0.04, True),
-        (0.0449, 0.045, False),  # near enough to be right
-        (0.5, float("inf"), False),
-    ):
+    early = [(0.1353, 0.14), (0.1353, 0.1), (-0.1353, -0.14), (33.4, 33), (0.0449, 0.04)]
+    otherwise_wrong = [(0.1353, 0.13), (1.6, 2), (0.1353, -0.14), (24, 24.4), (0.5, float("inf"))]
+    otherwise_wrong += [(0.1353, 0.0), (0.0449, 0.045)]  # as coarse as a guess, and near enough to be right
+    for value, answer in early + otherwise_wrong:
         message = told(Number(value, tolerance=1e-3 if value == 33.4 else 1e-2), answer)
-        if ("rounded too early" in message) != told_so:
-            wrong.append((value, answer, message))
-    assert not wrong
+        assert ("rounded too early" in message) == ((value, answer) in early), (value, answer)
     for decimals in (1, 2, 3):
         results = told(SCALED, lambda row, n=decimals: np.round(row / row.sum(), n))
         both = told(TABLE, lambda x, n=decimals: [each.round(decimals=n) for each in TABLE.reference(x)])
@@ -220,24 +213,14 @@ def test_a_wrong_axis_of_layer_norm_is_known_with_std_as_with_var() -> None:
         assert "correction=0" in said or not correction, axis
 
 
-def test_a_function_that_changes_its_argument_changes_a_copy() -> None:
-    def in_place(row: np.ndarray) -> np.ndarray:
-        row /= row.sum()
-        return row
-
-    assert Exercise("x.1", "", SCALED).check(in_place)
-
-
 def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "LIMIT_S", 0.2)
     turns = []
 
     def endless(row: np.ndarray) -> None:
         while True:
-            try:
+            with suppress(Exception):
                 turns.append(1)
-            except Exception:
-                turns.append(2)
 
     assert "a loop that never stops" in told(SCALED, endless)
     n_turns = len(turns)
@@ -399,11 +382,7 @@ def test_what_sleeps_within_a_limit_is_that_ones_to_end(monkeypatch: pytest.Monk
     assert isinstance(within_time(30, lambda: sandbox.call_each(asleep, [()]))[-1], TimeoutError)
     with pytest.raises(TimeoutError):
         within_time(30, asleep)
-
-
-def test_what_an_answer_raises_while_it_is_ended_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Left within `wait`, a condition is released twice."""
-    monkeypatch.setattr(sandbox, "_ASLEEP_S", 0.2)
+    # What `waiting` raises while it is ended, as it releases its condition twice, is no answer.
     assert [type(each) for each in sandbox.call_each(waiting, [(), ()])] == [TimeoutError]
 
 
@@ -417,21 +396,12 @@ def test_an_answer_outside_the_main_thread_has_no_limit() -> None:
 
 
 def test_values_agree_by_what_they_hold() -> None:
-    wrong = []
-    for one, other, agree in (
-        ((1, [2.0, 3.0]), (1, np.array([2, 3])), True),
-        ({"a": 1}, {"a": 1.0}, True),
-        ({"a": 1}, {"b": 1.0}, False),
-        (["a", "b"], ("a", "b"), True),
-        (["a"], ["a", "b"], False),
-        ([True], [1], False),
-        (None, 0, False),
-        (ValueError("a"), ValueError("b"), True),
-        (ValueError("a"), KeyError("a"), False),
-    ):
-        if all_close(one, other, 1e-6) != agree:
-            wrong.append((one, other))
-    assert not wrong
+    alike = [((1, [2.0, 3.0]), (1, np.array([2, 3]))), ({"a": 1}, {"a": 1.0}), (["a", "b"], ("a", "b"))]
+    alike += [(ValueError("a"), ValueError("b"))]
+    different = [({"a": 1}, {"b": 1.0}), (["a"], ["a", "b"]), ([True], [1]), (None, 0)]
+    different += [(ValueError("a"), KeyError("a"))]
+    assert [pair for pair in alike if not all_close(*pair, 1e-6)] == []
+    assert [pair for pair in different if all_close(*pair, 1e-6)] == []
 
 
 class OwnModule(torch.nn.Module):
@@ -509,7 +479,7 @@ def small_course(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
 
 
 @pytest.mark.usefixtures("small_course")
-def test_an_exercise_is_checked_by_its_name_and_remembered() -> None:
+def test_an_exercise_is_checked_by_its_name_and_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     unanswered = check("7.1")
     assert not unanswered.answered
     assert str(unanswered).startswith("Not answered yet.")
@@ -520,28 +490,18 @@ def test_an_exercise_is_checked_by_its_name_and_remembered() -> None:
     assert str(progress(7)) == "✓ 7.1 A number\n○ 7.2 Its own"
     assert str(progress()) == "○ Lesson 7  1 of 2"
     assert "✓ 7.1" in progress(7)._repr_html_()
-
-
-@pytest.mark.usefixtures("small_course")
-def test_hints_come_one_by_one() -> None:
+    # Hints come one by one.
     hints = ["Hint 1 of 2: the first", "Hint 2 of 2: the second", "Hint 2 of 2: the second"]
     assert [str(hint("7.1")) for _ in range(3)] == hints
     assert "no hint" in str(hint("7.2"))
-
-
-@pytest.mark.usefixtures("small_course")
-def test_grading_makes_a_wrong_answer_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"no exercise '7.9'; this lesson has 7.1, 7.2"):
+        exercise("7.9")
+    # Where answers are graded, a wrong one is an error.
     monkeypatch.setenv(course.GRADING, "1")
     assert check("7.1", 2)
     for answer, message in ((3, "Not yet"), (..., "Not answered")):
         with pytest.raises(AssertionError, match=message):
             check("7.1", answer)
-
-
-@pytest.mark.usefixtures("small_course")
-def test_an_unknown_exercise_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(UserError, match=r"no exercise '7.9'; this lesson has 7.1, 7.2"):
-        exercise("7.9")
 
 
 def test_an_unknown_lesson_is_refused() -> None:

@@ -40,6 +40,10 @@ def texts(labels) -> list[str]:
     return [text.get_text() for text in labels]
 
 
+def drawn(figure) -> np.ndarray:
+    return np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)
+
+
 def test_a_head_shows_its_weights_and_words() -> None:
     trace = make_trace()
     ax = plot_head(trace, "cross", 1, 2)
@@ -53,41 +57,30 @@ def test_a_head_shows_its_weights_and_words() -> None:
     assert texts(ax.texts) == numbers
 
 
-def test_all_heads_show_all_weights() -> None:
-    trace = make_trace()
-    ax = plot_heads(trace, "decoder").axes[0]
-    sheet = np.ma.filled(ax.images[0].get_array(), np.nan)
+def test_all_heads_show_all_weights_and_the_figure_is_shown_once() -> None:
+    trace, before = make_trace(), plt.get_fignums()
+    figure = plot_heads(trace, "decoder")
+    assert plt.get_fignums() == before
+    ax, sheet = figure.axes[0], drawn(figure)
     size = (5 + 1) * np.arange(4)  # five cells, and a gap
-    drawn = [[sheet[y : y + 5, x : x + 5] for x in size] for y in size[:2]]
-    np.testing.assert_array_equal(drawn, trace.decoder_attention)
+    cells = [[sheet[y : y + 5, x : x + 5] for x in size] for y in size[:2]]
+    np.testing.assert_array_equal(cells, trace.decoder_attention)
     assert np.isnan(sheet[5]).all()
     assert texts(ax.get_xticklabels()) == [*TARGET] * 4
     assert texts(ax.get_yticklabels()) == [*OUTPUT] * 2
 
 
-def test_heads_of_many_tokens_keep_their_thin_lines() -> None:
+def test_many_heads_and_tokens_are_drawn_too(tmp_path: Path) -> None:
     words = tuple(f"word{i}" for i in range(300))
     weights = np.zeros((12, 12, 300, 300), dtype=np.float32)
     weights[..., np.arange(300), np.arange(300)] = 1
-    trace = ForwardTrace(source_tokens=words, encoder_attention=weights)
-    ax = plot_heads(trace, "encoder").axes[0]
-    first = np.ma.filled(ax.images[0].get_array(), np.nan)[:96, :96]
-    np.testing.assert_array_equal(first, np.eye(96))
-
-
-def test_many_heads_and_tokens_are_drawn_too(tmp_path: Path) -> None:
-    words = tuple(f"word{i}" for i in range(90))
-    trace = make_trace(words, words, None, n_layers=1, n_heads=9)
+    figure = plot_heads(ForwardTrace(source_tokens=words, encoder_attention=weights), "encoder")
+    np.testing.assert_array_equal(drawn(figure)[:96, :96], np.eye(96))  # thin lines are kept
+    trace = make_trace(words[:90], words[:90], None, n_layers=1, n_heads=9)
     ax = plot_head(trace, "cross", 0, 8)
-    assert texts(ax.get_xticklabels()) == list(words[::3])  # thinned out, evenly
+    assert texts(ax.get_xticklabels()) == list(words[:90:3])  # thinned out, evenly
     ax.figure.savefig(tmp_path / "head.png")
     plot_heads(trace, "cross").savefig(tmp_path / "heads.png")
-
-
-def test_a_figure_of_all_heads_is_shown_once() -> None:
-    before = plt.get_fignums()
-    plot_heads(make_trace(), "cross")
-    assert plt.get_fignums() == before
 
 
 @pytest.mark.filterwarnings("ignore:Glyph:UserWarning")  # no font has every script
@@ -156,24 +149,9 @@ def test_a_figure_carries_its_alternative_text_into_the_file(tmp_path: Path) -> 
         assert b"Heatmap of cross attention, layer 1" in saved, ending
 
 
-def drawn(figure) -> np.ndarray:
-    return np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)
-
-
-def sharper(trace: ForwardTrace) -> ForwardTrace:
-    """The same words, other weights."""
-    return ForwardTrace(
-        source_tokens=("the", "red", *SOURCE[2:]),
-        target_tokens=TARGET,
-        output_tokens=OUTPUT,
-        encoder_attention=softmax(3 * trace.encoder_attention),
-        decoder_attention=trace.decoder_attention,
-        cross_attention=softmax(3 * trace.cross_attention),
-    )
-
-
-def test_masked_cells_are_hatched_and_carry_no_number() -> None:
-    ax = plot_head(make_trace(), "decoder", 0, 1)
+def test_masked_cells_are_hatched_and_small_weights_are_left_blank() -> None:
+    trace = make_trace()
+    ax = plot_head(trace, "decoder", 0, 1)
     (hatched,) = [patch for patch in ax.patches if patch.get_gid() == "masked"]
     assert hatched.get_hatch()
     path = hatched.get_path()
@@ -181,16 +159,21 @@ def test_masked_cells_are_hatched_and_carry_no_number() -> None:
     np.testing.assert_array_equal(inside, np.triu(np.ones((5, 5)), 1))
     assert len(ax.texts) == 15
     assert "10 cells are hatched" in ax.figure.alt_text
-    assert not plot_head(make_trace(), "encoder", 0, 1).patches
-
-
-def test_weights_below_the_threshold_are_blank_and_it_says_so() -> None:
-    trace = make_trace()
-    ax = plot_head(trace, "cross", 1, 2, threshold=0.25)
+    assert not plot_head(trace, "encoder", 0, 1).patches
+    figure = plot_head(trace, "cross", 1, 2, threshold=0.25).figure
     weights = trace.cross_attention[1, 2]
-    expected = np.where(weights < 0.25, np.nan, weights)
-    np.testing.assert_array_equal(drawn(ax.figure), expected)
-    assert "below 0.25 are left out" in ax.figure.alt_text
+    np.testing.assert_array_equal(drawn(figure), np.where(weights < 0.25, np.nan, weights))
+    assert "below 0.25 are left out" in figure.alt_text
+
+
+def sharper(trace: ForwardTrace) -> ForwardTrace:
+    """The same words but one, other weights."""
+    return replace(
+        trace,
+        source_tokens=("the", "red", *SOURCE[2:]),
+        encoder_attention=softmax(3 * trace.encoder_attention),
+        cross_attention=softmax(3 * trace.cross_attention),
+    )
 
 
 def test_several_heads_are_drawn_as_one() -> None:

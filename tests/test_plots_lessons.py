@@ -59,25 +59,18 @@ def heights(ax) -> list[float]:
     return [patch.get_height() for patch in ax.patches]
 
 
-def test_a_batch_shows_every_token_and_hatches_padding() -> None:
+def test_ids_neighbours_and_likeness_are_drawn_as_they_are_given() -> None:
     ax = plot_ids([[3, 2, 0], [4, 3, 2]], TOKENS)
-    assert [text.get_text() for text in ax.texts][:3] == ["$a$\n3", "<eos>\n2", "<pad>\n0"]
+    assert texts(ax.texts)[:3] == ["$a$\n3", "<eos>\n2", "<pad>\n0"]
     assert [bool(patch.get_hatch()) for patch in ax.patches] == [False, False, True, *[False] * 3]
     assert ax.figure.alt_text.endswith("1 of 6 cells are padding.")
     ax.figure.canvas.draw()
-
-
-def test_the_nearest_are_bars_from_the_top() -> None:
     ax = plot_nearest("cat", ["bird", "wolf"], [0.53, 0.5])
     assert [bar.get_width() for bar in ax.patches] == [0.53, 0.5]
     assert ax.yaxis_inverted()
     assert "bird 0.53, wolf 0.50" in ax.figure.alt_text
-
-
-def test_likeness_is_drawn_as_it_is() -> None:
     matrix = np.array([[1, 0.2], [0.2, 1]])
-    ax = plot_likeness(matrix, ["a", "b"], "two")
-    np.testing.assert_array_equal(ax.images[0].get_array(), matrix)
+    np.testing.assert_array_equal(plot_likeness(matrix, ["a", "b"], "two").images[0].get_array(), matrix)
 
 
 def test_a_start_shows_logits_and_the_loss_here() -> None:
@@ -101,25 +94,19 @@ def test_a_softmax_is_drawn_step_by_step() -> None:
     np.testing.assert_allclose(parts, np.exp(scores - 2))
     np.testing.assert_allclose(weights, [0.0056533, 0.83902451, 0.04177257, 0.11354962], atol=1e-7)
     np.testing.assert_allclose(slopes, weights * (1 - weights))
-
-
-def test_scores_are_multiplied_and_large_ones_do_not_overflow() -> None:
     figure = plot_softmax([1000, 999], times=2)
     assert len(figure.axes) == 3
     np.testing.assert_allclose(heights(figure.axes[2]), [0.880797, 0.119203], atol=1e-6)
     assert figure.axes[0].get_title("left") == "scores s × 2"
 
 
-def test_drawn_scores_show_their_spread_and_weights() -> None:
+def test_drawn_scores_and_their_spreads_over_the_width_are_shown() -> None:
     scores = drawn_scores(64, n_queries=50)
     for power in (0.0, 0.5):
         figure = plot_drawn_scores(scores.numpy(), 64, power=power)
         weights = (scores / 64**power).softmax(-1)
         np.testing.assert_allclose(figure.axes[1].images[0].get_array(), weights[:12], atol=1e-6)
         assert f"mean {weights.amax(-1).mean():.2f}" in figure.axes[1].get_title("left")
-
-
-def test_spreads_are_lines_over_the_width() -> None:
     spreads = [score_spread(d_k, n_queries=20) for d_k in (1, 16)]
     left, right = plot_score_spread(spreads).axes
     assert list(left.lines[0].get_ydata()) == [each.variance for each in spreads]
@@ -152,52 +139,28 @@ def test_every_curve_is_drawn_as_it_is_given_with_dashes_of_its_own() -> None:
     assert ax.get_title("left") == "two runs"
     assert ax.get_ylim()[0] == 0
     assert "warm goes from 3 to 1, between 1 and 3." in ax.figure.alt_text
-
-
-def test_values_below_zero_and_a_logarithmic_axis_are_drawn() -> None:
     assert plot_curves({"score": [-2.0, -1.0]}).get_ylim()[0] == -2
     rates = plot_curves({"rate": [1e-3, 1e-2]}, [10, 20], log=True)
     assert rates.get_yscale() == "log"
     assert rates.get_lines()[0].get_xdata().tolist() == [10, 20]
-    assert describe_curves({"score": [-2.0, -1.0]}, [0, 1], xlabel="penalty").endswith(
-        "over penalty, from 0 to 1. score goes from −2 to −1, between −2 and −1."
-    )
+    said = describe_curves({"score": [-2.0, -1.0]}, [0, 1], xlabel="penalty")
+    assert said.endswith("over penalty, from 0 to 1. score goes from −2 to −1, between −2 and −1.")
 
 
-def owners(figure) -> list[np.ndarray]:
-    return [np.asarray(ax.images[0].get_array()) for ax in figure.axes]
-
-
-def test_each_head_gets_a_piece_of_every_word() -> None:
-    whole, *heads = owners(plot_split(WORDS, 8, 2))
-    assert np.array_equal(whole, np.repeat(np.arange(3), 8).reshape(3, 8))
-    assert len(heads) == 2
-    for head in heads:
-        assert np.array_equal(head, np.repeat(np.arange(3), 4).reshape(3, 4))
-
-
-def test_the_numbers_are_those_that_the_model_gives_its_heads() -> None:
+def test_each_head_gets_a_piece_of_every_word_and_by_reshape_alone_some_words() -> None:
     x = torch.arange(24.0).reshape(1, 3, 8)
-    heads = MultiHeadAttention(8, 2)._split_heads(x)[0]  # [head, word, d_head]
-    figure = plot_split(WORDS, 8, 2)
-    for ax, numbers in zip(figure.axes[1:], heads, strict=True):
-        wanted = [f"{WORDS[int(n) // 8]} {int(n) % 8}" for n in numbers.ravel()]
-        assert [text.get_text() for text in ax.texts] == wanted
-
-
-def test_reshape_alone_gives_a_head_the_numbers_of_some_words() -> None:
-    _, first, second = owners(plot_split(WORDS, 8, 2, transposed=False))
-    wanted = torch.arange(24).reshape(2, 3, 4) // 8
-    assert np.array_equal(first, wanted[0])
-    assert np.array_equal(second, wanted[1])
+    for transposed in (True, False):
+        whole, *heads = plot_split(WORDS, 8, 2, transposed=transposed).axes
+        numbers = MultiHeadAttention(8, 2)._split_heads(x)[0] if transposed else x.reshape(2, 3, 4)
+        assert len(heads) == 2
+        for ax, wanted in zip((whole, *heads), (x[0], *numbers), strict=True):
+            assert np.array_equal(ax.images[0].get_array(), wanted // 8)  # whose the numbers are
+            assert texts(ax.texts) == [f"{WORDS[int(n) // 8]} {int(n) % 8}" for n in wanted.ravel()]
     alone = plot_split(("the", "black"), 4, 2, transposed=False)
     assert "head 0 holds numbers of the; head 1 holds numbers of black" in alone.alt_text
-
-
-def test_wide_vectors_are_drawn_without_names() -> None:
-    figure = plot_split([f"<b>{n}$" for n in range(25)], 64, 4)
-    assert not figure.axes[0].texts
-    figure.canvas.draw()
+    wide = plot_split([f"<b>{n}$" for n in range(25)], 64, 4)
+    assert not wide.axes[0].texts
+    wide.canvas.draw()
 
 
 def test_titles_and_names_in_cells_do_not_touch() -> None:
@@ -226,15 +189,19 @@ def test_the_bars_of_a_model_add_up_to_all_its_parameters() -> None:
     plot_sizes({"$x^2$ <b>": {"attention": 3}}).figure.canvas.draw()  # a name is no formula
 
 
-def test_the_three_ways_score_the_same_vectors() -> None:
+def test_the_three_ways_score_the_same_vectors_drawn_from_a_seed() -> None:
     scores = compare_scorings(16, n_words=5)
-    assert {name: each.shape for name, each in scores.items()} == dict.fromkeys(
-        ("dot", "scaled dot", "additive"), (5, 5)
-    )
+    shapes = {name: each.shape for name, each in scores.items()}
+    assert shapes == dict.fromkeys(("dot", "scaled dot", "additive"), (5, 5))
     assert np.allclose(scores["dot"] / math.sqrt(16), scores["scaled dot"], atol=1e-5)
-
-
-def test_the_seed_fixes_the_draw_and_leaves_torchs_own_as_it_is() -> None:
+    figure = plot_scorings(scores)
+    assert len(figure.axes) == 3
+    for ax, (name, table) in zip(figure.axes, scores.items(), strict=True):
+        assert np.allclose(ax.images[0].get_array(), torch.tensor(table).softmax(-1), atol=1e-5)
+        assert ax.get_title(loc="left") == f"{name}\nscores spread by {table.std():.2f}"
+    assert "additive: scores spread by" in figure.alt_text
+    assert len(plot_scorings({"dot": np.ones((1, 20))}).axes[0].texts) == 0
+    # Torch's own seed is left as it is.
     torch.manual_seed(3)
     wanted = torch.rand(2)
     torch.manual_seed(3)
@@ -244,44 +211,20 @@ def test_the_seed_fixes_the_draw_and_leaves_torchs_own_as_it_is() -> None:
     assert not np.array_equal(one["additive"], compare_scorings(4, seed=2)["additive"])
 
 
-def test_the_picture_shows_the_softmax_of_each_table() -> None:
-    scores = compare_scorings(4)
-    figure = plot_scorings(scores)
-    assert len(figure.axes) == 3
-    for ax, (name, table) in zip(figure.axes, scores.items(), strict=True):
-        drawn = ax.images[0].get_array()
-        assert np.allclose(drawn, torch.tensor(table).softmax(-1), atol=1e-5)
-        assert ax.get_title(loc="left") == f"{name}\nscores spread by {table.std():.2f}"
-    assert "additive: scores spread by" in figure.alt_text
-    assert len(plot_scorings({"dot": np.ones((1, 20))}).axes[0].texts) == 0
-
-
-def probe(n_words: int = 12, d_model: int = 64) -> positions.ProbeHead:
-    return positions.ProbeHead(*(part.double().numpy() for part in random_head(n_words, d_model)))
-
-
-def test_a_table_is_drawn_as_it_is_and_evenly_around_zero() -> None:
+def test_a_table_or_that_of_a_trace_is_drawn_as_it_is_and_evenly_around_zero() -> None:
     ax = plot_positions(RANDOM, position=3)
     np.testing.assert_array_equal(ax.images[0].get_array(), RANDOM)
     low, high = ax.images[0].get_clim()
     assert low == -high == -np.abs(RANDOM).max()
     assert "24 positions by 16 dimensions" in ax.figure.alt_text
-
-
-def test_a_trace_gives_its_source_positions_or_else_its_targets() -> None:
-    words = tuple("abcdef")
-    both = ForwardTrace(
-        source_tokens=words,
-        target_tokens=words,
-        source_positions=WAVES[:6],
-        target_positions=RANDOM[:6],
-    )
+    words, of_target = tuple("abcdef"), {"target_tokens": tuple("abcdef"), "target_positions": RANDOM[:6]}
+    both = ForwardTrace(source_tokens=words, source_positions=WAVES[:6], **of_target)
     np.testing.assert_array_equal(plot_positions(both).images[0].get_array(), WAVES[:6])
-    only = ForwardTrace(target_tokens=words, target_positions=RANDOM[:6])
-    np.testing.assert_allclose(plot_positions(only).images[0].get_array(), RANDOM[:6].astype(np.float32))
+    only = plot_positions(ForwardTrace(**of_target)).images[0].get_array()
+    np.testing.assert_allclose(only, RANDOM[:6].astype(np.float32))
 
 
-def test_a_pair_shows_its_two_columns_and_its_wavelength() -> None:
+def test_a_pair_shows_its_two_columns_and_the_wavelength_that_they_have() -> None:
     ax = plot_wavelength(WAVES, 1, position=2)
     for dimension, line in zip((2, 3), ax.lines, strict=False):
         np.testing.assert_allclose(line.get_ydata(), WAVES[:, dimension])
@@ -289,16 +232,12 @@ def test_a_pair_shows_its_two_columns_and_its_wavelength() -> None:
     assert f"{turn:,.1f} tokens" in ax.get_title("left")
     learned = plot_wavelength(RANDOM, 1)
     assert "tokens" not in learned.get_title("left")  # there is no wave to name
-
-
-def test_a_wavelength_is_what_the_columns_do() -> None:
     long = sinusoidal_encoding(700, 8)
     for pair in range(3):
-        turn = positions.wavelength(pair, 8)
         column = long[:, 2 * pair].double().numpy()
         rising = np.flatnonzero((column[:-1] < 0) & (column[1:] >= 0))
         if len(rising) > 1:
-            assert np.diff(rising).mean() == pytest.approx(turn, abs=1)
+            assert np.diff(rising).mean() == pytest.approx(positions.wavelength(pair, 8), abs=1)
     assert positions.wavelength(0, 512) == pytest.approx(2 * np.pi)
     assert positions.is_sinusoidal(long)
     assert not positions.is_sinusoidal(RANDOM)
@@ -320,50 +259,40 @@ def test_likeness_depends_on_the_offset_alone_for_sinusoids_and_not_for_others()
     assert "differ by up to 0.000" in ax.figure.alt_text
 
 
-def test_the_probe_head_gives_the_scores_of_the_experiment() -> None:
+def probe(n_words: int = 12, d_model: int = 64) -> positions.ProbeHead:
+    return positions.ProbeHead(*(part.double().numpy() for part in random_head(n_words, d_model)))
+
+
+def test_the_probe_head_gives_the_scores_of_the_experiment_and_a_shift_is_three_matrices() -> None:
     """The view's numbers are those that viz_transformer.experiments.shift measures with torch."""
+    head = probe()
     for shift in (1, 10):
-        measured = shift_experiment(shift=shift)
-        table, head = sinusoidal_encoding(12 + shift, 64), probe()
+        measured, table = shift_experiment(shift=shift), sinusoidal_encoding(12 + shift, 64)
         for start, name in ((0, "here"), (shift, "shifted")):
-            np.testing.assert_allclose(
-                head.added(table, start).whole, getattr(measured.sinusoidal, name), atol=1e-5
-            )
-            np.testing.assert_allclose(head.rotary(start), getattr(measured.rotary, name), atol=1e-5)
-
-
-def test_turning_is_rotary_positions() -> None:
-    rotary = RotaryPositions(24, 16).double()
-    np.testing.assert_allclose(
-        positions.turned(RANDOM, np.arange(24)), rotary(torch.from_numpy(RANDOM)).numpy(), atol=1e-5
-    )
-
-
-def test_a_shift_is_three_matrices() -> None:
-    head, table = probe(), sinusoidal_encoding(64, 64).numpy()
+            added, rotary = head.added(table, start).whole, head.rotary(start)
+            np.testing.assert_allclose(added, getattr(measured.sinusoidal, name), atol=1e-5)
+            np.testing.assert_allclose(rotary, getattr(measured.rotary, name), atol=1e-5)
+    turned = RotaryPositions(24, 16).double()(torch.from_numpy(RANDOM)).numpy()
+    np.testing.assert_allclose(positions.turned(RANDOM, np.arange(24)), turned, atol=1e-5)
+    table = sinusoidal_encoding(64, 64).numpy()
     here, moved = head.added(table, 0).whole, head.added(table, 10).whole
     figure = plot_shift(here, moved, 10)
-    drawn = [ax.images[0].get_array() for ax in figure.axes]
-    for matrix, wanted in zip(drawn, (here, moved, moved - here), strict=True):
-        np.testing.assert_allclose(matrix, wanted)
+    for ax, wanted in zip(figure.axes, (here, moved, moved - here), strict=True):
+        np.testing.assert_allclose(ax.images[0].get_array(), wanted)
     assert f"rms {positions.rms(moved - here):.2f}" in figure.alt_text
 
 
 def test_a_figure_is_drawn_where_it_is_wanted() -> None:
-    figure, axes = plt.subplots(1, 6)
-    for ax, draw in zip(
-        axes,
-        (
-            lambda ax: plot_positions(WAVES, ax),
-            lambda ax: plot_wavelength(WAVES, 0, ax),
-            lambda ax: plot_similarity(WAVES, 0, ax),
-            lambda ax: plot_by_offset(np.eye(5), 1, ax),
-            lambda ax: plot_curves({"rate": [1.0, 2.0]}, ax=ax),
-            lambda ax: plot_sizes({"mine": {"attention": 3}}, ax=ax),
-        ),
-        strict=True,
-    ):
-        assert draw(ax) is ax
+    draws = (
+        lambda ax: plot_positions(WAVES, ax),
+        lambda ax: plot_wavelength(WAVES, 0, ax),
+        lambda ax: plot_similarity(WAVES, 0, ax),
+        lambda ax: plot_by_offset(np.eye(5), 1, ax),
+        lambda ax: plot_curves({"rate": [1.0, 2.0]}, ax=ax),
+        lambda ax: plot_sizes({"mine": {"attention": 3}}, ax=ax),
+    )
+    figure, axes = plt.subplots(1, len(draws))
+    assert all(draw(ax) is ax for ax, draw in zip(axes, draws, strict=True))
     assert not hasattr(figure, "alt_text")  # the caller who made the figure describes it
 
 
