@@ -34,8 +34,8 @@ def test_the_explorer_opens_on_the_crossed_diagonal_with_gato_chosen() -> None:
     assert explorer.trace.query_tokens("cross")[explorer.query] == "gato"
     weights = explorer.trace.cross_attention[1, 0]  # [query, key]
     assert weights.argmax(-1).tolist() == [0, 2, 1, 3, 4]
-    assert "*cat*, the **third** English word" in LESSON["reading"]
-    assert "*black*, the **second**" in LESSON["reading"]
+    said = ("*cat*, the **third** English word", "*black*, the **second**")
+    assert not LESSON.lacks(*said, cell="reading")
     chosen = LESSON.run("start", "lab", "select")["shown"]
     assert (chosen.kind, chosen.layer, chosen.head, chosen.query) == ("cross", 0, 3, 1)
 
@@ -53,10 +53,9 @@ def test_the_ending_is_right_while_the_decoder_looks_only_at_the_adjective(trans
     trace, wide = translator.trace(TIRED), translator.trace(WIDE)
     assert (trace.output_tokens[-4], trace.output_tokens[-2]) == ("estaba", "cansado")
     assert (wide.output_tokens[-4], wide.output_tokens[-2]) == ("era", "ancha")
-    looks = {
-        word: weights_between(trace, "cross", "cansado", word)[1, 0] for word in ("tired", "animal", "it")
-    }
-    assert looks["tired"] > 0.99 > 0.01 > max(looks["animal"], looks["it"])
+    words = ("tired", "animal", "it")
+    tired, animal, it = (weights_between(trace, "cross", "cansado", word)[1, 0] for word in words)
+    assert tired > 0.99 > 0.01 > max(animal, it)
     # The prediction's screen does not name the adjective.
     asked = LESSON.on_screen_with("predict").split("### Predict before you look")[1]
     words = asked.replace("    tired,\n", "").replace("… too tired", "")  # the trace, a button
@@ -66,9 +65,8 @@ def test_the_ending_is_right_while_the_decoder_looks_only_at_the_adjective(trans
 
 def test_her_leaves_only_women() -> None:
     names = LESSON.run("open")
-    both = {text.split()[0] for text in names["translations"]("the teacher sleeps")}
-    assert both == {"el", "la"}
-    assert {text.split()[0] for text in names["translations"]("the teacher lost her book")} == {"la"}
+    for text, articles in (("the teacher sleeps", {"el", "la"}), ("the teacher lost her book", {"la"})):
+        assert {text.split()[0] for text in names["translations"](text)} == articles
     assert "the teacher lost her book" in LESSON["open"]
     assert "only women are left" in LESSON.prose
 
@@ -77,9 +75,8 @@ def test_one_head_of_its_layer_tells_wide_from_whom_and_her_from_his(translator)
     """Without head (1, 1) the street is *ancho*, and the sex is a guess; no other head is missed."""
     pairs = english_spanish(n_train=0, n_held_out=0).held_out_owners
     assert len(pairs) == 300
-    for said in ("300 sentences with *her* or *his*", "In about half of them", "all 300 stayed right"):
-        assert said in LESSON.prose
-    assert "Switch off any other head of the layer instead, and it still writes" in LESSON.prose
+    said = ("300 sentences with *her* or *his*", "In about half of them", "all 300 stayed right")
+    assert not LESSON.lacks(*said, "Switch off any other head of the layer instead, and it still writes")
     sources = [as_text(pair.source) for pair in pairs]
     for head in range(4):
         off = vt.Interventions(heads=(vt.HeadChange("encoder", 1, head, factor=0),))

@@ -18,10 +18,9 @@ def test_the_naive_softmax_overflows_at_a_thousand() -> None:
     large = torch.tensor([1000.0, 999.0])
     assert (large.exp() / large.exp().sum()).isnan().all()
     assert torch.tensor([88.0, 89.0]).exp().isinf().tolist() == [False, True]  # where a float ends
-    steps = softmax_steps(large)
-    assert [round(weight, 3) for weight in steps.weights.tolist()] == [0.731, 0.269]
+    weights = softmax_steps(large).weights
+    assert " and ".join(f"{weight:.3f}" for weight in weights.tolist()) == "0.731 and 0.269"
     assert "0.731 and 0.269" in LESSON.prose
-    assert steps.exponentials.max() == 1
 
 
 def test_the_softmax_lab_opens_on_equal_weights_and_sharpens() -> None:
@@ -33,9 +32,8 @@ def test_the_softmax_lab_opens_on_equal_weights_and_sharpens() -> None:
 def test_undivided_the_largest_weight_takes_nearly_all() -> None:
     spread = score_spread(512)
     assert f"{spread.largest_weight:.2f}" == "0.95"
-    assert "one key gets 0.95 of the weight" in LESSON.prose
     assert f"{spread.largest_scaled_weight:.2f}" == "0.32"
-    assert "stays near 0.32" in LESSON.prose
+    assert not LESSON.lacks("one key gets 0.95 of the weight", "stays near 0.32")
     wide = [score_spread(2**n).largest_scaled_weight for n in range(3, 11)]
     assert max(wide) - min(wide) < 0.02
     assert score_spread(1).largest_weight < 0.3  # “At 1 a query hears all keys.”
@@ -47,11 +45,9 @@ def test_undivided_the_largest_weight_takes_nearly_all() -> None:
 def test_undivided_most_queries_are_settled_and_half_of_them_are_flat() -> None:
     spread = slope_spread(512)
     assert spread.settled == pytest.approx(0.7, abs=0.02)
-    assert "seven out of ten queries" in LESSON.prose
     assert spread.slope < 1.5e-4
-    assert "a ten-thousandth" in LESSON.prose
     assert spread.scaled_settled == 0
     for d_k in (64, 256, 512):
         assert slope_spread(d_k).scaled_slope == pytest.approx(0.21, abs=0.01)
         assert slope_spread(d_k).slope < slope_spread(d_k // 2).slope
-    assert "the slope stays near 0.21" in LESSON.prose
+    assert not LESSON.lacks("seven out of ten queries", "a ten-thousandth", "the slope stays near 0.21")

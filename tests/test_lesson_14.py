@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import viz_transformer as vt
-from tests.support.lessons import Lesson, flat
+from tests.support.lessons import Lesson
 from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
 from viz_transformer.corpus.text_batches import MASKED_SHARE
 from viz_transformer.errors import UserError
@@ -22,14 +22,8 @@ from viz_transformer.model import DecoderOnly, EncoderOnly, Transformer
 from viz_transformer.model.stacks import Encoder
 
 LESSON = Lesson("14")
-SIZES = {
-    "vocab_size": 16,
-    "d_model": 32,
-    "n_heads": 4,
-    "n_encoder_layers": 2,
-    "n_decoder_layers": 2,
-    "d_ff": 64,
-}
+SIZES = {"vocab_size": 16, "d_model": 32, "n_heads": 4, "d_ff": 64}
+SIZES |= {"n_encoder_layers": 2, "n_decoder_layers": 2}
 IDS = torch.tensor([[1, 2, 3, 4, 5, 6]])
 WORDS = ["<sos>", "the", "animal", "was", "too", "tired"]
 
@@ -84,7 +78,9 @@ def test_a_reader_learns_from_hidden_words_and_a_writer_from_every_one(
     assert f"BERT hides {MASKED_SHARE:.0%} of the tokens" in LESSON["objectives-said"]
 
 
-def test_outputs_have_the_shapes_that_are_printed(reader: EncoderOnly, writer: DecoderOnly) -> None:
+def test_outputs_have_the_shapes_and_the_lottery_the_numbers_that_are_told(
+    reader: EncoderOnly, writer: DecoderOnly
+) -> None:
     assert reader(IDS).shape == (1, 6, 32)
     assert writer(IDS).shape == (1, 6, 16)
     assert Transformer(ModelConfig(**SIZES))(IDS, IDS).shape == (1, 6, 16)
@@ -94,13 +90,9 @@ def test_outputs_have_the_shapes_that_are_printed(reader: EncoderOnly, writer: D
     answer = EncoderOnly(config)(torch.ones(8, 20, dtype=torch.long))
     assert answer.shape == (8, 3)
     assert exercise("14.2").check(tuple(answer.shape)).passed
-
-
-def test_the_lottery_is_as_the_prose_has_it() -> None:
-    """How the two models of the lottery end is measured in test_experiments."""
-    assert (N_WORDS, LENGTH) == (15, 8)
-    assert f"{UNIFORM_LOSS:.2f}" == "2.71"
-    assert "9 words drawn at random from 15" in flat(LESSON["forgotten"])
+    # How the two models of the lottery end is measured in test_experiments.
+    assert (N_WORDS, LENGTH, f"{UNIFORM_LOSS:.2f}") == (15, 8, "2.71")
+    assert not LESSON.lacks("9 words drawn at random from 15", cell="forgotten")
     assert exercise("14.3").check(UNIFORM_LOSS / LENGTH).passed  # the lowest that a cheat can reach
 
 
@@ -141,19 +133,14 @@ def test_heads_cost_nothing_layers_grow_straight_and_width_by_its_square() -> No
         bill = parameter_bill(replace(base, **changes))
         return bill["attention"] + bill["feed-forward"]
 
+    bert, gpt2 = parameter_bill(base), parameter_bill(ModelConfig.preset("gpt2"))
     for heads in (6, 24):
-        assert parameter_bill(replace(base, n_heads=heads)) == parameter_bill(base)
+        assert parameter_bill(replace(base, n_heads=heads)) == bert
     assert in_layers(n_encoder_layers=24) == 2 * in_layers()
     assert in_layers(d_model=1536, d_ff=6144) == pytest.approx(4 * in_layers(), rel=0.01)
     with torch.device("meta"):
-        bert = EncoderOnly(base)
-    layer = sum(parameter.numel() for parameter in bert.encoder.layers[0].parameters())
+        layer = sum(each.numel() for each in EncoderOnly(base).encoder.layers[0].parameters())
     assert f"For BERT-Base one layer is {layer:,}." in LESSON["same-machine"]
-
-
-def test_bert_and_gpt2_are_equal_in_their_layers() -> None:
-    bert, gpt2 = (parameter_bill(ModelConfig.preset(name)) for name in ("bert-base", "gpt2"))
-    differs = {part for part in bert if bert[part] != gpt2[part]}
-    assert differs == {"words", "positions", "segments", "pooler"}
+    assert {part for part in bert if bert[part] != gpt2[part]} == {"words", "positions", "segments", "pooler"}
     assert gpt2["segments"] == gpt2["pooler"] == 0
     assert "In the layers the two are equal" in LESSON["bills-said"]

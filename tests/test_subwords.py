@@ -119,7 +119,9 @@ def test_any_text_comes_back(subwords: Subwords, text: str) -> None:
     assert subwords.decode([]) == ""
 
 
-def test_what_cannot_be_cut_or_learned_from_is_refused(subwords: Subwords) -> None:
+def test_what_cannot_be_cut_or_learned_from_is_refused(
+    subwords: Subwords, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for text in ("", " \n", "\u2028"):
         for encode in (subwords.encode, subwords.source_ids, subwords.target_ids):
             with pytest.raises(UserError, match="holds no word; type a sentence"):
@@ -131,15 +133,12 @@ def test_what_cannot_be_cut_or_learned_from_is_refused(subwords: Subwords) -> No
             Subwords.train(TEXTS, n_tokens)
     with pytest.raises(UserError, match="'dragon' is not a token"):
         subwords.ids_of(["dragon"])
-
-
-def test_without_the_library_the_extra_is_named(subwords: Subwords, monkeypatch: pytest.MonkeyPatch) -> None:
-    again = from_json(subwords.to_json())
+    ids, again = subwords.encode("the cat"), from_json(subwords.to_json())
     hide_here(monkeypatch, "tokenizers")
     for use in (lambda: again.encode("a"), lambda: Subwords.train(TEXTS)):
         with pytest.raises(UserError, match=re.escape("tokenizers is not installed, and this needs it: pip")):
             use()
-    assert again.decode(subwords.encode("the cat")) == "the cat"  # that needs no library
+    assert again.decode(ids) == "the cat"  # that needs no library
 
 
 def test_json_that_is_damaged_or_does_not_fit_is_refused(subwords: Subwords) -> None:
@@ -206,33 +205,27 @@ def test_every_lab_works_with_pieces(translator: Translator) -> None:
     stepper = labs.attention_stepper(translator, TEXT, kind="encoder")
     assert stepper.steps.key_tokens[-1] == "<eos>"
     assert labs.beam_stepper(translator, TEXT, beam_width=2).search.hypotheses
+    # The leak meter puts other pieces in.
     assert labs.mask_lab(translator, [TEXT, "The cat."]).words["source"][1][-1] == "<eos>"
-
-
-def test_the_leak_meter_puts_other_pieces_in(translator: Translator) -> None:
-    vocabulary = translator.vocabulary
-    sources = [vocabulary.tokens_of(vocabulary.source_ids(text)) for text in (TEXT, "The cat.")]
-    targets = [vocabulary.tokens_of(vocabulary.target_ids(text)) for text in ("El 🐈", "Un.")]
-    lab = MaskLab(
-        source=sources,
+    words = translator.vocabulary
+    targets = [words.tokens_of(words.target_ids(text)) for text in ("El 🐈", "Un.")]
+    masks = MaskLab(
+        source=[words.tokens_of(words.source_ids(text)) for text in (TEXT, "The cat.")],
         target=[tokens[:-1] for tokens in targets],
         written=[tokens[1:] for tokens in targets],
         answer=labs.MaskTester(translator).answer,
     )
-    reply = lab.answer(mask_request(lab.words, lab.state, "leaks"))
+    reply = masks.answer(mask_request(masks.words, masks.state, "leaks"))
     assert all(len(row) == reply["shape"][1] for row in reply["replacements"])
     assert not any(token.startswith("<") for row in reply["replacements"] for token in row)
     assert np.isfinite(np.frombuffer(reply["changes"], "<f4").reshape(reply["shape"])).all()
-
-
-def test_shuffled_words_keep_their_pieces_together(translator: Translator) -> None:
-    lab = labs.position_lab(translator, "The dragon sees 🐈")
-    assert tuple(lab.words) == ("The", "dragon", "sees", "🐈")
-    off, on = (lab.answer({"order": [3, 1, 0, 2], "positions_on": on}) for on in (False, True))
-    # Without positions no vector can tell where its word stands.
+    # Shuffled words keep their pieces together; without positions no vector can tell where its word stands.
+    order = labs.position_lab(translator, "The dragon sees 🐈")
+    assert tuple(order.words) == ("The", "dragon", "sees", "🐈")
+    off, on = (order.answer({"order": [3, 1, 0, 2], "positions_on": on}) for on in (False, True))
     np.testing.assert_allclose(off["moved"], 0, atol=1e-5)
     assert min(on["moved"]) > 1e-4
-    assert (lab.data["language"], lab.data["language_tag"]) == ("Spanish", "es")
+    assert (order.data["language"], order.data["language_tag"]) == ("Spanish", "es")
 
 
 # Pieces left out at random (BPE-dropout)

@@ -178,9 +178,6 @@ def test_unknown_words_are_named_with_the_nearest_known_ones(vocabulary: Vocabul
     assert "¿" not in vocabulary.nearest("x", "target", n=99)
     with pytest.raises(UnknownWordError, match=r"^unknown English word 'x'$"):
         Vocabulary([], ["¿"]).encode("x")
-
-
-def test_what_is_no_word_or_no_text_is_refused(vocabulary: Vocabulary) -> None:
     for text in ("", "   ", "?!"):
         with pytest.raises(UserError, match="holds no word"):
             vocabulary.encode(text)

@@ -59,6 +59,11 @@ class Lesson:
         """All that the lesson says, as one line."""
         return flat(" ".join(self.texts))
 
+    def lacks(self, *said: str, cell: str | None = None) -> list[str]:
+        """Of what a lesson says, in one cell or in all its prose, what it does not say."""
+        text = self.prose if cell is None else flat(self[cell])
+        return [each for each in said if each not in text]
+
     def above(self, cell_id: str) -> str:
         """What a reader has met, code and prose, on reaching a cell."""
         ids = list(self.cells)
