@@ -11,7 +11,7 @@ import sys
 import time
 
 from benchmarks.__main__ import DOCS, machine
-from tests.support.fuzz.campaign import Count, Door, quietly, run, try_one
+from tests.support.fuzz.campaign import FAILURES, Count, quietly, run, try_one
 from tests.support.fuzz.doors import DOORS
 
 PAGE = DOCS / "reliability.md"
@@ -28,46 +28,32 @@ def main() -> int:
     options = parser.parse_args()
     quietly()
     doors = [door for door in DOORS if options.door is None or door.name in options.door]
+    total = Count()
     if options.one:
-        count = Count()
         for door in doors:
-            try_one(door, options.one, count)
-        print("\n".join(count.failures) or f"no failure; {count.refused} refused")
-        return bool(count.failures)
-    start, rows = time.monotonic(), []
+            try_one(door, options.one, total)
+        print("\n".join(total.failures) or f"no failure; {total.refused} refused")
+        return bool(total.failures)
+    rows = [
+        f"Seed {options.seed}. {machine()}",
+        f"| door | inputs | refused in one line | {' | '.join(FAILURES)} |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    start = time.monotonic()
     for door, count in run(doors, options.n, options.seed):
-        rows.append((door, count))
-        print(f"{_row(door.name, count)}  {time.monotonic() - start:.0f} s", flush=True)
-        for failure in count.failures[:20]:
-            print(f"    {failure}")
-    page = table(rows, options.seed)
+        total.add(count)
+        rows.append(_row(door.name, count))
+        print(f"{rows[-1]}  {time.monotonic() - start:.0f} s", *count.failures[:20], sep="\n    ", flush=True)
+    page = "\n".join([*rows, _row("**all**", total), ""])
     print(page)
     if options.write:
         before, rest = PAGE.read_text(encoding="utf-8").split(START)
         PAGE.write_text(f"{before}{START}\n\n{page}\n{END}{rest.split(END)[1]}", encoding="utf-8")
-    return any(count.failures for _, count in rows)
-
-
-def table(rows: list[tuple[Door, Count]], seed: int) -> str:
-    """Return the table of a campaign, and when and where it ran."""
-    total = Count()
-    for _, count in rows:
-        total.add(count)
-    return "\n".join(
-        [
-            f"Seed {seed}. {machine()}",
-            "| door | inputs | refused in one line | raw exceptions | over 5 s | half-written files |",
-            "|---|--:|--:|--:|--:|--:|",
-            *(_row(door.name, count) for door, count in rows),
-            _row("**all**", total),
-            "",
-        ]
-    )
+    return bool(total.failures)
 
 
 def _row(name: str, count: Count) -> str:
-    lists = (count.raw, count.hangs, count.half_written)
-    numbers = (count.inputs, count.refused, *map(len, lists))
+    numbers = (count.inputs, count.refused, *map(len, count.failed.values()))
     return f"| {name} | " + " | ".join(f"{number:,}" for number in numbers) + " |"
 
 

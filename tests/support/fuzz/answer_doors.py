@@ -13,6 +13,7 @@ from typing import Any
 
 import nbconvert  # noqa: F401, before the clock runs
 
+from tests.support.fuzz.campaign import Drawn
 from tests.support.fuzz.values import TEXTS, any_value
 from viz_transformer.cli import main
 from viz_transformer.exercises import check, exercises_of
@@ -43,7 +44,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )
 
 
-def exercise(rng: Random) -> tuple[str, Callable[[], Any]]:
+def exercise(rng: Random) -> Drawn:
     """Draw an exercise and an answer that is none."""
     name = rng.choice([one.name for lesson in LESSONS for one in exercises_of(lesson)])
     shape = rng.random()
@@ -79,7 +80,7 @@ _WORDS = (
 )
 
 
-def command(rng: Random) -> tuple[str, Callable[[], Any]]:
+def command(rng: Random) -> Drawn:
     """Draw the arguments of a command that ends soon."""
     arguments = [rng.choice(_COMMANDS)]
     for _ in range(rng.choice([0, 1, 2, 3])):

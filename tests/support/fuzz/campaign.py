@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
 import signal
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -29,6 +28,11 @@ HANG_S, GIVEN_UP_S = 5.0, 120.0
 _MOST_LETTERS = 1_200
 #: Inputs that a process tries at a time, and how often before a new one takes its place.
 _PART, _PARTS_EACH = 50, 20
+#: How an input can fail.
+FAILURES = RAW, HANG, HALF_WRITTEN = "raw exceptions", "over 5 s", "half-written files"
+
+#: One input in a few words, and a call that gives it to its door.
+Drawn = tuple[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,12 @@ class Door:
 
     Attributes:
         name: in the table.
-        draw: draws one input, and returns it in a few words and a call that gives it to the door.
+        draw: draws one input.
         share: how many of a campaign's inputs it gets, against the others.
     """
 
     name: str
-    draw: Callable[[Random], tuple[str, Callable[[], Any]]]
+    draw: Callable[[Random], Drawn]
     share: float = 1.0
 
 
@@ -52,21 +56,19 @@ class Count:
 
     inputs: int = 0
     refused: int = 0
-    raw: list[str] = field(default_factory=list)
-    hangs: list[str] = field(default_factory=list)
-    half_written: list[str] = field(default_factory=list)
+    failed: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in FAILURES})
 
     def add(self, other: Count) -> None:
         """Add what became of other inputs."""
         self.inputs += other.inputs
         self.refused += other.refused
-        for name in ("raw", "hangs", "half_written"):
-            getattr(self, name).extend(getattr(other, name))
+        for kind, failures in other.failed.items():
+            self.failed[kind] += failures
 
     @property
     def failures(self) -> list[str]:
         """All failures."""
-        return [*self.raw, *self.hangs, *self.half_written]
+        return [failure for failures in self.failed.values() for failure in failures]
 
 
 class HalfWrittenError(AssertionError):
@@ -112,48 +114,36 @@ def try_some(door: Door, seed: int, numbers: range) -> Count:
 
 
 def try_one(door: Door, seed: str, count: Count) -> None:
-    """Give a door one input, and count what it did."""
-    with _scratch() as folder:
+    """Give a door one input, in an empty folder, and count what it did."""
+    found: dict[str, str] = {}
+    with TemporaryDirectory(prefix="vt-fuzz-", ignore_cleanup_errors=True) as folder, chdir(folder):
         what, call = door.draw(Random(f"{door.name}/{seed}"))
-        start, failure, ended = _worked_s(), "", True
+        start = _worked_s()
         try:
             with _time_limit():
                 call()
         except UserError as error:
             count.refused += 1
             if "\n" in str(error) or len(str(error)) > _MOST_LETTERS:
-                failure = f"a message of {len(str(error))} letters: {str(error)[:200]!r}"
+                found[RAW] = f"a message of {len(str(error))} letters: {str(error)[:200]!r}"
         except HalfWrittenError as error:
-            count.half_written.append(f"{seed} {what}: {error}")
+            found[HALF_WRITTEN] = str(error)
         except _GivenUpError:
-            ended = False
+            found[HANG] = "no end"
         except BaseException as error:  # what the campaign is for
-            failure = f"{type(error).__name__}: {str(error)[:200]!r}"
-        taken = _worked_s() - start
-        count.inputs += 1
-        if failure:
-            count.raw.append(f"{seed} {what}: {failure}")
-        if taken > HANG_S or not ended:
-            count.hangs.append(f"{seed} {what}: {taken:.0f} s" + ", and no end" * (not ended))
-        if left := [each.name for each in folder.rglob("*") if each.name.endswith((".part", ".old"))]:
-            count.half_written.append(f"{seed} {what}: left {left}")
+            found[RAW] = f"{type(error).__name__}: {str(error)[:200]!r}"
+        if (taken := _worked_s() - start) > HANG_S:
+            found[HANG] = f"{taken:.0f} s"
+        if left := [each.name for each in Path(folder).rglob("*") if each.name.endswith((".part", ".old"))]:
+            found[HALF_WRITTEN] = f"left {left}"
+    count.inputs += 1
+    for kind, told in found.items():
+        count.failed[kind].append(f"{seed} {what}: {told}")
 
 
 def _worked_s() -> float:
     """Return the seconds of the processor of this process and of those that it waited for."""
     return sum(os.times()[:4])
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """Work in an empty folder."""
-    before, folder = Path.cwd(), tempfile.mkdtemp(prefix="vt-fuzz-")
-    os.chdir(folder)
-    try:
-        yield Path(folder)
-    finally:
-        os.chdir(before)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

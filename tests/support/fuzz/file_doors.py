@@ -16,9 +16,9 @@ import torch
 from safetensors.torch import load, save
 
 import viz_transformer as vt
-from tests.support.fuzz.campaign import HalfWrittenError
+from tests.support.fuzz.campaign import Drawn, HalfWrittenError
 from tests.support.fuzz.value_doors import look_at
-from tests.support.fuzz.values import TEXTS, any_value, array_value, damaged, json_text, json_value, mutated
+from tests.support.fuzz.values import TEXTS, any_value, array_value, damaged, json_value, mutated
 from tests.support.hand_made_traces import make_trace
 from tests.support.hand_made_trainings import make_training
 from tests.support.small_models import small_config
@@ -35,19 +35,12 @@ _LOADERS = {"forward": vt.ForwardTrace, "decode": vt.DecodeTrace, "training": vt
 @cache
 def _saved() -> dict[str, bytes]:
     """Return a good file of each kind of trace."""
-    records = {
-        "forward": make_trace(),
-        "decode": vt.load_translator().decode("the black cat sleeps", beam_width=2, attention=True),
-        "training": make_training(steps=(0, 5)),
-    }
-    found = {}
-    for name, record in records.items():
-        record.save("good.npz")
-        found[name] = Path("good.npz").read_bytes()
-    return found
+    decoded = vt.load_translator().decode("the black cat sleeps", beam_width=2, attention=True)
+    records = {"forward": make_trace(), "decode": decoded, "training": make_training(steps=(0, 5))}
+    return {name: record.save(f"{name}.npz").read_bytes() for name, record in records.items()}
 
 
-def saved_trace(rng: Random) -> tuple[str, Callable[[], Any]]:
+def saved_trace(rng: Random) -> Drawn:
     """Draw a file of a trace with something wrong in it, load it and show it."""
     kind = rng.choice(list(_LOADERS))
     data = _saved()[kind]
@@ -80,7 +73,7 @@ def _rewrite(rng: Random, data: bytes, way: str, path: Path) -> None:
             arrays[chosen] = other
     elif way == "bomb":
         arrays[rng.choice(sorted(arrays))] = np.zeros(rng.choice([2**22, 2**24, 2**27]), np.float32)
-    text = json_text(plain)
+    text = json.dumps(plain)
     if way == "nested":
         text = "[" * 100_000
     arrays[name] = np.frombuffer(text.encode(), dtype=np.uint8)
@@ -101,7 +94,7 @@ def _checkpoint() -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in Path("good").iterdir()}
 
 
-def checkpoint(rng: Random) -> tuple[str, Callable[[], Any]]:
+def checkpoint(rng: Random) -> Drawn:
     """Draw a checkpoint folder with something wrong in it, load it and translate."""
     files = dict(_checkpoint())
     name = rng.choice([CONFIG, CONFIG, VOCABULARY, WEIGHTS, WEIGHTS])
@@ -116,7 +109,7 @@ def checkpoint(rng: Random) -> tuple[str, Callable[[], Any]]:
         sizes = [key for key in plain if isinstance(plain[key], int) and not isinstance(plain[key], bool)]
         if name == CONFIG and rng.random() < 0.5:
             plain[rng.choice(sizes)] = rng.choice([10**4, 10**6, 10**9, 10**12, 0, 2, 4, 64])
-        files[name] = json_text(mutated(rng, plain) if rng.random() < 0.7 else plain).encode()
+        files[name] = json.dumps(mutated(rng, plain) if rng.random() < 0.7 else plain).encode()
     if rng.random() < 0.05:
         del files[name]
     Path("model").mkdir()
@@ -146,7 +139,7 @@ _LINES = (
 )
 
 
-def corpus(rng: Random) -> tuple[str, Callable[[], Any]]:
+def corpus(rng: Random) -> Drawn:
     """Draw a file of sentence pairs or links, and read it."""
     line = lambda: rng.choice(_LINES) if rng.random() < 0.7 else rng.choice(TEXTS).replace("\ud800", "")  # noqa: E731
     text = rng.choice(["\n", "\r\n", "\r", "\u2028"]).join(line() for _ in range(rng.choice([0, 1, 3, 50])))
@@ -173,7 +166,7 @@ def corpus(rng: Random) -> tuple[str, Callable[[], Any]]:
     return f"{reader} {way}", lambda: readers[reader](given)
 
 
-def written(rng: Random) -> tuple[str, Callable[[], Any]]:
+def written(rng: Random) -> Drawn:
     """Draw a place to write to: what was there stays whole, or is replaced."""
     writers: dict[str, Callable[[Any], Any]] = {
         "trace.save": make_trace().save,
@@ -185,18 +178,8 @@ def written(rng: Random) -> tuple[str, Callable[[], Any]]:
     Path("folder").mkdir()
     Path("old.png").write_bytes(b"old")
     Path("old.html").write_bytes(b"old")
-    places = [
-        "old.png",
-        "old.html",
-        "folder",
-        "folder/no/x.png",
-        "x" * 300,
-        "a\0b",
-        "\ud800.html",
-        "",
-        "/dev/full",
-    ]
-    path = rng.choice([*places, "/proc/x.html", "new.html", Path("old.png"), b"old.png"])
+    places = ["old.png", "old.html", "folder", "folder/no/x.png", "x" * 300, "a\0b", "\ud800.html", ""]
+    path = rng.choice([*places, "/dev/full", "/proc/x.html", "new.html", Path("old.png"), b"old.png"])
     path = path if rng.random() < 0.8 else any_value(rng)
 
     def call() -> None:

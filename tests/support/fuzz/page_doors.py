@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from random import Random
 from typing import Any
 
+from tests.support.fuzz.campaign import Drawn
 from tests.support.fuzz.values import mutated
 from tests.support.ui_views import EVERY_VIEW
 from viz_transformer.widgets.base.view import View
@@ -34,7 +34,7 @@ def _requests(name: str) -> list[dict[str, Any]]:
     return [*view.questions()[:20], *view.questions_here()[:5], *_MORE.get(name, []), {}]
 
 
-def message(rng: Random) -> tuple[str, Callable[[], Any]]:
+def message(rng: Random) -> Drawn:
     """Draw a request that is nearly one, and see that one answer comes back, of a bounded size."""
     name = rng.choice(list(EVERY_VIEW))
     content: Any = {"id": 1, "ask": mutated(rng, rng.choice(_requests(name)))}

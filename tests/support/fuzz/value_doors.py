@@ -8,8 +8,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import torch
 
 import viz_transformer as vt
+from tests.support.fuzz.campaign import Drawn
 from tests.support.fuzz.values import TEXTS, any_value, array_value, json_value
 from tests.support.hand_made_traces import make_trace
 from tests.support.hand_made_trainings import make_training
@@ -24,41 +26,37 @@ _SENTENCE = "the black cat sleeps"
 def _text_functions() -> dict[str, Callable[[Any], Any]]:
     translator, writer, masked = vt.load_translator(), vt.load_language_model(), vt.load_masked_model()
     named = {
-        "translator": (
-            translator,
-            "translate trace decode sample encode log_probs answer answers",
-        ),
+        "translator": (translator, "translate trace decode sample encode log_probs answer answers"),
         "language model": (writer, "trace log_probs next_words complete decode sample sample_texts answer"),
         "masked model": (masked, "trace log_probs fill answer answers"),
         "vocabulary": (translator.vocabulary, "encode words_of source_ids target_ids ids_of nearest"),
     }
-    found: dict[str, Callable[[Any], Any]] = {
-        f"{name}.{each}": getattr(owner, each)
-        for name, (owner, methods) in named.items()
-        for each in methods.split()
-    }
-    return found | {
+    plain = (
+        translations,
+        gap_words,
+        is_spanish,
+        tokenize,
+        split_sentences,
+        vt.load_translator,
+        vt.load_training,
+    )
+    options = ("temperature", "top_p", "top_k", "seed")
+    views = ("head_lab", "attention_stepper", "beam_stepper", "translation_lab")
+    return {
+        **{
+            f"{name}.{each}": getattr(one, each)
+            for name, (one, all_) in named.items()
+            for each in all_.split()
+        },
+        **{each.__name__: each for each in plain},
+        **{name: lambda value, n=name: translator.sample(_SENTENCE, **{n: value}) for name in options},
+        **{name: lambda text, n=name: getattr(vt, n)(translator, text) for name in views},
+        "mask_lab": lambda text: vt.mask_lab(translator, [text, _SENTENCE]),
         "translator.trace(target)": lambda text: translator.trace(_SENTENCE, text),
         "translator.judge": lambda text: translator.judge(_SENTENCE, text),
         "beam_width": lambda value: translator.translate(_SENTENCE, beam_width=_small(value)),
         "length_penalty": lambda value: translator.translate(_SENTENCE, length_penalty=value),
-        "temperature": lambda value: translator.sample(_SENTENCE, temperature=value),
-        "top_p": lambda value: translator.sample(_SENTENCE, top_p=value),
-        "top_k": lambda value: translator.sample(_SENTENCE, top_k=value),
-        "seed": lambda value: translator.sample(_SENTENCE, seed=value),
         "interventions": lambda value: translator.trace(_SENTENCE, interventions=value),
-        "translations": translations,
-        "gap_words": gap_words,
-        "is_spanish": is_spanish,
-        "tokenize": tokenize,
-        "split_sentences": split_sentences,
-        "load_translator": vt.load_translator,
-        "load_training": vt.load_training,
-        "head_lab": lambda text: vt.head_lab(translator, text),
-        "attention_stepper": lambda text: vt.attention_stepper(translator, text),
-        "beam_stepper": lambda text: vt.beam_stepper(translator, text),
-        "translation_lab": lambda text: vt.translation_lab(translator, text),
-        "mask_lab": lambda text: vt.mask_lab(translator, [text, _SENTENCE]),
     }
 
 
@@ -67,29 +65,23 @@ def _small(value: Any) -> Any:
     return value if not isinstance(value, int) or value < 100 else 9
 
 
-def text(rng: Random) -> tuple[str, Callable[[], Any]]:
+def text(rng: Random) -> Drawn:
     """Draw a function that takes text, and something that is no text, or a strange one."""
     name = rng.choice(list(_text_functions()))
-    value = (
-        rng.choice(TEXTS) if rng.random() < 0.4 else json_value(rng) if rng.random() < 0.5 else any_value(rng)
-    )
+    value = rng.choice(
+        [*[lambda: rng.choice(TEXTS)] * 4, *[lambda: json_value(rng), lambda: any_value(rng)] * 3]
+    )()
     return f"{name}({_shown(value)})", lambda: _text_functions()[name](value)
 
 
 @cache
 def _records() -> tuple[Any, ...]:
     decoded = vt.load_translator().decode(_SENTENCE, attention=True)
-    return (
-        make_trace(),
-        decoded,
-        decoded.steps[0],
-        decoded.hypotheses[0],
-        make_training(),
-        vt.thinking_machines().steps,
-    )
+    parts = (decoded.steps[0], decoded.hypotheses[0], vt.thinking_machines().steps)
+    return (make_trace(), decoded, make_training(), *parts)
 
 
-def constructor(rng: Random) -> tuple[str, Callable[[], Any]]:
+def constructor(rng: Random) -> Drawn:
     """Draw a trace made by hand, with a field or two of something else, and look at it."""
     record = rng.choice(_records())
     fields = {name: getattr(record, name) for name in record.__dataclass_fields__}
@@ -102,8 +94,6 @@ def constructor(rng: Random) -> tuple[str, Callable[[], Any]]:
 
 def _value_for(rng: Random, value: Any) -> Any:
     if isinstance(value, np.ndarray) and rng.random() < 0.4:
-        import torch
-
         makers = (
             lambda: torch.tensor(value, requires_grad=value.dtype.kind == "f"),
             lambda: torch.tensor(value, dtype=torch.bfloat16),
