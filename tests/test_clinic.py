@@ -65,9 +65,13 @@ def test_it_covers_all_five_articles() -> None:
 
 @every_case
 def test_each_excerpt_is_told_as_it_is_handed_out(
-    name: str, room: dict[str, Any], folder_thrown_away: None, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    room: dict[str, Any],
+    solutions: dict[str, str],
+    folder_thrown_away: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Which test fails at the first check, and why at the second."""
+    """Which test fails at the first check, and why at the second; after a repair the symptom again."""
     monkeypatch.setattr(course, "_symptoms_told", set())
     ill = excerpt(name, room)
     found = exercise(name).check(ill)
@@ -81,105 +85,105 @@ def test_each_excerpt_is_told_as_it_is_handed_out(
     assert second == found.message
     assert "[[" not in first, "a table of numbers hides what went wrong"
     assert len(first) < 300
+    assert course.check(name, answer_of(solutions[name], room)).passed
+    assert course.check(name, ill).message == first
 
 
 @every_case
 def test_the_solutions_heal_every_case(name: str, solutions: dict[str, str], room: dict[str, Any]) -> None:
     one = exercise(name)
+    torch.manual_seed(3)
+    expected = torch.randn(2)
+    torch.manual_seed(3)
     found = one.check(answer_of(solutions[name], room))
     assert found.passed, found.message
     assert found.message
+    assert torch.equal(torch.randn(2), expected), "torch's own seed is left alone"
     right = one.wanted.reference if isinstance(one.wanted, Function) else one.wanted.right_answer
     assert one.check(right).passed
     assert len(one.wanted.mistakes) >= 3
     assert len(one.hints) == 2
 
 
-class TestSymptoms:
-    """What the symptom cells show of the ill excerpts, and that it goes when they are mended."""
+def test_the_instruments_show_what_is_ill_and_that_the_healthy_one_is_healthy(room: dict[str, Any]) -> None:
+    x = room["x"]
+    assert not leak_meter(room["healthy"], x).leaks.any()
+    learning = who_learns(room["healthy"], x)
+    assert not learning.silent
+    assert not learning.twins
+    shapes = [each.output for each in trace_shapes(room["healthy"], x).steps]
+    assert "[1, 2, 4, 4]" in shapes  # “a table of weights for each of two heads”
+    assert shapes[-1] == "[1, 4, 8]"
+    # 4: the mask the other way round, and in the last row no number.
+    excerpt("clinic.4", room)
+    exec(LESSON["symptom-4"].rpartition("\n")[0], room)
+    measured = leak_meter(room["masked_self_attention"], x)
+    assert measured.leaks.sum() == 6
+    assert np.isnan(measured.changes[:, -1]).all()
+    assert not measured.moved[:-1, :-1][np.triu_indices(3, 1)].any()
+    # 5: the gradients are NaN, too.
+    excerpt("clinic.5", room)
+    exec(LESSON["symptom-5"], room)
+    assert room["weights"][1].isnan().all()
+    assert room["scores"].grad[1].isnan().all()
+    # 9: only the future leaks, the prediction of the four that it offers.
+    ill, w_qkv, batch = excerpt("clinic.9", room), torch.randn(8, 24), torch.randn(3, 4, 8)
+    assert ill(x, w_qkv, 2).shape == x.shape
+    assert leak_meter(lambda x: ill(x, w_qkv, 2), x).leaks.any()
+    assert not leak_meter(lambda x: ill(x, w_qkv, 2), batch, between="sentences").leaks.any()
+    assert '"no leak from the future",\n    afterwards' in LESSON["predict-merge"]
+    # 11: the error is traced.
+    trace = trace_shapes(excerpt("clinic.11", room)(8, 2, 16), batch)
+    assert trace.error.startswith("TypeError")
+    assert trace.steps[0].output == "a tuple of [3, 4, 8] and [4, 3, 3]"
 
-    def test_the_healthy_one_is_healthy(self, room: dict[str, Any]) -> None:
-        assert not leak_meter(room["healthy"], room["x"]).leaks.any()
-        learning = who_learns(room["healthy"], room["x"])
-        assert not learning.silent
-        assert not learning.twins
-        shapes = [each.output for each in trace_shapes(room["healthy"], room["x"]).steps]
-        assert "[1, 2, 4, 4]" in shapes  # “a table of weights for each of two heads”
-        assert shapes[-1] == "[1, 4, 8]"
 
-    def test_1_each_axis_mistake_is_named(self) -> None:
-        wrong = {}
-        for largest, total, message in (
-            (lambda s: s.max(-1).values, lambda part: part.sum(-1), "Both need keepdim=True"),
-            (lambda s: s.max(-1).values, lambda part: part.sum(-1, True), "keepdim=True keeps the"),
-            (lambda s: s.amax(-1, True), lambda part: part.sum(-1), "keepdim=True keeps the"),
-            (lambda s: 0, lambda part: part.sum(-1), "lost keepdim=True"),
-            (lambda s: s.amax(0), lambda part: part.sum(0), "axis 0 runs down a column"),
-            (lambda s: s.amax(-1, True), lambda part: part.sum(0), "adds up a column"),
-            (lambda s: s.max(), lambda part: part.sum(), "a sum of its own"),
-            (lambda s: s.amax(1, True), lambda part: part.sum(1, True), "no axis 1"),
-        ):
+def test_what_is_measured_of_an_excerpt_is_well_when_it_is_mended(solutions, room, capsys) -> None:
+    def healed(name: str) -> Any:
+        return answer_of(solutions[name], room)
 
-            def softmax(scores: torch.Tensor, largest: Any = largest, total: Any = total) -> torch.Tensor:
-                exponentials = torch.exp(scores - largest(scores))
-                return exponentials / total(exponentials)
+    # 8: a copier is perfect.
+    excerpt("clinic.8", room)
+    exec(LESSON["symptom-8"], room)
+    assert capsys.readouterr().out.split() == ["0.00", "0.00"]
+    healed("clinic.8")
+    exec(LESSON["symptom-8"], room)
+    first, second = map(float, capsys.readouterr().out.split())
+    assert first > second > 10
+    # 13: it is sure and wrong.
+    assert start_loss(excerpt("clinic.13", room)(1000, 256).logits) > 5 * math.log(1000)
+    assert f"{math.log(1000):.1f}" in LESSON["predict-3"]
+    well = start_loss(healed("clinic.13")(1000, 256).logits)
+    assert well == pytest.approx(math.log(1000) + 0.5, abs=0.2)
+    # 14: there are more than fifty hypotheses, and three different ones.
+    found, well = excerpt("clinic.14", room)(toy_step, 3, 20), healed("clinic.14")(toy_step, 3, 20)
+    assert len(found) > 50
+    assert len({words for words, _ in found}) == 3
+    assert {words for words, _ in found} <= {words for words, _ in well}
+    assert len(well) == len({words for words, _ in well})
 
-            found = exercise("clinic.1").check(softmax)
-            if found.passed or message not in found.message:
-                wrong[message] = str(found)
-        assert not wrong
 
-    def test_4_the_other_way_round_and_the_last_no_number(self, room) -> None:
-        excerpt("clinic.4", room)
-        exec(LESSON["symptom-4"].rpartition("\n")[0], room)
-        measured = leak_meter(room["masked_self_attention"], room["x"])
-        assert measured.leaks.sum() == 6
-        assert np.isnan(measured.changes[:, -1]).all()
-        assert not measured.moved[:-1, :-1][np.triu_indices(3, 1)].any()
+def test_1_each_axis_mistake_is_named() -> None:
+    wrong = {}
+    for largest, total, message in (
+        (lambda s: s.max(-1).values, lambda part: part.sum(-1), "Both need keepdim=True"),
+        (lambda s: s.max(-1).values, lambda part: part.sum(-1, True), "keepdim=True keeps the"),
+        (lambda s: s.amax(-1, True), lambda part: part.sum(-1), "keepdim=True keeps the"),
+        (lambda s: 0, lambda part: part.sum(-1), "lost keepdim=True"),
+        (lambda s: s.amax(0), lambda part: part.sum(0), "axis 0 runs down a column"),
+        (lambda s: s.amax(-1, True), lambda part: part.sum(0), "adds up a column"),
+        (lambda s: s.max(), lambda part: part.sum(), "a sum of its own"),
+        (lambda s: s.amax(1, True), lambda part: part.sum(1, True), "no axis 1"),
+    ):
 
-    def test_5_the_gradients_are_nan_too(self, room) -> None:
-        excerpt("clinic.5", room)
-        exec(LESSON["symptom-5"], room)
-        assert room["weights"][1].isnan().all()
-        assert room["scores"].grad[1].isnan().all()
+        def softmax(scores: torch.Tensor, largest: Any = largest, total: Any = total) -> torch.Tensor:
+            exponentials = torch.exp(scores - largest(scores))
+            return exponentials / total(exponentials)
 
-    def test_8_a_copier_is_perfect(self, solutions, room, capsys) -> None:
-        excerpt("clinic.8", room)
-        exec(LESSON["symptom-8"], room)
-        assert capsys.readouterr().out.split() == ["0.00", "0.00"]
-        answer_of(solutions["clinic.8"], room)
-        exec(LESSON["symptom-8"], room)
-        first, second = map(float, capsys.readouterr().out.split())
-        assert first > second > 10
-
-    def test_9_only_the_future_leaks(self, room) -> None:
-        """The prediction: which hidden test fails, of the four that it offers."""
-        ill, w_qkv, x = excerpt("clinic.9", room), torch.randn(8, 24), room["x"]
-        assert ill(x, w_qkv, 2).shape == x.shape
-        assert leak_meter(lambda x: ill(x, w_qkv, 2), x).leaks.any()
-        batch = torch.randn(3, 4, 8)
-        assert not leak_meter(lambda x: ill(x, w_qkv, 2), batch, between="sentences").leaks.any()
-        assert '"no leak from the future",\n    afterwards' in LESSON["predict-merge"]
-
-    def test_11_the_error_is_traced(self, room) -> None:
-        trace = trace_shapes(excerpt("clinic.11", room)(8, 2, 16), torch.randn(3, 4, 8))
-        assert trace.error.startswith("TypeError")
-        assert trace.steps[0].output == "a tuple of [3, 4, 8] and [4, 3, 3]"
-
-    def test_13_it_is_sure_and_wrong(self, solutions, room) -> None:
-        ill = start_loss(excerpt("clinic.13", room)(1000, 256).logits)
-        assert ill > 5 * math.log(1000)
-        assert f"{math.log(1000):.1f}" in LESSON["predict-3"]
-        well = start_loss(answer_of(solutions["clinic.13"], room)(1000, 256).logits)
-        assert well == pytest.approx(math.log(1000) + 0.5, abs=0.2)
-
-    def test_14_more_than_fifty_and_three_are_different(self, solutions, room) -> None:
-        found = excerpt("clinic.14", room)(toy_step, 3, 20)
-        assert len(found) > 50
-        assert len({words for words, _ in found}) == 3
-        well = answer_of(solutions["clinic.14"], room)(toy_step, 3, 20)
-        assert {words for words, _ in found} <= {words for words, _ in well}
-        assert len(well) == len({words for words, _ in well})
+        found = exercise("clinic.1").check(softmax)
+        if found.passed or message not in found.message:
+            wrong[message] = str(found)
+    assert not wrong
 
 
 class TestHiddenTests:
@@ -257,13 +261,6 @@ class TestHiddenTests:
         monkeypatch.setattr("viz_transformer.exercises.sandbox.LIMIT_S", 0.2)
         assert "never stops" in exercise("clinic.5").check(endless).message
 
-    def test_torchs_own_seed_is_left_alone(self, room, solutions) -> None:
-        torch.manual_seed(3)
-        expected = torch.randn(2)
-        torch.manual_seed(3)
-        exercise("clinic.12").check(answer_of(solutions["clinic.12"], room))
-        assert torch.equal(torch.randn(2), expected)
-
     def test_a_message_of_its_own_goes_to_its_own_mistake_alone(self) -> None:
         wanted = HiddenTests(
             (Property("it is even", lambda answer: answer() % 2 == 0, "It is odd."),),
@@ -275,16 +272,3 @@ class TestHiddenTests:
         assert wanted.check(lambda: 3).message.startswith("It is three.")
         assert wanted.check(lambda: 5).message.startswith("It is odd.")
         assert wanted.check(lambda: 4).passed
-
-
-def test_after_a_repair_the_first_check_tells_the_symptom_again(
-    solutions: dict[str, str],
-    room: dict[str, Any],
-    folder_thrown_away: None,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(course, "_symptoms_told", set())
-    ill = excerpt("clinic.5", room)
-    course.check("clinic.5", ill)
-    assert course.check("clinic.5", answer_of(solutions["clinic.5"], room)).passed
-    assert "read why" in course.check("clinic.5", ill).message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -42,185 +43,173 @@ def without(*heads: tuple[str, int, int]) -> vt.Interventions:
     return vt.Interventions(heads=[vt.HeadChange(*head, factor=0) for head in heads])
 
 
-class TestOnePicture:
-    def test_it_attends_to_did_whatever_is_meant(self, translator: vt.Translator) -> None:
-        """The row of *it* hardly changes; that of the adjective does."""
-        tired, wide = translator.trace(TIRED), translator.trace(WIDE)
-        looks = [weights_between(trace, "encoder", "it", "did")[1, 1] for trace in (tired, wide)]
-        assert min(looks) > 0.8
-        assert abs(looks[0] - looks[1]) < 0.05
-        assert weights_between(tired, "encoder", "tired", "animal")[1, 1] > 0.7
-        assert weights_between(wide, "encoder", "wide", "street")[1, 1] > 0.9
+def test_it_attends_to_did_whatever_is_meant(translator: vt.Translator) -> None:
+    """The row of *it* hardly changes; that of the adjective does."""
+    tired, wide = translator.trace(TIRED), translator.trace(WIDE)
+    looks = [weights_between(trace, "encoder", "it", "did")[1, 1] for trace in (tired, wide)]
+    assert min(looks) > 0.8
+    assert abs(looks[0] - looks[1]) < 0.05
+    assert weights_between(tired, "encoder", "tired", "animal")[1, 1] > 0.7
+    assert weights_between(wide, "encoder", "wide", "street")[1, 1] > 0.9
 
 
-class TestManySentences:
-    def test_the_black_cat_has_the_links_shown(self, translator: vt.Translator) -> None:
-        trace = translator.trace("the black cat sleeps")
-        gold = {(0, 0), (1, 2), (2, 1), (3, 3)}
-        assert alignment_links(trace, 1, 0) == gold
-        odd = alignment_links(trace, 1, 2)
-        assert odd - gold == {(0, 2)}  # “links el to cat”
-        assert alignment_error_rate([odd], [gold]) == pytest.approx(0.25)
-
-    def test_the_goat_has_ten_words_and_eleven_links(self) -> None:
-        goat = "the goat did not cross the street because it was too hungry"
-        pairs = english_spanish(n_train=0, n_held_out=0).held_out_reasons
-        (pair,) = (each for each in pairs if " ".join(each.source) == goat)
-        assert (len(pair.target), len(pair.links)) == (10, 11)
-        assert pair.target[2] == "no"
-        assert [pair.source[source] for target, source in pair.links if target == 2] == ["did", "not"]
-        one_each = {target: (target, source) for target, source in pair.links}
-        best = alignment_error_rate([list(one_each.values())], [pair.links])
-        assert exercise("13.1").check(best).passed
-
-    def test_three_heads_of_layer_1_are_nearly_dictionaries_and_layer_0_is_not(
-        self, translator: vt.Translator
-    ) -> None:
-        pairs = english_spanish(n_train=0, n_held_out=60).held_out
-        traces = [translator.trace(" ".join(pair.source), pair.target) for pair in pairs]
-        errors = head_alignment_error_rate(traces, [pair.links for pair in pairs])
-        assert (errors[1, [0, 1, 3]] < 0.15).all()  # “near 0.1”
-        assert 0.25 < errors[1, 2] < 0.35
-        assert (errors[0] > 0.45).all()
-        assert np.unravel_index(errors.argmin(), errors.shape) == (1, 0)
-        # The odd head often links the article to the word after it, its noun.
-        nouns = []
-        for pair, trace in zip(pairs, traces, strict=True):
-            if pair.target[0] in ("el", "la"):
-                (looked_at,) = (source for target, source in alignment_links(trace, 1, 2) if target == 0)
-                nouns.append((1, looked_at) in pair.links)
-        assert len(nouns) >= 5
-        assert sum(nouns) / len(nouns) > 0.5
-
-    def test_eight_of_24_heads_get_a_name_and_in_a_short_sentence_none(
-        self, translator: vt.Translator
-    ) -> None:
-        def names(text: str) -> list[tuple[str, int, int, str]]:
-            trace = translator.trace(text)
-            return [
-                (kind, layer, head, label.name)
-                for kind in trace.kinds
-                for layer, heads in enumerate(label_heads(trace, kind))
-                for head, label in enumerate(heads)
-                if label
-            ]
-
-        assert not names("the black cat sleeps")
-        assert names(TIRED) == [
-            *(("encoder", 0, head, "last-token sink") for head in range(4)),
-            *(("cross", 1, head, "diagonal alignment") for head in range(4)),
-        ]
-        assert "4 of 24 on `<eos>`, in the long sentence" in LESSON["hugging-face-real"]
+def test_the_black_cat_has_the_links_shown(translator: vt.Translator) -> None:
+    trace = translator.trace("the black cat sleeps")
+    gold = {(0, 0), (1, 2), (2, 1), (3, 3)}
+    assert alignment_links(trace, 1, 0) == gold
+    odd = alignment_links(trace, 1, 2)
+    assert odd - gold == {(0, 2)}  # “links el to cat”
+    assert alignment_error_rate([odd], [gold]) == pytest.approx(0.25)
 
 
-class TestNeed:
-    def test_twelve_of_24_heads_are_needed_over_many_sentences(self, translator: vt.Translator) -> None:
-        losses = head_losses(translator, english_spanish(n_train=0, n_held_out=200).held_out)
-        assert (losses.n_needed, losses.n_heads) == (12, 24)
-        assert "12 of the 24" in LESSON["needed-said"]
-        assert "12 of 24, one at a time" in LESSON["hugging-face-real"]
-        encoder, cross = losses.rises["encoder"], losses.rises["cross"]
-        assert min(abs(rises - NEEDED).min() for rises in losses.rises.values()) > 0.0002  # no close call
-        assert (cross[1] > 2 * NEEDED).all()
-        assert [tuple(place) for place in np.argwhere(encoder > NEEDED)] == [(0, 3), (1, 1)]
-        assert (abs(encoder[0, :3]) < 0.002).all()  # “not missed at all”
-        assert cross[1, 0] / cross[1, 2] == pytest.approx(0.5, abs=0.05)  # “only half as much”
-
-    def test_one_sentence_needs_two_heads_and_the_surest_is_not_among_them(
-        self, translator: vt.Translator
-    ) -> None:
-        effects = vt.head_lab(translator, HER).effects()
-        assert [effect.loss_change > 0.01 for effect in effects] == [True] * 2 + [False] * 22
-        assert effects[2].loss_change > 0.008  # “a third comes near”
-        assert abs(effects[3].loss_change) < 0.001
-        surest = min(effects, key=lambda effect: effect.confidence_rank)
-        assert abs(surest.loss_change) < 0.001
-        assert "sixteen " in LESSON["predict-surest-off"]
-        assert (effects[0].name, effects[0].confidence_rank) == ("encoder layer 1 head 1", 17)
-
-    def test_only_with_his_one_head_changes_the_spanish(self, translator: vt.Translator) -> None:
-        for text, its_own, wanted in (
-            (HER, "la maestra perdió su libro", []),
-            (HIS, "el profesor perdió su libro", [("encoder", 1, 1)]),
-        ):
-            assert translator.translate(text).text == its_own
-            found = {head: translator.translate(text, interventions=without(head)).text for head in HEADS}
-            assert [head for head, spanish in found.items() if spanish != its_own] == wanted
-            assert all(found[head] == "la maestra perdió su libro" for head in wanted)
-        assert exercise("13.3").check(("encoder", 1, 1)).passed
-
-    def test_three_heads_that_can_be_spared_alone_cannot_be_together(self, translator: vt.Translator) -> None:
-        target = translator.translate(COW).tokens
-
-        def rise(*heads: int) -> float:
-            off = without(*(("decoder", 1, head) for head in heads))
-            changed = translator.log_probs(COW, target, off).mean()
-            return float(translator.log_probs(COW, target).mean() - changed)
-
-        alone = [rise(head) for head in (0, 1, 3)]
-        assert max(map(abs, alone)) < NEEDED
-        assert rise(0, 1, 3) / sum(alone) > 110  # “over a hundred times”
-        assert exercise("13.4").check(rise(0, 1, 3)).passed
+def test_the_goat_has_ten_words_and_eleven_links() -> None:
+    goat = "the goat did not cross the street because it was too hungry"
+    pairs = english_spanish(n_train=0, n_held_out=0).held_out_reasons
+    (pair,) = (each for each in pairs if " ".join(each.source) == goat)
+    assert (len(pair.target), len(pair.links)) == (10, 11)
+    assert pair.target[2] == "no"
+    assert [pair.source[source] for target, source in pair.links if target == 2] == ["did", "not"]
+    one_each = {target: (target, source) for target, source in pair.links}
+    best = alignment_error_rate([list(one_each.values())], [pair.links])
+    assert exercise("13.1").check(best).passed
 
 
-class TestTwoTrainings:
-    def test_two_seeds_agree_on_the_answer_and_not_on_the_look(self) -> None:
-        as_in_the_lesson = replace(COREFERENCE_TRAINING, n_steps=150, warmup_steps=15)
-        assert "n_steps=150, warmup_steps=15" in LESSON["one-seed"]
-        models = [
-            coreference_model(seed, read_at=read_at, training=as_in_the_lesson)
-            for seed, read_at in ((0, "start"), (1, "start"), (0, "it"))
-        ]
-        study = [study_row(model) for model in models]
-        for model, row in zip(models, study, strict=True):
-            assert (model.answer(TIRED), model.answer(WIDE)) == ("animal", "street")
-            assert row.accuracy > 0.99
-            assert row.n_held_out == 660
-        assert study[0].tired.most("animal") > 0.75  # “most of its weight”
-        assert study[1].tired.most("animal") < 0.2  # “nothing like it”
-        assert study[0].head == (1, 2)  # the head that the view opens on
-        assert "13.p2" in LESSON["predict-seed-1"]
-        # Blinding it costs answers only where they are read there, though “the pictures look alike”.
-        assert min(study[0].accuracy_blind, study[1].accuracy_blind) > 0.99
-        assert study[2].accuracy_blind < 0.5  # “most of the right answers are gone”
-        assert study[2].tired.most("animal") > 0.6
-        # In seed 0 other words look as *it* does.
-        trace = models[0].trace(TIRED)
-        for word in ("<sos>", "did", "not", "it", "was"):
-            assert weights_between(trace, "encoder", word, "animal")[1, 2] > 0.8
+def test_three_heads_of_layer_1_are_nearly_dictionaries_and_layer_0_is_not(translator: vt.Translator) -> None:
+    pairs = english_spanish(n_train=0, n_held_out=60).held_out
+    traces = [translator.trace(" ".join(pair.source), pair.target) for pair in pairs]
+    errors = head_alignment_error_rate(traces, [pair.links for pair in pairs])
+    assert (errors[1, [0, 1, 3]] < 0.15).all()  # “near 0.1”
+    assert 0.25 < errors[1, 2] < 0.35
+    assert (errors[0] > 0.45).all()
+    assert np.unravel_index(errors.argmin(), errors.shape) == (1, 0)
+    # The odd head often links the article to the word after it, its noun.
+    nouns = []
+    for pair, trace in zip(pairs, traces, strict=True):
+        if pair.target[0] in ("el", "la"):
+            (looked_at,) = (source for target, source in alignment_links(trace, 1, 2) if target == 0)
+            nouns.append((1, looked_at) in pair.links)
+    assert len(nouns) >= 5
+    assert sum(nouns) / len(nouns) > 0.5
 
 
-class TestInduction:
-    """*¿cómo?*, and the sentence again, read by the language model."""
+def test_eight_of_24_heads_get_a_name_and_in_a_short_sentence_none(translator: vt.Translator) -> None:
+    short, long = (
+        Counter(
+            (kind, layer, label.name)
+            for kind in trace.kinds
+            for layer, heads in enumerate(label_heads(trace, kind))
+            for label in heads
+            if label
+        )
+        for trace in map(translator.trace, ("the black cat sleeps", TIRED))
+    )
+    assert not short
+    assert long == {("encoder", 0, "last-token sink"): 4, ("cross", 1, "diagonal alignment"): 4}
+    assert "4 of 24 on `<eos>`, in the long sentence" in LESSON["hugging-face-real"]
 
-    def test_each_word_to_be_written_is_found_in_the_first_copy(self) -> None:
-        assert SAID_TWICE in LESSON["said-twice"]
-        assert "copying.layer, copying.head = 1, 1" in LESSON["said-twice"]
-        trace = vt.load_language_model().trace(SAID_TWICE)
-        head = trace.decoder_attention[1, 1]  # [query, key]
-        assert head[:7, 0].min() > 0.9  # “rests on <sos>”
-        for row, word in enumerate(SAID_TWICE.split()[:5], start=8):
-            assert trace.query_tokens("decoder")[row] == word
-            key = head[row].argmax()
-            assert (trace.target_tokens[key], key < 6) == (word, True)
-            assert head[row, key] > 0.9
+
+def test_twelve_of_24_heads_are_needed_over_many_sentences(translator: vt.Translator) -> None:
+    losses = head_losses(translator, english_spanish(n_train=0, n_held_out=200).held_out)
+    assert (losses.n_needed, losses.n_heads) == (12, 24)
+    assert "12 of the 24" in LESSON["needed-said"]
+    assert "12 of 24, one at a time" in LESSON["hugging-face-real"]
+    encoder, cross = losses.rises["encoder"], losses.rises["cross"]
+    assert min(abs(rises - NEEDED).min() for rises in losses.rises.values()) > 0.0002  # no close call
+    assert (cross[1] > 2 * NEEDED).all()
+    assert [tuple(place) for place in np.argwhere(encoder > NEEDED)] == [(0, 3), (1, 1)]
+    assert (abs(encoder[0, :3]) < 0.002).all()  # “not missed at all”
+    assert cross[1, 0] / cross[1, 2] == pytest.approx(0.5, abs=0.05)  # “only half as much”
 
 
-class TestOtherTools:
-    def test_without_transformers_or_bertviz_the_cells_say_so(
-        self,
-        translator: vt.Translator,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        monkeypatch.setitem(sys.modules, "transformers", None)
-        scope = {"vt": vt, "TIRED": TIRED, "torch": torch}
-        exec(LESSON["tiny-bert-sizes"], scope)
-        exec(LESSON["tiny-bert"], scope)
-        assert "pip install transformers" in capsys.readouterr().out
-        monkeypatch.setattr(scripts, "find_spec", lambda name: None)
-        scripts.read_script.cache_clear()
-        names = {"vt": vt, "tired": translator.trace(TIRED)}
-        exec(LESSON["bertviz"], names)
-        assert isinstance(names["drawn"], str)
-        assert "bertviz is not installed" in names["drawn"]
+def test_one_sentence_needs_two_heads_and_the_surest_is_not_among_them(translator: vt.Translator) -> None:
+    effects = vt.head_lab(translator, HER).effects()
+    assert [effect.loss_change > 0.01 for effect in effects] == [True] * 2 + [False] * 22
+    assert effects[2].loss_change > 0.008  # “a third comes near”
+    assert abs(effects[3].loss_change) < 0.001
+    surest = min(effects, key=lambda effect: effect.confidence_rank)
+    assert abs(surest.loss_change) < 0.001
+    assert "sixteen " in LESSON["predict-surest-off"]
+    assert (effects[0].name, effects[0].confidence_rank) == ("encoder layer 1 head 1", 17)
+
+
+def test_only_with_his_one_head_changes_the_spanish(translator: vt.Translator) -> None:
+    for text, its_own, wanted in (
+        (HER, "la maestra perdió su libro", []),
+        (HIS, "el profesor perdió su libro", [("encoder", 1, 1)]),
+    ):
+        assert translator.translate(text).text == its_own
+        found = {head: translator.translate(text, interventions=without(head)).text for head in HEADS}
+        assert [head for head, spanish in found.items() if spanish != its_own] == wanted
+        assert all(found[head] == "la maestra perdió su libro" for head in wanted)
+    assert exercise("13.3").check(("encoder", 1, 1)).passed
+
+
+def test_three_heads_that_can_be_spared_alone_cannot_be_together(translator: vt.Translator) -> None:
+    target = translator.translate(COW).tokens
+
+    def rise(*heads: int) -> float:
+        off = without(*(("decoder", 1, head) for head in heads))
+        changed = translator.log_probs(COW, target, off).mean()
+        return float(translator.log_probs(COW, target).mean() - changed)
+
+    alone = [rise(head) for head in (0, 1, 3)]
+    assert max(map(abs, alone)) < NEEDED
+    assert rise(0, 1, 3) / sum(alone) > 110  # “over a hundred times”
+    assert exercise("13.4").check(rise(0, 1, 3)).passed
+
+
+def test_two_seeds_agree_on_the_answer_and_not_on_the_look() -> None:
+    as_in_the_lesson = replace(COREFERENCE_TRAINING, n_steps=150, warmup_steps=15)
+    assert "n_steps=150, warmup_steps=15" in LESSON["one-seed"]
+    models = [
+        coreference_model(seed, read_at=read_at, training=as_in_the_lesson)
+        for seed, read_at in ((0, "start"), (1, "start"), (0, "it"))
+    ]
+    study = [study_row(model) for model in models]
+    for model, row in zip(models, study, strict=True):
+        assert (model.answer(TIRED), model.answer(WIDE)) == ("animal", "street")
+        assert row.accuracy > 0.99
+        assert row.n_held_out == 660
+    assert study[0].tired.most("animal") > 0.75  # “most of its weight”
+    assert study[1].tired.most("animal") < 0.2  # “nothing like it”
+    assert study[0].head == (1, 2)  # the head that the view opens on
+    assert "13.p2" in LESSON["predict-seed-1"]
+    # Blinding it costs answers only where they are read there, though “the pictures look alike”.
+    assert min(study[0].accuracy_blind, study[1].accuracy_blind) > 0.99
+    assert study[2].accuracy_blind < 0.5  # “most of the right answers are gone”
+    assert study[2].tired.most("animal") > 0.6
+    # In seed 0 other words look as *it* does.
+    trace = models[0].trace(TIRED)
+    for word in ("<sos>", "did", "not", "it", "was"):
+        assert weights_between(trace, "encoder", word, "animal")[1, 2] > 0.8
+
+
+def test_each_word_to_be_written_is_found_in_the_first_copy() -> None:
+    assert SAID_TWICE in LESSON["said-twice"]
+    assert "copying.layer, copying.head = 1, 1" in LESSON["said-twice"]
+    trace = vt.load_language_model().trace(SAID_TWICE)
+    head = trace.decoder_attention[1, 1]  # [query, key]
+    assert head[:7, 0].min() > 0.9  # “rests on <sos>”
+    for row, word in enumerate(SAID_TWICE.split()[:5], start=8):
+        assert trace.query_tokens("decoder")[row] == word
+        key = head[row].argmax()
+        assert (trace.target_tokens[key], key < 6) == (word, True)
+        assert head[row, key] > 0.9
+
+
+def test_without_transformers_or_bertviz_the_cells_say_so(
+    translator: vt.Translator,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    scope = {"vt": vt, "TIRED": TIRED, "torch": torch}
+    exec(LESSON["tiny-bert-sizes"], scope)
+    exec(LESSON["tiny-bert"], scope)
+    assert "pip install transformers" in capsys.readouterr().out
+    monkeypatch.setattr(scripts, "find_spec", lambda name: None)
+    scripts.read_script.cache_clear()
+    names = {"vt": vt, "tired": translator.trace(TIRED)}
+    exec(LESSON["bertviz"], names)
+    assert isinstance(names["drawn"], str)
+    assert "bertviz is not installed" in names["drawn"]
