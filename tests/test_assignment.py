@@ -162,29 +162,23 @@ def test_a_teachers_changes_are_not_written_over(tmp_path: Path, capsys: pytest.
     assert (tmp_path / "nbgrader_config.py").read_text() == "mine"
 
 
-def test_where_there_are_no_solutions_it_says_where_there_are(
+def test_what_makes_no_assignment_is_refused_in_one_line_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["lessons", "assignment", str(tmp_path / "course"), "--lesson", LESSON.key]
-    monkeypatch.setattr(assignment, "SOLUTIONS", tmp_path / "none")
-    assert main(command) == 2
-    error = capsys.readouterr().err
-    assert "an installed package does not include them; clone the repository" in error
-    assert error.count("\n") == 1
-
+    (tmp_path / "file").write_text("not a folder")
     (tmp_path / "some").mkdir()
     (tmp_path / "some" / "lesson_03.py").write_text("# %% 3.1\nx = 1\n")
-    monkeypatch.setattr(assignment, "SOLUTIONS", tmp_path / "some")
-    assert main(command) == 2
-    assert "has no section '# %% 3.2'" in capsys.readouterr().err
-    assert not (tmp_path / "course").exists()
-
-
-def test_an_unknown_lesson_and_a_file_for_a_folder_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").write_text("not a folder")
-    for folder, *given in (("course", "--lesson", "99"), ("file",)):
-        assert main(["lessons", "assignment", str(tmp_path / folder), *given]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-        assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    none = "an installed package does not include them; clone the repository"
+    for folder, key, solutions, message in (
+        ("course", "99", None, "there is no lesson '99'"),
+        ("file", LESSON.key, None, "file"),
+        ("course", LESSON.key, "none", none),
+        ("course", LESSON.key, "some", "has no section '# %% 3.2'"),
+    ):
+        if solutions:
+            monkeypatch.setattr(assignment, "SOLUTIONS", tmp_path / solutions)
+        assert main(["lessons", "assignment", str(tmp_path / folder), "--lesson", key]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "some"]

@@ -61,7 +61,6 @@ class Door:
 
 
 def build(name: str, family: Family = "encoder-decoder") -> Callable[[int], object]:
-    """Return a function that builds a model of one size."""
     return lambda size: MODELS[family](ModelConfig(**{**SMALL, "family": family, name: size}))
 
 
@@ -73,16 +72,10 @@ def training(name: str, most: int) -> Door:
     return Door(lambda number: TrainConfig(**{name: number}), most, most + 1)
 
 
-def search(**options: Any) -> object:
+def search(find: Callable[..., object] = decoding.beam_search, max_length: int = 1, **options: Any) -> object:
     model = vt.load_translator()
     source = model.vocabulary.source_ids(TEXT)
-    return decoding.beam_search(model.model, [source], model.vocabulary, max_length=1, **options)
-
-
-def longest(number: int) -> object:
-    model = vt.load_translator()
-    source = model.vocabulary.source_ids(TEXT)
-    return decoding.sample(model.model, [source], model.vocabulary, max_length=number)
+    return find(model.model, [source], model.vocabulary, max_length=max_length, **options)
 
 
 def stepper() -> BeamStepper:
@@ -117,7 +110,7 @@ DOORS: dict[str, Door] = {
     "n_best": Door(lambda n: search(n_best=n), 4, 5),
     "min_length": Door(lambda n: search(min_length=n), 1, 2),
     "length_penalty": Door(lambda n: search(length_penalty=n), 100, 101),
-    "max_length": Door(longest, 63, 64),
+    "max_length": Door(lambda n: search(decoding.sample, n), 63, 64),
     "evaluate": Door(lambda n: evaluate(vt.load_translator(), [TextPair(TEXT, "el gato")], n), 2, 1_001),
     "sample_tokens": Door(lambda n: vt.load_translator().sample_tokens(TEXT, n), 1_000, 400_000),
     "sample_texts": Door(lambda n: vt.load_language_model().sample_texts(WORDS, n), None, 1_000_001),
@@ -126,26 +119,19 @@ DOORS: dict[str, Door] = {
     "beam_stepper.beam_width": Door(lambda n: setattr(stepper(), "beam_width", n), 100, 101),
     # Models
     **{name: configured(name, 1_000) for name in ("n_encoder_layers", "n_decoder_layers")},
-    **{name: configured(name, 10_000_000) for name in ("vocab_size", "d_ff", "max_length")},
-    "d_model": configured("d_model", 10_000_000),
+    **{name: configured(name, 10_000_000) for name in ("vocab_size", "d_ff", "max_length", "d_model")},
     "n_heads": configured("n_heads", 8),
     "target_vocab_size": configured("target_vocab_size", 10_000_000),
-    "n_segments": configured("n_segments", 10_000_000, family="encoder"),
-    "n_classes": configured("n_classes", 10_000_000, family="encoder"),
-    "a wide Transformer": Door(build("d_model"), 16, 9_999_998),
-    "a wide EncoderOnly": Door(build("d_model", "encoder"), 16, 9_999_998),
-    "a wide DecoderOnly": Door(build("d_model", "decoder"), 16, 9_999_998),
+    **{name: configured(name, 10_000_000, family="encoder") for name in ("n_segments", "n_classes")},
+    **{f"a wide {family}": Door(build("d_model", family), 16, 9_999_998) for family in MODELS},
     "causal_mask": Door(causal_mask, 100, 10_000_000),
     "sinusoidal_encoding": Door(lambda n: sinusoidal_encoding(n, 1_000), 100, 10**8),
     "SinusoidalPositions": Door(lambda n: SinusoidalPositions(8, n), 1_000, 10**10),
     "RotaryPositions": Door(lambda n: RotaryPositions(n, 1_000), 100, 10**8),
     "threads": Door(lambda n: threads(n).__enter__(), None, 1_025),
     # Trainings
-    "n_steps": training("n_steps", 10_000_000),
-    "warmup_steps": training("warmup_steps", 10_000_000),
-    "batch_size": training("batch_size", 100_000_000),
-    "batch_tokens": training("batch_tokens", 100_000_000),
-    "accumulate": training("accumulate", 100_000_000),
+    **{name: training(name, 10_000_000) for name in ("n_steps", "warmup_steps")},
+    **{name: training(name, 100_000_000) for name in ("batch_size", "batch_tokens", "accumulate")},
     "seed": training("seed", 2**63 - 1),
     "look_every": Door(lambda n: trained("looks", look_every=n), None, 10_000_001),
     "looks": Door(lambda n: trained("looks", n_steps=n, look_every=1), None, 10_001),
@@ -204,16 +190,20 @@ DOORS: dict[str, Door] = {
     "translate --beam-width": Door(command("translate", TEXT, "--beam-width"), 4, 1_001),
     "evaluate --beam-width": Door(command("evaluate", "--pairs", "pairs.tsv", "--beam-width"), None, 1_001),
     "coreference --seeds": Door(command("coreference", "--seeds"), None, 1_001),
-    "train --steps": Door(command(*TRAIN, "--steps"), None, 10_000_001),
-    "train --threads": Door(command(*TRAIN, "--threads"), None, 1_025),
-    "train --look-every": Door(command(*TRAIN, "--look-every"), None, 10_000_001),
-    "train --n-layers": Door(command(*TRAIN, "--n-layers"), None, 1_001),
-    "train --d-model": Door(command(*TRAIN, "--d-model"), None, 9_999_996),
-    "train --d-ff": Door(command(*TRAIN, "--d-ff"), None, 10_000_001),
-    "train --max-length": Door(command(*TRAIN, "--max-length"), None, 10_000_001),
-    "train --batch-tokens": Door(command(*TRAIN, "--batch-tokens"), None, 100_000_001),
-    "train --warmup-steps": Door(command(*TRAIN, "--warmup-steps"), None, 10_000_001),
-    "train --seed": Door(command(*TRAIN, "--seed"), None, 2**63),
+    **{
+        f"train --{name}": Door(
+            command("train", "--pairs", "pairs.tsv", "--out", "out", f"--{name}"), None, beyond
+        )
+        for beyond, names in {
+            10_000_001: "steps look-every d-ff max-length warmup-steps",
+            100_000_001: "batch-tokens",
+            9_999_996: "d-model",
+            1_025: "threads",
+            1_001: "n-layers",
+            2**63: "seed",
+        }.items()
+        for name in names.split()
+    },
 }
 
 

@@ -20,57 +20,48 @@ from viz_transformer.exercises.course import GRADING, LESSONS
 EXERCISES = [one for lesson in LESSONS for one in exercises_of(lesson)]
 #: Run after a cell that asks for a prediction: whatever is guessed, the answer is then shown.
 GUESS = """
-from viz_transformer.labs.predictions import (
-    ChoicePrediction,
-    KeyPrediction,
-    NumberPrediction,
-    RowPrediction,
-)
+from viz_transformer.labs import predictions as kinds
 
 asked = Out[max(Out)]  # a lesson may use the name _ for its own
-if isinstance(asked, NumberPrediction):
+if isinstance(asked, kinds.NumberPrediction):
     asked.guess = 1
-elif isinstance(asked, ChoicePrediction):
+elif isinstance(asked, kinds.ChoicePrediction):
     asked.guess = asked.options[0]
-elif isinstance(asked, RowPrediction):
+elif isinstance(asked, kinds.RowPrediction):
     asked.guess = [1] * len(asked.labels)
 else:
-    assert isinstance(asked, KeyPrediction), f"a prediction must be its cell's last line: {asked!r}"
+    assert isinstance(asked, kinds.KeyPrediction), f"a prediction must be its cell's last line: {asked!r}"
     asked.choice = 0
 assert asked.score is not None
 """
 #: Words that give a prediction's answer away; a lesson may say them only after the guess.
 SECRETS = {
-    ("2", "predict-padding"): ("five columns", "four words"),
-    ("2", "predict-nearest"): ("adjective", "too scared", "used alike"),
-    ("3", "predict-row"): ("equal *factors*",),
-    ("3", "predict-variance"): ("so its variance is `d_k`", "independent numbers add up"),
-    ("3", "predict-slope"): ("at most 0.25", "*undecided*"),
-    ("4", "predict-weight"): ("1.44", "4.2"),
-    ("4", "predict-shape"): ("nine",),
-    ("5", "predict-price"): ("cut, not added", "they share", "narrower", "d_head"),
-    ("5", "predict-shortcut"): ("a single word",),
-    ("5", "predict-name"): ("perro*.",),
-    ("6", "predict-shuffle"): (
-        "no vector moves",
-        "Self-attention is *equivariant*",
-        "no first and no second",
-    ),
-    ("6", "predict-shift"): ("four parts", "position_lab", "claim is wrong"),
-    ("7", "predict-padding"): ("nothing moves", "padding_mask="),
-    ("7", "predict-peeking"): ("loss didn't tell", "the answer is on the page*"),
-    ("7", "predict-empty"): ("0 / 0", "NaN doesn't", "Five ways"),
-    ("8", "predict-ffn"): ("position-wise", "nowhere else", "one word at a time"),
-    ("8", "predict-depth"): ("less and less", "only a little", "falls", "fades"),
-    ("10", "predict-likeness"): ("drowned",),
-    ("10", "predict-loss"): ("echo",),
-    ("11", "p1"): ("success",),
-    ("11", "p2"): ("blank",),
-    ("11", "p3"): ("Five of the six",),
-    ("11", "p4"): ("floor",),
-    ("12", "p4"): ("430",),
-    ("13", "predict-it"): ("*it* attends to",),
-    ("clinic", "predict-1"): ("only the first word",),
+    "2 predict-padding": ("five columns", "four words"),
+    "2 predict-nearest": ("adjective", "too scared", "used alike"),
+    "3 predict-row": ("equal *factors*",),
+    "3 predict-variance": ("so its variance is `d_k`", "independent numbers add up"),
+    "3 predict-slope": ("at most 0.25", "*undecided*"),
+    "4 predict-weight": ("1.44", "4.2"),
+    "4 predict-shape": ("nine",),
+    "5 predict-price": ("cut, not added", "they share", "narrower", "d_head"),
+    "5 predict-shortcut": ("a single word",),
+    "5 predict-name": ("perro*.",),
+    "6 predict-shuffle": ("no vector moves", "Self-attention is *equivariant*", "no first and no second"),
+    "6 predict-shift": ("four parts", "position_lab", "claim is wrong"),
+    "7 predict-padding": ("nothing moves", "padding_mask="),
+    "7 predict-peeking": ("loss didn't tell", "the answer is on the page*"),
+    "7 predict-empty": ("0 / 0", "NaN doesn't", "Five ways"),
+    "8 predict-ffn": ("position-wise", "nowhere else", "one word at a time"),
+    "8 predict-depth": ("less and less", "only a little", "falls", "fades"),
+    "10 predict-likeness": ("drowned",),
+    "10 predict-loss": ("echo",),
+    "11 p1": ("success",),
+    "11 p2": ("blank",),
+    "11 p3": ("Five of the six",),
+    "11 p4": ("floor",),
+    "12 p4": ("430",),
+    "13 predict-it": ("*it* attends to",),
+    "clinic predict-1": ("only the first word",),
 }
 #: The lessons that run solved at every change: cheap ones, with exercises of every kind.
 AT_EVERY_CHANGE = {"2", "4", "6", "clinic"}
@@ -113,13 +104,14 @@ def test_a_lesson_has_all_its_parts(lesson: str) -> None:
 
 def test_no_prediction_is_given_away_on_its_screen() -> None:
     wrong = {}
-    for (lesson, cell), secrets in SECRETS.items():
+    for where, secrets in SECRETS.items():
+        lesson, cell = where.split()
         here = Lesson(lesson)
         whole = flat(" ".join(here.cells.values()).replace('"\n    "', ""))
         shown = flat(here.on_screen_with(cell))
         for secret in secrets:
             if secret in shown or secret not in whole:
-                wrong[lesson, cell, secret] = "shown too early" if secret in shown else "no longer said"
+                wrong[where, secret] = "shown too early" if secret in shown else "no longer said"
     assert not wrong
 
 
@@ -139,9 +131,7 @@ def grading_kernel() -> Iterator[NotebookClient]:
 def test_with_its_solutions_every_check_passes_and_every_prediction_is_scored(
     lesson: str, grading_kernel: NotebookClient, tmp_path: Path
 ) -> None:
-    notebook = nbformat.read(find_lesson(lesson).path, as_version=4)
-    solved = solutions(lesson)
-    run = []
+    notebook, solved, run = nbformat.read(find_lesson(lesson).path, as_version=4), solutions(lesson), []
     for cell in notebook.cells:
         kind, name = exercise_cell(cell.id) or ("", "")
         if kind == "answer":

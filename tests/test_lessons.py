@@ -24,21 +24,12 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def change(path: Path, text: str) -> None:
-    """Write an answer into the first code cell of a notebook."""
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    cell = next(each for each in notebook["cells"] if each["cell_type"] == "code")
-    cell["source"] = [text]
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-
-
-def run(path: Path) -> None:
-    """Leave in a notebook what running it leaves."""
+def change(path: Path, **fields: object) -> None:
+    """Change a notebook's cells of code: an answer, or what running them leaves."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            cell["execution_count"] = 3
-            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["3"]}]
+            cell.update(fields)
     path.write_text(json.dumps(notebook), encoding="utf-8")
 
 
@@ -51,19 +42,16 @@ def states(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     return {key: state for key, _, state in told}
 
 
-def test_a_lesson_is_found_by_its_number() -> None:
+def test_the_list_tells_what_was_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = course()[0]
     assert (first.key, first.path.name, first.title) == ("1", FIRST_LESSON, "Which head attends where")
     for name in ("1", "01", " 1 ", "01_which_head_attends_where"):
         assert find_lesson(name).path.name == FIRST_LESSON, name
-
-
-def test_the_list_tells_what_was_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(states(folder, capsys).values()) == {"unchanged"}
     lesson = folder / FIRST_LESSON
-    run(lesson)
+    change(lesson, execution_count=3, outputs=[{"output_type": "stream", "name": "stdout", "text": ["3"]}])
     assert states(folder, capsys)["1"] == "unchanged"
-    change(lesson, "my answer")
+    change(lesson, source=["my answer"])
     assert states(folder, capsys)["1"] == "changed"
     lesson.write_text("{ half of a notebook")
     assert states(folder, capsys)["1"] == "not a notebook any more"
@@ -77,7 +65,7 @@ def test_reset_keeps_the_students_own(folder: Path, capsys: pytest.CaptureFixtur
         if number == 3:
             lesson.write_bytes(b"\xff\x00 not even text")  # a damaged lesson is kept byte for byte
         else:
-            change(lesson, f"answer {number}")
+            change(lesson, source=[f"answer {number}"])
         mine = lesson.read_bytes()
         assert main(["lessons", "reset", "1", "--folder", str(folder)]) == 0
         again = "" if number == 1 else f"-{number}"
@@ -102,7 +90,7 @@ def test_reset_of_a_fresh_or_missing_lesson_keeps_nothing(folder: Path) -> None:
 
 def test_what_cannot_be_kept_is_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lesson = folder / FIRST_LESSON
-    change(lesson, "my answer")
+    change(lesson, source=["my answer"])
     mine, before = lesson.read_bytes(), sorted(folder.iterdir())
     real = Path.open
 
