@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,13 +36,6 @@ PAIRS = [
 TRAIN, VALIDATION = PAIRS[:-40], PAIRS[-40:]
 MODEL = replace(files.MODEL, d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=32)
 TRAINING = replace(files.TRAINING, n_steps=12, batch_tokens=256, warmup_steps=4)
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    path = tmp_path / "pairs.tsv"
-    path.write_text("".join(f"{one.source}\t{one.target}\n" for one in PAIRS), "utf-8")
-    return path
 
 
 def train(folder: Path, pairs: list[TextPair] = TRAIN, **changes) -> files.TrainingResult:
@@ -74,24 +68,23 @@ def test_it_learns_and_the_folder_is_a_translator(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def ctrl_c() -> Iterator[Callable[[], None]]:
+def ctrl_c() -> Iterator[Callable[..., None]]:
     """Return what raises Ctrl-C in this thread, heard even where the tests' parent ignores it.
 
     Two that the system delivers at once count as one; two that are raised here are two.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield lambda: signal.raise_signal(signal.SIGINT)
+    yield lambda *_: signal.raise_signal(signal.SIGINT)
     signal.signal(signal.SIGINT, before)
 
 
-def at_seven(ctrl_c: Callable[[], None], times: int = 1):
-    """Return a progress bar that raises Ctrl-C after the seventh step."""
+def at_seven(do: Callable[[Any], None]) -> Callable[..., Iterator[Any]]:
+    """Return a progress bar that does something with the records after the seventh step."""
 
     def records_until(records, done, total):
         for record in records:
             if record.step == 7:
-                for _ in range(times):
-                    ctrl_c()
+                do(records)
             yield record
 
     return records_until
@@ -129,7 +122,7 @@ def test_a_second_ctrl_c_stops_at_once_and_an_ignored_one_is_ignored(
     tmp_path: Path, whole: files.TrainingResult, ctrl_c
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        train(tmp_path / "own", progress=at_seven(ctrl_c, times=2))
+        train(tmp_path / "own", progress=at_seven(lambda _: (ctrl_c(), ctrl_c())))
     assert [look.step for look in read_metrics(tmp_path / "own")] == [5]
     # As in a script's background job: the Ctrl-C that ends the script is not meant for it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -154,6 +147,15 @@ def test_pieces_that_are_drawn_anew_are_the_same_after_a_stop(tmp_path: Path) ->
 
 def test_a_training_is_only_gone_on_with_when_asked_and_as_it_was_begun(tmp_path: Path) -> None:
     folder = tmp_path / "own"
+    short = replace(MODEL, max_length=9)
+    for changes, message in (
+        ({"model": short}, r"of \d+ pairs are longer than the 9 tokens.*--drop-long"),
+        ({"pairs": PAIRS}, "validation"),
+    ):
+        with pytest.raises(UserError, match=message):
+            train(folder, **changes)
+        assert not folder.exists()
+    assert train(tmp_path / "short", model=short, drop_long=True).step == 12
     done = train(folder, minutes=0)
     assert (done.step, done.stopped) == (1, "after 0 minutes")
     assert [look.step for look in done.metrics] == [1]
@@ -170,40 +172,25 @@ def test_a_training_is_only_gone_on_with_when_asked_and_as_it_was_begun(tmp_path
     assert train(folder, resume=True).step == 12
 
 
-def test_a_loss_that_is_no_number_leaves_the_last_good_checkpoint(tmp_path: Path) -> None:
-    def spoiled(records, done, total):
-        for record in records:
-            if record.step == 6:
-                model = records.gi_frame.f_locals["self"].model
-                with torch.no_grad():
-                    model.source_embedding.weight[:] = torch.nan
-            yield record
+@torch.no_grad()
+def spoil(records: Any) -> None:
+    records.gi_frame.f_locals["self"].model.source_embedding.weight[:] = torch.nan
 
-    with pytest.raises(UserError, match=r"at step 7; lower.*the checkpoint of step 5 stands"):
-        train(tmp_path / "own", progress=spoiled)
+
+def test_a_loss_that_is_no_number_leaves_the_last_good_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"at step 8; lower.*the checkpoint of step 5 stands"):
+        train(tmp_path / "own", progress=at_seven(spoil))
     translator = load_translator(tmp_path / "own")
     loss = validation_loss(translator.model, VALIDATION, translator.vocabulary)
     assert loss == read_metrics(tmp_path / "own")[0].validation_loss
 
 
-def test_pairs_that_are_too_long_or_held_out_are_refused_before_the_training(tmp_path: Path) -> None:
-    short = replace(MODEL, max_length=9)
-    with pytest.raises(UserError, match=r"of \d+ pairs are longer than the 9 tokens.*--drop-long"):
-        train(tmp_path / "own", model=short)
-    with pytest.raises(UserError, match="validation"):
-        train(tmp_path / "own", PAIRS)
-    assert not (tmp_path / "own").exists()
-    assert train(tmp_path / "own", model=short, drop_long=True).step == 12
-
-
 def test_translations_are_judged_as_sacrebleu_does() -> None:
-    translator = load_translator()
-    pairs = VALIDATION[:6]
+    translator, pairs = load_translator(), VALIDATION[:6]
     found = evaluate(translator, pairs)
     assert (found.n, found.n_exact) == (6, 6)
     assert (found.bleu, found.chrf) == pytest.approx((100, 100))
-    wrong = [*pairs[:-1], TextPair(pairs[-1].source, "otra cosa es esto")]
-    other = evaluate(translator, wrong)
+    other = evaluate(translator, [*pairs[:-1], TextPair(pairs[-1].source, "otra cosa es esto")])
     assert other.n_exact == 5
     assert other.bleu < 100
     assert "version" in other.signatures[0]
@@ -215,6 +202,13 @@ def test_translations_are_judged_as_sacrebleu_does() -> None:
 
 SIZES = "--steps 14 --look-every 2 --d-model 16 --n-heads 2 --n-layers 1 --d-ff 32 --batch-tokens 256"
 ARGUMENTS = [*SIZES.split(), "--threads", "1"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{one.source}\t{one.target}\n" for one in PAIRS), "utf-8")
+    return path
 
 
 def test_the_commands_train_judge_and_translate(table: Path, tmp_path: Path, capsys) -> None:
