@@ -47,6 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name / "thesis.txt").write_text("years of work")
     (tmp_path / "pairs.tsv").write_text(PAIRS)
     (tmp_path / "n.ipynb").write_text(json.dumps(NOTEBOOK))
+    (tmp_path / "other.ipynb").write_text("{}")
     (tmp_path / "n.html").write_text("<p>my own page</p>")
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "index.html").write_text("<p>my own index</p>")
@@ -84,6 +85,8 @@ REFUSED: dict[str, Callable[[], object]] = {
     "html onto the notebook": run("html", "n.ipynb", "-o", "n.ipynb"),
     "html onto the notebook by another path": run("html", "n.ipynb", "-o", "pages/../n.ipynb"),
     "html beside a page of one's own": run("html", "n.ipynb"),
+    "html onto another notebook": run("html", "n.ipynb", "-o", "other.ipynb"),
+    "translate onto a page of one's own": run("translate", "the cat sleeps", "--html", "n.html"),
     "site over an index of one's own": refused_by_python(lambda: write_site(["n.ipynb"], "pages")),
     "site over a page of one's own": refused_by_python(lambda: write_site(["n.ipynb"], ".")),
     "evaluate onto its pairs": run("evaluate", "--pairs", "pairs.tsv", "--output", "pairs.tsv"),
@@ -128,6 +131,10 @@ def save_trace() -> None:
     trace.save("t.npz")
 
 
+def write_page_twice() -> int:
+    return max(main(["html", "n.ipynb", "-o", "twice.html"]) for _ in range(2))
+
+
 WRITTEN: dict[str, tuple[Callable[[], object], set[str]]] = {
     "a checkpoint": (save_model, {f"model/{name}" for name in CHECKPOINT_FILES}),
     "a checkpoint by a link": (
@@ -135,7 +142,7 @@ WRITTEN: dict[str, tuple[Callable[[], object], set[str]]] = {
         {"link", *(f"{where}/{name}" for where in ("model", "link") for name in CHECKPOINT_FILES)},
     ),
     "a trace": (save_trace, {"t.npz"}),
-    "a page that is named": (run("html", "n.ipynb", "-o", "n.html"), {"n.html"}),
+    "a page of ours, twice": (write_page_twice, {"twice.html"}),
     "a trained model": (
         run("train", "--pairs", "pairs.tsv", "--out", "model", "--overwrite", *SMALL),
         {

@@ -54,7 +54,7 @@ def export_html(
     Raises:
         UserError: if `views` is empty or holds something that is not a view; if the page would be
             larger than `max_megabytes`; or if no view has such layers, heads or bits.
-        FileError: if the file cannot be written.
+        FileError: if the file cannot be written, or is there already and no page of ours.
     """
     path = given_path(path)
     listed = [views] if isinstance(views, ipywidgets.Widget) else views

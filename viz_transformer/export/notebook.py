@@ -93,14 +93,12 @@ def notebook_html(
 
     Raises:
         UserError: if nbconvert is not installed, a cell raises, or the page would be too large.
-        FileError: if a file cannot be read or written, or the page would replace the notebook, or, without
-            a `path`, a file that is no page.
+        FileError: if a file cannot be read or written, or the page would replace a file that is no page of ours.
     """
     source = given_path(notebook)
     target = source.with_suffix(".html") if path is None else given_path(path)
     check_not_input(target, source)
-    if path is None:
-        check_replaceable(target)
+    check_replaceable(target)
     text = page_html(convert(source, execute=execute))
     return write_page(target, text, max_megabytes=max_megabytes)
 

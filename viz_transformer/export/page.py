@@ -106,8 +106,9 @@ def write_page(path: str | os.PathLike[str], text: str | Sequence[str], *, max_m
 
     Raises:
         UserError: if it is larger than `max_megabytes`.
-        FileError: if it cannot be written.
+        FileError: if it cannot be written, or would replace a file that is no page of ours.
     """
+    check_replaceable(Path(path))
     pieces = [text] if isinstance(text, str) else text
     content = [piece.encode("utf-8", errors="xmlcharrefreplace") for piece in pieces]
     check_size(path, sum(map(len, content)), max_megabytes)
@@ -117,7 +118,7 @@ def write_page(path: str | os.PathLike[str], text: str | Sequence[str], *, max_m
 
 
 def check_replaceable(path: Path) -> None:
-    """Refuse to replace a file that is no page of ours, where the user did not name it.
+    """Refuse to replace a file that is no page of ours.
 
     Raises:
         FileError: if one is there.
