@@ -90,7 +90,7 @@ def test_distance_is_measured_in_positions() -> None:
     np.testing.assert_allclose(analysis.head_mean_distance(encoder(both), "encoder"), [[0.8, 0.0]])
 
 
-def test_norm_weighted_is_the_length_of_what_is_added() -> None:
+def test_norm_weighted_attention_is_the_length_of_the_added_vectors() -> None:
     rng = np.random.default_rng(0)
     weights, values = attention(2, 3, 4, 5), rng.normal(size=(2, 3, 5, 7))
     # [layer, head, query, key, d_model]: each key's value on its way to each query

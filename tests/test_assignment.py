@@ -40,7 +40,7 @@ def test_every_lesson_becomes_an_assignment_with_every_exercise(lesson: Any) -> 
     assert all(texts[cell["id"]] == "".join(cell["source"]) for cell in untouched)
 
 
-def test_the_rule_tells_what_is_wrong_and_puts_it_right(
+def test_the_rule_names_the_mistake_and_corrects_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cells = [

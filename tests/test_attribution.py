@@ -83,7 +83,7 @@ def test_a_token_is_followed_through_the_layers() -> None:
     assert lens.top_tokens[-1, -1].tolist() == [WORDS[i] for i in logits[-1].topk(3).indices]
 
 
-def test_a_language_model_of_ours_is_read_with_its_own_vocabulary() -> None:
+def test_the_bundled_language_model_is_read_with_its_own_vocabulary() -> None:
     language_model = vt.load_language_model()
     lens = logit_lens(language_model.model, "el gato", tokenizer=language_model.vocabulary, k=1)
     likeliest, probability = next(iter(language_model.next_words("el gato").items()))
@@ -308,7 +308,7 @@ def test_gradients_reach_the_query_that_writes_the_token_also_with_frozen_weight
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
-def test_a_weight_of_ours_has_the_effect_that_its_gradient_tells() -> None:
+def test_changing_a_weight_changes_the_score_as_its_gradient_predicts() -> None:
     """The gradient against the difference that a slightly larger weight makes."""
     model, step = ours(), 1e-3
     found = gradient_weighted(model, IDS, token=9, scale="trace").decoder_attention[1, :, -1]  # [head, key]

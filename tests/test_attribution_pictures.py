@@ -218,7 +218,7 @@ def test_the_weighted_attention_of_whisper_keeps_its_time() -> None:
     assert slopes.cross_attention.shape == (2, 4, 3, 20)
 
 
-def test_without_a_target_whisper_is_read_with_the_words_that_it_hears() -> None:
+def test_without_a_target_whisper_is_read_with_its_own_transcription() -> None:
     model, words = whisper(), tokenizer()
     lens = logit_lens(model, input_features=SOUND, tokenizer=words)
     ids = [1, *model.generate(SOUND, do_sample=False, num_beams=1, max_new_tokens=19)[0].tolist()]

@@ -61,7 +61,7 @@ def row_by_hand(make: Callable[[], nn.Module], state: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("make", [t5, marian, bart, bert, ours])
-def test_each_row_of_a_lens_is_a_state_through_what_follows_the_last_block(make) -> None:
+def test_each_row_of_a_lens_is_a_state_through_final_norm_and_head(make) -> None:
     if make is ours:
         lens = logit_lens(ours(), SOURCE, target=TARGET, k=1)
         expected = logits(ours, SOURCE).softmax(-1).max(-1).values
@@ -104,7 +104,7 @@ def test_the_shares_of_t5_are_those_by_hand() -> None:
             assert found[layer, head] == pytest.approx(by_hand, abs=1e-4), (kind, layer)
 
 
-def test_our_own_pair_of_stacks_is_divided_too() -> None:
+def test_our_encoder_decoder_is_divided_too() -> None:
     parts = direct_logit_attribution(ours(), SOURCE, target=TARGET)
     assert parts.total == pytest.approx(parts.logit, abs=1e-4)
     assert parts.cross_heads.shape == (2, N_HEADS)
@@ -152,7 +152,7 @@ def scores(output: Any) -> Tensor:
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_a_patched_head_says_what_it_said_in_the_clean_run(make) -> None:
+def test_a_patched_head_has_the_output_of_the_clean_run(make) -> None:
     kinds, _, (clean, corrupted) = MODELS[make]
     model, classes = make(), make in (vit, clip)
     options = {} if classes else {"position": 3}

@@ -83,7 +83,7 @@ def test_the_texts_found_stand_in_the_tree_and_in_the_alternative_text(
     assert "Drawn: “" in view.alt_text()
 
 
-def test_what_is_drawn_is_what_the_filters_leave(view: BeamStepper) -> None:
+def test_drawn_words_are_those_that_the_filters_keep(view: BeamStepper) -> None:
     drawn = {"temperature": 1.5, "top_k": 3, "top_p": None, "seed": 0}
     reply = view.answer({"text": SENTENCE, "method": "sample", **drawn})
     assert reply["attention"] is None
@@ -148,7 +148,7 @@ def test_finished_searches_are_shown_without_a_model_and_chosen_by_name(translat
     assert live.search.hypotheses[0].tokens == ("el", "gato", "duerme")
 
 
-def test_what_is_no_search_is_refused(translator: vt.Translator, view: BeamStepper) -> None:
+def test_a_wrong_search_is_refused(translator: vt.Translator, view: BeamStepper) -> None:
     search = hand_made(("x", "y"))
     bare = DecodeTrace(source_tokens=search.source_tokens, hypotheses=search.hypotheses)
     made, given = partial(partial, BeamStepper), ("a text", {}, None)
@@ -170,7 +170,7 @@ def test_what_is_no_search_is_refused(translator: vt.Translator, view: BeamStepp
     )
 
 
-def test_of_a_decoder_alone_its_own_attention_is_shown() -> None:
+def test_a_decoder_only_model_shows_self_attention() -> None:
     config = ModelConfig(
         family="decoder", vocab_size=5, d_model=8, n_heads=2, n_decoder_layers=2, d_ff=8,
         max_length=16, pad_id=0,

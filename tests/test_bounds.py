@@ -252,7 +252,7 @@ def test_a_number_just_within_its_bound_is_taken() -> None:
     assert found == {}
 
 
-def test_what_is_no_number_is_refused_as_before() -> None:
+def test_values_that_are_not_numbers_are_still_refused() -> None:
     names = ["translate", "sample_tokens", "n_steps", "d_model", "score_spread", "bins", "dpi", "shift"]
     found = {
         f"{name}: {value!r}": wrong

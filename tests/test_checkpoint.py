@@ -105,7 +105,7 @@ def test_someones_other_work_is_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
-def test_what_is_missing_is_named_with_the_remedy(folder: Path, tmp_path: Path) -> None:
+def test_a_missing_file_is_named_with_the_remedy(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"no checkpoint folder at .*nowhere.*train en-es"):
         Checkpoint.load(tmp_path / "nowhere")
     with pytest.raises(FileError, match="`viz-transformer train masked-model --out"):
@@ -118,7 +118,7 @@ def test_what_is_missing_is_named_with_the_remedy(folder: Path, tmp_path: Path) 
         path.write_bytes(content)
 
 
-def test_what_is_damaged_or_of_another_model_is_refused(folder: Path) -> None:
+def test_damaged_files_and_those_of_another_model_are_refused(folder: Path) -> None:
     weights = (folder / "model.safetensors").read_bytes()
     config = json.loads((folder / "config.json").read_text())
     other_shape = json.dumps({**config, "d_ff": 12}).encode()

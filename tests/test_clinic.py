@@ -64,7 +64,7 @@ def test_it_covers_all_five_articles() -> None:
 
 
 @every_case
-def test_each_excerpt_is_told_as_it_is_handed_out(
+def test_each_excerpt_as_given_out_gets_the_message_of_its_first_mistake(
     name: str,
     room: dict[str, Any],
     solutions: dict[str, str],
@@ -213,7 +213,7 @@ class TestHiddenTests:
 
         assert exercise("clinic.11").check(Turned)
 
-    def test_a_search_may_keep_what_has_ended_if_it_notes_each_once(self, room) -> None:
+    def test_a_search_may_keep_finished_hypotheses_if_each_is_recorded_once(self, room) -> None:
         source = LESSON["answer-clinic-14"].replace(
             'if each[0][-1] == "<eos>"]', 'if each[0][-1] == "<eos>" and each not in finished]'
         )
@@ -248,7 +248,9 @@ class TestHiddenTests:
 
         assert exercise("clinic.12").check(Stack)
 
-    def test_an_answer_that_raises_or_never_ends_gets_a_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_answer_that_raises_or_never_ends_gets_a_message(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def boom(*_: Any) -> None:
             raise KeyError("oh")
 
@@ -261,7 +263,7 @@ class TestHiddenTests:
         monkeypatch.setattr("viz_transformer.exercises.sandbox.LIMIT_S", 0.2)
         assert "never stops" in exercise("clinic.5").check(endless).message
 
-    def test_a_message_of_its_own_goes_to_its_own_mistake_alone(self) -> None:
+    def test_each_message_belongs_to_one_mistake(self) -> None:
         wanted = HiddenTests(
             (Property("it is even", lambda answer: answer() % 2 == 0, "It is odd."),),
             lambda: 2,

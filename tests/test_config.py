@@ -67,7 +67,7 @@ def test_a_configuration_goes_to_json_and_back_and_cannot_change(config: ModelCo
     assert TrainConfig.from_json(training.to_json()) == training
 
 
-def test_a_wrong_configuration_says_what_would_do() -> None:
+def test_a_wrong_configuration_names_valid_values() -> None:
     for changes, message in (
         ({"vocab_size": 0}, "vocab_size=0 must be a whole number of at least 1"),
         ({"d_ff": 2.5}, "d_ff=2.5 must be a whole number"),
@@ -112,7 +112,7 @@ def test_a_wrong_configuration_says_what_would_do() -> None:
         assert (config.n_encoder_layers, config.n_decoder_layers) == layers  # only its own
 
 
-def test_a_configuration_from_before_the_families_is_what_it_was() -> None:
+def test_a_configuration_saved_before_families_is_read_unchanged() -> None:
     text = (Path(__file__).parents[1] / "data" / "en-es" / "config.json").read_text()
     config, former = ModelConfig.from_json(text), json.loads(text)
     former = {"family": "encoder-decoder", "scale_embeddings": True, "output_bias": False} | former

@@ -118,7 +118,7 @@ def test_read_at_the_start_the_last_row_of_it_is_part_of_no_answer(
         assert torch.allclose(before, made.logits(after), atol=1e-4) == same
 
 
-def test_a_row_is_the_mean_of_what_it_looks_at_in_each_sentence(
+def test_a_row_is_the_mean_of_its_attention_over_sentences(
     begun: dict[Key, CoreferenceModel], rows: dict[Key, StudyRow]
 ) -> None:
     made, row = begun[0, "start"], rows[0, "start"]

@@ -73,7 +73,7 @@ def test_sentences_that_leave_nothing_open_have_the_one_right_translation() -> N
     assert found == {english: pytest.approx({text: 1}, abs=1e-12) for english, text in table.items()}
 
 
-def test_what_english_leaves_open_has_the_probabilities_worked_out_by_hand() -> None:
+def test_ambiguous_sentences_have_the_probabilities_worked_by_hand() -> None:
     women, feminine = 0.43 + 0.02, 0.4 * FEMININE_PLURAL
     assert translations("  The TEACHER sleeps. ") == pytest.approx(
         {
@@ -341,7 +341,7 @@ def few_words(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.usefixtures("few_words")
-def test_following_only_what_may_lead_to_a_text_leaves_its_probabilities_as_they_are() -> None:
+def test_pruned_and_full_search_give_the_same_probabilities() -> None:
     """The pruned sum is the unpruned one: given the English, the Spanish, or the Spanish with a gap."""
     patterns = [each.derive for each in PATTERNS]
     for pattern in set(patterns) - {sentences.belonging, sentences.presentation}:  # they have too many
@@ -371,7 +371,7 @@ def fills(spanish: tuple[str, ...], holed: tuple[str, ...]) -> bool:
     return (*spanish[:gap], GAP, *spanish[gap + 1 :]) == holed and spanish[gap] not in ("del", "al")
 
 
-def test_gaps_are_filled_by_what_agrees_with_the_probabilities_worked_out_by_hand() -> None:
+def test_gaps_have_the_probabilities_worked_by_hand() -> None:
     for text, expected in {
         "¡ [?] !": {"hola": 1 / 2.7, "gracias": 1 / 2.7, "adiós": 0.7 / 2.7},
         "me llamo [?]": {spanish: 1 / 6 for spanish, _ in NAMES.values()},

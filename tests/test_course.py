@@ -171,7 +171,7 @@ def test_an_odd_answer_gets_a_message_and_no_error() -> None:
     assert not wrong
 
 
-def test_what_the_library_computes_by_itself_is_no_answer() -> None:
+def test_a_value_that_the_library_computes_is_not_accepted_as_an_answer() -> None:
     """The formula is to be written: each of these calls what computes it."""
     import torch
     import torch.nn.functional as F

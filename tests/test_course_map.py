@@ -43,7 +43,7 @@ def test_on_a_site_links_lead_to_pages() -> None:
     assert ".ipynb" not in text
 
 
-def test_a_lesson_that_is_not_there_is_refused() -> None:
+def test_a_lesson_that_does_not_exist_is_refused() -> None:
     for lesson in (0, 15, "7"):
         with pytest.raises(UserError, match=r"there is no lesson .*the lessons are 1 to 14"):
             you_are_here(lesson)

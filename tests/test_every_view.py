@@ -37,7 +37,7 @@ def views() -> dict[str, View]:
     return {name: make() for name, make in EVERY_VIEW.items() if not name.endswith("model")}
 
 
-def test_every_view_is_told_in_words_and_drawn(views: dict[str, View]) -> None:
+def test_every_view_has_a_figure_and_alternative_text(views: dict[str, View]) -> None:
     wrong = {}
     for name, view in views.items():
         text, figure = view.alt_text(), view.figure()

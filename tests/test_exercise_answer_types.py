@@ -96,7 +96,7 @@ def raises(row: Any) -> Any:
     raise KeyError("row")
 
 
-def test_a_wrong_answer_is_told_what_is_wrong() -> None:
+def test_a_wrong_answer_gets_a_message_that_names_the_mistake() -> None:
     numbers = [
         (4, "That is its square."),
         (3, "3 is too large."),
@@ -149,7 +149,7 @@ def test_a_wrong_answer_is_told_what_is_wrong() -> None:
     assert not untold(rows)
 
 
-def test_a_difference_is_told_by_what_differs() -> None:
+def test_a_message_names_the_first_difference() -> None:
     rows = (
         (TABLE, lambda table: (table.sum(), table.softmax(0)), "[1] has the right shape, but the"),
         (TABLE, lambda table: (table.sum(), one_nan(table)), "1 of 16 places, first at [1, 2]: th"),
@@ -170,7 +170,7 @@ def test_a_difference_is_told_by_what_differs() -> None:
     assert not [each for each in said if re.search(r" is (.+); it should be \1\.", each)]
 
 
-def test_an_answer_that_was_rounded_too_early_is_told_so() -> None:
+def test_an_answer_rounded_too_early_gets_its_message() -> None:
     early = [(0.1353, 0.14), (0.1353, 0.1), (-0.1353, -0.14), (33.4, 33), (0.0449, 0.04)]
     otherwise_wrong = [(0.1353, 0.13), (1.6, 2), (0.1353, -0.14), (24, 24.4), (0.5, float("inf"))]
     otherwise_wrong += [(0.1353, 0.0), (0.0449, 0.045)]  # as coarse as a guess, and near enough to be right
@@ -185,7 +185,7 @@ def test_an_answer_that_was_rounded_too_early_is_told_so() -> None:
         assert "rounded" not in told(SCALED, lambda row, n=decimals: np.round(row, n))
 
 
-def test_a_call_too_long_to_read_is_told_by_its_shapes() -> None:
+def test_a_long_call_is_described_by_its_shapes() -> None:
     """What went wrong stands before the shapes, and no numbers before it."""
     projected = Function(
         lambda x, first, second: x @ first @ second,
@@ -228,7 +228,7 @@ def test_a_function_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(turns) == n_turns  # it does not go on behind our back
 
 
-def test_what_a_with_changes_is_put_back_when_an_answer_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_with_block_is_left_properly_when_an_answer_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel is the learner's: with torch's gradients off it could not train any more."""
     model, ids = small_language_model().model, torch.tensor([[1, 2, 3]])
     before = model(ids)
@@ -252,7 +252,7 @@ def test_what_a_with_changes_is_put_back_when_an_answer_is_ended(monkeypatch: py
         assert torch.equal(model(ids), before)
 
 
-def test_what_ends_an_answer_never_reaches_the_code_around_it() -> None:
+def test_the_stop_of_an_answer_is_not_raised_outside_it() -> None:
     """An answer whose time is up just as it returns: it once ended the kernel instead, and once hung it."""
     rng, ended = Random(0), 0
 
@@ -356,7 +356,7 @@ class FakeClock:
         return self.looking
 
 
-def test_what_sleeps_is_ended_within_five_seconds_and_what_waits_for_its_turn_is_not(
+def test_a_sleeping_answer_is_stopped_and_a_waiting_one_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, share, ended in (
@@ -376,7 +376,7 @@ def test_what_sleeps_is_ended_within_five_seconds_and_what_waits_for_its_turn_is
         assert clock.now == pytest.approx(ended, abs=0.2), name
 
 
-def test_what_sleeps_within_a_limit_is_that_ones_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_innermost_limit_stops_a_sleeping_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """So the check around it can say more of it than that it has no end."""
     monkeypatch.setattr(sandbox, "_ASLEEP_S", 0.2)
     assert isinstance(within_time(30, lambda: sandbox.call_each(asleep, [()]))[-1], TimeoutError)

@@ -101,7 +101,7 @@ def test_every_answer_gets_python_s_words() -> None:
     assert not wrong
 
 
-def test_what_only_python_can_check_asks_for_code() -> None:
+def test_an_exercise_that_only_python_can_check_asks_for_code() -> None:
     kinds = {each.name: form_of(each)["kind"] for each in EVERY}
     assert {name for name, kind in kinds.items() if kind != "code"} == {each.name for each in IN_PAGE}
     large = Exercise("x.1", "Many", Array(np.zeros(41)))
@@ -128,7 +128,7 @@ def test_an_unanswered_check_has_a_form_which_keeps_the_answer_and_does_not_tell
 
 
 @pytest.mark.usefixtures("folder_thrown_away")
-def test_what_is_chosen_in_a_view_is_judged_beforehand() -> None:
+def test_a_choice_in_a_view_is_judged_before_python_is_asked() -> None:
     """A page asks the view, and finds what Python says of each head."""
     one = exercise("1.2")
     view = explore(make_trace(), kind="cross")

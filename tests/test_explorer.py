@@ -100,7 +100,7 @@ def test_a_new_trace_arrives_in_one_message_and_keeps_what_fits() -> None:
     assert selection(view) == ("encoder", 0, 0, None, None)
 
 
-def test_what_is_no_trace_is_refused_and_changes_nothing() -> None:
+def test_a_value_that_is_not_a_trace_is_refused_and_changes_nothing() -> None:
     view = explore(make_trace(), query=1)
     data, before = view.data, selection(view)
     wrong = (None, "text", ForwardTrace(source_tokens=("a",)))
@@ -219,7 +219,7 @@ def test_another_trace_keeps_the_scores_and_filters_that_fit_it() -> None:
     assert (view.order, view.layer_filter, dict(view.scores)) == ("layer", [], {})
 
 
-def test_the_page_is_told_the_models_own_numbers_of_layers_and_heads() -> None:
+def test_the_page_gets_the_model_s_numbers_of_layers_and_heads() -> None:
     numbers, kept = {"layers": [4, 9], "heads": [0, 5, 7]}, {"encoder_layers": (4, 9), "heads": (0, 5, 7)}
     small, large = (explore(encoder_trace(2, 3, n_tokens, **kept)).data for n_tokens in (2, 300))
     assert small["numbers"]["encoder"] == large["kinds"][0]["numbers"] == numbers
@@ -399,7 +399,7 @@ def pair_tokenizer(*, types: bool):
 SIZES = {"vocab_size": 8, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
 
 
-def test_a_captured_pair_tells_its_sentences(tmp_path: Path) -> None:
+def test_a_captured_pair_has_its_two_sentences(tmp_path: Path) -> None:
     bert = hf.BertModel(hf.BertConfig(**SIZES, intermediate_size=8))
     bert.set_attn_implementation("eager")
     for types in (True, False):

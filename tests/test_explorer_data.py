@@ -121,7 +121,7 @@ def test_a_new_large_trace_brings_the_head_that_is_chosen_then_and_old_questions
     assert len(view.answer({"head": ["cross", 0, 0], "version": 1})["weights"]) == 2 * 90 * 90
 
 
-def test_what_cannot_be_answered_is_told_in_a_line() -> None:
+def test_requests_that_cannot_be_answered_get_one_line() -> None:
     view = explore(large_trace())
     cases: list[dict[str, Any]] = [
         {"head": ["cross", 2, 0]},
@@ -163,7 +163,7 @@ def entries(trace: ForwardTrace, compare: ForwardTrace | None = None) -> list[di
     return [entry_in_python(view, kind) for kind in view.kinds]
 
 
-def test_tokens_are_sent_with_what_their_query_read_special_and_masked() -> None:
+def test_tokens_are_sent_with_their_query_word_special_and_masked() -> None:
     encoder, decoder, cross = entries(make_trace())
     assert (encoder["queries"], encoder["keys"], encoder["reads"]) == ([*SOURCE], [*SOURCE], None)
     told = (decoder["queries"], decoder["keys"], decoder["reads"])
@@ -240,7 +240,7 @@ def test_scores_are_no_weights_and_are_refused() -> None:
         explore(trace)
 
 
-def test_rows_that_do_not_sum_to_one_are_shown_and_told() -> None:
+def test_rows_that_do_not_sum_to_one_are_shown_and_named() -> None:
     tokens, weights = ["a", "b", "c", "d"], attention(1, 2, 4, 4)
     sink = ForwardTrace(source_tokens=tokens, encoder_attention=0.75 * weights, sinks=("encoder",))
     said = "8 of 8 rows sum to 0.75: the rest goes to an attention sink"

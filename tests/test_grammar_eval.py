@@ -38,25 +38,23 @@ def translator() -> Translator:
     return Translator(tiny_model(5), VOCABULARY)
 
 
-@pytest.mark.parametrize("batch_tokens", [1, 8_000])
-def test_losses_are_those_of_single_passes(
-    translator: Translator, batch_tokens: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(grammar_eval, "_BATCH_TOKENS", batch_tokens)
-    score = evaluate_against_grammar(translator, list(LANGUAGE), LANGUAGE.__getitem__)
+def test_losses_are_those_of_single_passes(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     total = n_tokens = 0.0
     for text, translations in LANGUAGE.items():
         for tokens, share in translations.items():
             ids = VOCABULARY.source_ids(text), VOCABULARY.ids_of(tokens)
             total -= share * log_prob(translator.model, *ids)
             n_tokens += share * (len(tokens) + 1)
-    assert score.loss == pytest.approx(total / n_tokens, abs=1e-6)
-    assert score.entropy == pytest.approx(lowest_loss(LANGUAGE.values()))
-    assert score.kl == pytest.approx(score.loss - score.entropy)
-    assert score.n == 3
     in_words = {text: {" ".join(one): p for one, p in told.items()} for text, told in LANGUAGE.items()}
-    other = evaluate_against_grammar(translator, list(LANGUAGE), in_words.__getitem__)
-    assert (other.kl, other.n_allowed, other.n_mode) == (score.kl, score.n_allowed, score.n_mode)
+    for batch_tokens in (1, 8_000):
+        monkeypatch.setattr(grammar_eval, "_BATCH_TOKENS", batch_tokens)
+        score = evaluate_against_grammar(translator, list(LANGUAGE), LANGUAGE.__getitem__)
+        assert score.loss == pytest.approx(total / n_tokens, abs=1e-6)
+        assert score.entropy == pytest.approx(lowest_loss(LANGUAGE.values()))
+        assert score.kl == pytest.approx(score.loss - score.entropy)
+        assert score.n == 3
+        other = evaluate_against_grammar(translator, list(LANGUAGE), in_words.__getitem__)
+        assert (other.kl, other.n_allowed, other.n_mode) == (score.kl, score.n_allowed, score.n_mode)
 
 
 def test_the_divergence_is_the_mean_over_prefixes_by_their_probability(translator: Translator) -> None:
@@ -97,7 +95,7 @@ def test_hypotheses_are_counted_as_allowed_and_as_modes(translator: Translator) 
     assert score.not_mode == (("a b", best[2].text, " ".join(other)),)
 
 
-def test_what_cannot_be_judged_is_refused(translator: Translator) -> None:
+def test_texts_that_cannot_be_judged_are_refused(translator: Translator) -> None:
     for text, translations, message in (
         ("a", {("b",): 0.5}, "sum to 0.5"),
         ("a", {}, "0 translations"),
@@ -112,35 +110,29 @@ def test_what_cannot_be_judged_is_refused(translator: Translator) -> None:
         evaluate_against_grammar(translator, [], LANGUAGE.__getitem__)
 
 
-def drawing(monkeypatch: pytest.MonkeyPatch, **counts: int) -> None:
-    """Let the model write these words so often."""
-    texts = [word for word, count in counts.items() for _ in range(count)]
-    monkeypatch.setattr(Translator, "sample_texts", lambda *_, **__: texts)
-
-
 def test_shares_are_compared_in_standard_errors(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawing(monkeypatch, a=55, b=40, c=5)
-    language = {("b",): 0.4, ("a",): 0.5, ("b", "b"): 0.1}
-    check = check_samples(translator, "a", lambda _: language, n=100)
-    assert check.shares == (("a", 0.5, 0.55), ("b", 0.4, 0.4), ("b b", 0.1, 0.0))
-    assert check.n_allowed == 95
-    assert check.largest == pytest.approx(0.1 / math.sqrt(0.1 * 0.9 / 100))
-    assert check.p_value < 0.01
+    def check(language: dict, **counts: int) -> grammar_eval.SampleCheck:
+        """Let the model write these words so often."""
+        texts = [word for word, count in counts.items() for _ in range(count)]
+        monkeypatch.setattr(Translator, "sample_texts", lambda *_, **__: texts)
+        return check_samples(translator, "a", lambda _: language, n=len(texts))
+
+    found = check({("b",): 0.4, ("a",): 0.5, ("b", "b"): 0.1}, a=55, b=40, c=5)
+    assert found.shares == (("a", 0.5, 0.55), ("b", 0.4, 0.4), ("b b", 0.1, 0.0))
+    assert found.n_allowed == 95
+    assert found.largest == pytest.approx(0.1 / math.sqrt(0.1 * 0.9 / 100))
+    assert found.p_value < 0.01
     # Of two translations the p-value is that of the binomial distribution.
-    drawing(monkeypatch, a=16, b=9)
-    check = check_samples(translator, "a", lambda _: {"a": 0.5, "b": 0.5}, n=25)
     exact = 2 * sum(math.comb(25, k) for k in range(10)) / 2**25
-    assert check.p_value == pytest.approx(exact, abs=0.02)
+    assert check({"a": 0.5, "b": 0.5}, a=16, b=9).p_value == pytest.approx(exact, abs=0.02)
     # A certain translation leaves no error.
-    drawing(monkeypatch, a=10)
-    check = check_samples(translator, "a", lambda _: {"a": 1.0}, n=10)
-    assert (check.largest, check.p_value) == (0, 1)
-    drawing(monkeypatch, a=9, b=1)
-    check = check_samples(translator, "a", lambda _: {"a": 1.0}, n=10)
-    assert check.largest == math.inf
-    assert check.p_value < 0.001
+    found = check({"a": 1.0}, a=10)
+    assert (found.largest, found.p_value) == (0, 1)
+    found = check({"a": 1.0}, a=9, b=1)
+    assert found.largest == math.inf
+    assert found.p_value < 0.001
 
 
 def test_open_sentences_go_from_the_least_open_to_the_most() -> None:

@@ -91,7 +91,7 @@ def test_models_of_the_package_are_read_too() -> None:
     assert (once != other).any()
 
 
-def test_what_cannot_be_scored_is_told_in_a_line() -> None:
+def test_models_that_cannot_be_scored_get_one_line() -> None:
     for model, vocabulary, options, message in (
         (Planted(), None, {}, r"vocabulary=None has 0 tokens to draw from; give their number"),
         (Planted(), 1, {}, "vocabulary=1 has 1 tokens"),
@@ -127,7 +127,7 @@ def test_the_induction_heads_of_the_bundled_model_are_found_labelled_and_write_w
     assert right.float().mean() > 0.9
 
 
-def test_its_trace_is_what_capture_sees(bundled_model: AttentionOnly) -> None:
+def test_its_trace_equals_capture(bundled_model: AttentionOnly) -> None:
     text = "ba ki so mu ba ki"
     trace = bundled_model.trace(text)
     ids = [[0, *(SYLLABLES.index(each) + 1 for each in text.split())]]
@@ -154,9 +154,7 @@ def test_the_bundled_file_is_the_one_that_its_record_and_the_readme_tell_of() ->
     assert len(data) < 200_000
 
 
-def test_texts_that_it_cannot_read_and_files_that_are_none_are_told_in_a_line(
-    bundled_model: AttentionOnly, tmp_path
-) -> None:
+def test_unreadable_texts_and_files_get_one_line(bundled_model: AttentionOnly, tmp_path) -> None:
     for text, message in (
         ("ba xx", "'xx' is not one of the model's 65 syllables"),
         ("", "has 0 syllables"),

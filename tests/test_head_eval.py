@@ -147,7 +147,9 @@ def test_links_are_checked_against_their_sentences(pieces: Translator) -> None:
             evaluate_alignment(pieces, pairs, links)
 
 
-def test_the_command_tells_the_rate_of_every_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_rate_of_every_head(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     texts = {"source": ENGLISH, "target": SPANISH, "links": "0-0 1-2 2-1 3-3"}
     for name, text in texts.items():
         (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")

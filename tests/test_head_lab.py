@@ -85,7 +85,7 @@ def test_without_its_head_the_gender_is_lost(lab: HeadLab, translator) -> None:
     assert lost[reply["output"].index("el")] < -0.4  # from certain to about one half
 
 
-def test_each_head_alone_is_what_it_is_when_asked_for_alone(lab: HeadLab) -> None:
+def test_one_head_of_many_equals_the_head_requested_by_itself(lab: HeadLab) -> None:
     reply = lab.answer({"sentence": SENTENCE, "each": 0.0})
     unchanged = asked(lab)
     assert reply["log_probs"] == unchanged["log_probs"]
@@ -104,7 +104,7 @@ def test_each_head_alone_is_what_it_is_when_asked_for_alone(lab: HeadLab) -> Non
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_the_page_makes_of_a_reply_what_python_does(made: HeadLab) -> None:
+def test_page_and_python_compute_the_same_from_a_reply(made: HeadLab) -> None:
     cases = [
         (made, [SENTENCE, "the cat sleeps"]),
         (vt.head_lab(vt.load_language_model(), engine="kernel"), ["la vaca no", "el"]),
@@ -171,7 +171,7 @@ def test_factors_are_kept_in_one_order_and_those_of_one_change_nothing(lab: Head
     assert lab.query == 2
 
 
-def test_a_page_can_carry_each_head_alone_and_what_is_shown(lab: HeadLab) -> None:
+def test_a_page_can_carry_each_single_head(lab: HeadLab) -> None:
     assert len(lab.questions()) == 2 + 24
     lab.factors = [{**GENDER, "factor": 0}]
     assert len(lab.questions()) == 2 + 24  # that is one of them
@@ -346,7 +346,7 @@ def test_another_text_is_read_by_the_weights_as_they_are_now() -> None:
     assert asked(lab)["translation"][-N_NEW:] == ["vache"] * N_NEW
 
 
-def test_what_does_not_suit_the_lab_is_refused_in_one_line() -> None:
+def test_models_unsuitable_for_the_lab_are_refused_in_one_line() -> None:
     cases: list[tuple[str, Any, dict, str]] = [
         ("GPT-2", 5, {"tokenizer": True}, r"the text is 5 \(int\), and text is expected; give it"),
         ("GPT-2", TEXT, {}, "GPT2LMHeadModel reads token ids, and tokenizer=None makes none"),

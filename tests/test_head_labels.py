@@ -104,7 +104,7 @@ def test_the_evidence_is_the_mean_weight_and_says_what_chance_would_give() -> No
 
 
 @pytest.mark.parametrize("n", [6, 8, 12, 20])
-def test_noise_stays_unnamed(n: int) -> None:
+def test_random_heads_get_almost_no_labels(n: int) -> None:
     """Of 400 heads with random scores, and of 400 that look at one random key a row, 1% at most."""
     rng = np.random.default_rng(n)
     soft = np.exp(rng.normal(size=(400, n, n)))

@@ -207,7 +207,7 @@ def test_generate_writes_under_the_changes_with_and_without_a_cache() -> None:
     assert torch.equal(model.generate(IDS, **options), plain)
 
 
-def test_a_capture_inside_sees_the_changed_model() -> None:
+def test_a_capture_inside_traces_the_changed_model() -> None:
     model, _ = built("torch's Transformer")
     labels = {"source_tokens": list("abcde"), "target_tokens": list("xyz")}
     whole = vt.capture(model, IDS, TARGET, **labels)

@@ -117,7 +117,7 @@ def test_the_beam_stepper_follows_a_language_model() -> None:
         view.sentence = "el gatto"
 
 
-def test_what_does_not_suit_is_refused_in_one_line(translator) -> None:
+def test_unsuitable_models_are_refused_in_one_line(translator) -> None:
     language, masked = small_language_model(), small_masked_model()
     both = {"one": translator, "other": language}
     assert_refused(
@@ -135,7 +135,7 @@ def test_what_does_not_suit_is_refused_in_one_line(translator) -> None:
 
 
 @each_model
-def test_the_training_scrubber_says_what_the_model_does(asked, task: str) -> None:
+def test_the_training_scrubber_shows_the_model_s_outputs(asked, task: str) -> None:
     model, text, answer, kind = asked
     recorder = Recorder(model.model, model.vocabulary, [TextPair(text, answer)], "seed 0", [0])
     recorder.record_moment(0)
@@ -202,7 +202,7 @@ def test_a_sentence_typed_in_the_page_does_the_same_and_sends_no_trace_back(
     assert "data" in sent
 
 
-def test_what_cannot_be_translated_is_explained_with_suggestions(lab: TranslationLab) -> None:
+def test_unknown_words_are_explained_with_suggestions(lab: TranslationLab) -> None:
     picture = lab.explorer.trace
     reply = type_in(lab, "The dragon didn't sleep.")
     assert "unknown English word 'dragon'" in reply["problem"]

@@ -40,7 +40,7 @@ def test_the_explorer_opens_on_the_crossed_diagonal_with_gato_chosen() -> None:
     assert (chosen.kind, chosen.layer, chosen.head, chosen.query) == ("cross", 0, 3, 1)
 
 
-def test_black_cat_was_never_read_but_black_horse_and_white_cat_were() -> None:
+def test_black_cat_is_not_in_the_training_data_but_its_words_are() -> None:
     assert is_held_out("black cat")
     train = english_spanish(n_train=5_000, n_held_out=0, n_of_a_kind=0).train
     seen = {combination for pair in train for combination in pair.combinations}
@@ -71,7 +71,7 @@ def test_her_leaves_only_women() -> None:
     assert "only women are left" in LESSON.prose
 
 
-def test_one_head_of_its_layer_tells_wide_from_whom_and_her_from_his(translator) -> None:
+def test_one_head_distinguishes_wide_from_whom_and_her_from_his(translator) -> None:
     """Without head (1, 1) the street is *ancho*, and the sex is a guess; no other head is missed."""
     pairs = english_spanish(n_train=0, n_held_out=0).held_out_owners
     assert len(pairs) == 300

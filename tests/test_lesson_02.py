@@ -14,7 +14,7 @@ from viz_transformer.corpus.six_pairs import SIX_PAIRS
 LESSON = Lesson("2")
 
 
-def test_ids_and_the_batch_are_as_told() -> None:
+def test_ids_and_batch_are_as_the_lesson_prints() -> None:
     vocabulary = vocabulary_of(SIX_PAIRS)
     assert len(vocabulary) == 35
     assert vocabulary.tokens[:3] == ("<pad>", "<sos>", "<eos>")

@@ -45,7 +45,7 @@ def test_the_sums_that_are_written_out(machines) -> None:
     assert worked.scores.tolist() == [2, 4.5]
 
 
-def test_the_prediction_of_a_weight_tells_it_after_the_guess(machines) -> None:
+def test_the_weight_is_shown_after_the_prediction(machines) -> None:
     difference = np.diff(machines.worked().scaled)[0]
     told = LESSON["predict-weight"].partition("afterwards=")[2].replace('"\n    "', "")
     assert f"differ by {difference:.2f}" in told
@@ -59,7 +59,7 @@ def test_the_prediction_of_a_weight_tells_it_after_the_guess(machines) -> None:
     assert "0.81" not in LESSON.above("predict-weight")
 
 
-def test_the_values_of_the_second_exercise_and_what_there_is_to_try(machines) -> None:
+def test_the_values_of_the_second_exercise_are_right(machines) -> None:
     worked = machines.worked()
     for weight in worked.weights:
         assert f"{weight:.3f}" in LESSON["weighted-sum"]
@@ -74,7 +74,7 @@ def test_the_values_of_the_second_exercise_and_what_there_is_to_try(machines) ->
     assert f"becomes {machines.worked().weights[0]:.2f}" in LESSON["try"]
 
 
-def test_the_formula_is_what_the_package_and_torch_compute(machines) -> None:
+def test_the_formula_equals_package_and_torch(machines) -> None:
     made = run("thinking-query", "table", "attend")
     assert made["weights"].shape == (2, 2)
     for query in (0, 1):

@@ -48,7 +48,7 @@ def test_tired_looks_elsewhere_in_each_of_the_four_heads() -> None:
     assert (view.kind, view.layer, view.head, tokens[view.query]) == ("encoder", 1, 0, "tired")
 
 
-def test_the_predictions_are_scored_by_what_the_layers_are() -> None:
+def test_the_predictions_are_scored_by_the_layers() -> None:
     made = run("predict-price")
     counts = {made["size"](MultiHeadAttention(64, n_heads)) for n_heads in (1, 2, 4, 8, 16)}
     assert counts == {4 * (64 * 64 + 64)} == {16_640}
@@ -70,7 +70,7 @@ def test_after_the_shortcut_nine_of_thirteen_do_not_notice() -> None:
     assert not LESSON.lacks("nine of the thirteen don't change at all", cell="nobody-notices")
 
 
-def test_the_steps_give_what_the_layer_gives() -> None:
+def test_the_steps_equal_the_layer() -> None:
     made = run("who-notices", "shapes", "sum-of-heads")
     shapes = {name: tuple(made[name].shape) for name in ("q", "weights", "heads", "joined")}
     assert shapes == {"q": (4, 13, 16), "weights": (4, 13, 13), "heads": (4, 13, 16), "joined": (13, 64)}
@@ -140,7 +140,7 @@ def test_same_token_in_the_decoder_is_the_word_just_read() -> None:
         assert weights_between(house, "decoder", word, "<sos>")[0, 1] > 0.9
 
 
-def test_the_head_without_a_name_decides_what_is_wide_and_who_is_a_doctor(capsys) -> None:
+def test_the_unlabelled_head_decides_wide_and_doctor(capsys) -> None:
     made = run("without-one")
     shown = [line.strip() for line in capsys.readouterr().out.splitlines() if line]
     wide = "el animal no cruzó la calle porque era demasiado ancha"

@@ -20,7 +20,7 @@ ORDER = [0, 1, 2, 5, 4, 3, 6, 7, 8]
 OFF = Interventions(positions=False)
 
 
-def test_the_translator_tells_the_two_tickets_apart(translator) -> None:
+def test_the_two_tickets_get_different_translations(translator) -> None:
     words = [*ONE_WAY.split(), "<eos>"]
     assert [words[place] for place in ORDER] == [*RETURN_WAY.split(), "<eos>"]
     assert translator.translate(ONE_WAY).text == "el billete de Pekín a Shanghái es barato"
@@ -35,7 +35,7 @@ def test_the_translator_tells_the_two_tickets_apart(translator) -> None:
     assert "No training sentence was longer than 18 words" in LESSON.prose
 
 
-def test_without_positions_who_sees_whom_is_lost(translator) -> None:
+def test_without_positions_both_sentences_get_the_same_translation(translator) -> None:
     dog, cat = "the dog sees the cat", "the cat sees the dog"
     assert translator.translate(dog).text != translator.translate(cat).text
     one, other = (translator.translate(text, interventions=OFF).text for text in (dog, cat))

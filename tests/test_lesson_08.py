@@ -67,7 +67,7 @@ def test_a_sentence_depends_on_its_neighbour_with_batch_norm_alone(translator) -
         assert changes or torch.equal(one, other)
 
 
-def test_attention_tells_those_who_look(translator) -> None:
+def test_attention_moves_information_between_tokens(translator) -> None:
     """In the view every word notices; in the first block, where words attend to <eos>, hardly any."""
     vocabulary = translator.vocabulary
     words = vocabulary.tokens_of(vocabulary.source_ids(SENTENCE))
@@ -133,7 +133,7 @@ def test_the_table_of_three_stacks_was_measured() -> None:
     assert exercise("8.5").check(["pre-norm", "no sums", "post-norm"]).passed
 
 
-def test_what_a_wrong_answer_to_the_exercises_is_told() -> None:
+def test_each_wrong_answer_gets_its_message() -> None:
     for answer in (
         lambda x: (x - x.mean(-1)) / x.std(-1, keepdim=True, correction=0),
         lambda x: (x - x.mean(-1, keepdim=True)) / x.std(-1),

@@ -27,7 +27,7 @@ def base(**changes: int):
 
 
 @torch.no_grad()
-def test_the_walk_has_the_shapes_that_it_says(translator) -> None:
+def test_the_walk_has_the_stated_shapes(translator) -> None:
     model, vocabulary = translator.model, translator.vocabulary
     source = torch.tensor([vocabulary.source_ids(SENTENCE)])
     target = torch.tensor([vocabulary.target_ids(translator.translate(SENTENCE).text)])
@@ -43,7 +43,7 @@ def test_the_walk_has_the_shapes_that_it_says(translator) -> None:
 
 
 @torch.no_grad()
-def test_every_decoder_layer_asks_the_same_memory(translator) -> None:
+def test_every_decoder_layer_reads_the_same_memory(translator) -> None:
     source = torch.tensor([translator.vocabulary.source_ids(SENTENCE)])
     memory = translator.model.encode(source)[0]
     for layer in (0, 1):
@@ -64,7 +64,7 @@ def test_the_predicted_shape_is_that_of_the_machine_and_is_not_shown_before() ->
     assert "cross-attention" not in LESSON["machine-text"]
 
 
-def test_what_moves_in_the_view_is_what_the_text_says_moves() -> None:
+def test_the_view_changes_as_the_text_says() -> None:
     before = base()
     for longer in (base(n_source=20), base(n_target=8), base(n_target=20), base(n_heads=16)):
         assert n_learned(longer) == n_learned(before)

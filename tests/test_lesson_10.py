@@ -58,7 +58,7 @@ def test_one_number_decides_the_first_loss(untrained: UntrainedModel) -> None:
     assert not LESSON.lacks("**three times that of an even bet**")
 
 
-def test_too_small_a_start_hears_no_word(untrained: UntrainedModel) -> None:
+def test_too_small_an_initialisation_ignores_the_words(untrained: UntrainedModel) -> None:
     assert all(untrained.start(std).echo == 1 for std in (0.02, 0.1, 0.2, 2.0))
     assert untrained.start(0.02).loss < 1.25 * math.log(35)  # as the tour says
     start = untrained.start(0.005)
@@ -78,7 +78,7 @@ def test_too_small_a_start_hears_no_word(untrained: UntrainedModel) -> None:
         untrained.start(0)
 
 
-def test_the_place_that_is_drawn_is_the_one_that_is_told(untrained: UntrainedModel, translator) -> None:
+def test_the_drawn_position_is_the_one_in_the_text(untrained: UntrainedModel, translator) -> None:
     tokens = untrained.vocabulary.tokens
     assert [tokens[i] for i in untrained.read[2, :3]] == ["<sos>", "el", "gato"]
     assert tokens[untrained.wanted[2, 2]] == "es"

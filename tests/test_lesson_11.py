@@ -54,7 +54,7 @@ def test_the_table_of_reading_and_saying_is_that_of_the_batch(lesson: dict) -> N
     assert "asks 23 questions" in LESSON.prose
 
 
-def test_a_student_told_the_right_words_is_better_than_alone(lesson: dict) -> None:
+def test_given_the_right_prefix_more_words_are_right_than_in_free_writing(lesson: dict) -> None:
     says, say, real, cat = (lesson[name] for name in ("says", "say", "real", "cat"))
     assert 0.7 < (says == say)[real].float().mean() < 0.8  # “three words out of four”
     assert (says == say)[cat][real[cat]].sum() == 4  # “four positions out of five”
@@ -76,7 +76,7 @@ def test_the_copier_has_the_lowest_loss_and_cannot_translate(lesson: dict) -> No
     assert wrote["echo"] == lesson["english"]
 
 
-def test_a_student_who_looks_at_nothing_beats_random_opinions(lesson: dict) -> None:
+def test_ignoring_the_source_beats_an_untrained_model(lesson: dict) -> None:
     losses = []
     for ids in (lesson["target"], lesson["wider"]):
         logits = lesson["untrained"](lesson["source"], ids[:, :-1])
@@ -176,7 +176,7 @@ def test_the_lowest_loss_asked_for_is_that_of_the_grammar() -> None:
     assert len(translations("the black cat sleeps")) == 1
 
 
-def test_with_smoothing_the_model_is_as_sure_as_it_was_told_to_be(lesson: dict) -> None:
+def test_label_smoothing_sets_the_model_s_confidence(lesson: dict) -> None:
     smooth, wanted = lesson["smooth"], 0.9 + 0.1 / 35
     assert lesson["mean_probability"](smooth) == pytest.approx(wanted, abs=0.02)
     assert lesson["mean_probability"](lesson["student"]) > 0.98

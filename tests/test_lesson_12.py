@@ -74,7 +74,7 @@ def test_the_likeliest_first_word_does_not_begin_the_likeliest_text(lesson: dict
     assert f"As a probability that is {truth:.2f}" in exercise("12.2").wanted.right
 
 
-def test_the_search_goes_as_it_is_told(lesson: dict) -> None:
+def test_the_search_goes_as_the_lesson_says(lesson: dict) -> None:
     beam = lesson["beam_of_two"]
     first, second, _, fourth = (step.candidates for step in beam.steps)
     assert [one.token for one in first if one.status == "kept"] == ["el", "la"]
@@ -87,7 +87,7 @@ def test_the_search_goes_as_it_is_told(lesson: dict) -> None:
     assert written(beam) == ["la maestra duerme", "el profesor duerme"]
 
 
-def test_la_misses_a_beam_of_one_by_what_the_exercise_asks_for(lesson: dict) -> None:
+def test_the_exercise_asks_for_the_gap_by_which_la_misses_a_beam_of_one(lesson: dict) -> None:
     first, second, *_ = lesson["translator"].decode(SENTENCE, 1, 0.0).steps
     el, la = first.candidates
     asked = exercise("12.3").wanted
@@ -175,7 +175,7 @@ def test_a_text_is_drawn_as_often_as_it_is_probable(lesson: dict) -> None:
     assert drawn == pytest.approx(lesson["exact"], abs=3 * error)
 
 
-def test_temperature_and_filters_change_what_is_drawn(lesson: dict) -> None:
+def test_temperature_and_filters_change_the_samples(lesson: dict) -> None:
     plain, cold, hot, top_k, top_p, greedy = lesson["counted"].values()
     n_right = [sum(counts[text] for text in lesson["exact"]) for counts in (plain, cold, hot, top_k, top_p)]
     assert len(cold) <= len(plain) < len(hot)

@@ -43,7 +43,7 @@ def without(*heads: tuple[str, int, int]) -> vt.Interventions:
     return vt.Interventions(heads=[vt.HeadChange(*head, factor=0) for head in heads])
 
 
-def test_it_attends_to_did_whatever_is_meant(translator: vt.Translator) -> None:
+def test_it_attends_to_did_in_either_meaning(translator: vt.Translator) -> None:
     """The row of *it* hardly changes; that of the adjective does."""
     tired, wide = translator.trace(TIRED), translator.trace(WIDE)
     looks = [weights_between(trace, "encoder", "it", "did")[1, 1] for trace in (tired, wide)]
@@ -121,7 +121,7 @@ def test_twelve_of_24_heads_are_needed_over_many_sentences(translator: vt.Transl
     assert cross[1, 0] / cross[1, 2] == pytest.approx(0.5, abs=0.05)  # “only half as much”
 
 
-def test_one_sentence_needs_two_heads_and_the_surest_is_not_among_them(translator: vt.Translator) -> None:
+def test_one_sentence_needs_two_heads_other_than_the_most_confident(translator: vt.Translator) -> None:
     effects = vt.head_lab(translator, HER).effects()
     assert [effect.loss_change > 0.01 for effect in effects] == [True] * 2 + [False] * 22
     assert effects[2].loss_change > 0.008  # “a third comes near”
@@ -144,7 +144,7 @@ def test_only_with_his_one_head_changes_the_spanish(translator: vt.Translator) -
     assert exercise("13.3").check(("encoder", 1, 1)).passed
 
 
-def test_three_heads_that_can_be_spared_alone_cannot_be_together(translator: vt.Translator) -> None:
+def test_three_heads_are_dispensable_singly_but_not_together(translator: vt.Translator) -> None:
     target = translator.translate(COW).tokens
 
     def rise(*heads: int) -> float:

@@ -55,7 +55,7 @@ def test_a_decoder_only_model_is_a_stack_of_encoder_layers_and_a_mask(
     assert abs(read - unmasked).max() < 1e-6
 
 
-def test_the_more_a_model_sees_the_surer_it_is_of_maestra(translator: vt.Translator) -> None:
+def test_more_context_raises_the_probability_of_maestra(translator: vt.Translator) -> None:
     english, spanish = "the teacher lost her book", "la maestra perdió su libro"
     writer = vt.load_language_model().next_words("la")["maestra"]
     reader = vt.load_masked_model().fill("la [?] perdió su libro")

@@ -124,7 +124,7 @@ def test_the_tables_tell_published_sizes(translator: vt.Translator, ours: ModelC
     assert all(each.tie_word_embeddings for each in (GPT2, BERT, T5))
 
 
-def test_what_the_tables_compute_from_sizes_is_right() -> None:
+def test_tables_computed_from_sizes_are_right() -> None:
     for kinds, layers, heads, in_all in rows("1").values():
         assert f"{int(kinds) * int(layers) * int(heads):,}" == in_all
     for tokens, _, d_model, parameters in rows("2").values():

@@ -42,7 +42,7 @@ def states(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     return {key: state for key, _, state in told}
 
 
-def test_the_list_tells_what_was_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_names_changed_lessons(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = course()[0]
     assert (first.key, first.path.name, first.title) == ("1", FIRST_LESSON, "Which head attends where")
     for name in ("1", "01", " 1 ", "01_which_head_attends_where"):
@@ -88,7 +88,9 @@ def test_reset_of_a_fresh_or_missing_lesson_keeps_nothing(folder: Path) -> None:
     assert state_of(fresh, folder) == "unchanged"
 
 
-def test_what_cannot_be_kept_is_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lesson_that_cannot_be_backed_up_is_not_replaced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lesson = folder / FIRST_LESSON
     change(lesson, source=["my answer"])
     mine, before = lesson.read_bytes(), sorted(folder.iterdir())

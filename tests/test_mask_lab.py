@@ -121,7 +121,7 @@ def test_a_right_mask_is_that_of_the_model() -> None:
         assert torch.equal(torch.from_numpy(batch.mask), expected), state
 
 
-def test_the_page_composes_and_asks_what_python_does(page: dict[str, Any]) -> None:
+def test_page_and_python_compose_the_same_mask(page: dict[str, Any]) -> None:
     """A page finds a carried reply by its request, so the two are to be equal to the last sign."""
     for state, shown in zip(EVERY_STATE, page["states"], strict=True):
         batch = compose(WORDS, state)
@@ -222,7 +222,7 @@ def shortest(translator: Translator, batch: list[list[str]]) -> torch.Tensor:
 
 
 @torch.no_grad()
-def test_the_leak_meter_is_what_the_model_does(translator: Translator, lab: MaskLab) -> None:
+def test_the_leak_meter_equals_the_model(translator: Translator, lab: MaskLab) -> None:
     """With the right mask, the meter's numbers are those of the model as it is used."""
     measured = lab.measure()
     source = shortest(translator, lab.batch.sources)

@@ -100,7 +100,7 @@ REFUSED: dict[str, Callable[[], object]] = {
 }
 
 
-def test_what_would_replace_peoples_files_is_refused_in_one_line(
+def test_commands_that_would_replace_foreign_files_are_refused_in_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "other").mkdir()
@@ -155,7 +155,7 @@ WRITTEN: dict[str, tuple[Callable[[], object], set[str]]] = {
 
 
 @pytest.mark.parametrize("what", WRITTEN)
-def test_what_is_written_replaces_its_own_files_alone(folder: Path, what: str) -> None:
+def test_commands_replace_only_files_that_they_wrote(folder: Path, what: str) -> None:
     write, own = WRITTEN[what]
     before = contents(folder)
     assert not write()

@@ -250,7 +250,7 @@ def test_look_alikes_are_those_within_reach() -> None:
         assert list(positions.look_alikes(WAVES, 5, pair)) == wanted
 
 
-def test_likeness_depends_on_the_offset_alone_for_sinusoids_and_not_for_others() -> None:
+def test_only_sinusoids_have_a_similarity_by_offset() -> None:
     assert positions.offset_spread(positions.similarity(WAVES)) < 1e-5
     assert positions.offset_spread(positions.similarity(RANDOM)) > 1
     ax = plot_similarity(WAVES, 5)

@@ -127,7 +127,7 @@ def test_only_with_positions_the_vectors_move(lab: PositionLab, translator: vt.T
     assert min(reply["moved"]) > 0.03
 
 
-def test_encoding_is_what_the_decoder_reads(translator: vt.Translator) -> None:
+def test_the_memory_is_the_encoder_s_output(translator: vt.Translator) -> None:
     ids = torch.tensor([translator.vocabulary.source_ids(SENTENCE)])
     for changes in (None, Interventions(positions=False)):
         with torch.no_grad():

@@ -228,7 +228,7 @@ def test_the_commands_train_judge_and_translate(table: Path, tmp_path: Path, cap
     assert cli.main(["translate", "the cat sleeps", "--model", str(folder)]) == 0
 
 
-def test_what_cannot_be_done_is_told_in_a_line(table: Path, tmp_path: Path, capsys) -> None:
+def test_impossible_trainings_get_one_line(table: Path, tmp_path: Path, capsys) -> None:
     own = tmp_path / "own"
     from_table = f"train --pairs {table} --out {own}"
     for command, told in {

@@ -57,7 +57,7 @@ def test_fused_equals_traced_for_every_score(scoring, batch, n_q, n_k, share):
     torch.testing.assert_close(weights, expected)
 
 
-def test_torch_is_asked_where_it_knows_the_score_and_only_there(monkeypatch):
+def test_torch_s_attention_is_used_only_for_scores_that_it_has(monkeypatch):
     scales = []
     fused = F.scaled_dot_product_attention
 

@@ -38,7 +38,7 @@ from viz_transformer.widgets.figure_lab.view import MAX_EXPORTED, value_text
 TABLE = sinusoidal_encoding(64, 64).numpy()
 
 
-def test_the_clock_tells_what_the_chosen_hand_does() -> None:
+def test_the_clock_describes_the_chosen_pair() -> None:
     clock = vt.position_clock(TABLE, 3, position=7)
     assert clock.alike == look_alikes(TABLE, 7, 3) == (22, 37, 51, 52)
     assert "one turn every 14.9 tokens" in clock.alt_text()
@@ -78,7 +78,7 @@ WIDTHS = (1, 8, 64, 512)
 SCORES = {d_k: drawn_scores(d_k, n_queries=60).numpy() for d_k in WIDTHS}
 
 
-def test_the_scaling_lab_tells_the_spread_of_what_is_chosen() -> None:
+def test_the_scaling_lab_gives_the_spread_of_the_scores() -> None:
     lab = vt.scaling_lab(SCORES)
     assert f"q·k at d_k 64, variance {SCORES[64].var():.3g}" in lab.alt_text()
     lab.d_k, lab.power = np.int64(512), 0.5
@@ -123,7 +123,7 @@ def test_the_page_of_the_scaling_lab_computes_what_numpy_does() -> None:
 # --- softmax -------------------------------------------------------------------------------------
 
 
-def test_the_softmax_lab_tells_the_weights_of_what_is_set() -> None:
+def test_the_softmax_lab_gives_the_weights_of_its_scores() -> None:
     names = ["the", "cat", "is", "black"]
     lab = vt.softmax_lab([-3, 2, -1, 0], names)
     assert lab.alt_text().endswith("the 0.006, cat 0.839, is 0.042, black 0.114.")
@@ -186,7 +186,7 @@ def test_a_training_is_made_when_it_is_first_asked_for() -> None:
     assert trainer.asked == [(0.02, 0, 0), (0.02, 5, 0)]
 
 
-def test_the_schedule_lab_tells_how_the_loss_goes() -> None:
+def test_the_schedule_lab_describes_the_loss() -> None:
     lab = vt.schedule_lab(Trainer(), PEAKS, WARMUPS, SEEDS, level=("nothing known", 3.0))
     assert "peak 0.01, warm-up 0 steps goes from 0.01 to 0.2" in lab.alt_text()
     (ax,) = lab.figure().axes
@@ -212,7 +212,7 @@ def test_a_page_carries_every_training_and_draws_the_rates_of_each(tmp_path: Pat
 # --- the loss before training ----------------------------------------------------------------------
 
 
-def test_the_initial_loss_lab_tells_and_draws_what_is_chosen() -> None:
+def test_the_initial_loss_lab_describes_and_draws_the_choice() -> None:
     lab = vt.initial_loss_lab(hand_made_starts(), [1.0, 0.5, 2.0], sentence=0, place=1)
     assert lab.stds == (0.5, 1.0, 2.0)
     assert repr(lab) == "InitialLossLab(std=1, sentence=0, place=1)"
@@ -307,7 +307,7 @@ def image(reply: dict) -> Image.Image:
     return Image.open(io.BytesIO(reply["png"])).convert("RGB")
 
 
-def test_the_picture_is_the_one_of_what_is_chosen() -> None:
+def test_the_picture_follows_the_choice() -> None:
     lab = vt.figure_lab(Drawer(), CONTROLS)
     assert lab.values == {"size": 1.0, "colour": "red"}
     assert lab.places == lab.first["places"] == [0, 0]

@@ -47,22 +47,16 @@ def small_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_grammar")
-def test_samples_are_counted_that_the_grammar_writes() -> None:
-    model = small_language_model()
-    found = spanish_eval.sample_language_model(model, 200)
-    drawn = model.sample_texts(n=200, seed=0)
+def test_samples_are_counted_that_the_grammar_writes_and_gaps_compared_with_its_words() -> None:
+    writer, model = small_language_model(), small_masked_model()
+    found, drawn = spanish_eval.sample_language_model(writer, 200), writer.sample_texts(n=200, seed=0)
     assert found.refused == tuple(text for text in drawn if tuple(text.split()) not in SENTENCES)
     assert (found.n, found.n_accepted) == (200, 200 - len(found.refused))
     assert found.n_accepted > 180
 
-
-@pytest.mark.usefixtures("small_grammar")
-def test_a_gap_s_words_are_compared_with_the_exact_ones() -> None:
-    model = small_masked_model()
     score = spanish_eval.fill_gaps(model, PAIRS)
     assert (score.n, score.n_mode) == (len(PAIRS), len(PAIRS) - len(score.wrong))
     assert 0 < score.kl < 0.05 < score.entropy
-
     tokens = list(SENTENCES[0])
     tokens[Random(3).randrange(len(tokens))] = GAP
     one = spanish_eval.fill_gaps(model, PAIRS[:1], seed=3)
@@ -111,17 +105,14 @@ def test_a_sentence_said_twice_is_recognised(sentence: list[str]) -> None:
     assert said_once(say_twice(sentence)) == tuple(sentence)
 
 
-def test_any_other_text_is_left_as_it_is() -> None:
-    for text in ("la vaca duerme", "¿ cómo ?", "la vaca ¿ cómo ? la", "la vaca ¿ cómo ? la gata", ""):
-        assert said_once(text.split()) == tuple(text.split())
-
-
 def test_a_share_of_the_sentences_is_said_twice_the_same_ones_for_a_seed() -> None:
     sentences = [("duerme", str(number)) for number in range(1000)]
     texts = say_some_twice(sentences, 0.3, seed=1)
     assert [said_once(text) for text in texts] == sentences
     assert sum(map(len, texts)) == pytest.approx(2 * 1000 + 5 * 300, abs=5 * 45)
     assert texts == say_some_twice(sentences, 0.3, seed=1) != say_some_twice(sentences, 0.3, seed=2)
+    for text in ("la vaca duerme", "¿ cómo ?", "la vaca ¿ cómo ? la", "la vaca ¿ cómo ? la gata", ""):
+        assert said_once(text.split()) == tuple(text.split())  # any other text is left as it is
 
 
 # docs/models.md gives the figures of the bundled model.
@@ -137,7 +128,7 @@ def corpus() -> Corpus:
     return english_spanish(n_train=0, n_held_out=200, n_of_a_kind=50)
 
 
-def test_the_language_model_asks_and_repeats_word_for_word(model: LanguageModel) -> None:
+def test_the_language_model_repeats_a_sentence_word_for_word(model: LanguageModel) -> None:
     found = sample_language_model(model, 100)
     assert found.n_accepted > 90  # docs/models.md: 95.1% of 1,000
     assert 25 < found.n_twice < 50  # 366 of 951
@@ -156,7 +147,7 @@ def test_its_heads_are_named_by_what_they_do_in_many_sentences(model: LanguageMo
     assert twice[1][1].evidence > 0.75 > twice[1][2].evidence > 0.65
 
 
-def test_heads_are_needed_where_docs_models_says_so(model: LanguageModel, corpus: Corpus) -> None:
+def test_heads_are_needed_as_docs_models_states(model: LanguageModel, corpus: Corpus) -> None:
     """The induction head where there is something to copy, elsewhere the one that reads the noun."""
     once, twice = (spanish_head_losses(model, corpus.held_out, twice=each) for each in (False, True))
     assert twice.rises["decoder"][1, 1] > 0.5 > 0.05 > once.rises["decoder"][1, 1]

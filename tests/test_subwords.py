@@ -119,7 +119,7 @@ def test_any_text_comes_back(subwords: Subwords, text: str) -> None:
     assert subwords.decode([]) == ""
 
 
-def test_what_cannot_be_cut_or_learned_from_is_refused(
+def test_texts_that_cannot_be_split_or_learned_from_are_refused(
     subwords: Subwords, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for text in ("", " \n", "\u2028"):
@@ -165,7 +165,7 @@ def test_json_that_is_damaged_or_does_not_fit_is_refused(subwords: Subwords) -> 
 # A model that reads pieces
 
 
-def test_a_translation_is_text_and_its_trace_knows_the_words(translator: Translator, tmp_path: Path) -> None:
+def test_a_translation_is_text_and_its_trace_groups_subwords(translator: Translator, tmp_path: Path) -> None:
     translation = translator.translate("The dragon sleeps.")
     ids = translator.vocabulary.ids_of(translation.tokens)
     assert translation.text == translator.vocabulary.decode(ids)

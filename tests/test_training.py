@@ -68,7 +68,7 @@ def test_training_twice_gives_the_same_weights() -> None:
     assert not equal(first, trained(20, seed=1))
 
 
-def test_what_was_learned_stays_when_the_caller_stops_asking() -> None:
+def test_the_training_so_far_is_kept_when_the_caller_stops() -> None:
     model = make_model(MODEL, 0)
     before = model.source_embedding.weight.detach().clone()
     next(fit(model, batches(SIX_PAIRS, VOCABULARY, 6, 0), TrainConfig(n_steps=1000, batch_size=6)))

@@ -64,7 +64,7 @@ def test_each_side_has_a_head_of_its_own_which_another_kind_keeps(two: TrainingS
     assert (view.moment, view.sentence, view.kind, view.layer, view.head) == (3, 1, "encoder", 1, 2)
 
 
-def test_what_is_no_training_and_no_place_in_it_is_refused() -> None:
+def test_invalid_trainings_and_positions_are_refused() -> None:
     trace = make_training()
     given = (None, "run.npz", trace.moments[0].traces[0], 3)
     second = make_training(pairs=PAIRS[:1])
@@ -162,7 +162,7 @@ def test_the_picture_on_paper_has_the_numbers(two: TrainingScrubber) -> None:
     assert figure.alt_text == two.alt_text()
 
 
-def test_the_alternative_text_tells_what_is_shown(view: TrainingScrubber) -> None:
+def test_the_alternative_text_describes_the_view(view: TrainingScrubber) -> None:
     view.moment = 7
     share = entropy_share_over_training(view.trace, 0, "cross")[:, view.layer, view.head]
     text = view.alt_text()

@@ -105,7 +105,7 @@ def test_typed_text_is_forgiven_and_written_as_people_write_it(vocabulary: Vocab
     assert written(six, "¡Buenos días! ¿Cómo te llamas?") == "buenos dias como te llamas"
 
 
-def test_marks_are_tokens_where_the_side_knows_them_and_stand_against_their_words(
+def test_punctuation_is_a_token_if_the_vocabulary_has_it(
     vocabulary: Vocabulary,
 ) -> None:
     ids = vocabulary.encode("¿dónde está el gato?", "target")
@@ -144,9 +144,7 @@ WORDS = st.text("aábAÁnñN\u0301\u0303ßı🐈<>-", min_size=1, max_size=4)
 
 
 @given(st.data(), st.sets(WORDS, min_size=1), st.sets(st.sampled_from(sorted(MARKS))))
-def test_what_is_decoded_is_encoded_to_the_same_ids(
-    data: st.DataObject, words: set[str], marks: set[str]
-) -> None:
+def test_decoded_text_encodes_to_the_same_ids(data: st.DataObject, words: set[str], marks: set[str]) -> None:
     tokens = sorted(words | marks)
     for vocabulary, side in (
         (Vocabulary(tokens, [], several_sentences=True), "source"),

@@ -73,7 +73,7 @@ def test_every_step_of_a_trained_head(kept_page: Page, tmp_path: Path, translato
         kept_page.keyboard.press("ArrowRight")
 
 
-def test_pointing_tells_where_a_number_comes_from(kept_page: Page, tmp_path: Path) -> None:
+def test_pointing_at_a_number_explains_it(kept_page: Page, tmp_path: Path) -> None:
     view = vt.thinking_machines()
     root = show(kept_page, view, tmp_path, "stepper")
     go_to(root, view, "scores")
@@ -144,7 +144,7 @@ def test_the_page_works_through_any_sentence(kept_page: Page, tmp_path: Path, tr
         expect(matrix(root, "weights")).to_have_text(weights_of(view))
 
 
-def test_a_page_without_a_model_says_what_it_lacks(kept_page: Page, tmp_path: Path, translator) -> None:
+def test_a_page_without_a_model_names_what_needs_one(kept_page: Page, tmp_path: Path, translator) -> None:
     """It carries the layers and heads of its own sentence."""
     view = vt.attention_stepper(translator, TEXT, query=1, engine="kernel")
     root = show(kept_page, view, tmp_path, "stepper")

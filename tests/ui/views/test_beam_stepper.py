@@ -151,7 +151,7 @@ def test_the_page_makes_any_search(root: Locator, translator) -> None:
     expect(problem).to_be_hidden()
 
 
-def test_the_page_draws_what_python_draws(root: Locator, translator) -> None:
+def test_page_and_python_draw_the_same(root: Locator, translator) -> None:
     root.get_by_role("combobox", name="method").select_option("sample")
     drawn(root)
     slide(root, "top-k", 3)
@@ -203,9 +203,7 @@ def test_the_page_continues_a_text_and_shows_named_searches(kept_page: Page, tmp
     expect(root.locator(".vt-problem")).to_be_hidden()
 
 
-def test_a_page_without_a_model_says_which_searches_it_holds(
-    kept_page: Page, tmp_path: Path, translator
-) -> None:
+def test_a_page_without_a_model_names_its_searches(kept_page: Page, tmp_path: Path, translator) -> None:
     view = unfolded(vt.beam_stepper(translator, SENTENCE, engine="kernel"))
     root = drawn(show(kept_page, view, tmp_path, "beam-stepper"))
     for width, penalty in ((8, 0.6), (4, 0)):

@@ -103,7 +103,7 @@ def test_each_weight_under_the_pointer_is_the_traces(opened: Opened) -> None:
     assert len(seen) >= 6
 
 
-def test_keys_choose_a_cell_and_screen_readers_are_told_of_it(opened: Opened) -> None:
+def test_keys_choose_a_cell_and_announce_it(opened: Opened) -> None:
     trace = make_trace()
     matrix = matrix_of(opened(explore(trace)))
     expect(matrix).to_have_attribute("role", "grid")
@@ -286,7 +286,7 @@ def test_pieces_are_merged_and_special_tokens_hidden(opened: Opened) -> None:
     expect(root.locator(".vt-data-table tbody th")).to_have_text(list(pieces))
 
 
-def test_a_difference_has_signs_and_says_which_way(opened: Opened) -> None:
+def test_a_difference_has_signs_and_a_direction(opened: Opened) -> None:
     trace = make_trace()
     other = replace(trace, cross_attention=trace.cross_attention[:, ::-1].copy())
     root = opened(explore(trace, compare=other, query=1, key=2))
@@ -326,7 +326,7 @@ def test_heads_are_added_by_pointer_and_by_keys(opened: Opened) -> None:
     says("layer 0 · head 0")
 
 
-def test_what_is_weaker_than_the_threshold_is_not_drawn(opened: Opened) -> None:
+def test_weights_below_the_threshold_are_not_drawn(opened: Opened) -> None:
     root = opened(explore(make_trace()))
     drawn = [matrix_of(root), root.locator(".vt-words canvas")]
     before = [picture(each) for each in drawn]

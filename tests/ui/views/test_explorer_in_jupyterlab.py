@@ -65,7 +65,7 @@ def open_explorer(lab: LabPage, make: str) -> Explorer:
 
 
 @pytest.mark.slow
-def test_what_is_chosen_is_read_in_the_kernel_and_set_by_it(lab: LabPage) -> None:
+def test_choices_reach_the_kernel_and_come_from_it(lab: LabPage) -> None:
     explorer = open_explorer(lab, MAKE)
     root, heads = explorer.root, places(explorer.heads)
     chosen = "(view.kind, view.layer, view.head)"

@@ -172,7 +172,7 @@ def test_the_page_runs_the_other_families(kept_page: Page, tmp_path: Path) -> No
         check_effects(root, lab.effects())
 
 
-def test_a_page_without_a_model_says_what_it_lacks(kept_page: Page, tmp_path: Path, translator) -> None:
+def test_a_page_without_a_model_names_what_needs_one(kept_page: Page, tmp_path: Path, translator) -> None:
     """It knows each head alone switched off, in the sentence that it was made with."""
     root = drawn(show(kept_page, vt.head_lab(translator, engine="kernel"), tmp_path, "head-lab"))
     problem = root.locator(".vt-problem")

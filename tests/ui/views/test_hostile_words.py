@@ -88,7 +88,7 @@ CHANGE_EVERYTHING = """async (root) => {
 }"""
 
 
-def test_hostile_words_stay_text_whatever_is_pressed(kept_page: Page, tmp_path: Path) -> None:
+def test_hostile_words_stay_text_under_every_key(kept_page: Page, tmp_path: Path) -> None:
     wrong = []
     for name, make in MAKE.items():
         view = make()

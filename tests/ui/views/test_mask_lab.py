@@ -148,7 +148,7 @@ def direct_rows(twin: MaskLab, row: int) -> list[list[str]]:
     return rows
 
 
-def test_each_preset_shows_what_the_model_and_the_libraries_do(shown: Shown, view: MaskLab) -> None:
+def test_each_preset_equals_the_model_and_the_libraries(shown: Shown, view: MaskLab) -> None:
     for preset in PRESETS:
         shown.press(preset)
         button = shown.root.get_by_role("button", name=preset, exact=True)
@@ -235,7 +235,7 @@ def test_each_convention_writes_the_same_mask(shown: Shown) -> None:
     expect(shown.root.locator(".vt-code pre").last).to_contain_text('float("-inf")')
 
 
-def test_keys_paint_and_the_grid_says_what_it_does(shown: Shown) -> None:
+def test_keys_paint_and_the_grid_announces_it(shown: Shown) -> None:
     page, start = shown.root.page, shown.mask()
     shown.root.locator(".vt-mask-grid td[tabindex='0']").focus()
     page.keyboard.press("End")

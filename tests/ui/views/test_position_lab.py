@@ -88,7 +88,7 @@ def test_keys_and_clicks_choose_position_pair_and_offset(root: Locator, made: Po
     expect(says).to_contain_text("(offset +63")
 
 
-def test_the_claim_is_judged_by_what_was_measured(root: Locator, made: PositionLab) -> None:
+def test_the_claim_is_judged_by_the_measurement(root: Locator, made: PositionLab) -> None:
     claim, slider = root.locator(".vt-claim"), root.get_by_role("slider", name="move by")
     for encoding in ENCODINGS:
         root.get_by_role("button", name=encoding, exact=True).click()
