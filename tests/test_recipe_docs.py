@@ -92,27 +92,23 @@ KINDS = {
 
 
 @pytest.mark.usefixtures("small_checkpoints")
-@pytest.mark.parametrize("heading", KINDS)
-def test_the_recipe_runs_and_shows_every_kind(heading: str) -> None:
-    torch.manual_seed(0)
-    made: dict[str, Any] = {}
-    exec(RECIPES[heading], made)
-    trace = made["traces"][-1] if "traces" in made else made["trace"]
-    assert trace.kinds == KINDS[heading]
-    lines = RECIPES[heading].splitlines()
-    views = [eval(line, made) for line in lines if line.startswith("vt.explore(")]
-    assert all(isinstance(view, vt.AttentionExplorer) for view in views)
-    assert views[0].trace is trace
-
-
-@pytest.mark.usefixtures("small_checkpoints")
-def test_the_claims_of_a_recipe_hold_for_its_trace() -> None:
-    made: dict[str, Any] = {}
-    exec(RECIPES["Llama"], made)
-    assert made["trace"].layer_numbers("decoder") == (0, 1)
-    assert made["trace"].decoder_attention.dtype == np.float16
-    exec(RECIPES["GPT-2"], made)
-    assert made["scores"]["induction"].shape == (2, 4)
-    exec(RECIPES["A training loop"], made)
-    assert len(made["traces"]) == 5
-    assert made["model"].training, "capture leaves a training model in training"
+def test_every_recipe_runs_and_shows_every_kind() -> None:
+    assert list(RECIPES) == list(KINDS)
+    n_whole = sum(code.count("import viz_transformer as vt") for code in RECIPES.values())
+    assert PAGE.count("```python") == n_whole + 4
+    made: dict[str, dict[str, Any]] = {heading: {} for heading in RECIPES}
+    for heading, code in RECIPES.items():
+        torch.manual_seed(0)
+        exec(code, made[heading])
+        trace = made[heading]["traces"][-1] if "traces" in made[heading] else made[heading]["trace"]
+        assert trace.kinds == KINDS[heading], heading
+        lines = [line for line in code.splitlines() if line.startswith("vt.explore(")]
+        views = [eval(line, made[heading]) for line in lines]
+        assert all(isinstance(view, vt.AttentionExplorer) for view in views), heading
+        assert views[0].trace is trace, heading
+    # What a recipe says of its trace is so.
+    assert made["Llama"]["trace"].layer_numbers("decoder") == (0, 1)
+    assert made["Llama"]["trace"].decoder_attention.dtype == np.float16
+    assert made["GPT-2"]["scores"]["induction"].shape == (2, 4)
+    assert len(made["A training loop"]["traces"]) == 5
+    assert made["A training loop"]["model"].training, "capture leaves a training model in training"
