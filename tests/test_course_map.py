@@ -28,22 +28,16 @@ def test_every_lesson_of_the_course_has_its_parts_marked_and_is_led_to() -> None
 
 
 def test_the_map_survives_without_style_sheets_scripts_and_identifiers() -> None:
-    text = you_are_here(7)._repr_html_()
+    whole = you_are_here(7)._repr_html_()
     # The one style is for the figures in other cells of a dark notebook, which finds them by the one class.
-    figures, text = re.fullmatch(r"<style>(.*?)</style>(.*)", text, re.DOTALL).groups()
+    figures, text = re.fullmatch(r"<style>(.*?)</style>(.*)", whole, re.DOTALL).groups()
     assert ".jp-Notebook:has(.vt-you-are-here) .jp-RenderedImage img" in figures
     text = text.replace('class="vt-you-are-here"', "", 1)
     assert not re.search(r"<(?:style|script|svg)|\b(?:id|class|on\w+)=|var\(", text)
-
-
-def test_on_a_site_links_lead_to_pages() -> None:
     pages = [Page(ROOT / "notebooks" / f"{name}.ipynb", name, "") for name in LESSONS]
-    text = _linked_to_pages(you_are_here(3)._repr_html_(), pages)
-    assert 'href="07_masks.html"' in text
-    assert ".ipynb" not in text
-
-
-def test_a_lesson_that_does_not_exist_is_refused() -> None:
+    on_a_site = _linked_to_pages(whole, pages)
+    assert 'href="07_masks.html"' in on_a_site
+    assert ".ipynb" not in on_a_site
     for lesson in (0, 15, "7"):
         with pytest.raises(UserError, match=r"there is no lesson .*the lessons are 1 to 14"):
             you_are_here(lesson)
