@@ -93,7 +93,7 @@ def notebook_html(
 
     Raises:
         UserError: if nbconvert is not installed, a cell raises, or the page would be too large.
-        FileError: if a file cannot be read or written, or the page would replace a file that is no page of ours.
+        FileError: if a file cannot be read or written, or the page would replace one that is no page of ours.
     """
     source = given_path(notebook)
     target = source.with_suffix(".html") if path is None else given_path(path)
