@@ -9,19 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from transformers import (
-    BartConfig,
-    BartForConditionalGeneration,
-    BertConfig,
-    BertModel,
-    GPT2Config,
-    GPT2Model,
-    LlamaConfig,
-    MistralConfig,
-    T5Config,
-    T5ForConditionalGeneration,
-    T5Model,
-)
+import transformers as hf
 from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 from transformers.models.llama.modeling_llama import LlamaAttention
 from transformers.models.mistral.modeling_mistral import MistralAttention
@@ -33,8 +21,8 @@ from viz_transformer.config import ModelConfig, count_parameters
 from viz_transformer.exercises import exercise
 from viz_transformer.model.attention import MultiHeadAttention
 
-BERT, GPT2, LLAMA, MISTRAL = BertConfig(), GPT2Config(), LlamaConfig(), MistralConfig()
-T5, BART = T5Config(), BartConfig()
+BERT, GPT2, LLAMA, MISTRAL = hf.BertConfig(), hf.GPT2Config(), hf.LlamaConfig(), hf.MistralConfig()
+T5, BART = hf.T5Config(), hf.BartConfig()
 BASE = ModelConfig.preset("transformer-base")
 #: The defaults of `torch.nn.Transformer`, which are the first Transformer's sizes.
 FIRST = SimpleNamespace(**{k: v.default for k, v in signature(torch.nn.Transformer).parameters.items()})
@@ -159,8 +147,10 @@ def test_5_how_many_parameters_their_attention_has(ours: ModelConfig) -> None:
 def test_6_how_they_are_told_the_order() -> None:
     found = rows("6", "remember")
     with torch.device("meta"):
-        bert, gpt2 = BertModel(BERT).embeddings.position_embeddings, GPT2Model(GPT2).wpe
-        biases = [each for name, each in T5Model(T5).named_parameters() if "relative_attention_bias" in name]
+        bert, gpt2 = hf.BertModel(BERT).embeddings.position_embeddings, hf.GPT2Model(GPT2).wpe
+        biases = [
+            each for name, each in hf.T5Model(T5).named_parameters() if "relative_attention_bias" in name
+        ]
     for name, table, longest in (
         ("BERT, base", bert, BERT.max_position_embeddings),
         ("GPT-2, small", gpt2, GPT2.n_positions),
@@ -199,8 +189,8 @@ def test_8_how_their_blocks_are_built(ours: ModelConfig) -> None:
 
 def test_9_how_large_encoder_and_decoder_are(ours: ModelConfig) -> None:
     with torch.device("meta"):
-        n_t5 = n_parameters(T5ForConditionalGeneration(T5))
-        n_bart = n_parameters(BartForConditionalGeneration(BART))
+        n_t5 = n_parameters(hf.T5ForConditionalGeneration(T5))
+        n_bart = n_parameters(hf.BartForConditionalGeneration(BART))
     first = ModelConfig(vocab_size=37_000, bias=False)
     of_ours = (ours.n_encoder_layers, ours.n_decoder_layers, ours.d_model, ours.d_ff, ours.vocab_size)
     of_t5 = (T5.num_layers, T5.num_decoder_layers, T5.d_model, T5.d_ff, T5.vocab_size)

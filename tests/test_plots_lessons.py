@@ -10,6 +10,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 
+from viz_transformer import plots
 from viz_transformer.analysis import positions
 from viz_transformer.config import ModelConfig, count_parameters, parameter_bill
 from viz_transformer.errors import UserError
@@ -19,28 +20,6 @@ from viz_transformer.experiments.shift import random_head, shift_experiment
 from viz_transformer.labs import compare_scorings
 from viz_transformer.model.attention import MultiHeadAttention
 from viz_transformer.model.positional import RotaryPositions, sinusoidal_encoding
-from viz_transformer.plots import (
-    describe_curves,
-    describe_sizes,
-    plot_by_offset,
-    plot_curves,
-    plot_drawn_scores,
-    plot_ids,
-    plot_likeness,
-    plot_nearest,
-    plot_positions,
-    plot_probabilities,
-    plot_score_spread,
-    plot_scorings,
-    plot_shift,
-    plot_similarity,
-    plot_sizes,
-    plot_slope_spread,
-    plot_softmax,
-    plot_split,
-    plot_start,
-    plot_wavelength,
-)
 from viz_transformer.trace import ForwardTrace
 
 pytestmark = pytest.mark.usefixtures("no_window")
@@ -60,22 +39,24 @@ def heights(ax) -> list[float]:
 
 
 def test_ids_neighbours_and_likeness_are_drawn_as_they_are_given() -> None:
-    ax = plot_ids([[3, 2, 0], [4, 3, 2]], TOKENS)
+    ax = plots.plot_ids([[3, 2, 0], [4, 3, 2]], TOKENS)
     assert texts(ax.texts)[:3] == ["$a$\n3", "<eos>\n2", "<pad>\n0"]
     assert [bool(patch.get_hatch()) for patch in ax.patches] == [False, False, True, *[False] * 3]
     assert ax.figure.alt_text.endswith("1 of 6 cells are padding.")
     ax.figure.canvas.draw()
-    ax = plot_nearest("cat", ["bird", "wolf"], [0.53, 0.5])
+    ax = plots.plot_nearest("cat", ["bird", "wolf"], [0.53, 0.5])
     assert [bar.get_width() for bar in ax.patches] == [0.53, 0.5]
     assert ax.yaxis_inverted()
     assert "bird 0.53, wolf 0.50" in ax.figure.alt_text
     matrix = np.array([[1, 0.2], [0.2, 1]])
-    np.testing.assert_array_equal(plot_likeness(matrix, ["a", "b"], "two").images[0].get_array(), matrix)
+    np.testing.assert_array_equal(
+        plots.plot_likeness(matrix, ["a", "b"], "two").images[0].get_array(), matrix
+    )
 
 
 def test_a_start_shows_logits_and_the_loss_here() -> None:
     logits = [0.0, -1, 2, 30, 4]
-    figure = plot_start(logits, TOKENS, read=3, wanted=4, losses=[(0.1, 5), (1, 50)], here=(1, 50))
+    figure = plots.plot_start(logits, TOKENS, read=3, wanted=4, losses=[(0.1, 5), (1, 50)], here=(1, 50))
     left, right = figure.axes
     assert heights(left) == logits
     np.testing.assert_array_equal(right.lines[0].get_xydata(), [[0.1, 5], [1, 50]])
@@ -84,17 +65,17 @@ def test_a_start_shows_logits_and_the_loss_here() -> None:
     figure.canvas.draw()
     for axis in (right.xaxis, right.yaxis):
         assert figure.bbox.containsx(axis.label.get_window_extent().x1)
-    plot_start(logits, TOKENS, read=3, wanted=4).canvas.draw()
+    plots.plot_start(logits, TOKENS, read=3, wanted=4).canvas.draw()
 
 
 def test_a_softmax_is_drawn_step_by_step() -> None:
-    figure = plot_softmax([-3, 2, -1, 0], list("abcd"), slopes=True)
+    figure = plots.plot_softmax([-3, 2, -1, 0], list("abcd"), slopes=True)
     scores, parts, weights, slopes = (np.array(heights(ax)) for ax in figure.axes)
     assert scores.tolist() == [-3, 2, -1, 0]
     np.testing.assert_allclose(parts, np.exp(scores - 2))
     np.testing.assert_allclose(weights, [0.0056533, 0.83902451, 0.04177257, 0.11354962], atol=1e-7)
     np.testing.assert_allclose(slopes, weights * (1 - weights))
-    figure = plot_softmax([1000, 999], times=2)
+    figure = plots.plot_softmax([1000, 999], times=2)
     assert len(figure.axes) == 3
     np.testing.assert_allclose(heights(figure.axes[2]), [0.880797, 0.119203], atol=1e-6)
     assert figure.axes[0].get_title("left") == "scores s × 2"
@@ -103,16 +84,16 @@ def test_a_softmax_is_drawn_step_by_step() -> None:
 def test_drawn_scores_and_their_spreads_over_the_width_are_shown() -> None:
     scores = drawn_scores(64, n_queries=50)
     for power in (0.0, 0.5):
-        figure = plot_drawn_scores(scores.numpy(), 64, power=power)
+        figure = plots.plot_drawn_scores(scores.numpy(), 64, power=power)
         weights = (scores / 64**power).softmax(-1)
         np.testing.assert_allclose(figure.axes[1].images[0].get_array(), weights[:12], atol=1e-6)
         assert f"mean {weights.amax(-1).mean():.2f}" in figure.axes[1].get_title("left")
     spreads = [score_spread(d_k, n_queries=20) for d_k in (1, 16)]
-    left, right = plot_score_spread(spreads).axes
+    left, right = plots.plot_score_spread(spreads).axes
     assert list(left.lines[0].get_ydata()) == [each.variance for each in spreads]
     assert list(right.lines[1].get_ydata()) == [each.largest_scaled_weight for each in spreads]
     slopes = [slope_spread(d_k, n_queries=20) for d_k in (1, 16)]
-    ax = plot_slope_spread(slopes)
+    ax = plots.plot_slope_spread(slopes)
     assert list(ax.lines[0].get_ydata()) == [each.slope for each in slopes]
     assert list(ax.lines[1].get_ydata()) == [each.scaled_slope for each in slopes]
     assert ax.figure.alt_text.startswith("At d_k 16")
@@ -120,7 +101,7 @@ def test_drawn_scores_and_their_spreads_over_the_width_are_shown() -> None:
 
 def test_each_probability_is_a_bar_with_its_number_and_name() -> None:
     names = ["la maestra duerme", "el $profesor$ duerme"]
-    ax = plot_probabilities(dict(zip(names, [0.43, 0.32], strict=True)), "after “the teacher”")
+    ax = plots.plot_probabilities(dict(zip(names, [0.43, 0.32], strict=True)), "after “the teacher”")
     assert [bar.get_width() for bar in ax.patches] == [0.43, 0.32]
     assert texts(ax.texts) == ["0.430", "0.320"]
     assert texts(ax.get_yticklabels()) == names
@@ -129,7 +110,7 @@ def test_each_probability_is_a_bar_with_its_number_and_name() -> None:
 
 def test_every_curve_is_drawn_as_it_is_given_with_dashes_of_its_own() -> None:
     curves = {"warm": [3.0, 2.0, 1.0], "cold $x$": [3.0, 3.5, 2.5]}
-    ax = plot_curves(curves, title="two runs", level=("chance", 3.55))
+    ax = plots.plot_curves(curves, title="two runs", level=("chance", 3.55))
     one, other, level = ax.get_lines()
     assert one.get_xdata().tolist() == [1, 2, 3]
     assert [list(line.get_ydata()) for line in (one, other)] == list(curves.values())
@@ -139,33 +120,33 @@ def test_every_curve_is_drawn_as_it_is_given_with_dashes_of_its_own() -> None:
     assert ax.get_title("left") == "two runs"
     assert ax.get_ylim()[0] == 0
     assert "warm goes from 3 to 1, between 1 and 3." in ax.figure.alt_text
-    assert plot_curves({"score": [-2.0, -1.0]}).get_ylim()[0] == -2
-    rates = plot_curves({"rate": [1e-3, 1e-2]}, [10, 20], log=True)
+    assert plots.plot_curves({"score": [-2.0, -1.0]}).get_ylim()[0] == -2
+    rates = plots.plot_curves({"rate": [1e-3, 1e-2]}, [10, 20], log=True)
     assert rates.get_yscale() == "log"
     assert rates.get_lines()[0].get_xdata().tolist() == [10, 20]
-    said = describe_curves({"score": [-2.0, -1.0]}, [0, 1], xlabel="penalty")
+    said = plots.describe_curves({"score": [-2.0, -1.0]}, [0, 1], xlabel="penalty")
     assert said.endswith("over penalty, from 0 to 1. score goes from −2 to −1, between −2 and −1.")
 
 
 def test_each_head_gets_a_piece_of_every_word_and_by_reshape_alone_some_words() -> None:
     x = torch.arange(24.0).reshape(1, 3, 8)
     for transposed in (True, False):
-        whole, *heads = plot_split(WORDS, 8, 2, transposed=transposed).axes
+        whole, *heads = plots.plot_split(WORDS, 8, 2, transposed=transposed).axes
         numbers = MultiHeadAttention(8, 2)._split_heads(x)[0] if transposed else x.reshape(2, 3, 4)
         assert len(heads) == 2
         for ax, wanted in zip((whole, *heads), (x[0], *numbers), strict=True):
             assert np.array_equal(ax.images[0].get_array(), wanted // 8)  # whose the numbers are
             assert texts(ax.texts) == [f"{WORDS[int(n) // 8]} {int(n) % 8}" for n in wanted.ravel()]
-    alone = plot_split(("the", "black"), 4, 2, transposed=False)
+    alone = plots.plot_split(("the", "black"), 4, 2, transposed=False)
     assert "head 0 holds numbers of the; head 1 holds numbers of black" in alone.alt_text
-    wide = plot_split([f"<b>{n}$" for n in range(25)], 64, 4)
+    wide = plots.plot_split([f"<b>{n}$" for n in range(25)], 64, 4)
     assert not wide.axes[0].texts
     wide.canvas.draw()
 
 
 def test_titles_and_names_in_cells_do_not_touch() -> None:
     for n_heads in (1, 2, 4, 8):
-        figure = plot_split(("the", "black", "cat", "sleeps"), 8, n_heads)
+        figure = plots.plot_split(("the", "black", "cat", "sleeps"), 8, n_heads)
         figure.canvas.draw()
         titles = [ax._left_title.get_window_extent() for ax in figure.axes[1:]]
         sleeps = [text.get_window_extent() for text in figure.axes[0].texts[-8:]]
@@ -177,16 +158,16 @@ def test_titles_and_names_in_cells_do_not_touch() -> None:
 def test_the_bars_of_a_model_add_up_to_all_its_parameters() -> None:
     names = ["bert-base", "gpt2", "transformer-base"]
     bills = {name: parameter_bill(ModelConfig.preset(name)) for name in names}
-    ax = plot_sizes(bills)
+    ax = plots.plot_sizes(bills)
     for row, name in enumerate(names):
         widths = [bar[row].get_width() for bar in ax.containers]
         assert sum(widths) * 1e6 == pytest.approx(count_parameters(ModelConfig.preset(name))), name
     assert texts(ax.get_yticklabels()) == names
     assert "109,482,240" in texts(ax.texts)
-    said = describe_sizes(bills)
+    said = plots.describe_sizes(bills)
     assert "bert-base 109,482,240 (words and positions 22%, attention 26%, feed-forward 52%" in said
     assert ax.figure.alt_text == said
-    plot_sizes({"$x^2$ <b>": {"attention": 3}}).figure.canvas.draw()  # a name is no formula
+    plots.plot_sizes({"$x^2$ <b>": {"attention": 3}}).figure.canvas.draw()  # a name is no formula
 
 
 def test_the_three_ways_score_the_same_vectors_drawn_from_a_seed() -> None:
@@ -194,13 +175,13 @@ def test_the_three_ways_score_the_same_vectors_drawn_from_a_seed() -> None:
     shapes = {name: each.shape for name, each in scores.items()}
     assert shapes == dict.fromkeys(("dot", "scaled dot", "additive"), (5, 5))
     assert np.allclose(scores["dot"] / math.sqrt(16), scores["scaled dot"], atol=1e-5)
-    figure = plot_scorings(scores)
+    figure = plots.plot_scorings(scores)
     assert len(figure.axes) == 3
     for ax, (name, table) in zip(figure.axes, scores.items(), strict=True):
         assert np.allclose(ax.images[0].get_array(), torch.tensor(table).softmax(-1), atol=1e-5)
         assert ax.get_title(loc="left") == f"{name}\nscores spread by {table.std():.2f}"
     assert "additive: scores spread by" in figure.alt_text
-    assert len(plot_scorings({"dot": np.ones((1, 20))}).axes[0].texts) == 0
+    assert len(plots.plot_scorings({"dot": np.ones((1, 20))}).axes[0].texts) == 0
     # Torch's own seed is left as it is.
     torch.manual_seed(3)
     wanted = torch.rand(2)
@@ -212,25 +193,25 @@ def test_the_three_ways_score_the_same_vectors_drawn_from_a_seed() -> None:
 
 
 def test_a_table_or_that_of_a_trace_is_drawn_as_it_is_and_evenly_around_zero() -> None:
-    ax = plot_positions(RANDOM, position=3)
+    ax = plots.plot_positions(RANDOM, position=3)
     np.testing.assert_array_equal(ax.images[0].get_array(), RANDOM)
     low, high = ax.images[0].get_clim()
     assert low == -high == -np.abs(RANDOM).max()
     assert "24 positions by 16 dimensions" in ax.figure.alt_text
     words, of_target = tuple("abcdef"), {"target_tokens": tuple("abcdef"), "target_positions": RANDOM[:6]}
     both = ForwardTrace(source_tokens=words, source_positions=WAVES[:6], **of_target)
-    np.testing.assert_array_equal(plot_positions(both).images[0].get_array(), WAVES[:6])
-    only = plot_positions(ForwardTrace(**of_target)).images[0].get_array()
+    np.testing.assert_array_equal(plots.plot_positions(both).images[0].get_array(), WAVES[:6])
+    only = plots.plot_positions(ForwardTrace(**of_target)).images[0].get_array()
     np.testing.assert_allclose(only, RANDOM[:6].astype(np.float32))
 
 
 def test_a_pair_shows_its_two_columns_and_the_wavelength_that_they_have() -> None:
-    ax = plot_wavelength(WAVES, 1, position=2)
+    ax = plots.plot_wavelength(WAVES, 1, position=2)
     for dimension, line in zip((2, 3), ax.lines, strict=False):
         np.testing.assert_allclose(line.get_ydata(), WAVES[:, dimension])
     turn = positions.wavelength(1, 16)
     assert f"{turn:,.1f} tokens" in ax.get_title("left")
-    learned = plot_wavelength(RANDOM, 1)
+    learned = plots.plot_wavelength(RANDOM, 1)
     assert "tokens" not in learned.get_title("left")  # there is no wave to name
     long = sinusoidal_encoding(700, 8)
     for pair in range(3):
@@ -253,7 +234,7 @@ def test_look_alikes_are_those_within_reach() -> None:
 def test_only_sinusoids_have_a_similarity_by_offset() -> None:
     assert positions.offset_spread(positions.similarity(WAVES)) < 1e-5
     assert positions.offset_spread(positions.similarity(RANDOM)) > 1
-    ax = plot_similarity(WAVES, 5)
+    ax = plots.plot_similarity(WAVES, 5)
     np.testing.assert_allclose(ax.lines[-1].get_ydata(), positions.similarity(WAVES)[5])
     np.testing.assert_array_equal(ax.lines[-1].get_xdata(), np.arange(24) - 5)
     assert "differ by up to 0.000" in ax.figure.alt_text
@@ -276,7 +257,7 @@ def test_the_probe_head_gives_the_scores_of_the_experiment_and_a_shift_is_three_
     np.testing.assert_allclose(positions.turned(RANDOM, np.arange(24)), turned, atol=1e-5)
     table = sinusoidal_encoding(64, 64).numpy()
     here, moved = head.added(table, 0).whole, head.added(table, 10).whole
-    figure = plot_shift(here, moved, 10)
+    figure = plots.plot_shift(here, moved, 10)
     for ax, wanted in zip(figure.axes, (here, moved, moved - here), strict=True):
         np.testing.assert_allclose(ax.images[0].get_array(), wanted)
     assert f"rms {positions.rms(moved - here):.2f}" in figure.alt_text
@@ -284,12 +265,12 @@ def test_the_probe_head_gives_the_scores_of_the_experiment_and_a_shift_is_three_
 
 def test_a_figure_is_drawn_where_it_is_wanted() -> None:
     draws = (
-        lambda ax: plot_positions(WAVES, ax),
-        lambda ax: plot_wavelength(WAVES, 0, ax),
-        lambda ax: plot_similarity(WAVES, 0, ax),
-        lambda ax: plot_by_offset(np.eye(5), 1, ax),
-        lambda ax: plot_curves({"rate": [1.0, 2.0]}, ax=ax),
-        lambda ax: plot_sizes({"mine": {"attention": 3}}, ax=ax),
+        lambda ax: plots.plot_positions(WAVES, ax),
+        lambda ax: plots.plot_wavelength(WAVES, 0, ax),
+        lambda ax: plots.plot_similarity(WAVES, 0, ax),
+        lambda ax: plots.plot_by_offset(np.eye(5), 1, ax),
+        lambda ax: plots.plot_curves({"rate": [1.0, 2.0]}, ax=ax),
+        lambda ax: plots.plot_sizes({"mine": {"attention": 3}}, ax=ax),
     )
     figure, axes = plt.subplots(1, len(draws))
     assert all(draw(ax) is ax for ax, draw in zip(axes, draws, strict=True))
@@ -299,31 +280,31 @@ def test_a_figure_is_drawn_where_it_is_wanted() -> None:
 def test_values_that_a_figure_cannot_draw_are_refused_in_one_line() -> None:
     likeness = np.eye(2)
     for message, draw, *rows in (
-        ("ids", lambda ids: plot_ids(ids, TOKENS), [[3, 2]], [[[]]], [[[0.5]]], [[[5]]], [[[-1]]]),
-        ("3 names", plot_likeness, [likeness, ["a", "b", "c"]]),
-        ("there are 5 tokens", lambda logits: plot_start(logits, TOKENS, read=0, wanted=0), [[1.0]]),
-        ("row of finite", plot_softmax, [[]], [[[1]]], [[1, np.inf]]),
-        ("2 scores and 1", plot_softmax, [[1, 2], ["a"]]),
-        ("no probability", plot_probabilities, [{}]),
-        ("from 0 to 1", plot_probabilities, [{"a": 1.2}]),
-        ("curves", plot_curves, [{}], [{str(n): [1.0] for n in range(5)}], [{"none": []}]),
-        ("curves", plot_curves, [{"one": [1.0], "other": [1.0, 2.0]}], [{"one": [1.0, 2.0]}, [1.0]]),
-        ("curves", plot_curves, [{"table": np.ones((2, 2))}]),
-        ("cannot be cut", plot_split, [(), 8, 2], [WORDS, 8, 3], [WORDS, 8, 0]),
-        ("given no model", plot_sizes, [{}]),
-        ("'mine' has a part 'heads' that is none of", plot_sizes, [{"mine": {"heads": 3}}]),
+        ("ids", lambda ids: plots.plot_ids(ids, TOKENS), [[3, 2]], [[[]]], [[[0.5]]], [[[5]]], [[[-1]]]),
+        ("3 names", plots.plot_likeness, [likeness, ["a", "b", "c"]]),
+        ("there are 5 tokens", lambda logits: plots.plot_start(logits, TOKENS, read=0, wanted=0), [[1.0]]),
+        ("row of finite", plots.plot_softmax, [[]], [[[1]]], [[1, np.inf]]),
+        ("2 scores and 1", plots.plot_softmax, [[1, 2], ["a"]]),
+        ("no probability", plots.plot_probabilities, [{}]),
+        ("from 0 to 1", plots.plot_probabilities, [{"a": 1.2}]),
+        ("curves", plots.plot_curves, [{}], [{str(n): [1.0] for n in range(5)}], [{"none": []}]),
+        ("curves", plots.plot_curves, [{"one": [1.0], "other": [1.0, 2.0]}], [{"one": [1.0, 2.0]}, [1.0]]),
+        ("curves", plots.plot_curves, [{"table": np.ones((2, 2))}]),
+        ("cannot be cut", plots.plot_split, [(), 8, 2], [WORDS, 8, 3], [WORDS, 8, 0]),
+        ("given no model", plots.plot_sizes, [{}]),
+        ("'mine' has a part 'heads' that is none of", plots.plot_sizes, [{"mine": {"heads": 3}}]),
         ("d_k=0", compare_scorings, [0]),
         ("n_words=2.0", lambda n: compare_scorings(4, n_words=n), [2.0]),
-        ("scores", plot_scorings, [{}], [{"dot": [1.0]}], [{"dot": [[np.inf]]}], [{"dot": [[]]}]),
-        ("must be \\[position, d_model\\]", plot_positions, [np.zeros(3)]),
-        ("give numbers", plot_positions, ["table"]),
-        ("NaN", plot_positions, [[[np.nan, 0.0]]]),
-        ("holds no positions", plot_positions, [ForwardTrace(source_tokens=WORDS)]),
-        ("choose 0 to 23", lambda n: plot_positions(WAVES, position=n), [24]),
-        ("choose 0 to 7", plot_wavelength, [WAVES, 8]),
-        ("choose 0 to 23", plot_similarity, [WAVES, -1]),
-        ("position, position", plot_by_offset, [np.zeros((2, 3))]),
-        ("the same words twice", plot_shift, [np.eye(2), np.eye(3), 1]),
+        ("scores", plots.plot_scorings, [{}], [{"dot": [1.0]}], [{"dot": [[np.inf]]}], [{"dot": [[]]}]),
+        ("must be \\[position, d_model\\]", plots.plot_positions, [np.zeros(3)]),
+        ("give numbers", plots.plot_positions, ["table"]),
+        ("NaN", plots.plot_positions, [[[np.nan, 0.0]]]),
+        ("holds no positions", plots.plot_positions, [ForwardTrace(source_tokens=WORDS)]),
+        ("choose 0 to 23", lambda n: plots.plot_positions(WAVES, position=n), [24]),
+        ("choose 0 to 7", plots.plot_wavelength, [WAVES, 8]),
+        ("choose 0 to 23", plots.plot_similarity, [WAVES, -1]),
+        ("position, position", plots.plot_by_offset, [np.zeros((2, 3))]),
+        ("the same words twice", plots.plot_shift, [np.eye(2), np.eye(3), 1]),
         ("reach beyond", probe().added, [sinusoidal_encoding(64, 64), 60]),
     ):
         for arguments in rows:

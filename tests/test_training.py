@@ -110,8 +110,8 @@ def test_the_rate_rises_to_its_peak_and_falls_to_zero() -> None:
     config = TrainConfig(n_steps=110, warmup_steps=10, learning_rate=2.0)
     rates = [learning_rate(step, config) for step in (1, 10, 60, 110)]
     assert rates == pytest.approx([0.2, 2.0, 1.0, 0.0], abs=1e-12)
-    config = TrainConfig(n_steps=100, warmup_steps=0, learning_rate=2.0)
-    assert learning_rate(1, config) == pytest.approx(2.0, rel=1e-3)
+    without = TrainConfig(n_steps=100, warmup_steps=0, learning_rate=2.0)
+    assert learning_rate(1, without) == pytest.approx(2.0, rel=1e-3)
 
 
 def test_a_loss_that_is_no_number_stops_training() -> None:
@@ -307,7 +307,7 @@ def test_the_shares_of_a_batch_are_all_of_it(monkeypatch: pytest.MonkeyPatch) ->
     rows = []
     for number in range(4):
         monkeypatch.setattr(distributed, "rank", lambda number=number: number)
-        rows += [tuple(row) for row in shard(batch).source]
-    assert sorted(rows) == sorted(tuple(row) for row in batch.source)
+        rows += shard(batch).source.tolist()
+    assert sorted(rows) == sorted(batch.source.tolist())
     with pytest.raises(UserError, match="1 sentences cannot be shared by 4 processes"):
         shard(next(batches(SIX_PAIRS, VOCABULARY, 1, 0)))

@@ -37,38 +37,26 @@ def forward(seed: int, words: tuple[str, ...] = ("the", "cat", "<eos>"), n_heads
 
 
 def moment(step: int, **changes: object) -> Snapshot:
-    values: dict[str, object] = {
-        "step": step,
-        "translations": ("el el", f"step {step}"),
-        "losses": (3.5 - step / 4, 1 / 3),
-        "traces": (forward(step), forward(step + 100, ("dogs", "<eos>"))),
-    }
-    return Snapshot(**{**values, **changes})
+    traces = (forward(step), forward(step + 100, ("dogs", "<eos>")))
+    values = {"translations": ("el el", f"step {step}"), "losses": (3.5 - step / 4, 1 / 3), "traces": traces}
+    return Snapshot(step=step, **{**values, **changes})
 
 
 def training(**changes: object) -> TrainingTrace:
-    values: dict[str, object] = {
-        "name": "seed 0",
-        "sources": ("the cat", "dogs"),
-        "references": ("el gato", "perros"),
-        "moments": tuple(map(moment, STEPS)),
-        "steps": [1, 2, 10],
-        "losses": [3.0, 2.0, 0.1],
-        "accuracies": [0, 0.5, 1],
-    }
-    return TrainingTrace(**{**values, **changes})
+    values = {"name": "seed 0", "sources": ("the cat", "dogs"), "references": ("el gato", "perros")}
+    values |= {"steps": [1, 2, 10], "losses": [3.0, 2.0, 0.1], "accuracies": [0, 0.5, 1]}
+    return TrainingTrace(**{**values, "moments": tuple(map(moment, STEPS)), **changes})
 
 
 def assert_equal_but_for_rounding(first: TrainingTrace, again: TrainingTrace) -> None:
-    for name in ("name", "sources", "references"):
-        assert getattr(again, name) == getattr(first, name)
+    names = ("name", "sources", "references")
+    assert [getattr(again, name) for name in names] == [getattr(first, name) for name in names]
     for name in ("steps", "losses", "accuracies"):
         array, other = getattr(first, name), getattr(again, name)
         assert array.dtype == other.dtype
         np.testing.assert_array_equal(array, other)
     for one, other in zip(first.moments, again.moments, strict=True):
-        for name in ("step", "translations", "losses"):
-            assert getattr(one, name) == getattr(other, name)
+        assert (one.step, one.translations, one.losses) == (other.step, other.translations, other.losses)
         for here, there in zip(one.traces, other.traces, strict=True):
             for field in fields(ForwardTrace):
                 value, read = getattr(here, field.name), getattr(there, field.name)
@@ -111,15 +99,20 @@ def test_hostile_text_comes_back_as_it_was(
     assert_equal_but_for_rounding(first, again)
 
 
-def test_an_encoder_alone_and_an_empty_curve_are_kept(tmp_path: Path) -> None:
+def test_an_encoder_alone_and_an_empty_curve_are_kept_also_where_torch_cannot_be_imported(
+    tmp_path: Path,
+) -> None:
     def alone(step: int) -> Snapshot:
         only = replace(forward(step), decoder_attention=None, cross_attention=None)
         return moment(step, traces=(only, only))
 
     first = training(moments=tuple(map(alone, STEPS)), steps=[], losses=[], accuracies=[])
-    again = TrainingTrace.load(first.save(tmp_path / "x.npz"))
+    path = first.save(tmp_path / "x.npz")
+    again = TrainingTrace.load(path)
     assert again.moments[0].traces[0].kinds == ("encoder",)
     assert_equal_but_for_rounding(first, again)
+    code = f"[moment.step for moment in trace.TrainingTrace.load({str(path)!r}).moments]"
+    assert printed_without_torch(code) == "[0, 3, 10]"
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -160,9 +153,3 @@ def test_a_damaged_a_missing_and_another_file_are_named(tmp_path: Path) -> None:
         TrainingTrace.load(forward(0).save(tmp_path / "x.npz"))
     with pytest.raises(FileError, match=r"no trace at .*none"):
         TrainingTrace.load(tmp_path / "none.npz")
-
-
-def test_it_replays_where_torch_cannot_be_imported(tmp_path: Path) -> None:
-    path = training().save(tmp_path / "x.npz")
-    code = f"[moment.step for moment in trace.TrainingTrace.load({str(path)!r}).moments]"
-    assert printed_without_torch(code) == "[0, 3, 10]"
