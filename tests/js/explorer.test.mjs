@@ -10,6 +10,7 @@ import { nextTextSize } from "../../viz_transformer/widgets/base/js/text_size.js
 import { pathsOf, spread, strongLines } from "../../viz_transformer/widgets/explorer/attention_paths.js";
 import { strongestCells, tableOf } from "../../viz_transformer/widgets/explorer/data_table.js";
 import * as displayed from "../../viz_transformer/widgets/explorer/displayed_head.js";
+import { labelHeads } from "../../viz_transformer/widgets/explorer/head_labels.js";
 import * as linked from "../../viz_transformer/widgets/explorer/linked_columns.js";
 import { differenceLimit, measureTraces } from "../../viz_transformer/widgets/explorer/measured_trace.js";
 import { headInWords, marksInWords, notes } from "../../viz_transformer/widgets/explorer/narration.js";
@@ -424,6 +425,16 @@ test("of a long text only what is in view is drawn, and every line that crosses 
   const crossing = (from, to) => columns.lineInView(layout, top, from, to);
   assert.ok(crossing(0, 99)); // neither end is in view, its middle is
   assert.deepEqual([crossing(40, 10), crossing(39, 10), crossing(end, 99)], [true, false, false]);
+});
+
+test("a head that always attends to the token itself has that label, from enough rows", () => {
+  const labelOf = (n) => {
+    const rows = Array.from({ length: n * n }, (_, at) => Number(at % (n + 1) === 0));
+    const kind = { kind: "encoder", layers: 1, heads: 1, rows: n, cols: n, weights: Float32Array.from(rows) };
+    return labelHeads(kind, [..."abcdefgh"].slice(0, n))[0][0];
+  };
+  assert.equal(labelOf(4), null);
+  assert.deepEqual([labelOf(8).name, labelOf(8).evidence], ["same token", 1]);
 });
 
 test("two decimals are rounded as Python rounds them", () => {

@@ -96,6 +96,24 @@ test("the last keys are the patches, and what stands before them is apart", () =
   );
 });
 
+test("each token of a picture is found under the middle of its place", () => {
+  const layout = picture.pictureLayout(PATCHES, { width: 200, height: 400 }, {});
+  const { left, width, height } = layout;
+  assertTable(
+    (x, y) => picture.patchAt(layout, x, y),
+    [
+      [5, 5, 0],
+      ...[1, 2, 3, 4, 5, 6].map((token) => [
+        left + ((((token - 1) % 3) + 0.5) * width) / 3,
+        ((token < 4 ? 0.5 : 1.5) * height) / 2,
+        token,
+      ]),
+      [left + width + 3, 5, null],
+      [left + 5, height + 3, null],
+    ],
+  );
+});
+
 test("the arrow keys move over patches, and from the first row to the class token", () => {
   assertTable(
     (token, key, extra = 1) => picture.movePatch({ ...PATCHES, extra }, token, key),
