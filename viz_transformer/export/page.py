@@ -123,7 +123,7 @@ def check_replaceable(path: Path) -> None:
     Raises:
         FileError: if one is there.
     """
-    if not path.exists():
+    if not path.is_file():
         return
     try:
         with path.open("rb") as file:
