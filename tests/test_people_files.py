@@ -48,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "pairs.tsv").write_text(PAIRS)
     (tmp_path / "n.ipynb").write_text(json.dumps(NOTEBOOK))
     (tmp_path / "other.ipynb").write_text("{}")
-    (tmp_path / "n.html").write_text("<p>my own page</p>")
+    (tmp_path / "n.html").write_text('<meta http-equiv="Content-Security-Policy"><p>my own page</p>')
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "index.html").write_text("<p>my own index</p>")
     shutil.copytree(bundled("data/en-es"), tmp_path / "model")

@@ -11,7 +11,7 @@ import ipywidgets
 from viz_transformer._files import given_path
 from viz_transformer.errors import UserError
 from viz_transformer.export.carried import carried_part, smaller_part
-from viz_transformer.export.page import check_size, page_pieces, write_page
+from viz_transformer.export.page import check_replaceable, check_size, page_pieces, write_page
 from viz_transformer.export.page_parts import expected_bytes, parts_of_live, ready_for_export
 
 __all__ = ["export_html"]
@@ -57,6 +57,7 @@ def export_html(
         FileError: if the file cannot be written, or is there already and no page of ours.
     """
     path = given_path(path)
+    check_replaceable(path)
     listed = [views] if isinstance(views, ipywidgets.Widget) else views
     if not isinstance(listed, Sequence) or not all(isinstance(view, ipywidgets.Widget) for view in listed):
         raise UserError(
