@@ -3,7 +3,7 @@
 // The views' own scripts register themselves in globalThis.vtViews. All run as soon as they are there,
 // while the rest of a large page still loads.
 
-import { keep, kept } from "./store.js";
+import { keep, kept, whenReadable } from "./store.js";
 
 /**
  * Fulfilled when all of the page is there, and all its scripts have run.
@@ -22,7 +22,7 @@ function isLoading() {
 
 /**
  * The anywidget model of one view, with its state in the page alone. A view whose state says
- * `keeps: { name, trait }` has that trait kept by the browser, and finds it there again.
+ * `keeps: { name, trait }` has that trait kept by the browser, and gets it from there.
  *
  * @param {Record<string, any>} state the view's traits
  * @param {any} [manager] the page's widget manager
@@ -30,9 +30,7 @@ function isLoading() {
 export function pageModel(state, manager = null) {
   const listeners = new Map();
   const { name: keptAs, trait: keptTrait } = state.keeps ?? {};
-  const { answers = {} } = keptAs ? kept() : {};
-  if (keptAs in answers) state[keptTrait] = answers[keptAs];
-  return {
+  const model = {
     widget_manager: manager,
     get: (name) => state[name],
     set(name, value) {
@@ -50,6 +48,9 @@ export function pageModel(state, manager = null) {
       listeners.get(event)?.delete(listener);
     },
   };
+  if (keptAs)
+    whenReadable(() => keptAs in (kept().answers ?? {}) && model.set(keptTrait, kept().answers[keptAs]));
+  return model;
 }
 
 /**

@@ -1,6 +1,6 @@
 // The script of a site's pages: the theme, what has been read and answered, and the search.
 
-import { followKept, keep, kept } from "./store.js";
+import { followKept, keep, kept, whenReadable } from "./store.js";
 
 const THEMES = ["system", "light", "dark"];
 
@@ -49,16 +49,16 @@ export function excerpt(text, typed, width = 160) {
 
 /** A button that changes between the system's theme, light and dark. */
 function themeSwitch(button) {
-  const show = (theme) => {
+  let theme = "system";
+  const show = (chosen) => {
+    theme = chosen;
     if (theme === "system") document.documentElement.removeAttribute("theme");
     else document.documentElement.setAttribute("theme", theme);
     button.lastElementChild.textContent = theme;
   };
-  let theme = THEMES.includes(kept().theme) ? kept().theme : "system";
-  show(theme);
+  whenReadable(() => show(THEMES.includes(kept().theme) ? kept().theme : "system"));
   button.addEventListener("click", () => {
-    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-    show(theme);
+    show(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]);
     keep({ theme });
   });
 }
@@ -123,7 +123,7 @@ function open() {
   if (!written) return;
   const { page, pages, sections } = JSON.parse(written.textContent);
   themeSwitch(document.querySelector(".vt-theme"));
-  if (page) watchReading(page, document.querySelector(".vt-way-on"));
+  if (page) whenReadable(() => watchReading(page, document.querySelector(".vt-way-on")));
   if (!sections) return;
   followKept(() => showProgress(pages));
   const [field, list] = [".vt-search input", ".vt-found"].map((each) => document.querySelector(each));

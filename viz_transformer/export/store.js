@@ -29,14 +29,27 @@ export function keep(change) {
 }
 
 /**
- * Call a function when the page is shown, also when one goes back to it, and whenever another page has kept
- * something.
+ * Call a function once what is kept may be read: after the page's first frame.
  *
- * A browser may write what a page kept only after the next page has begun to read.
+ * Chromium shows an empty store to a page from a disk that asks before then, for as long as the page is open;
+ * what such a page keeps can replace all that was kept.
+ *
+ * @param {() => void} then
+ */
+export function whenReadable(then) {
+  requestAnimationFrame(() => setTimeout(then));
+}
+
+/**
+ * Show what is kept: once it may be read, whenever another page has kept something, and when one goes back to
+ * this page.
  *
  * @param {() => void} show
  */
 export function followKept(show) {
-  addEventListener("storage", show);
-  addEventListener("pageshow", show);
+  whenReadable(() => {
+    show();
+    addEventListener("storage", show);
+    addEventListener("pageshow", show);
+  });
 }
