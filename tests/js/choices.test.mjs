@@ -29,13 +29,20 @@ test("the echo of an earlier choice does not set a later one back", (context) =>
   model.set("step", 7); // another page's, or Python's
   assert.deepEqual([model.get("step"), sent()], [7, 2]);
 
+  const other = addChoices(model); // of the same model, as in two cells
+  choices.set({ step: 3 });
+  other.set({ step: 4 });
+  assert.deepEqual([model.get("step"), model.save_changes.mock.callCount()], [4, 3], "the later choice wins");
+  assert.equal(sent(), 4);
+  other.close();
+
   choices.set({ step: 8 });
   document.hidden = true;
   document.dispatchEvent(new Event("visibilitychange"));
-  assert.equal(model.save_changes.mock.callCount(), 3, "a hidden page draws no frames");
+  assert.equal(model.save_changes.mock.callCount(), 5, "a hidden page draws no frames");
   choices.set({ step: 9 });
-  assert.equal(model.save_changes.mock.callCount(), 4);
+  assert.equal(model.save_changes.mock.callCount(), 6);
   choices.close();
   document.dispatchEvent(new Event("visibilitychange"));
-  assert.equal(sent(), 4);
+  assert.equal(sent(), 6);
 });

@@ -4,6 +4,7 @@
 // the notebook, or of an exported page, finds. So it steps without asking Python.
 
 import { addChildView } from "../base/js/child_view.js";
+import { addChoices } from "../base/js/choices.js";
 import { button, element, setText } from "../base/js/controls.js";
 import { createView } from "../base/js/view.js";
 import { addFit } from "./fit.js";
@@ -24,6 +25,7 @@ const EMPTY = "No steps yet. Set the view below as you want to show it, then cli
 class TourView {
   /** The model of the view below, once it is found. */
   #inner = null;
+  #choices = null;
   #presenting = false;
 
   constructor({ model, el, host }) {
@@ -50,6 +52,7 @@ class TourView {
     this.child.opened.then(
       (inner) => {
         this.#inner = inner;
+        this.#choices = addChoices(inner);
       },
       (error) => {
         this.problem.textContent = `This tour’s view cannot be shown (${error.message ?? error}). Run its cell again.`;
@@ -132,8 +135,7 @@ class TourView {
     const step = this.steps[this.step];
     if (!step || !this.#inner) return;
     const changes = differing(this.#traits, step.state, (name) => this.#inner.get(name));
-    for (const [name, value] of changes) this.#inner.set(name, value);
-    if (changes.length) this.#inner.save_changes();
+    if (changes.length) this.#choices.set(Object.fromEntries(changes));
   };
 
   // --- what the viewer does -------------------------------------------------------------------
@@ -233,6 +235,7 @@ class TourView {
   close() {
     this.#setPresenting(false);
     this.model.off("change:step", this.#applyStep);
+    this.#choices?.close();
     this.child.close();
     this.view.close();
   }

@@ -1,16 +1,20 @@
 // What the viewer chooses: set at once, and sent to Python after the frame that shows it, because the
 // notebook answers with work of its own.
 
+const CHOICE = "vt-choice"; // an event of the document: a choice was made, by the view that `detail` names
+
 /**
- * Set a model's traits: {set, save, close}.
+ * Set a model's traits: {set, close}.
  *
  * Until a choice is sent it stays, whatever comes from Python: the echo of an earlier change would set it back.
+ * A later choice elsewhere in the page has it sent at once, because two views may set the same model.
  *
  * @param {import("./kernel.js").Model} model
  */
 export function addChoices(model) {
   const unsaved = new Map();
   const keepers = new Map();
+  let setting = false; // what is set now is not yet ready to be sent
 
   function keep(trait) {
     if (keepers.has(trait)) return;
@@ -23,11 +27,14 @@ export function addChoices(model) {
 
   /** @param {Record<string, unknown>} change */
   function set(change) {
+    document.dispatchEvent(new CustomEvent(CHOICE, { detail: unsaved }));
+    setting = true;
     for (const [trait, value] of Object.entries(change)) {
       keep(trait);
       unsaved.set(trait, value);
       model.set(trait, value);
     }
+    setting = false;
     if (document.hidden) save();
     else requestAnimationFrame(() => setTimeout(save));
   }
@@ -38,13 +45,19 @@ export function addChoices(model) {
     model.save_changes();
   }
 
+  /** @param {any} event */
+  function onChoice(event) {
+    if (event.detail !== unsaved && !setting) save();
+  }
+
   document.addEventListener("visibilitychange", save); // a page that is hidden draws no frames, and may never again
+  document.addEventListener(CHOICE, onChoice);
   return {
     set,
-    save,
     close() {
       save();
       document.removeEventListener("visibilitychange", save);
+      document.removeEventListener(CHOICE, onChoice);
       for (const [trait, keeper] of keepers) model.off(`change:${trait}`, keeper);
     },
   };

@@ -75,8 +75,8 @@ export function createView({ model, el, name, label, traits, draw }) {
   }
 
   function set(change) {
-    redraw(); // also where the value stays
-    choices.set(change); // asks for its frame after that
+    redraw(); // before the choice asks for the frame after which it is sent
+    choices.set(change);
   }
 
   for (const trait of traits) {
