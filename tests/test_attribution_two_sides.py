@@ -241,7 +241,7 @@ def test_gradients_reach_every_kind_of_attention(make) -> None:
     largest = max(float(each.sum(-1).max()) for each in by_hand)
     found = [layer for kind in kinds for layer in trace.attention(kind)]
     for one, expected in zip(found, by_hand, strict=True):
-        np.testing.assert_allclose(one, expected.numpy() / largest, atol=1e-5)
+        np.testing.assert_allclose(one, expected.numpy() / largest, atol=1e-6)
 
 
 def test_a_text_is_read_with_its_own_answer_or_with_a_given_one() -> None:
