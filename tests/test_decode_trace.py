@@ -43,6 +43,17 @@ def test_stitched_attention_is_that_of_one_teacher_forced_pass(found: DecodeTrac
         assert stitched.source_tokens == ("a", "b", "b", "<eos>")
 
 
+def test_a_search_is_written_as_a_few_lines(found: DecodeTrace) -> None:
+    best = found.hypotheses[0]
+    text = " ".join(best.tokens) or "no token"
+    assert repr(found).splitlines() == [
+        f"DecodeTrace: 3 finished texts, {len(found.steps)} recorded steps of at most 3 hypotheses",
+        "source (4): a b b <eos>",
+        "prompt (1): <sos>",
+        f"best ({len(best.tokens)}): {text}, log-probability {best.log_prob:.3f} nats",
+    ]
+
+
 def test_a_saved_search_is_the_same_again_also_without_torch(found: DecodeTrace, tmp_path: Path) -> None:
     path = found.save(tmp_path / "search.npz")
     again = DecodeTrace.load(path)

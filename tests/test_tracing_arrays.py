@@ -14,7 +14,7 @@ import viz_transformer as vt
 from tests.support.refusals import assert_refused
 from viz_transformer.analysis.words import join_pieces
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.byte_level import text_of_bytes
+from viz_transformer.trace.byte_level import text_of_bytes
 from viz_transformer.tracing.labels import count_words, labels_of_ids
 
 NAMES = ["a", "b", "c"]

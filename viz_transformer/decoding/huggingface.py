@@ -14,6 +14,7 @@ from viz_transformer.decoding.length_penalty import power_norm
 from viz_transformer.decoding.recorder import Ranked, Recorder
 from viz_transformer.errors import UserError
 from viz_transformer.trace import DecodeTrace, Hypothesis
+from viz_transformer.trace.byte_level import shown_tokens
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def from_generate(
             f"num_beams={num_beams!r} does not fit {n_rows} rows of scores and "
             f"{len(output.sequences)} texts; give the num_beams that generate was given"
         )
-    words: Words = vocabulary if hasattr(vocabulary, "eos_id") else _words(vocabulary)
+    n_words = output.scores[0].shape[1]
+    words: Words = vocabulary if hasattr(vocabulary, "eos_id") else _words(vocabulary, n_words)
     n_sentences = n_rows // num_beams
     n_texts = len(output.sequences) // n_sentences
     constraints = _TheirConstraints(words, output.scores, num_beams)
@@ -218,19 +220,22 @@ class _Replay:
         return torch.stack([layer[row, :, :-1] for layer in layers[0]]).cpu().numpy()
 
 
-def _words(tokenizer: Any) -> _Words:
-    """Read a Hugging Face tokenizer.
+def _words(tokenizer: Any, n_words: int) -> _Words:
+    """Read a Hugging Face tokenizer, for a model that gives scores to `n_words` words.
 
     Raises:
         UserError: if it is none.
     """
     try:
-        tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        named = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         end = tokenizer.eos_token_id
     except (AttributeError, TypeError) as error:
         raise UserError(
             f"{tokenizer!r:.60} is neither a tokenizer nor a vocabulary; give the model's tokenizer"
         ) from error
+    # A vocabulary may be padded to a round size with ids that no token has.
+    named += [None] * (n_words - len(named))
+    tokens = shown_tokens(tokenizer, [f"<{i}>" if token is None else token for i, token in enumerate(named)])
     pad = tokenizer.pad_token_id
     pad = end if pad is None else pad
     start = tokenizer.bos_token_id

@@ -17,8 +17,8 @@ from viz_transformer.intervening import find_sites, interventions, scaled_apart
 from viz_transformer.model.interventions import UNCHANGED, HeadChange, Interventions
 from viz_transformer.text_model import log_probs_of
 from viz_transformer.trace import ForwardTrace
+from viz_transformer.trace.byte_level import shown_tokens
 from viz_transformer.tracing import capture
-from viz_transformer.tracing.labels import shown_tokens
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.written_text import most_written
 

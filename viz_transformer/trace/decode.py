@@ -12,6 +12,7 @@ import numpy as np
 from viz_transformer.errors import UserError
 from viz_transformer.trace.files import load_trace, save_trace
 from viz_transformer.trace.forward import FloatArray, ForwardTrace
+from viz_transformer.trace.summary import search_as_text
 from viz_transformer.trace.typed import check_types
 
 #: What may become of a candidate.
@@ -119,7 +120,7 @@ class DecodeStep:
     cross_attention: FloatArray | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DecodeTrace:
     """How a search found a text: the finished hypotheses, best first, and each step's candidates.
 
@@ -144,6 +145,8 @@ class DecodeTrace:
     prompt_tokens: tuple[str, ...] = ("<sos>",)
     end_token: str = "<eos>"
     prompt_attention: FloatArray | None = None
+
+    __repr__ = search_as_text
 
     def __post_init__(self) -> None:
         """Refuse parts that are not what they should be, or do not fit each other.
@@ -177,7 +180,8 @@ class DecodeTrace:
     def forward_trace(self, rank: int = 0) -> ForwardTrace:
         """Stitch the attention of one finished hypothesis from the steps that wrote it.
 
-        It equals the attention of the decoder in one teacher-forced pass over the finished text.
+        It equals the attention of the decoder in one teacher-forced pass over the finished text. The
+        last token of a text that was cut at the maximum length was written and never read.
 
         Args:
             rank: which hypothesis, 0 the best.
@@ -205,10 +209,11 @@ class DecodeTrace:
         cross = None
         if self.steps[0].cross_attention is not None:
             cross = np.stack([_recorded(step.cross_attention)[parent] for step, parent in rows], axis=2)
+        text = (*self.prompt_tokens, *hypothesis.tokens, self.end_token)[: length + 1]
         return ForwardTrace(
             source_tokens=self.source_tokens,
-            target_tokens=(*self.prompt_tokens, *hypothesis.tokens),
-            output_tokens=(*self.prompt_tokens[1:], *hypothesis.tokens, self.end_token),
+            target_tokens=text[:-1],
+            output_tokens=text[1:],
             decoder_attention=decoder,
             cross_attention=cross,
         )

@@ -1,4 +1,4 @@
-"""A trace at a glance: three lines of text, or a small table with a thumbnail of each kind."""
+"""A trace at a glance: a few lines of text, or a small table with a thumbnail of each kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from viz_transformer.trace.kinds import KINDS
 
-if TYPE_CHECKING:  # forward.py imports this file
+if TYPE_CHECKING:  # they import this file
+    from viz_transformer.trace.decode import DecodeTrace
     from viz_transformer.trace.forward import ForwardTrace
 
 #: What a stack of layers alone is called, by its kind.
@@ -35,6 +36,21 @@ def trace_as_text(trace: ForwardTrace) -> str:
             f"tokens: {tokens or 'none'}",
         )
     )
+
+
+def search_as_text(search: DecodeTrace) -> str:
+    """Return a few lines: the sizes of the search, what it read, and the best text that it found."""
+    n_kept = max((sum(one.status == "kept" for one in step.candidates) for step in search.steps), default=0)
+    lines = [
+        f"DecodeTrace: {len(search.hypotheses)} finished texts, {len(search.steps)} recorded steps "
+        f"of at most {n_kept} hypotheses"
+    ]
+    sides = (("source", search.source_tokens), ("prompt", search.prompt_tokens))
+    lines += [f"{side} ({len(tokens)}): {_shortened(tokens)}" for side, tokens in sides if tokens]
+    for best in search.hypotheses[:1]:
+        text = _shortened(best.tokens) or "no token"
+        lines.append(f"best ({len(best.tokens)}): {text}, log-probability {best.log_prob:.3f} nats")
+    return "\n".join(lines)
 
 
 def trace_as_html(trace: ForwardTrace) -> str:

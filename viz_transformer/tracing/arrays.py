@@ -10,9 +10,9 @@ import numpy as np
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.tracing.assemble import RawAttention
-from viz_transformer.tracing.joined_steps import join_steps
+from viz_transformer.tracing.joined_steps import are_steps, join_steps
 from viz_transformer.tracing.labels import Labels, TokenLabels
-from viz_transformer.tracing.named_weights import layers_of_cache, layers_of_output
+from viz_transformer.tracing.named_weights import layers_of_cache, layers_of_output, layers_of_text
 from viz_transformer.tracing.selection import as_array
 
 
@@ -25,13 +25,15 @@ def attention_of_arrays(weights: Any, labels: Labels, batch_index: int | None) -
             sequence of steps of `generate`, each a sequence of layers; or a mapping: a
             TransformerLens cache or a Hugging Face output.
         labels: of one sequence, or of two if the weights are cross-attention; by default 0, 1, 2 …
-        batch_index: which sentence.
+        batch_index: which sentence; of an output of `generate`, which of its texts.
 
     Raises:
         UserError: if `weights` is none of these.
     """
     if hasattr(weights, "keys"):
         layers = layers_of_cache(weights) or layers_of_output(weights)
+        if any(map(are_steps, layers.values())):
+            layers, batch_index = layers_of_text(weights, batch_index), None
         if not any(map(len, layers.values())):
             raise UserError(
                 f"nothing was captured: this {type(weights).__name__} holds no attention weights; give the "
@@ -73,8 +75,14 @@ def _n_positions(layers: Sequence[Any]) -> tuple[int, int]:
 def _as_layers(weights: Any, kind: str) -> list[Any]:
     if isinstance(weights, list | tuple):
         nested = weights and isinstance(weights[0], list | tuple) and len(weights[0])
-        # Steps of `generate` hold layers that are arrays; nested lists of numbers do not.
-        return list(join_steps(weights, kind) if nested and hasattr(weights[0][0], "shape") else weights)
+        if not (nested and hasattr(weights[0][0], "shape")):  # nested lists of numbers
+            return list(weights)
+        if len(weights[0][0]) > 1:
+            raise UserError(
+                f"these are the steps of generate, of {len(weights[0][0])} texts or beams, and do not say "
+                "which row continues which; give all that generate returned: vt.capture(output, ...)"
+            )
+        return list(join_steps(weights, kind))
     try:
         array = as_array(weights)
     except (TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ from viz_transformer.tracing.selection import as_array
 
 def join_steps(layers: Sequence[Any], kind: str) -> Sequence[Any]:
     """Return layers as they are, or joined if they are those of several steps of `generate`."""
-    if not _are_steps(layers):
+    if not are_steps(layers):
         return layers
     first, last = layers[0][0].shape[-2], layers[-1][0].shape[-2]
     if last > first:  # without a cache, each step reads everything again
@@ -57,7 +57,7 @@ def _join_cached_steps(steps: Sequence[Sequence[Any]]) -> list[Any]:
                 raise UserError(
                     f"a step of generate has weights of shape {list(rows.shape)}, but "
                     f"[{batch}, {heads}, {length}, up to {end}] was expected; generate with "
-                    "num_beams=1 and the default cache"
+                    "the default cache"
                 )
             # A cache that drops the oldest keys keeps the latest.
             joined[:, :, start:end, end - rows.shape[3] : end] = rows
@@ -65,6 +65,6 @@ def _join_cached_steps(steps: Sequence[Sequence[Any]]) -> list[Any]:
     return whole
 
 
-def _are_steps(layers: Sequence[Any]) -> bool:
+def are_steps(layers: Sequence[Any]) -> bool:
     """Return whether layers are those of several steps of `generate`, rather than of one pass."""
     return bool(layers) and isinstance(layers[0], list | tuple) and layers[0][0] is not None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.errors import UserError
-from viz_transformer.tracing.byte_level import text_of_bytes
+from viz_transformer.trace.byte_level import shown_tokens
 
 Words = tuple[int | None, ...]
 
@@ -167,14 +167,6 @@ def labels_of_ids(tokenizer: Any, ids: Sequence[int], encoding: Any = None) -> T
     if encoding is not None and getattr(encoding, "is_fast", False):
         return TokenLabels(tokens=tokens, words=tuple(encoding.word_ids(0)))
     return TokenLabels(tokens=tokens, words=counted)
-
-
-def shown_tokens(tokenizer: Any, tokens: Sequence[str]) -> tuple[str, ...]:
-    """Return tokens as labels: those of a byte-level tokenizer as text."""
-    if "ByteLevel" not in str(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", "")):
-        return tuple(tokens)
-    special = set(getattr(tokenizer, "all_special_tokens", ()))
-    return tuple(token if token in special else text_of_bytes(token) for token in tokens)
 
 
 def count_words(tokens: Sequence[str], special: set[str]) -> Words | None:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from viz_transformer.tracing.joined_steps import join_steps
+from viz_transformer.tracing.joined_steps import are_steps, join_steps
+from viz_transformer.tracing.selection import sentence_index
 
 #: The names of attention weights in an output, and their kinds; "self" is of a model's only stack.
 OUTPUT_KINDS = {
@@ -50,9 +51,33 @@ def layers_of_cache(cache: Any) -> dict[str, list[Any]]:
 
 
 def layers_of_output(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the layers of each kind in an output; steps of `generate` become whole maps."""
-    return {
-        kind: join_steps(output[name], kind)
-        for name, kind in OUTPUT_KINDS.items()
-        if output.get(name) is not None
-    }
+    """Return the layers of each kind in an output, each [batch, head, query, key], or steps of them."""
+    return {kind: output[name] for name, kind in OUTPUT_KINDS.items() if output.get(name) is not None}
+
+
+def layers_of_text(output: Mapping[str, Any], batch_index: int | None) -> dict[str, Any]:
+    """Return the layers of one of the texts that `generate` returned, each [1, head, query, key].
+
+    Args:
+        output: what `generate` returned.
+        batch_index: which of its texts.
+
+    Raises:
+        UserError: if there is no such text.
+    """
+    layers, texts = layers_of_output(output), output["sequences"]
+    text, beams = sentence_index(len(texts), batch_index), output.get("beam_indices")
+    for kind, given in layers.items():
+        if are_steps(given):
+            # At each step another row of the batch may have become this text; a text ends with −1.
+            rows = [text] * len(given) if beams is None else [row for row in beams[text].tolist() if row >= 0]
+            steps = zip(given, rows, strict=False)  # the search may go on after the text's end
+            layers[kind] = join_steps([_row_of(step, row) for step, row in steps], kind)
+        else:  # an encoder reads each source once, for all of its texts
+            layers[kind] = _row_of(given, text * len(given[0]) // len(texts))
+    return layers
+
+
+def _row_of(layers: Iterable[Any], row: int) -> list[Any]:
+    """Return one row of each layer's batch, [1, head, query, key]."""
+    return [None if layer is None else layer[row : row + 1] for layer in layers]

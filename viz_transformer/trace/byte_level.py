@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 #: The bytes that GPT-2's alphabet shows as the character of the same number.
 _SHOWN = (*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1))
 #: Each character's byte; the bytes that cannot be shown are numbered on from 256.
@@ -27,3 +30,11 @@ def text_of_bytes(token: str) -> str:
     return "".join(
         f"<0x{ord(char) - 0xDC00:02X}>" if "\udc80" <= char <= "\udcff" else char for char in text
     ).translate(_MARKS)
+
+
+def shown_tokens(tokenizer: Any, tokens: Sequence[str]) -> tuple[str, ...]:
+    """Return tokens as labels: those of a byte-level tokenizer as text."""
+    if "ByteLevel" not in str(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", "")):
+        return tuple(tokens)
+    special = set(getattr(tokenizer, "all_special_tokens", ()))
+    return tuple(token if token in special else text_of_bytes(token) for token in tokens)
