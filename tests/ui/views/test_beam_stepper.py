@@ -191,7 +191,8 @@ def test_the_page_continues_a_text_and_shows_named_searches(kept_page: Page, tmp
     root.get_by_role("textbox").press("Enter")
     slide(root, "beam width", 5)
     search = model.decode("las vacas", 5, attention=True)
-    expect(root.locator(".vt-translation").last).to_have_text(running_text(search.hypotheses[0].tokens))
+    text = ("las", "vacas", *search.hypotheses[0].tokens)
+    expect(root.locator(".vt-translation").last).to_have_text(running_text(text))
     check_step(root, search, len(search.steps) - 1)
 
     named = unfolded(BeamStepper({"early": hand_made(("x", "y")), "late": hand_made(("z",))}))
