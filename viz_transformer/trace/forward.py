@@ -65,6 +65,7 @@ class ForwardTrace:
             figures and views then tell the time.
         sinks: the kinds in which a part of each query's attention may go to a sink, which is no
             token: their rows sum to less than 1 by design (Xiao et al. 2023, section 3.3).
+        notes: what of the model's attention is not here, in a line each, and how to see it.
 
     Raises:
         UserError: if an array's shape, a list of word numbers or segments, the numbers of layers or heads, or
@@ -91,12 +92,13 @@ class ForwardTrace:
     heads: tuple[int, ...] | None = None
     seconds_per_frame: float | None = None
     sinks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     __repr__, _repr_html_ = trace_as_text, trace_as_html
 
     def __post_init__(self) -> None:
         """Convert to tuples and read-only arrays, and check every shape."""
-        for name in ("source_tokens", "target_tokens", "output_tokens"):
+        for name in ("source_tokens", "target_tokens", "output_tokens", "notes"):
             tokens = getattr(self, name)
             if tokens is not None:
                 object.__setattr__(self, name, given_texts(tokens, name))

@@ -26,7 +26,7 @@ _MOST_CELLS = 48  # of a thumbnail in each direction
 
 
 def trace_as_text(trace: ForwardTrace) -> str:
-    """Return three lines: what kind of model it was, the arrays, and the tokens."""
+    """Return a few lines: what kind of model it was, the arrays, the tokens, and the notes."""
     shapes = ", ".join(f"{kind} {_shape(trace, kind)}" for kind in trace.kinds)
     tokens = " · ".join(f"{side} {_shortened(each)}" for side, each in _sides(trace))
     return "\n".join(
@@ -34,6 +34,7 @@ def trace_as_text(trace: ForwardTrace) -> str:
             f"ForwardTrace: {_model(trace)}",
             f"attention [layer, head, query, key]: {shapes or 'none'}",
             f"tokens: {tokens or 'none'}",
+            *trace.notes,
         )
     )
 
@@ -66,11 +67,12 @@ def trace_as_html(trace: ForwardTrace) -> str:
         f"{html.escape(_shortened(each))}</td></tr>"
         for side, each in _sides(trace)
     )
+    notes = "".join(f"<div>{html.escape(note)}</div>" for note in trace.notes)
     return (
         f'<table><caption style="text-align:left">ForwardTrace: {html.escape(_model(trace))}</caption>'
         '<tr><th>mean of the heads</th><th style="text-align:left">attention</th>'
         f"<th>layer × head × query × key</th></tr>{rows}{tokens}</table>"
-        "<div>Look at every head: <code>vt.explore(trace)</code></div>"
+        f"{notes}<div>Look at every head: <code>vt.explore(trace)</code></div>"
     )
 
 

@@ -29,6 +29,8 @@ def capture(
     max_new_tokens: int = 20,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
+    run: int | None = None,
+    group: int | None = None,
     dtype: str = "float32",
     **named_inputs: Any,
 ) -> ForwardTrace:
@@ -82,6 +84,9 @@ def capture(
         layers: the numbers of the layers to keep, as the model counts them; None keeps all.
         heads: the numbers of the heads to keep in each layer, likewise. What is not kept of a
             Hugging Face model is dropped while it runs.
+        run: which run, where a module runs several times in one forward (once for each of two
+            texts, say): 0 is the first; None takes the first whose positions the labels name.
+        group: which group, where layers attend inside groups of positions (rows, windows, frames).
         dtype: ``"float16"`` keeps the weights in half the memory, to three digits.
         named_inputs: further inputs of the model's own, such as ``attention_mask=`` of Hugging
             Face's or ``interventions=`` of ours. What a model of Hugging Face's would take and
@@ -97,7 +102,7 @@ def capture(
     """
     model, own_tokenizer = unwrap(model)
     labels = parse_labels(tokens, source_tokens, target_tokens)
-    selection = parse_selection(layers, heads, dtype)
+    selection = parse_selection(layers, heads, dtype, run, group)
     ids = {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids}
     if not is_module(model):
         if inputs or named_inputs or any(each is not None for each in ids.values()):

@@ -35,6 +35,7 @@ class RawAttention:
         has_sink: whether rows may sum to less than 1, the rest going to a sink that is no token.
         is_numbered: whether a picture or a sound was read; its positions are numbered where they have no
             labels.
+        notes: what is not shown, and how to see it.
         labels: the labels, those of one sequence where there is only one kind of self-attention.
         batch_index: which sentence.
         causal: whether the model says that it is causal; see `_self_attention_kind`.
@@ -53,6 +54,7 @@ class RawAttention:
     seconds_per_frame: float | None = None
     has_sink: bool = False
     is_numbered: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,6 +73,11 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
             number than the positions, if it is not clear whose attention it is, if the rows do not
             sum to 1, or if the model has not the layers or heads that were chosen.
     """
+    if (selection.run, selection.group) != (None, None) and not raw.notes:
+        raise UserError(
+            "run= and group= choose among the runs of a module and among groups of positions, and here are "
+            "neither; leave them out"
+        )
     layers = _layers_by_kind(raw, selection)
     sides = {"source": raw.labels.source, "target": raw.labels.target}
     if len(layers) == 1 and "cross" not in layers:
@@ -93,6 +100,7 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
         fields[f"{kind.name}_layers"] = _unless_counted(stack.numbers)
     fields["seconds_per_frame"] = raw.seconds_per_frame if "source" in read else None
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
+    fields["notes"] = raw.notes
     fields["heads"] = selection.heads  # also 0, 1, 2 …: a choice of heads is no whole layer
     for side, labels in sorted(read.items()):
         fields[f"{side}_tokens"] = labels.tokens

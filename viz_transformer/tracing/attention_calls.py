@@ -13,14 +13,16 @@ from __future__ import annotations
 import inspect
 import math
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from viz_transformer.tracing.flex_calls import flex_weights
@@ -29,30 +31,55 @@ from viz_transformer.tracing.softmax_calls import SoftmaxWatch
 _COMPILERS = frozenset({"torch._dynamo", "torch.nn.attention.flex_attention"})
 
 
+@dataclass(frozen=True)
+class Running:
+    """A module while its forward runs.
+
+    Attributes:
+        name: its name in the model.
+        sort: the name of its class.
+        run: how often its forward had run before.
+    """
+
+    name: str = ""
+    sort: str = ""
+    run: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class AttentionCall:
     """One attention, over all sentences and heads.
 
     Attributes:
-        weights: [batch, head, query, key]; of a call without a batch or heads, fewer axes.
+        weights: [batch, head, query, key]; of a call without a batch or heads, fewer axes; of one
+            in groups (rows of a picture, or heads that share their keys), more before the query.
         is_cross: whether the queries came from another sequence than the keys, where the call
             shows it; None where it does not.
         is_inferred: whether only a softmax and a product tell that this is attention.
+        shares_values: whether weights of one more axis than usual are multiplied with the same values
+            along it, as those of heads are that share their keys.
+        n_features: of each value, where the call shows it.
+        by: the innermost module that was running.
     """
 
     weights: Tensor
     is_cross: bool | None = None
     is_inferred: bool = False
+    shares_values: bool = False
+    n_features: int | None = None
+    by: Running = Running()
 
 
 class AttentionRecorder(TorchFunctionMode):
-    """Record the weights of every attention inside a ``with`` block."""
+    """Record the weights of every attention inside a ``with`` block, and which module made them."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: nn.Module | None = None) -> None:
         super().__init__()
+        self._model = model
         self._calls: list[AttentionCall] = []
         self._softmaxes = SoftmaxWatch()
-        self._eager = ExitStack()
+        self._running: list[Running] = [Running()]
+        self._end = ExitStack()
 
     @property
     def calls(self) -> list[AttentionCall]:
@@ -63,13 +90,27 @@ class AttentionRecorder(TorchFunctionMode):
         """Begin; what torch compiled runs uncompiled meanwhile, or its calls would not be seen."""
         compiles = not _COMPILERS.isdisjoint(sys.modules)  # they take seconds to import
         if compiles and hasattr(torch.compiler, "set_stance"):  # since torch 2.6
-            self._eager.enter_context(torch.compiler.set_stance("force_eager"))
+            self._end.enter_context(torch.compiler.set_stance("force_eager"))
+        runs: Counter[nn.Module] = Counter()
+
+        def begin(name: str, module: nn.Module, _: Any) -> None:
+            self._running.append(Running(name, type(module).__name__, runs[module]))
+            runs[module] += 1
+
+        def end(*_: Any) -> None:
+            self._running.pop()
+
+        for name, module in self._model.named_modules() if self._model is not None else ():
+            if isinstance(module, torch.jit.ScriptModule):
+                continue  # it takes no such hooks, and its calls are not seen
+            self._end.callback(module.register_forward_pre_hook(partial(begin, name)).remove)
+            self._end.callback(module.register_forward_hook(end, always_call=True).remove)
         return super().__enter__()
 
     def __exit__(self, *exception: Any) -> None:
         """End, also after an error."""
         super().__exit__(*exception)
-        self._eager.close()
+        self._end.close()
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple = (), kwargs: Mapping[str, Any] | None = None
@@ -79,14 +120,20 @@ class AttentionRecorder(TorchFunctionMode):
         if func is F.multi_head_attention_forward:
             return self._multi_head(args, kwargs)
         if func is F.scaled_dot_product_attention:
-            self._calls.append(AttentionCall(attention_weights(*args, **kwargs)))
+            value = args[2] if len(args) > 2 else kwargs["value"]
+            self._record(attention_weights(*args, **kwargs), value=value)
         elif getattr(func, "__name__", "") == "flex_attention":
-            self._calls.append(AttentionCall(flex_weights(*args, **kwargs)))
+            self._record(flex_weights(*args, **kwargs))
         result = func(*args, **kwargs)
-        weights = self._softmaxes.see(func, args, kwargs, result)
-        if weights is not None:
-            self._calls.append(AttentionCall(weights, is_inferred=True))
+        seen = self._softmaxes.see(func, args, kwargs, result)
+        if seen is not None:
+            self._record(seen[0], value=seen[1], is_inferred=True)
         return result
+
+    def _record(self, weights: Tensor, *, value: Tensor | None = None, **found: Any) -> None:
+        if value is not None:
+            found |= {"shares_values": _shares_values(weights, value), "n_features": value.shape[-1]}
+        self._calls.append(AttentionCall(weights, by=self._running[-1], **found))
 
     def _multi_head(self, args: tuple, kwargs: Mapping[str, Any]) -> tuple[Tensor, Tensor | None]:
         """Ask for every head's weights, and return only what the caller asked for."""
@@ -101,10 +148,18 @@ class AttentionRecorder(TorchFunctionMode):
         if query.isfinite().all() and key.isfinite().all():
             # torch returns NaN for a query that may attend to nothing; a trace has zeros there.
             recorded = recorded.masked_fill(recorded.isnan().all(dim=-1, keepdim=True), 0.0)
-        self._calls.append(AttentionCall(recorded, query is not key))
+        self._record(recorded, is_cross=query is not key)
         if not asked["need_weights"]:
             return output, None
         return output, weights.mean(dim=-3) if asked["average_attn_weights"] else weights
+
+
+def _shares_values(weights: Tensor, value: Tensor) -> bool:
+    """Return whether weights [batch, ..., query, key] meet the same values along an axis between."""
+    if value.ndim != weights.ndim:
+        return value.ndim < weights.ndim
+    axes = range(1, weights.ndim - 2)
+    return any(weights.shape[i] > 1 and (value.shape[i] == 1 or value.stride(i) == 0) for i in axes)
 
 
 def attention_weights(

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from dataclasses import dataclass
 from typing import Any
 
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS
 from viz_transformer.tracing.attention_calls import AttentionCall
-from viz_transformer.tracing.joined_steps import join_steps
 from viz_transformer.tracing.labels import Labels
-from viz_transformer.tracing.selection import sentence_index
+from viz_transformer.tracing.runs import one_map_each
+from viz_transformer.tracing.selection import Selection, sentence_index
 
 
-def layers_by_kind(
-    calls: Sequence[AttentionCall], labels: Labels, n_sentences: int, batch_index: int | None
-) -> dict[str, list[Any]]:
+@dataclass(frozen=True, kw_only=True)
+class SortedLayers:
+    """The layers of each kind, each [batch, head, query, key].
+
+    Attributes:
+        layers: by kind; with labels of one sequence ``"self"``.
+        numbers: by kind the number of each layer in the model, where they are not 0, 1, 2 …
+        notes: what is not shown, and how to see it.
+    """
+
+    layers: dict[str, list[Any]]
+    numbers: dict[str, list[int]]
+    notes: tuple[str, ...]
+
+
+def sort_layers(
+    calls: Sequence[AttentionCall],
+    labels: Labels,
+    n_sentences: Sequence[int],
+    batch_index: int | None,
+    selection: Selection,
+) -> SortedLayers:
     """Sort the attention calls of a model, which come in their order.
 
     With labels of one sequence, all calls are self-attention, whose kind stays open: ``"self"``.
@@ -24,19 +43,31 @@ def layers_by_kind(
     the lengths are equal, the order must: encoder layers first, then self-attention and
     cross-attention in turn.
 
+    Args:
+        calls: what was recorded.
+        labels: those that were given.
+        n_sentences: how many sentences the model read; further numbers may be that, if its batch is
+            another axis than the first.
+        batch_index: which sentence.
+        selection: of runs, groups and layers.
+
     Raises:
-        UserError: if that leaves a call's kind open.
+        UserError: if that leaves a call's kind open, or a run, or a group of which none is chosen.
     """
     source, target = labels.source, labels.target
-    calls = _fitting(calls, {side.n_positions for side in (labels.tokens, source, target) if side})
-    layers = [_with_batch(call.weights, n_sentences) for call in calls]
+    calls, run_notes = one_map_each(calls, labels, selection.run)
+    is_pair = source is not None and target is not None
+    if not is_pair and labels.only is not None and {True, False} <= {call.is_cross for call in calls}:
+        raise UserError(
+            "some layers look from one sequence at another, but labels of one sequence were "
+            "given; give source_tokens=[...] and target_tokens=[...]"
+        )
+    numbered, length_notes = _fitting(calls, labels, is_pair, selection.layers)
+    calls, notes = list(numbered.values()), [*run_notes, *length_notes]
+    layers = [_with_batch(call, n_sentences, selection.group, notes) for call in calls]
+    notes = list(dict.fromkeys(notes))
     if source is None or target is None:
-        if labels.only is not None and {True, False} <= {call.is_cross for call in calls}:
-            raise UserError(
-                "some layers look from one sequence at another, but labels of one sequence were "
-                "given; give source_tokens=[...] and target_tokens=[...]"
-            )
-        return {"self": _join_if_steps(layers)}
+        return SortedLayers(layers={"self": layers}, numbers={"self": list(numbered)}, notes=tuple(notes))
 
     lengths = {source.n_positions: "source", target.n_positions: "target"}
     if len(lengths) == 1:
@@ -51,32 +82,44 @@ def layers_by_kind(
             "source and target tokens were given, but all attention runs over one of the two; "
             "give tokens=[...] for a model that reads one sequence"
         )
-    return by_kind
+    return SortedLayers(layers=by_kind, numbers={}, notes=tuple(notes))
 
 
-def _fitting(calls: Sequence[AttentionCall], lengths: set[int]) -> Sequence[AttentionCall]:
-    """Leave out softmaxes over other things than the labelled positions, unless none is left.
+def _fitting(
+    calls: Sequence[AttentionCall], labels: Labels, is_pair: bool, chosen: Sequence[int] | None
+) -> tuple[dict[int, AttentionCall], list[str]]:
+    """Return the calls over the labelled positions by the numbers of their layers, and what is left out.
 
-    A query of its own that gathers a picture's patches is one, or a mixture of experts.
+    Without any such call all are returned. A softmax over other things (a query of its own that gathers a
+    picture's patches, a mixture of experts) is no layer: no module of that class attends over the labels.
     """
-    fitting = [call for call in calls if not call.is_inferred or lengths.issuperset(call.weights.shape[-2:])]
-    return fitting or calls
-
-
-def _join_if_steps(layers: list[Any]) -> list[Any]:
-    """Join the layers of several steps, if a model wrote token by token in one forward.
-
-    Each step reads some positions more than the last, with a cache of the keys or all from the
-    beginning, and runs through every layer.
-    """
-    steps = [list(step) for _, step in groupby(layers, key=lambda layer: tuple(layer.shape[-2:]))]
-    shapes = [step[0].shape[-2:] for step in steps]  # each [query, key]
-    grows = all(
-        query in (key, key - before) and key > before for (_, before), (query, key) in pairwise(shapes)
-    )
-    if len(steps) == 1 or len({len(step) for step in steps}) > 1 or not grows:
-        return layers
-    return list(join_steps(steps, "self"))
+    lengths = labels.lengths
+    modules: dict[str, set[str]] = {}
+    for call in calls:
+        modules.setdefault(call.by.sort, set()).add(call.by.name)
+    seen: list[str] = []
+    sorts: list[tuple[str, int]] = []
+    for call in calls:  # a class that is the layer of a model attends at the same place in each
+        place = seen.count(call.by.name) if len(modules[call.by.sort]) > 1 else 0
+        sorts.append((call.by.sort, place))
+        seen.append(call.by.name)
+    fits = [
+        lengths.issuperset(call.weights.shape[-2:]) or (is_pair and not call.is_inferred) for call in calls
+    ]
+    if not any(fits):
+        fits = [True] * len(calls)
+    of_layers = {sort for sort, is_fit in zip(sorts, fits, strict=True) if is_fit}
+    counted = [i for i, sort in enumerate(sorts) if sort in of_layers]
+    kept = {n: calls[i] for n, i in enumerate(counted) if fits[i] or (chosen is not None and n in chosen)}
+    left_out: dict[int, list[int]] = {}
+    for n, i in enumerate(counted):
+        if n not in kept:
+            left_out.setdefault(calls[i].weights.shape[-1], []).append(n)
+    return kept, [
+        f"layers {numbers} attend over {n_keys} positions and are left out; give labels of these, and "
+        f"layers={numbers}"
+        for n_keys, numbers in left_out.items()
+    ]
 
 
 def _kind_by_shape(shape: Sequence[int], lengths: dict[int, str]) -> str:
@@ -118,17 +161,39 @@ def _kinds_by_order(
     )
 
 
-def _with_batch(weights: Any, n_sentences: int) -> Any:
-    """Give every call's weights the axes [batch, head, query, key]."""
-    if weights.ndim >= 4:
-        return weights.flatten(1, -3)  # groups of heads side by side
+def _with_batch(call: AttentionCall, n_sentences: Sequence[int], group: int | None, notes: list[str]) -> Any:
+    """Give a call's weights the axes [batch, head, query, key], of one group if there are several.
+
+    Heads that share their keys and values (Ainslie et al. 2023) are heads side by side. Another axis
+    more, or a batch larger than the model's, are groups of positions that attend among themselves.
+    """
+    weights = call.weights
     if weights.ndim == 2:
         return weights[None, None]  # [query, key] -> [1, 1, query, key]
-    if n_sentences == 1:
-        return weights[None]  # [head, query, key] -> [1, head, query, key]
-    if weights.shape[0] == n_sentences:
-        return weights[:, None]  # [batch, query, key] -> [batch, 1, query, key]
-    raise UserError(
-        f"a layer's weights have the shape {list(weights.shape)} for {n_sentences} sentences, "
-        "which does not tell heads from sentences; give the model one sentence at a time"
-    )
+    if weights.ndim == 3:
+        if n_sentences[0] == 1:
+            return weights[None]  # [head, query, key] -> [1, head, query, key]
+        if weights.shape[0] == n_sentences[0]:
+            return weights[:, None]  # [batch, query, key] -> [batch, 1, query, key]
+        raise UserError(
+            f"a layer's weights have the shape {list(weights.shape)} for {n_sentences[0]} sentences, "
+            "which does not tell heads from sentences; give the model one sentence at a time"
+        )
+    if weights.ndim > 4 and call.shares_values:
+        weights = weights.flatten(1, -3)  # [batch, head, query, key]
+    if weights.ndim > 4:
+        groups = weights.flatten(1, -4)  # [batch, group, head, query, key]
+    elif len(weights) in n_sentences or len(weights) % n_sentences[0]:
+        return weights
+    else:
+        groups = weights.unflatten(0, (n_sentences[0], -1))  # [batch, group, head, query, key]
+    n_groups, n_keys = groups.shape[1], groups.shape[-1]
+    if n_groups == 1:
+        return groups[:, 0]
+    if group is None or not 0 <= group < n_groups:
+        raise UserError(
+            f"a layer attends inside {n_groups} groups of {n_keys} positions (rows, windows, frames), and "
+            f"a trace shows one; choose it: group=0 to {n_groups - 1}"
+        )
+    notes.append(f"layers attend inside {n_groups} groups of {n_keys} positions; this is group {group}")
+    return groups[:, group]  # [batch, head, query, key]

@@ -18,9 +18,9 @@ def join_steps(layers: Sequence[Any], kind: str) -> Sequence[Any]:
     first, last = layers[0][0].shape[-2], layers[-1][0].shape[-2]
     if last > first:  # without a cache, each step reads everything again
         return layers[-1]
-    if kind == "cross":  # each step adds rows, [batch, head, new query, source]
+    if kind == "cross":  # each step adds rows, [..., new query, source]
         steps = [[as_array(layer) for layer in step] for step in layers]
-        return [np.concatenate(of_layer, axis=2) for of_layer in zip(*steps, strict=True)]
+        return [np.concatenate(of_layer, axis=-2) for of_layer in zip(*steps, strict=True)]
     return _join_cached_steps(layers)
 
 
@@ -35,10 +35,10 @@ def _join_cached_steps(steps: Sequence[Sequence[Any]]) -> list[Any]:
                                                           a b c
 
     Args:
-        steps: per step and layer [batch, head, new query, keys so far].
+        steps: per step and layer [..., new query, keys so far].
 
     Returns:
-        per layer [batch, head, query, key].
+        per layer [..., query, key].
 
     Raises:
         UserError: if the steps do not continue each other.
@@ -47,20 +47,20 @@ def _join_cached_steps(steps: Sequence[Sequence[Any]]) -> list[Any]:
     n_positions = sum(lengths)
     whole = []
     for of_layer in zip(*steps, strict=True):
-        batch, heads = of_layer[0].shape[:2]
-        joined = np.zeros((batch, heads, n_positions, n_positions), dtype=np.float32)
+        before = tuple(of_layer[0].shape[:-2])  # batch and heads
+        joined = np.zeros((*before, n_positions, n_positions), dtype=np.float32)
         end = 0
         for weights, length in zip(of_layer, lengths, strict=True):
             start, end = end, end + length
-            rows = as_array(weights)  # [batch, head, new query, keys so far]
-            if rows.shape[:3] != (batch, heads, length) or rows.shape[3] > end:
+            rows = as_array(weights)  # [..., new query, keys so far]
+            if rows.shape[:-1] != (*before, length) or rows.shape[-1] > end:
                 raise UserError(
                     f"a step of generate has weights of shape {list(rows.shape)}, but "
-                    f"[{batch}, {heads}, {length}, up to {end}] was expected; generate with "
+                    f"{[*before, length]} and up to {end} keys was expected; generate with "
                     "the default cache"
                 )
             # A cache that drops the oldest keys keeps the latest.
-            joined[:, :, start:end, end - rows.shape[3] : end] = rows
+            joined[..., start:end, end - rows.shape[-1] : end] = rows
         whole.append(joined)
     return whole
 

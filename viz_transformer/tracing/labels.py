@@ -93,6 +93,11 @@ class Labels:
         given = [each for each in (self.tokens, self.source, self.target) if each is not None]
         object.__setattr__(self, "only", given[0] if len(given) == 1 else None)
 
+    @property
+    def lengths(self) -> set[int]:
+        """How many positions each labelled sequence has."""
+        return {side.n_positions for side in (self.tokens, self.source, self.target) if side is not None}
+
     def padded_by(self, mask: Any, row: int) -> Labels:
         """Return the labels of one sequence with its padding, if a mask [batch, position] tells it."""
         if self.tokens is None or self.tokens.kept is not None or getattr(mask, "ndim", 0) != 2:

@@ -11,8 +11,8 @@ from viz_transformer.errors import DOCUMENTATION, UserError
 from viz_transformer.model import Transformer
 from viz_transformer.trace import KINDS
 from viz_transformer.tracing.assemble import RawAttention
-from viz_transformer.tracing.attention_calls import AttentionRecorder
-from viz_transformer.tracing.call_kinds import layers_by_kind
+from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
+from viz_transformer.tracing.call_kinds import SortedLayers, sort_layers
 from viz_transformer.tracing.head_modules import joined_heads, watching_heads
 from viz_transformer.tracing.inputs import CaptureInputs, as_ids
 from viz_transformer.tracing.labels import Labels, labels_of_ids
@@ -48,7 +48,7 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
     """Run any module, and record the attention functions that its forward calls.
 
     Raises:
-        UserError: if it calls none, or as `layers_by_kind`.
+        UserError: if it calls none, or as `sort_layers`.
     """
     positional, named, labels = _forward_inputs(model, inputs)
     with (
@@ -56,11 +56,13 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
         attention_implementation(model, "sdpa"),
         watching_windows(model) as windows,
         watching_biases(model) as biases,
-        AttentionRecorder() as recorder,
+        AttentionRecorder(model) as recorder,
         watching_heads(model, recorder) as heads,
     ):
         model(*positional, **named)
-    if not recorder.calls:
+    read = [*positional, *named.values()]
+    seen = [call for call in recorder.calls if not _is_over_channels(call, read)]
+    if not seen:
         raise UserError(
             f"{type(model).__name__} has no attention that can be seen: it neither holds "
             "nn.MultiheadAttention, nor calls torch's scaled_dot_product_attention or "
@@ -68,17 +70,25 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
             "its weights, and give those: vt.capture(weights, tokens=[...]); what is seen, and how: "
             f"{DOCUMENTATION}capture.md"
         )
-    calls = joined_heads(recorder.calls, heads)
-    n_sentences = _n_sentences([*positional, *named.values()])
+    calls = joined_heads(seen, heads)
+    n_sentences = _n_sentences(read)
     labels = labels.padded_by(named.get("attention_mask"), inputs.batch_index or 0)
     whole = layers_of_windows(calls, windows, inputs.batch_index, biases)
-    layers = whole or layers_by_kind(calls, labels, n_sentences, inputs.batch_index)
+    if whole is not None:
+        found, batch_index = SortedLayers(layers=whole, numbers={}, notes=()), None
+    else:
+        found, batch_index = (
+            sort_layers(calls, labels, n_sentences, inputs.batch_index, inputs.selection),
+            inputs.batch_index,
+        )
     return RawAttention(
-        layers=layers,
+        layers=found.layers,
+        numbers=found.numbers,
+        notes=found.notes,
         labels=labels,
-        batch_index=None if whole else inputs.batch_index,
+        batch_index=batch_index,
         causal=inputs.causal,
-        biases=biases_of(biases, layers),
+        biases=biases_of(biases, found.layers),
     )
 
 
@@ -106,10 +116,21 @@ def _forward_inputs(model: nn.Module, inputs: CaptureInputs) -> tuple[list[Any],
     return [*in_order, *inputs.positional], {**by_name, **inputs.named}, labels
 
 
-def _n_sentences(inputs: Sequence[Any]) -> int:
-    """Return how many sentences the first tensor among the inputs holds."""
+def _is_over_channels(call: AttentionCall, inputs: Sequence[Any]) -> bool:
+    """Return whether weights run between channels, whose values have the positions of the input as features.
+
+    Source: El-Nouby et al. 2021, *XCiT: Cross-Covariance Image Transformers*, section 3.2.
+    """
+    read = [value.shape for value in inputs if isinstance(value, Tensor) and value.is_floating_point()]
+    lengths = {shape[1] for shape in read if len(shape) == 3}  # [batch, position, feature]
+    lengths |= {shape[2] * shape[3] for shape in read if len(shape) == 4}  # [batch, feature, row, column]
+    return call.n_features in lengths and call.weights.shape[-1] not in lengths
+
+
+def _n_sentences(inputs: Sequence[Any]) -> tuple[int, ...]:
+    """Return how many sentences the first tensor among the inputs holds, and if its batch comes second."""
     for value in inputs:
         if isinstance(value, Tensor):
-            batched = value.ndim > (2 if value.is_floating_point() else 1)
-            return value.shape[0] if batched else 1
-    return 1
+            n_axes = value.ndim - value.is_floating_point()  # without one for features
+            return tuple(value.shape[: 2 if n_axes == 2 else 1]) if n_axes > 1 else (1,)
+    return (1,)

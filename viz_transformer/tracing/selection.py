@@ -24,16 +24,16 @@ class Selection:
         layers: the model's own numbers of the layers, in order; None keeps all.
         heads: the model's own numbers of the heads, in order; None keeps all.
         dtype: ``"float32"`` or ``"float16"``.
+        run: which run, of modules that run several times in one forward; None takes the first whose
+            positions the labels name.
+        group: which group, of layers that attend inside groups of positions (rows, windows, frames).
     """
 
     layers: tuple[int, ...] | None = None
     heads: tuple[int, ...] | None = None
     dtype: str = "float32"
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether anything is left out or rounded."""
-        return self != Selection()
+    run: int | None = None
+    group: int | None = None
 
     def keeps(self, layer: int) -> bool:
         """Return whether a layer is kept."""
@@ -71,16 +71,20 @@ class Selection:
             )
 
 
-def parse_selection(layers: Any, heads: Any, dtype: Any) -> Selection:
+def parse_selection(layers: Any, heads: Any, dtype: Any, run: Any, group: Any) -> Selection:
     """Check what `capture` was told to keep.
 
     Raises:
-        UserError: if `layers` or `heads` are no numbers, or `dtype` is not one that a trace holds.
+        UserError: if one of them is no number, or `dtype` is not one that a trace holds.
     """
     name = str(getattr(dtype, "__name__", dtype)).removeprefix("torch.")
     if name not in _DTYPES:
         raise UserError(f"dtype={dtype!r} is not one that a trace holds; choose 'float32' or 'float16'")
-    return Selection(layers=_numbers("layers", layers), heads=_numbers("heads", heads), dtype=name)
+    for which, number in (("run", run), ("group", group)):
+        if number is not None and (type(number) is not int or number < 0):
+            raise UserError(f"{which}={number!r:.60} is no number; runs and groups are counted from 0")
+    numbers = {"layers": _numbers("layers", layers), "heads": _numbers("heads", heads)}
+    return Selection(**numbers, dtype=name, run=run, group=group)
 
 
 def _numbers(name: str, given: Any) -> tuple[int, ...] | None:

@@ -1,9 +1,9 @@
 """Attention that a model writes out by hand: a softmax over scores whose weights multiply values.
 
 A softmax alone may be anything: probabilities of words, or of the experts in a mixture. It is
-attention if its weights go on to a matrix product that sums over the axis of the softmax, the
-keys. So each softmax is followed through what may stand in between (dropout, masks, another
-number type, a view) until it meets the values.
+attention if its weights go on to a product that is summed over the axis of the softmax, the
+keys: a matrix product, or ``(weights * values).sum(1)``. So each softmax is followed through what
+may stand in between (dropout, masks, another number type, a view) until it meets the values.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _CHANGES = frozenset(
     {"masked_fill", "masked_fill_", "nan_to_num", "nan_to_num_", "where"}
     | {"mul", "mul_", "__mul__", "__rmul__", "multiply", "div", "div_", "__truediv__", "divide"}
 )
+_PRODUCTS_OF_EACH = frozenset({"mul", "__mul__", "__rmul__", "multiply"})
 _VIEWS = frozenset({"view", "reshape", "flatten", "unflatten", "expand", "squeeze", "view_as", "reshape_as"})
 _MOVES = frozenset(
     {"transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis", "unsqueeze"}
@@ -45,12 +46,14 @@ class _Followed:
         key_axis: the axis of `tensor` over which the softmax ran, counted from the end.
         weights: the weights [..., query, key] as far as they are known: with all axes that the
             model ever gave them, and in their first number type. None if the keys were not last.
+        factor: the weights [..., key, 1], if `tensor` is their product with values, still to be summed.
     """
 
     softmax: Tensor
     tensor: Tensor
     key_axis: int
     weights: Tensor | None
+    factor: Tensor | None = None
 
 
 class SoftmaxWatch:
@@ -64,21 +67,23 @@ class SoftmaxWatch:
 
     def see(
         self, func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], result: Any
-    ) -> Tensor | None:
+    ) -> tuple[Tensor, Tensor] | None:
         """Take notice of a call of a torch function, which has returned already.
 
         Returns:
-            attention weights [..., query, key], if this call multiplied them with their values.
+            attention weights [..., query, key], and the values that this call multiplied them with.
         """
         name = _name(func)
         if name == "softmax":
             dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
-            if isinstance(dim, int) and result.ndim > 1:
+            if isinstance(dim, int):
                 axis = dim if dim < 0 else dim - result.ndim
                 weights = result if axis == -1 else None
                 self._followed[id(result)] = _Followed(result, result, axis, weights)
         elif self._followed and name in _PRODUCTS:
             return self._multiply(*_operands(name, args, kwargs), result)
+        elif name == "sum" and args and id(args[0]) in self._followed:
+            return self._sum(self._followed[id(args[0])], args, kwargs)
         elif self._followed and isinstance(result, Tensor):
             for each in (*args, *kwargs.values()):
                 if id(each) in self._followed:
@@ -96,7 +101,20 @@ class SoftmaxWatch:
         """
         return any(weights is factor for factor in self._factors)
 
-    def _multiply(self, equation: str | None, operands: Sequence[Any], result: Any) -> Tensor | None:
+    def _sum(
+        self, product: _Followed, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Tensor, Tensor] | None:
+        """Return the weights of a query and the values, if a product of both is summed over its keys."""
+        dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
+        if product.factor is None or not isinstance(dim, int):
+            return None
+        if (dim if dim < 0 else dim - product.tensor.ndim) != product.key_axis:
+            return None
+        return product.factor.mT, product.tensor  # [..., query=1, key]
+
+    def _multiply(
+        self, equation: str | None, operands: Sequence[Any], result: Any
+    ) -> tuple[Tensor, Tensor] | None:
         if len(operands) != 2:
             return None
         for index, tensor in enumerate(operands):
@@ -113,7 +131,7 @@ class SoftmaxWatch:
             self._outputs[id(result)] = result, weights
             if id(value) in self._outputs:
                 self._factors += [weights, self._outputs[id(value)][1]]
-            return weights
+            return weights, value
         return None
 
 
@@ -134,6 +152,9 @@ def _after(
     """Return what has become of a softmax's weights in one call, or None if they are lost."""
     n_keys = before.tensor.shape[before.key_axis]
     weights = before.weights
+    is_column = before.key_axis == -2 and before.tensor.ndim < 4 and before.tensor.shape[-1] == 1
+    if name in _PRODUCTS_OF_EACH and is_column and result.shape[-1] > 1:
+        return replace(before, tensor=result, factor=before.tensor)  # [batch, key, feature]
     if name in _COPIES | _CHANGES and result.shape == before.tensor.shape:
         if name in _CHANGES and weights is not None:
             weights = result if before.key_axis == -1 else None
@@ -147,7 +168,10 @@ def _after(
         sizes = [1] * before.tensor.ndim
         sizes[before.key_axis] = 2
         shape = func(torch.empty(sizes, device="meta"), *args[1:], **kwargs).shape
-        return replace(before, tensor=result, key_axis=shape.index(2) - len(shape))
+        key_axis = shape.index(2) - len(shape)
+        if key_axis == -1 and weights is not None and weights.ndim == 2 and result.ndim == 3:
+            weights = result  # [batch, key] -> [batch, query=1, key]
+        return replace(before, tensor=result, key_axis=key_axis, weights=weights)
     return None
 
 
@@ -176,23 +200,31 @@ def _oriented(followed: _Followed, equation: str | None, index: int, value: Tens
     if equation is None:
         if followed.key_axis != (-2 if index else -1) or value.ndim < 2:
             return None
+        if followed.tensor.ndim == 1:
+            return followed.tensor[None]  # [query=1, key]
         if followed.weights is not None:
             return followed.weights
         return followed.tensor.mT if index else followed.tensor
-    order = _einsum_order(followed, equation, index, value)
-    if order is None:
+    query, key = _einsum_axes(followed, equation, index, value)
+    if key is None:
         return None
+    order = [axis for axis in range(followed.tensor.ndim) if axis not in (query, key)]
+    if query is None:
+        return followed.tensor.permute(*order, key)[..., None, :]  # [..., query=1, key]
+    order += [query, key]
     if followed.weights is not None and order == sorted(order):
         return followed.weights
     return followed.tensor.permute(order)  # [..., query, key]
 
 
-def _einsum_order(followed: _Followed, equation: str, index: int, value: Tensor) -> list[int] | None:
-    """Return the axes of the followed tensor with query and key last, as an equation tells them.
+def _einsum_axes(
+    followed: _Followed, equation: str, index: int, value: Tensor
+) -> tuple[int | None, int | None]:
+    """Return which axes of the followed tensor are the query's and the keys', as an equation tells them.
 
     The keys are summed over, and the value has them too. The query's axis is one that the output
     keeps and the value lacks; if there are several (heads that share their values), the one before
-    the keys.
+    the keys; if there is none, a single query. Without keys both are None.
     """
     before, _, after = equation.replace(" ", "").partition("->")
     terms = before.split(",")
@@ -205,13 +237,13 @@ def _einsum_order(followed: _Followed, equation: str, index: int, value: Tensor)
     )
     key = len(mine) + followed.key_axis
     if mine[key] in kept or mine[key] not in other or len(set(mine)) < len(mine):
-        return None
+        return None, None
     free = [axis for axis, letter in enumerate(mine) if letter in kept and letter not in other]
     if len(free) > 1:
-        free = [axis for axis in free if axis == key - 1]
-    if not free:
-        return None
-    return [*(axis for axis in range(len(mine)) if axis not in (free[0], key)), free[0], key]
+        return (key - 1, key) if key - 1 in free else (None, None)
+    if not free and len(mine) > 2:  # of several rows, each weighs something else than positions: experts
+        return None, None
+    return (free[0] if free else None), key
 
 
 def _spelled_out(term: str, ndim: int) -> str:

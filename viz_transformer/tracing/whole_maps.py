@@ -17,10 +17,10 @@ from torch import Tensor
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.attention_calls import AttentionCall, AttentionRecorder
 from viz_transformer.tracing.block_maps import DECODER_ALONE
-from viz_transformer.tracing.call_kinds import layers_by_kind
+from viz_transformer.tracing.call_kinds import sort_layers
 from viz_transformer.tracing.labels import Labels
 from viz_transformer.tracing.position_biases import Biases
-from viz_transformer.tracing.selection import TOLERANCE
+from viz_transformer.tracing.selection import TOLERANCE, Selection
 from viz_transformer.tracing.window_maps import maps_of_windows
 
 Forward = Callable[[], Mapping[str, Any]]
@@ -73,13 +73,13 @@ def maps_of_softmaxes(
     Raises:
         UserError: if some kind has no map among them.
     """
-    with AttentionRecorder() as recorder:
+    with AttentionRecorder(model) as recorder:
         forward()
     if not recorder.calls:
         return None
     n_streams = 1 + getattr(model.config, "ngram", 0)
     calls = [_of_main_stream(call, labels, n_streams) for call in recorder.calls]
-    layers = layers_by_kind(calls, labels, 1, None)
+    layers = sort_layers(calls, labels, (1,), None, Selection()).layers
     lost = [kind for kind, of_kind in returned.items() if of_kind and not layers.get(kind)]
     if lost:
         raise UserError(
