@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -105,6 +106,26 @@ def test_an_encoder_decoder_reads_two_lists_of_ids(make) -> None:
     trace = vt.capture(model, **given_to(make))
     assert trace.kinds == ("encoder", "decoder", "cross")
     check_every_kind(trace, eager(model, input_ids=IDS, decoder_input_ids=IDS))
+
+
+def test_a_model_whose_weights_come_when_they_are_needed_reads_where_it_runs() -> None:
+    """As accelerate's offloading does it: weights stand on the device "meta" between the forwards."""
+    model = llama()
+    expected = vt.capture(model, input_ids=IDS, tokens=NAMES).decoder_attention
+    embedding = model.model.embed_tokens
+    weight, empty = embedding.weight, nn.Parameter(embedding.weight.to("meta"))
+
+    def place(to: nn.Parameter) -> None:
+        embedding.weight = to
+
+    embedding._hf_hook = SimpleNamespace(execution_device="cpu")
+    embedding.register_forward_pre_hook(lambda *_: place(weight))
+    embedding.register_forward_hook(lambda *_: place(empty))
+    place(empty)
+    found = vt.capture(model, input_ids=IDS, tokens=NAMES).decoder_attention
+    np.testing.assert_array_equal(found, expected)
+    del embedding._hf_hook
+    assert_refused([(lambda: vt.capture(model, input_ids=IDS, tokens=NAMES), "shapes and no weights")])
 
 
 WAYS = [

@@ -42,8 +42,9 @@ def _input_names(model: nn.Module) -> list[str]:
 
 def _one(model: nn.Module, name: str, value: Any) -> Any:
     """Return an input [1, ...]; what is no array, such as a flag, as it is."""
+    device = device_of(model)
     try:
-        given = as_input(name, value, device_of(model))
+        given = as_input(name, value, device)
     except (TypeError, ValueError):  # such as rows of different lengths
         given = None
     if given is None or (name in AXES and not isinstance(given, Tensor)):

@@ -182,8 +182,20 @@ def forward_parameters(model: nn.Module) -> Mapping[str, inspect.Parameter]:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Return where a model is, and its inputs must be."""
-    return next(model.parameters(), torch.empty(0)).device
+    """Return where a model's inputs must be: where accelerate runs it, or else where its weights are.
+
+    Raises:
+        UserError: if it has only the shapes of weights.
+    """
+    hooks = (getattr(module, "_hf_hook", None) for module in model.modules())
+    placed = (device for hook in hooks if (device := getattr(hook, "execution_device", None)) is not None)
+    device = torch.device(next(placed, next(model.parameters(), torch.empty(0)).device))
+    if device.type == "meta":
+        raise UserError(
+            f"{type(model).__name__} has shapes and no weights (it is on the device 'meta'); load them "
+            "first, such as by from_pretrained, and capture that model"
+        )
+    return device
 
 
 def _declared_causal(model: nn.Module) -> bool | None:
@@ -194,8 +206,9 @@ def _declared_causal(model: nn.Module) -> bool | None:
 
 def as_ids(model: nn.Module, ids: Any) -> Tensor:
     """Turn ids, also those of one sentence in a list, into a tensor [batch, position]."""
+    device = device_of(model)
     try:
-        tensor = torch.as_tensor(ids, device=device_of(model))
+        tensor = torch.as_tensor(ids, device=device)
     except (TypeError, ValueError, RuntimeError) as error:
         raise UserError(
             f"{ids!r:.60} are no token ids; give whole numbers, [position], or a text and tokenizer="
