@@ -128,6 +128,17 @@ def test_a_model_whose_weights_come_when_they_are_needed_reads_where_it_runs() -
     assert_refused([(lambda: vt.capture(model, input_ids=IDS, tokens=NAMES), "shapes and no weights")])
 
 
+def test_a_text_longer_than_a_models_positions_is_refused_in_one_line() -> None:
+    rooms = {"BertModel": 64, "RobertaModel": 63, "DebertaV2Model": 64, "XLMModel": 64, "CTRLModel": 64}
+    for name, room in rooms.items():
+        model, ids = tiny(name), torch.full((1, room + 1), 5)
+        fitting = vt.capture(model, input_ids=ids[:, :room], tokens=list(map(str, range(room))))
+        assert len(fitting.key_tokens(fitting.kinds[0])) == room
+        longer = {"input_ids": ids, "tokens": list(map(str, range(room + 1)))}
+        said = f"has {room + 1} tokens, and {name} reads at most {room};"
+        assert_refused([(lambda model=model, longer=longer: vt.capture(model, **longer), said)])
+
+
 WAYS = [
     {},
     {"num_beams": 3},
