@@ -111,6 +111,16 @@ class Gate(nn.Module):
         )
 
 
+class Functional(nn.Module):
+    """As `Masked`, but in the forward of one module."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        for n in (4, 4, 9, 9):
+            read = x[:, :n]
+            x = torch.cat([(read @ read.mT).softmax(-1) @ read, x[:, n:]], 1)
+        return x
+
+
 def test_layers_keep_the_numbers_of_the_model_and_others_are_named_as_left_out() -> None:
     torch.manual_seed(0)
     masked, pooling = Masked().eval(), Pooling().eval()
@@ -123,6 +133,8 @@ def test_layers_keep_the_numbers_of_the_model_and_others_are_named_as_left_out()
         (masked, nine, 9, None, (2, 3), "layers [0, 1] attend over 4 positions"),
         (masked, nine, 4, None, (0, 1), "layers [2, 3] attend over 9 positions"),
         (masked, nine, 9, [3], (3,), ""),
+        (Functional(), nine, 9, None, (2, 3), "layers [0, 1] attend over 4 positions"),
+        (Functional(), nine, 4, None, (0, 1), "layers [2, 3] attend over 9 positions"),
         (pooling, eight, 8, None, (0, 1), "layers [2, 3] attend over 4 positions"),
         (pooling, eight, 4, None, (2, 3), "layers [0, 1] attend over 8 positions"),
         (sam, picture, 64, None, (1, 3), "layers [0, 2] attend over 16 positions"),

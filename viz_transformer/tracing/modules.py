@@ -61,8 +61,7 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
     ):
         model(*positional, **named)
     read = [*positional, *named.values()]
-    seen = [call for call in recorder.calls if not _is_over_channels(call, read)]
-    if not seen:
+    if all(_is_over_channels(call, read) for call in recorder.calls):
         raise UserError(
             f"{type(model).__name__} has no attention that can be seen: it neither holds "
             "nn.MultiheadAttention, nor calls torch's scaled_dot_product_attention or "
@@ -70,23 +69,20 @@ def attention_of_module(model: nn.Module, inputs: CaptureInputs) -> RawAttention
             "its weights, and give those: vt.capture(weights, tokens=[...]); what is seen, and how: "
             f"{DOCUMENTATION}capture.md"
         )
-    calls = joined_heads(seen, heads)
+    calls = joined_heads(recorder.calls, heads)
     n_sentences = _n_sentences(read)
     labels = labels.padded_by(named.get("attention_mask"), inputs.batch_index or 0)
     whole = layers_of_windows(calls, windows, inputs.batch_index, biases)
-    if whole is not None:
-        found, batch_index = SortedLayers(layers=whole, numbers={}, notes=()), None
+    if whole is None:
+        found = sort_layers(calls, labels, n_sentences, inputs.batch_index, inputs.selection)
     else:
-        found, batch_index = (
-            sort_layers(calls, labels, n_sentences, inputs.batch_index, inputs.selection),
-            inputs.batch_index,
-        )
+        found = SortedLayers(layers=whole, numbers={}, notes=())
     return RawAttention(
         layers=found.layers,
         numbers=found.numbers,
         notes=found.notes,
         labels=labels,
-        batch_index=batch_index,
+        batch_index=inputs.batch_index if whole is None else None,
         causal=inputs.causal,
         biases=biases_of(biases, found.layers),
     )

@@ -8,6 +8,9 @@ from dataclasses import replace
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.attention_calls import AttentionCall
 from viz_transformer.tracing.joined_steps import join_steps
@@ -81,15 +84,13 @@ def _joined_in_one_run(calls: Sequence[AttentionCall], labels: Labels) -> list[A
     """Join the steps of a model that writes token by token in its own forward, without modules for layers.
 
     Each step runs through every layer, and reads some positions more than the last, with a cache of the keys
-    or all from the beginning; or looks once more at the whole source.
+    or all from the beginning, whose weights are then the same; or looks once more at the whole source.
     """
     if len({call.by for call in calls}) != 1 or len(calls) == 1:
         return list(calls)
     steps = [list(step) for _, step in groupby(calls, key=lambda call: tuple(call.weights.shape[-2:]))]
     shapes = [step[0].weights.shape[-2:] for step in steps]  # each [query, key]
-    grows = all(
-        query in (key, key - before) and key > before for (_, before), (query, key) in pairwise(shapes)
-    )
+    grows = all(_continues(before[0].weights, after[0].weights) for before, after in pairwise(steps))
     if len(steps) > 1 and len({len(step) for step in steps}) == 1 and grows:
         joined = join_steps([[call.weights for call in step] for step in steps], "self")
         return [replace(call, weights=weights) for call, weights in zip(steps[0], joined, strict=True)]
@@ -100,3 +101,11 @@ def _joined_in_one_run(calls: Sequence[AttentionCall], labels: Labels) -> list[A
             joined = join_steps([list(step) for step in zip(*of_layers, strict=True)], "cross")
             return [replace(calls[i], weights=weights) for i, weights in enumerate(joined)]
     return list(calls)
+
+
+def _continues(before: Tensor, after: Tensor) -> bool:
+    """Return whether weights [..., query, key] are those of the step after one of the same layer."""
+    n_before, (n_queries, n_keys) = before.shape[-1], after.shape[-2:]
+    if n_queries == n_keys > n_before == before.shape[-2]:
+        return torch.allclose(after[..., :n_before, :n_before], before, atol=1e-4)
+    return n_keys > n_before and n_queries == n_keys - n_before
