@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from pathlib import Path
 from random import Random
 
@@ -94,9 +95,48 @@ def test_a_table_that_does_not_fit_is_refused_with_the_line(tmp_path: Path) -> N
     ):
         with pytest.raises(UserError, match=message):
             read_table(*put(tmp_path, tsv=table))
-    for columns in ((0, 0), (0, -1), (0,), (0, 1, 2), (0, True), ("0", "1")):
+    for columns in ((0, 0), (0, -1), (0,), (0, 1, 2), (0, True), ("0", 1), ("a",), ("a", "a"), "ab", (), 7):
         with pytest.raises(UserError, match="are not two columns"):
             read_table(*put(tmp_path, tsv=TABLE), columns)
+
+
+TATOEBA = "".join(f"{1276 + i}\tI see {i} cats.\t{77 + i}\tVeo {i} gatos.\n" for i in range(12))
+WITH_CODES = "".join(f"{line}\n".replace("\t", "\teng\t", 1) for line in TATOEBA.splitlines())
+ANKI = "".join(f"I see {i} cats.\tVeo {i} gatos.\tCC-BY 2.0 #{i}\n" for i in range(12))
+CATS = [TextPair(f"I see {i} cats.", f"Veo {i} gatos.") for i in range(12)]
+
+
+def test_sentences_are_read_from_their_columns_or_the_columns_are_asked_for(tmp_path: Path) -> None:
+    bare = TATOEBA.replace("1276", "en-1276").replace("\t77\t", "\tes-77\t")
+    dated = "".join(f"2\N{EN DASH}{i}\tzwei bis {i}\n" for i in range(12))
+    for table, columns in (
+        (ANKI, None),
+        (ANKI, (0, 1)),
+        (TATOEBA, (1, 3)),
+        (f"id\tEnglish\tnr\tSpanish\n{TATOEBA}", ("English", "Spanish")),
+        (f"source \ttarget\tlicense\n{ANKI}", ("source", "target")),
+        (f"Frase\tPhrase\tx\n{ANKI}", ("Frase", "Phrase")),
+    ):
+        assert read_table(*put(tmp_path, tsv=table.encode()), columns) == CATS, (table[:40], columns)
+    # What the message says to type is what then reads the table.
+    for table, columns, message in (
+        (TATOEBA, None, r"column 0 of '\S+' \(from 0\) holds no sentences: line 1 has '1276'; .* 1,3$"),
+        (bare, None, "column 0 .*line 1 has 'en-1276'.* --columns 1,3$"),
+        (WITH_CODES, None, "column 0 .* --columns 2,4$"),
+        (re.sub(r"(?m)^\d+\t", "", WITH_CODES), None, "column 0 .*line 1 has 'eng'.* 1,3$"),
+        (f"id\ten\tindex\tes\n{TATOEBA}", None, r"line 1 of .*\(id, en, index, es\).*--columns en,es, or"),
+        (f"id\ttext\tid\ttext\n{TATOEBA}", (1, 3), "line 1 .*names of columns .*--columns 1,3, or delete"),
+        (f"Source text\tTarget_text\tx\n{ANKI}", (0, 1), "--columns Source text,Target_text, or delete"),
+        (f"text\ttext\tx\n{ANKI}", ("text", "x"), r"2 columns of .* are named 'text' in line 1, which reads"),
+        (ANKI, ("en", "es"), "no columns of .* are named 'en' in line 1, which reads I see 0 cats"),
+        ("en\tes\n", ("en", "es"), "holds names of columns and nothing else"),
+        (f"en\tes\n{ANKI}\tx\n", ("en", "es"), "line 14 of column 0 .* is empty"),
+        (dated, None, r"column 0 .*; name the columns of the sentences, such as --columns 0,1$"),
+    ):
+        with pytest.raises(UserError, match=message) as caught:
+            read_table(*put(tmp_path, tsv=table.encode()), columns)
+        assert "\n" not in str(caught.value), message
+    assert len(read_table(*put(tmp_path, tsv=dated.encode()), (0, 1))) == 12, "numbers, when asked for"
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

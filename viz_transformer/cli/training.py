@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # commands import what they need when they run
     from viz_transformer.config import ModelConfig, TrainConfig
+    from viz_transformer.corpus.columns import Columns
     from viz_transformer.corpus.files import TextPair
     from viz_transformer.corpus.split import Split
     from viz_transformer.recipes.alignment_eval import AlignmentScore
@@ -123,6 +124,12 @@ def _add_pairs(parser: Any, what: str, prefix: str = "") -> None:
     parser.add_argument(f"--{prefix}source", metavar="FILE", help=f"sentences {what}")
     parser.add_argument(f"--{prefix}target", metavar="FILE", help="their translations")
     parser.add_argument(f"--{prefix}pairs", metavar="FILE", help="both, with a tab between them")
+    parser.add_argument(
+        f"--{prefix}columns",
+        metavar="A,B",
+        help=f"where --{prefix}pairs has the sentence and its translation: numbers from 0, or names that its "
+        "first line has (default: 0,1)",
+    )
 
 
 def _pairs(options: argparse.Namespace, prefix: str = "") -> list[TextPair] | None:
@@ -131,14 +138,28 @@ def _pairs(options: argparse.Namespace, prefix: str = "") -> list[TextPair] | No
     from viz_transformer.errors import UserError
 
     source, target, table = (getattr(options, f"{prefix}{name}") for name in ("source", "target", "pairs"))
-    dashed = prefix.replace("_", "-")
+    dashed, columns = prefix.replace("_", "-"), getattr(options, f"{prefix}columns")
+    if columns and not table:
+        raise UserError(f"--{dashed}columns names columns of a table; give it with --{dashed}pairs")
     if table and not (source or target):
-        return read_table(table)
+        return read_table(table, _columns(columns) if columns else None)
     if source and target and not table:
         return read_pairs(source, target)
     if source or target or table:
         raise UserError(f"give --{dashed}source with --{dashed}target, or --{dashed}pairs without them")
     return None
+
+
+def _columns(given: str) -> Columns:
+    """Return two columns by number or by name, from text such as ``1,3`` or ``en,es``."""
+    from viz_transformer.errors import UserError
+
+    first, _, second = (part.strip() for part in given.partition(","))
+    if not (first and second) or "," in second:
+        raise UserError(f"--columns {given:.40} are not two columns; give such as 0,1 or en,es")
+    if first.isdecimal() and second.isdecimal():
+        return int(first), int(second)
+    return first, second
 
 
 def _train(options: argparse.Namespace) -> int:
@@ -316,7 +337,7 @@ def _evaluate(options: argparse.Namespace) -> int:
             return 0
     translator = load_translator(options.model)
     if pairs is None and options.model and (Path(options.model) / TEST).exists():
-        pairs = read_table(Path(options.model) / TEST)
+        pairs = read_table(Path(options.model) / TEST, (0, 1))
     if pairs is None:
         return _evaluate_bundled(options, translator)
     return _evaluate_pairs(options, translator, pairs)

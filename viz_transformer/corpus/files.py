@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from viz_transformer._files import given_path, unpacked_limit
+from viz_transformer.corpus.columns import Columns, choose_columns
 from viz_transformer.errors import FileError, UserError
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -55,22 +56,28 @@ def read_pairs(source: str | os.PathLike[str], target: str | os.PathLike[str]) -
     return pairs
 
 
-def read_table(path: str | os.PathLike[str], columns: tuple[int, int] = (0, 1)) -> list[TextPair]:
+def read_table(path: str | os.PathLike[str], columns: Columns | None = None) -> list[TextPair]:
     """Read a table of pairs, one a line, its columns separated by tabs, plain or ``.gz``, in UTF-8.
 
     Tatoeba and Anki write such tables; other columns are ignored.
 
     Args:
         path: the file.
-        columns: which column holds the sentence and which its translation, from 0.
+        columns: which column holds the sentence and which its translation: two numbers, from 0, or two
+            names, which the first line must then hold. By default the first two, if they hold sentences.
 
     Raises:
         FileError: if the file is missing or cannot be read.
-        UserError: if a line has too few columns, or a sentence is empty or not UTF-8.
+        UserError: if a line has too few columns, a sentence is empty or not UTF-8, the first line is
+            names and none are given, or the first two columns hold ids or numbers and none are given.
     """
-    source, target = _two_columns(columns)
     rows = [line.split("\t") for line in text_lines(given_path(path))]
-    for number, row in enumerate(rows, 1):
+    (source, target), has_header = choose_columns(rows, columns, str(path))
+    first = 2 if has_header else 1
+    rows = rows[first - 1 :]
+    if not rows:
+        raise UserError(f"{str(path)!r} holds names of columns and nothing else; add sentences")
+    for number, row in enumerate(rows, first):
         if len(row) <= max(source, target):
             raise UserError(
                 f"{str(path)!r} line {number} has {_count(len(row), 'column')}, but columns "
@@ -79,16 +86,8 @@ def read_table(path: str | os.PathLike[str], columns: tuple[int, int] = (0, 1)) 
             )
     pairs = [TextPair(_clean(row[source]), _clean(row[target])) for row in rows]
     names = (f"column {source} of {str(path)!r}", f"column {target} of {str(path)!r}")
-    _refuse_empty(pairs, names, "fill in or delete the line")
+    _refuse_empty(pairs, names, "fill in or delete the line", first)
     return pairs
-
-
-def _two_columns(columns: tuple[int, int]) -> tuple[int, int]:
-    numbers = tuple(columns) if isinstance(columns, list | tuple) else ()
-    whole = all(type(number) is int and number >= 0 for number in numbers)
-    if not whole or len(set(numbers)) != len(numbers) or len(numbers) != 2:
-        raise UserError(f"columns={columns!r:.40} are not two columns; give such as (0, 1)")
-    return numbers[0], numbers[1]
 
 
 def text_lines(path: Path) -> list[str]:
@@ -160,11 +159,13 @@ def _clean(sentence: str) -> str:
     return (sentence if sentence.isprintable() else _CONTROLS.sub(" ", sentence)).strip()
 
 
-def _refuse_empty(pairs: Sequence[TextPair], names: tuple[str, str], advice: str) -> None:
-    empty = [number for number, pair in enumerate(pairs, 1) if not (pair.source and pair.target)]
+def _refuse_empty(
+    pairs: Sequence[TextPair], names: tuple[str, str], advice: str, first_line: int = 1
+) -> None:
+    empty = [number for number, pair in enumerate(pairs, first_line) if not (pair.source and pair.target)]
     if not empty:
         return
-    first = pairs[empty[0] - 1]
+    first = pairs[empty[0] - first_line]
     if first == TextPair("", ""):
         found = f"of {names[0]} and of {names[1]} is empty"
     else:
