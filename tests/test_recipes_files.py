@@ -238,7 +238,11 @@ def test_impossible_trainings_get_one_line(table: Path, tmp_path: Path, capsys) 
         f"train --source {table}": "give --source with --target",
         f"train --pairs {tmp_path}/none --out {own}": "none",
         f"{from_table} --resume": "no checkpoint folder",
-        f"{from_table} --piece-dropout 0.1": "piece_dropout=0.1 needs pieces of words",
+        f"{from_table} --words --piece-dropout 0.1": "piece_dropout=0.1 needs pieces of words",
+        f"{from_table} --words --tokens 300": "--tokens says how many pieces",
+        f"{from_table} --tokens 100": "n_tokens=100 is too small",
+        f"train en-es --tokens 300 --out {own}": "--tokens is for a training on your own pairs",
+        f"train masked-model --words --out {own}": "--words is for a training on your own pairs",
         f"{from_table} --d-model 7": "n_heads=4",
         f"{from_table} --device abacus": "device=",
         f"evaluate {tmp_path}/none": "no checkpoint folder",
@@ -248,6 +252,66 @@ def test_impossible_trainings_get_one_line(table: Path, tmp_path: Path, capsys) 
         assert told in error
         assert error.count("\n") == 1
         assert not own.exists()
+
+
+def spoken(n: int, alphabet: str, space: str) -> list[TextPair]:
+    """Return pairs of sentences whose words are drawn from an alphabet."""
+    rng = random.Random(n)
+    words = ["".join(rng.choices(alphabet, k=3)) for _ in range(20)]
+    texts = [[rng.choice(words) for _ in range(4)] for _ in range(n)]
+    return [TextPair(space.join(text), space.join(reversed(text))) for text in texts]
+
+
+def test_a_vocabulary_spells_every_script_and_never_sees_what_is_held_out() -> None:
+    for name, alphabet, space in (
+        ("Chinese", "的一是了我不人在他有", ""),
+        ("Thai", "กขคงจฉชซญด", ""),
+        ("Japanese", "ひらがなのことばです", ""),
+        ("Spanish", "abcdeñáéio", " "),
+    ):
+        pairs = spoken(60, alphabet, space)
+        vocabulary = files.vocabulary_for(pairs[:50], n_tokens=320)
+        assert len(vocabulary) <= 320, name
+        held_out = [*pairs[50:], TextPair("zebra 斑马 ۸", "zebra")]
+        for pair in held_out:
+            assert vocabulary.decode(vocabulary.encode(pair.source)) == pair.source, name
+        assert vocabulary == files.vocabulary_for(pairs[:50], n_tokens=320)
+        assert "z" not in vocabulary.tokens, name
+        assert max(map(len, vocabulary.words())) < max(len(pair.source) for pair in pairs), name
+
+
+def test_held_out_pairs_with_unknown_words_are_counted_and_never_learned(tmp_path: Path) -> None:
+    words = files.vocabulary_for(TRAIN, words=True)
+    strange = [
+        TextPair("the zebra sleeps", "la cebra duerme"),
+        TextPair("the cat sleeps", "el quagga duerme"),
+    ]
+    learned = {word for pair in TRAIN for word in re.findall(r"\w+", f"{pair.source} {pair.target}".lower())}
+    known = [
+        pair
+        for pair in VALIDATION
+        if {*re.findall(r"\w+", f"{pair.source} {pair.target}".lower())} <= learned
+    ]
+    assert len(known) < len(VALIDATION)
+    done = files.train_files(
+        TRAIN, [*VALIDATION, *strange], tmp_path / "own", model=MODEL, training=TRAINING, vocabulary=words
+    )
+    assert done.n_unknown == len(VALIDATION) - len(known) + len(strange)
+    translator = load_translator(done.folder)
+    assert {"zebra", "quagga"}.isdisjoint(translator.vocabulary.tokens)
+    assert done.metrics[-1].validation_loss == pytest.approx(
+        validation_loss(translator.model, known, words), rel=1e-6
+    )
+    # Evaluation counts such a sentence as a wrong one; it leaves none out.
+    found, known_alone = evaluate(translator, [*known[:4], strange[0]]), evaluate(translator, known[:4])
+    assert (found.n, found.n_unknown, found.translations[-1]) == (5, 1, "")
+    assert (known_alone.n_unknown, found.translations[:-1]) == (0, known_alone.translations)
+    assert found.chrf <= known_alone.chrf
+    with pytest.raises(UserError, match="zebra"):
+        evaluate(translator, strange[:1])
+    with pytest.raises(UserError, match=r"each of the 2 validation pairs .*without spaces.*--words"):
+        files.train_files(TRAIN, strange, tmp_path / "none", vocabulary=words)
+    assert not (tmp_path / "none").exists()
 
 
 def killed_while_it_trains(arguments: list[str], state: Path, rng: random.Random) -> int:

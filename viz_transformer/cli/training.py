@@ -45,8 +45,8 @@ def _add_train(commands: Any) -> None:
 def _add_own(own: Any) -> None:
     """Add the options of a training on one's own pairs."""
     _add_pairs(own, "to measure with (default: held out by rule)", "validation-")
-    own.add_argument("--tokens", type=int, default=8000, metavar="N", help="how many pieces of words")
-    own.add_argument("--words", action="store_true", help="use whole words, however many there are")
+    own.add_argument("--tokens", type=int, metavar="N", help="how many pieces of words (default: 8000)")
+    own.add_argument("--words", action="store_true", help="use whole words, not pieces of words")
     own.add_argument("--minutes", type=float, metavar="X", help="stop after X minutes")
     own.add_argument("--look-every", type=int, default=500, metavar="N", help="steps between looks")
     own.add_argument("--resume", action="store_true", help="continue the stopped training in --out")
@@ -166,6 +166,8 @@ def _train(options: argparse.Namespace) -> int:
     from viz_transformer.errors import UserError
 
     pairs = _pairs(options)
+    if options.words and options.tokens is not None:
+        raise UserError("--tokens says how many pieces of words to make and --words makes none; give one")
     if options.overwrite and options.resume:
         raise UserError("--resume goes on with the training in --out and --overwrite replaces it; give one")
     if (pairs is None) == (options.corpus is None):
@@ -204,6 +206,16 @@ def _check_out(options: argparse.Namespace) -> None:
 def _train_bundled(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
+    from viz_transformer.errors import UserError
+
+    own = argparse.ArgumentParser()
+    _add_own(own)
+    for name, default in vars(own.parse_args([])).items():
+        if getattr(options, name) != default:
+            raise UserError(
+                f"--{name.replace('_', '-')} is for a training on your own pairs, not for {options.corpus}; "
+                "leave it out"
+            )
     import viz_transformer.recipes as recipes
     from viz_transformer.recipes.files import forget_training
     from viz_transformer.training.progress_bar import with_bar
@@ -238,16 +250,17 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
 
         torch.set_num_threads(options.threads)
     vocabulary = None
-    if not options.resume:
+    if not options.resume or options.words or options.tokens is not None:
         vocabulary = files.vocabulary_for(
             parts.train,
-            (*parts.validation, *parts.test),
-            n_tokens=options.tokens,
-            words=options.words or None,
+            n_tokens=files.N_TOKENS if options.tokens is None else options.tokens,
+            words=options.words,
             languages=(_language(options.source, "source"), _language(options.target, "target")),
         )
     with process_group(options.device) as device:
         is_first = rank() == 0
+        if is_first and vocabulary is not None:
+            print(f"vocabulary: {len(vocabulary):,} {'words' if options.words else 'pieces of words'}")
         result = files.train_files(
             parts.train,
             parts.validation,
@@ -306,6 +319,11 @@ def _configs(options: argparse.Namespace) -> tuple[ModelConfig, TrainConfig]:
 def _print_result(result: TrainingResult) -> None:
     for metrics in result.metrics:
         print(f"step {metrics.step}: validation loss {metrics.validation_loss:.4f} nats per token")
+    if result.n_unknown:
+        print(
+            f"left out {result.n_unknown} validation pairs with words that training lacks; pieces of words "
+            "(without --words) spell any text"
+        )
     if result.stopped:
         print(f"stopped {result.stopped} at step {result.step}; continue with --resume")
     print(f"wrote {result.folder}")
@@ -373,6 +391,8 @@ def _evaluate_pairs(options: argparse.Namespace, translator: Translator, pairs: 
     print(f"BLEU {result.bleu:.2f} ({result.signatures[0]})")
     print(f"chrF2 {result.chrf:.2f} ({result.signatures[1]})")
     print(f"exact {result.n_exact} of {result.n} ({result.n_exact / result.n:.2%})")
+    if result.n_unknown:
+        print(f"{result.n_unknown} sentences hold unknown words and count as translated by nothing")
     if options.links:
         _print_alignment(evaluate_alignment(translator, pairs, read_links(options.links)))
     if options.output:

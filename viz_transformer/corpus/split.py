@@ -121,6 +121,16 @@ def too_long(pairs: Sequence[TextPair], vocabulary: Tokeniser, max_length: int) 
     return found
 
 
+def unreadable(pair: TextPair, vocabulary: Tokeniser) -> UserError | None:
+    """Return why a vocabulary cannot write a pair, such as an unknown word; None if it can."""
+    try:
+        vocabulary.encode(pair.source, "source")
+        vocabulary.encode(pair.target, "target")
+    except UserError as error:
+        return error
+    return None
+
+
 def _place(sentence: str) -> tuple[int, str]:
     return zlib.crc32(sentence.encode("utf-8", "surrogatepass")), sentence
 

@@ -12,7 +12,7 @@ from viz_transformer.corpus.files import TextPair
 from viz_transformer.errors import UserError
 from viz_transformer.training import token_loss
 from viz_transformer.translator import Translator
-from viz_transformer.vocabulary import Tokeniser, Vocabulary, join_tokens
+from viz_transformer.vocabulary import Tokeniser, UnknownWordError, Vocabulary, join_tokens
 
 _BATCH_TOKENS = 8_000  # per batch of the validation loss
 _SENTENCES = 32  # translated as one batch
@@ -28,7 +28,8 @@ class Evaluation:
         signatures: how sacrebleu computed both, to be reported with the numbers (Post 2018).
         n_exact: translations equal to their reference.
         n: sentences.
-        translations: in the order of the pairs.
+        translations: in the order of the pairs; "" for a sentence that holds unknown words.
+        n_unknown: how many sentences do.
     """
 
     bleu: float
@@ -37,6 +38,7 @@ class Evaluation:
     n_exact: int
     n: int
     translations: tuple[str, ...]
+    n_unknown: int = 0
 
 
 def evaluate(
@@ -48,18 +50,19 @@ def evaluate(
     """Translate the sources by beam search and compare with the targets, as plain text.
 
     A vocabulary of words writes the spelling and the punctuation that it knows, so with one the
-    references are written in the same way.
+    references are written in the same way. A sentence with words that it does not know counts as
+    translated by nothing: leaving it out would make the rest easier than the whole.
 
     Raises:
-        UserError: if there are no pairs, sacrebleu is not installed, or a sentence cannot be
-            translated.
+        UserError: if there are no pairs, sacrebleu is not installed, no sentence can be read, or one
+            cannot be translated.
     """
     if not pairs:
         raise UserError("there are no sentence pairs to judge with; give some")
     from sacrebleu.metrics import BLEU, CHRF
 
     # Sentences of similar length in one batch, so that little is padding.
-    order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].source))
+    order = sorted(_readable(translator, pairs), key=lambda index: len(pairs[index].source))
     found = [""] * len(pairs)
     for start in range(0, len(order), _SENTENCES):
         some = order[start : start + _SENTENCES]
@@ -79,7 +82,22 @@ def evaluate(
         n_exact=sum(one == other for one, other in zip(found, references, strict=True)),
         n=len(pairs),
         translations=tuple(found),
+        n_unknown=len(pairs) - len(order),
     )
+
+
+def _readable(translator: Translator, pairs: Sequence[TextPair]) -> list[int]:
+    """Return the indices of the sentences without unknown words; raises the first error if there is none."""
+    found, first_error = [], None
+    for index, pair in enumerate(pairs):
+        try:
+            translator.vocabulary.encode(pair.source)
+            found.append(index)
+        except UnknownWordError as error:
+            first_error = first_error or error
+    if first_error and not found:
+        raise first_error
+    return found
 
 
 @torch.no_grad()

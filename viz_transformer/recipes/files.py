@@ -15,7 +15,7 @@ from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import batches, with_piece_dropout
 from viz_transformer.corpus.files import TextPair
-from viz_transformer.corpus.split import refuse_leaks, too_long
+from viz_transformer.corpus.split import refuse_leaks, too_long, unreadable
 from viz_transformer.errors import UserError
 from viz_transformer.recipes.evaluation import validation_loss
 from viz_transformer.recipes.metrics_log import METRICS_LOG, Metrics, read_metrics, write_metrics
@@ -36,8 +36,8 @@ from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, split_se
 
 #: The state that a training resumes from, and the test pairs, which it never reads.
 STATE, TEST = "training.safetensors", "test.tsv"
-#: With fewer pairs, the vocabulary is of whole words; with more, of pieces of words.
-FEW_PAIRS = 5_000
+#: How many pieces of words a vocabulary has, special tokens included, where nothing else is asked for.
+N_TOKENS = 8_000
 #: How many validation sentences, of medium length, are recorded at every evaluation.
 N_RECORDED = 3
 
@@ -75,29 +75,29 @@ class TrainingResult:
         metrics: what each evaluation measured.
         step: optimiser steps done.
         stopped: why it ended before its last step, or "".
+        n_unknown: validation pairs that were left out, because they hold words that training lacks.
     """
 
     folder: Path
     metrics: tuple[Metrics, ...]
     step: int
     stopped: str
+    n_unknown: int = 0
 
 
 def vocabulary_for(
     pairs: Sequence[TextPair],
-    others: Sequence[TextPair] = (),
     *,
-    n_tokens: int = 8_000,
-    words: bool | None = None,
+    n_tokens: int = N_TOKENS,
+    words: bool = False,
     languages: tuple[str, str] = ("source", "target"),
 ) -> Tokeniser:
-    """Return the words of a small corpus, or the byte-pair pieces of a large one.
+    """Return the byte-pair pieces of a corpus, which can spell any text, or its whole words.
 
     Args:
-        pairs: the pairs to learn from.
-        others: held-out pairs, whose words are included where whole words are learned.
+        pairs: the pairs to learn from, and no held-out ones: a new text's words are unknown as well.
         n_tokens: how many pieces, special tokens included.
-        words: whether to take words; None: if there are fewer than `FEW_PAIRS` pairs.
+        words: whether to take whole words.
         languages: their names, or tags such as ``"de"``, which the views show.
 
     Raises:
@@ -105,10 +105,10 @@ def vocabulary_for(
     """
     if not pairs:
         raise UserError("there are no sentence pairs to learn a vocabulary from; give some")
-    if words or (words is None and len(pairs) < FEW_PAIRS):
-        source = {word for pair in (*pairs, *others) for word in tokenize(pair.source)}
-        target = {word for pair in (*pairs, *others) for word in tokenize(pair.target)}
-        several = any(len(split_sentences(pair.source)) > 1 for pair in (*pairs, *others))
+    if words:
+        source = {word for pair in pairs for word in tokenize(pair.source)}
+        target = {word for pair in pairs for word in tokenize(pair.target)}
+        several = any(len(split_sentences(pair.source)) > 1 for pair in pairs)
         return Vocabulary(source, target, languages=languages, several_sentences=several)
     texts = [text for pair in pairs for text in (pair.source, pair.target)]
     return Subwords.train(texts, n_tokens, languages)
@@ -158,9 +158,9 @@ def train_files(
     Raises:
         FileError: if the folder cannot be read or written.
         UserError: if the folder holds a training and neither `resume` nor `overwrite` is True, validation
-            pairs are also in training, pairs are too long, there are no pieces to drop, a resumed training
-            had other settings, or the loss is no longer a number; the checkpoint of the last
-            evaluation remains.
+            pairs are also in training or all hold unknown words, pairs are too long, there are no pieces
+            to drop, a resumed training had other settings, or the loss is no longer a number; the
+            checkpoint of the last evaluation remains.
     """
     files = FileTraining(
         train,
@@ -228,13 +228,21 @@ class FileTraining:
             )
         refuse_leaks(train, {"validation": validation, "test": test})
         if resume:
-            vocabulary = Checkpoint.load(folder).vocabulary
+            kept = Checkpoint.load(folder).vocabulary
+            if vocabulary not in (None, kept):
+                raise UserError(
+                    f"the training in {str(folder)!r} was begun with another vocabulary, of {len(kept):,} "
+                    "tokens; resume it with the same --tokens or --words, or start again in another folder"
+                )
+            vocabulary = kept
         elif vocabulary is None:
-            vocabulary = vocabulary_for(train, (*validation, *test))
+            vocabulary = vocabulary_for(train)
         with_piece_dropout(vocabulary, training.piece_dropout, Random())  # fails before writing anything
         self.vocabulary = vocabulary
         self.pairs = _short_enough(train, vocabulary, model.max_length, drop_long)
-        self.validation = _short_enough(validation, vocabulary, model.max_length, drop_long)
+        known = _with_known_words(validation, vocabulary)
+        self._n_unknown = len(validation) - len(known)
+        self.validation = _short_enough(known, vocabulary, model.max_length, drop_long)
         self.run = Run(
             make_model(replace(model, vocab_size=len(vocabulary)), training.seed), training, device
         )
@@ -298,7 +306,7 @@ class FileTraining:
 
     def result(self, stopped: str) -> TrainingResult:
         """Return what came of the training."""
-        return TrainingResult(self.folder, tuple(self.metrics), self.run.step, stopped)
+        return TrainingResult(self.folder, tuple(self.metrics), self.run.step, stopped, self._n_unknown)
 
     def _make_recorder(self) -> Recorder:
         by_length = sorted(self.validation, key=lambda pair: len(pair.source))
@@ -356,6 +364,19 @@ class FileTraining:
         if all_reduce_sum(float(bool(reason)), self.run.device):
             return reason or "by another process"
         return ""
+
+
+def _with_known_words(validation: Sequence[TextPair], vocabulary: Tokeniser) -> Sequence[TextPair]:
+    """Return the pairs that a vocabulary can write; raises a UserError if it can write none of them."""
+    if not isinstance(vocabulary, Vocabulary):
+        return validation  # pieces spell any text
+    known = [pair for pair in validation if unreadable(pair, vocabulary) is None]
+    if validation and not known:
+        raise UserError(
+            f"each of the {len(validation)} validation pairs holds words that training lacks; pieces of "
+            "words spell any text, also of a language without spaces: leave out words (--words)"
+        )
+    return known
 
 
 def _short_enough(
