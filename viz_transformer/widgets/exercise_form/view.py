@@ -56,3 +56,7 @@ class ExerciseForm(View):
         """Return which exercise it is, and the answer if there is one."""
         said = "" if self.answer is None else f" The answer given: {self.answer}."
         return f"Exercise {self.asked['name']}: {self.asked['title']}.{said}"
+
+    def __repr__(self) -> str:
+        """Return the exercise and the answer, for a log or a page that cannot show the view."""
+        return f"ExerciseForm({self.asked['name']!r}, answer={self.answer!r})"
