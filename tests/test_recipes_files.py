@@ -164,7 +164,11 @@ def test_a_training_is_only_gone_on_with_when_asked_and_as_it_was_begun(tmp_path
     for changes, message in (
         ({}, r"holds a training already.*--resume.*another folder"),
         ({"resume": True, "training": faster}, r"learning_rate=0\.002, not 0\.1"),
-        ({"resume": True, "pairs": TRAIN[1:]}, "begun with data="),
+        (
+            {"resume": True, "pairs": TRAIN[1:]},
+            rf"changed: training pairs \({len(TRAIN)} then, {len(TRAIN) - 1} now",
+        ),
+        ({"resume": True, "pairs": TRAIN[::-1]}, r"changed: training pairs \(as many, other text\); resume"),
     ):
         with pytest.raises(UserError, match=message):
             train(folder, **changes)
@@ -312,6 +316,67 @@ def test_held_out_pairs_with_unknown_words_are_counted_and_never_learned(tmp_pat
     with pytest.raises(UserError, match=r"each of the 2 validation pairs .*without spaces.*--words"):
         files.train_files(TRAIN, strange, tmp_path / "none", vocabulary=words)
     assert not (tmp_path / "none").exists()
+
+
+def test_a_resumed_training_says_which_of_its_pairs_changed(table: Path, tmp_path: Path, capsys) -> None:
+    folder, text = tmp_path / "own", table.read_text("utf-8")
+    for words in ("--words", "--tokens 300"):
+        command = f"train --pairs {table} --out {folder} {words} {' '.join(ARGUMENTS)} --minutes 0".split()
+        table.write_text(text, "utf-8")
+        assert cli.main([*command, "--overwrite"]) == 0
+        before = weights(folder)
+        for changed, told in (
+            (text + "a zebra\tuna cebra\n", r" pairs \(\d+ then, \d+ now\).*same files.*--from"),
+            (text[text.index("\n") + 1 :], r" pairs \(\d+ then, \d+ now\)"),
+            (text.replace("cat", "dog", 1), r" pairs \(as many, other text\)"),
+        ):
+            table.write_text(changed, "utf-8")
+            capsys.readouterr()
+            assert cli.main([*command, "--resume"]) == 2, told
+            error = capsys.readouterr().err
+            assert re.search(f"^viz-transformer: since the training in .*{told}", error), error
+            assert error.count("\n") == 1
+            assert weights(folder) == before
+    table.write_text(text, "utf-8")
+    assert cli.main([*command[:-2], "--resume"]) == 0
+    assert cli.main([*command[:-2], "--resume", "--tokens", "310"]) == 2
+    assert "begun with another vocabulary" in capsys.readouterr().err
+
+
+def test_new_pairs_go_on_from_a_trained_model(table: Path, tmp_path: Path, capsys) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    command = ["train", "--pairs", str(table), *ARGUMENTS]
+    assert cli.main([*command, "--tokens", "300", "--out", str(first)]) == 0
+    begun = load_translator(first)
+    new = tmp_path / "new.tsv"
+    new.write_text("".join(f"a zebra of {n} years\tuna cebra de {n} años\n" for n in range(80)), "utf-8")
+    on = ["train", "--pairs", str(new), *SIZES.split()[:4], "--from", str(first)]
+    assert cli.main([*on, "--minutes", "0", "--learning-rate", "1e-30", "--out", str(second)]) == 0
+    gone_on = load_translator(second)
+    assert gone_on.vocabulary == begun.vocabulary
+    assert gone_on.model.config == begun.model.config
+    for name, value in begun.model.state_dict().items():
+        torch.testing.assert_close(gone_on.model.state_dict()[name], value, msg=name)
+    assert json.loads((second / "made_by.json").read_text())["from"] == str(first)
+    assert cli.main([*on, "--learning-rate", "1e-30", "--out", str(second), "--resume"]) == 0
+    # What was held out of the first training is held out of the second.
+    again = ["train", "--pairs", str(first / files.TEST), "--from", str(first), *SIZES.split()[:4]]
+    capsys.readouterr()
+    for arguments, told in (
+        ([*on, "--tokens", "300"], "base (--from) brings its own vocabulary"),
+        ([*on, "--d-model", "32"], "base (--from) brings its own vocabulary and sizes"),
+        (again, "first's test sentences also stand in training"),
+        ([*on[:-1], str(tmp_path / "none")], "no checkpoint folder at"),
+        (["train", "en-es", "--from", str(first)], "--from is for a training on your own pairs"),
+    ):
+        assert cli.main([*arguments, "--out", str(tmp_path / "third")]) == 2, told
+        assert told in capsys.readouterr().err
+        assert not (tmp_path / "third").exists()
+    of_words = tmp_path / "words"
+    assert cli.main([*command, "--words", "--out", str(of_words)]) == 0
+    capsys.readouterr()
+    assert cli.main([*on[:-1], str(of_words), "--out", str(tmp_path / "third")]) == 2
+    assert re.search(r"7\d of 7\d training pairs cannot be written .*'zebra'", capsys.readouterr().err)
 
 
 def killed_while_it_trains(arguments: list[str], state: Path, rng: random.Random) -> int:

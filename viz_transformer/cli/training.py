@@ -50,6 +50,7 @@ def _add_own(own: Any) -> None:
     own.add_argument("--minutes", type=float, metavar="X", help="stop after X minutes")
     own.add_argument("--look-every", type=int, default=500, metavar="N", help="steps between looks")
     own.add_argument("--resume", action="store_true", help="continue the stopped training in --out")
+    own.add_argument("--from", dest="base", metavar="MODEL", help="begin from a trained translator's folder")
     own.add_argument("--drop-long", action="store_true", help="leave out pairs that are too long")
     own.add_argument("--drop-leaks", action="store_true", help="leave out pairs that are also held out")
     own.add_argument("--device", default="cpu", help="cpu, cuda or mps (default: cpu)")
@@ -212,9 +213,9 @@ def _train_bundled(options: argparse.Namespace) -> int:
     _add_own(own)
     for name, default in vars(own.parse_args([])).items():
         if getattr(options, name) != default:
+            option = "from" if name == "base" else name.replace("_", "-")
             raise UserError(
-                f"--{name.replace('_', '-')} is for a training on your own pairs, not for {options.corpus}; "
-                "leave it out"
+                f"--{option} is for a training on your own pairs, not for {options.corpus}; leave it out"
             )
     import viz_transformer.recipes as recipes
     from viz_transformer.recipes.files import forget_training
@@ -250,7 +251,8 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
 
         torch.set_num_threads(options.threads)
     vocabulary = None
-    if not options.resume or options.words or options.tokens is not None:
+    asked_for = options.words or options.tokens is not None
+    if asked_for or not (options.resume or options.base):
         vocabulary = files.vocabulary_for(
             parts.train,
             n_tokens=files.N_TOKENS if options.tokens is None else options.tokens,
@@ -261,6 +263,11 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
         is_first = rank() == 0
         if is_first and vocabulary is not None:
             print(f"vocabulary: {len(vocabulary):,} {'words' if options.words else 'pieces of words'}")
+        if is_first and options.base and parts.test:  # held out by rule
+            print(
+                f"begins from {options.base}, which may have read some of the pairs that are held out now; "
+                "give pairs that are new to it with --validation-pairs"
+            )
         result = files.train_files(
             parts.train,
             parts.validation,
@@ -269,6 +276,7 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
             vocabulary=vocabulary,
             model=model,
             training=training,
+            base=options.base,
             look_every=options.look_every,
             minutes=options.minutes,
             drop_long=options.drop_long,
@@ -284,20 +292,30 @@ def _train_files(options: argparse.Namespace, pairs: list[TextPair]) -> int:
 
 def _split(options: argparse.Namespace, pairs: list[TextPair]) -> Split:
     """Return the training, validation and test pairs; of given validation pairs, no test."""
+    from viz_transformer._files import given_path
     from viz_transformer.corpus.split import Split, split, without_leaks
+    from viz_transformer.recipes.files import test_pairs
 
     validation = _pairs(options, "validation_")
     if validation is None:
         size = max(1, min(1000, len(pairs) // 20))  # a twentieth each, at most a thousand
-        return split(pairs, size, size)
+        parts = split(pairs, size, size)
+    else:
+        parts = Split(tuple(pairs), tuple(validation), ())
     if options.drop_leaks:
-        pairs, n_dropped = without_leaks(pairs, {"validation": validation})
-        print(f"left out {n_dropped} pairs that are also in the validation set")
-    return Split(tuple(pairs), tuple(validation), ())
+        base = options.base
+        held_out = {"validation": parts.validation, "test": test_pairs(given_path(base)) if base else ()}
+        train, n_dropped = without_leaks(parts.train, held_out)
+        print(f"left out {n_dropped} pairs that are also held out")
+        parts = parts._replace(train=tuple(train))
+    return parts
 
 
-def _configs(options: argparse.Namespace) -> tuple[ModelConfig, TrainConfig]:
-    """Return the configurations for one's own pairs, with what the options change."""
+def _configs(options: argparse.Namespace) -> tuple[ModelConfig | None, TrainConfig]:
+    """Return the configurations for one's own pairs, with what the options change.
+
+    The model's is None where another model's is taken and no option changes it.
+    """
     from dataclasses import fields, replace
 
     from viz_transformer.recipes.files import MODEL, TRAINING
@@ -313,7 +331,8 @@ def _configs(options: argparse.Namespace) -> tuple[ModelConfig, TrainConfig]:
         **{name: value for name, value in given.items() if name in of_training},
     }
     model = {name: value for name, value in given.items() if name not in of_training}
-    return replace(MODEL, **model), replace(TRAINING, **training)
+    own = replace(MODEL, **model) if model or not options.base else None
+    return own, replace(TRAINING, **training)
 
 
 def _print_result(result: TrainingResult) -> None:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from viz_transformer._bounds import MOMENTS, STEPS, at_most, whole_number
 from viz_transformer._files import given_path
 from viz_transformer.checkpoint import WEIGHTS, Checkpoint
 from viz_transformer.config import ModelConfig, TrainConfig
 from viz_transformer.corpus.batches import batches, with_piece_dropout
-from viz_transformer.corpus.files import TextPair
+from viz_transformer.corpus.files import TextPair, read_table
 from viz_transformer.corpus.split import refuse_leaks, too_long, unreadable
 from viz_transformer.errors import UserError
+from viz_transformer.model import Transformer
 from viz_transformer.recipes.evaluation import validation_loss
 from viz_transformer.recipes.metrics_log import METRICS_LOG, Metrics, read_metrics, write_metrics
-from viz_transformer.recipes.provenance import MADE_BY, provenance, sha256
+from viz_transformer.recipes.provenance import MADE_BY, provenance, read_provenance, sha256
 from viz_transformer.recipes.recording import Recorder
 from viz_transformer.recipes.saved_trainings import TRAINING_TRACE, load_training
 from viz_transformer.training import (
@@ -121,8 +123,9 @@ def train_files(
     *,
     test: Sequence[TextPair] | None = None,
     vocabulary: Tokeniser | None = None,
-    model: ModelConfig = MODEL,
+    model: ModelConfig | None = None,
     training: TrainConfig = TRAINING,
+    base: str | os.PathLike[str] | None = None,
     look_every: int = 500,
     minutes: float | None = None,
     drop_long: bool = False,
@@ -145,8 +148,10 @@ def train_files(
         folder: where the checkpoint goes.
         test: pairs that are only kept beside the checkpoint, for `viz-transformer evaluate`.
         vocabulary: by default that of `vocabulary_for`.
-        model: sizes and choices; the vocabulary's size is put in.
+        model: sizes and choices, by default `MODEL`; the vocabulary's size is put in.
         training: steps, batches, rate and seed.
+        base: a translator's checkpoint folder to begin from, in place of random weights: its weights,
+            vocabulary and sizes are taken, so `vocabulary` and `model` must be left out.
         look_every: steps from one evaluation to the next.
         minutes: stop after this many minutes of this call.
         drop_long: leave out pairs that are longer than the model reads.
@@ -159,7 +164,8 @@ def train_files(
         FileError: if the folder cannot be read or written.
         UserError: if the folder holds a training and neither `resume` nor `overwrite` is True, validation
             pairs are also in training or all hold unknown words, pairs are too long, there are no pieces
-            to drop, a resumed training had other settings, or the loss is no longer a number; the
+            to drop, a resumed training had other settings or other pairs, `base` does not know all words of
+            `train` or was trained beside some of them as its test, or the loss is no longer a number; the
             checkpoint of the last evaluation remains.
     """
     files = FileTraining(
@@ -170,6 +176,7 @@ def train_files(
         vocabulary=vocabulary,
         model=model,
         training=training,
+        base=None if base is None else given_path(base),
         drop_long=drop_long,
         resume=resume,
         overwrite=overwrite,
@@ -178,6 +185,11 @@ def train_files(
     )
     stopped = files.train(minutes, progress)
     return files.result(stopped)
+
+
+def test_pairs(folder: Path) -> list[TextPair]:
+    """Return the pairs that were held out as a test when a folder was trained; none if there are none."""
+    return read_table(folder / TEST, (0, 1)) if (folder / TEST).exists() else []
 
 
 def forget_training(folder: Path, keep: Collection[str]) -> None:
@@ -209,8 +221,9 @@ class FileTraining:
         *,
         test: Sequence[TextPair],
         vocabulary: Tokeniser | None,
-        model: ModelConfig,
+        model: ModelConfig | None,
         training: TrainConfig,
+        base: Path | None,
         drop_long: bool,
         resume: bool,
         overwrite: bool,
@@ -226,7 +239,17 @@ class FileTraining:
                 f"{str(folder)!r} holds a training already, which would be lost; go on with it with "
                 "resume (--resume), replace it with overwrite (--overwrite), or give another folder"
             )
+        parts = {"training": train, "validation": validation, "test": test}
+        if resume:
+            _refuse_other_pairs(folder, parts)
         refuse_leaks(train, {"validation": validation, "test": test})
+        begun: Checkpoint[Transformer] | None = None
+        if base is not None:
+            if vocabulary is not None or model is not None:
+                raise UserError("base (--from) brings its own vocabulary and sizes; leave those out")
+            begun = _base(base, train)
+            vocabulary, model = begun.vocabulary, begun.model.config
+        model = model or MODEL
         if resume:
             kept = Checkpoint.load(folder).vocabulary
             if vocabulary not in (None, kept):
@@ -246,6 +269,8 @@ class FileTraining:
         self.run = Run(
             make_model(replace(model, vocab_size=len(vocabulary)), training.seed), training, device
         )
+        if begun is not None:
+            self.run.model.load_state_dict(begun.model.state_dict())
         self.average = WeightAverage(self.run.model)
         self.recorder = self._make_recorder()
         self.metrics: list[Metrics] = []
@@ -255,7 +280,7 @@ class FileTraining:
             self._load()
         else:
             if self._is_first:
-                self._create(test)
+                self._create(parts, base)
             self.recorder.record_moment(0)
         self._start = time.monotonic()
 
@@ -325,17 +350,19 @@ class FileTraining:
         self.metrics = [each for each in read_metrics(self.folder) if each.step <= self.run.step]
         self.recorder.resume(load_training(self.folder), self.run.step)
 
-    def _create(self, test: Sequence[TextPair]) -> None:
-        """Write the checkpoint of the untrained model, its provenance and the test pairs."""
+    def _create(self, parts: Mapping[str, Sequence[TextPair]], base: Path | None) -> None:
+        """Write the checkpoint that training begins with, its provenance and the test pairs."""
         settings = {
             "training": asdict(self.run.config),
             "n_train": len(self.pairs),
             "n_validation": len(self.validation),
+            "pairs": {name: _facts(pairs) for name, pairs in parts.items() if pairs},
+            **({} if base is None else {"from": str(base)}),
         }
         weights = f"{WEIGHTS}: moving average, at the look with the least validation loss"
         notes = {MADE_BY: provenance(settings, {"weights": weights})}
-        if test:
-            notes[TEST] = "".join(f"{pair.source}\t{pair.target}\n" for pair in test)
+        if parts["test"]:
+            notes[TEST] = _table(parts["test"])
         self._checkpoint().save(self.folder, notes)
         forget_training(self.folder, keep=notes)
 
@@ -395,6 +422,55 @@ def _short_enough(
         )
     indices = {index for index, _ in long}
     return [pair for index, pair in enumerate(pairs) if index not in indices]
+
+
+def _refuse_other_pairs(folder: Path, parts: Mapping[str, Sequence[TextPair]]) -> None:
+    """Raise a UserError that says what changed, if a training was begun with other pairs.
+
+    A folder without such notes is let through; its state has a digest of the training pairs.
+    """
+    before = read_provenance(folder).get("pairs", {})
+    changed = []
+    for name, pairs in parts.items():
+        then, now = before.get(name), _facts(pairs)
+        if pairs and then and then != now:
+            how = f"{then['n']:,} then, {now['n']:,} now" if then["n"] != now["n"] else "as many, other text"
+            changed.append(f"{name} pairs ({how})")
+    if changed:
+        raise UserError(
+            f"since the training in {str(folder)!r} was begun, these have changed: {', '.join(changed)}; "
+            "resume it with the same files, or go on with these in another folder, from this model "
+            f"(--from {folder})"
+        )
+
+
+def _base(folder: Path, train: Sequence[TextPair]) -> Checkpoint[Transformer]:
+    """Return the translator that a training begins from.
+
+    Raises:
+        FileError: if the folder cannot be read.
+        UserError: if it holds no translator, does not know all words, or its test pairs are in `train`.
+    """
+    begun = Checkpoint.load(folder, Transformer)
+    if isinstance(begun.vocabulary, Vocabulary):
+        reasons = [reason for pair in train if (reason := unreadable(pair, begun.vocabulary))]
+        if reasons:
+            raise UserError(
+                f"{len(reasons):,} of {len(train):,} training pairs cannot be written with the words of "
+                f"{str(folder)!r} ({reasons[0]!s:.80}); leave those pairs out, or go on from a model of "
+                "pieces of words"
+            )
+    refuse_leaks(train, {f"{folder.name}'s test": test_pairs(folder)})
+    return begun
+
+
+def _facts(pairs: Sequence[TextPair]) -> dict[str, Any]:
+    """Return by what pairs are recognised."""
+    return {"n": len(pairs), "sha256": sha256(_table(pairs).encode("utf-8", "surrogatepass"))}
+
+
+def _table(pairs: Sequence[TextPair]) -> str:
+    return "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
 
 
 def _hashes(pairs: Sequence[TextPair], vocabulary: Tokeniser) -> dict[str, str]:

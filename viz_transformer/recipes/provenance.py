@@ -26,6 +26,15 @@ def provenance(settings: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     return json.dumps({**settings, "torch": torch.__version__, **results}, indent=2) + "\n"
 
 
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Return what a folder's ``made_by.json`` says; nothing if it has none that can be read."""
+    try:
+        read = json.loads((folder / MADE_BY).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
 def write_provenance(folder: Path, settings: Mapping[str, Any], results: Mapping[str, Any]) -> None:
     """Write ``made_by.json`` into a folder.
 
