@@ -41,7 +41,8 @@ def test_every_view_has_a_figure_and_alternative_text(views: dict[str, View]) ->
     wrong = {}
     for name, view in views.items():
         text, figure = view.alt_text(), view.figure()
-        if not text or "\n" in repr(view) or view._repr_mimebundle_()[0]["text/plain"] != repr(view):
+        plain = view._repr_mimebundle_()[0]["text/plain"].rstrip("…")  # ipywidgets may cut it
+        if not text or "\n" in repr(view) or not repr(view).startswith(plain):
             wrong[name] = (text, repr(view))
         if figure is None:  # words say all
             if not name.startswith(("prediction", "exercise")):

@@ -19,7 +19,7 @@ from viz_transformer.recipes import train_induction_model
 
 PAIRS = "".join(f"one {word}\tuno {word}\n" for word in "abcdefghij")
 SMALL = [
-    *("--steps", "2", "--look-every", "2", "--words", "--d-model", "8", "--n-heads", "2"),
+    *("--steps", "2", "--look-every", "2", "--d-model", "8", "--n-heads", "2"),
     *("--n-layers", "1", "--d-ff", "8"),
 ]
 NOTEBOOK = {

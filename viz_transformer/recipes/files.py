@@ -38,7 +38,7 @@ from viz_transformer.vocabulary import Subwords, Tokeniser, Vocabulary, split_se
 
 #: The state that a training resumes from, and the test pairs, which it never reads.
 STATE, TEST = "training.safetensors", "test.tsv"
-#: How many pieces of words a vocabulary has, special tokens included, where nothing else is asked for.
+#: How many pieces of words a vocabulary has, special tokens included, where no other number is given.
 N_TOKENS = 8_000
 #: How many validation sentences, of medium length, are recorded at every evaluation.
 N_RECORDED = 3
