@@ -19,13 +19,15 @@ export function firstZoom({ width, height: room }, height) {
  * Enlarge what stands in `stage` as far as it is seen whole under `panel`: {start, stop}.
  *
  * How high a view is at another size is known once it is drawn, so it begins with a guess, and is
- * made smaller as long as it sticks out.
+ * made smaller as long as it sticks out. A view is as high as the room below the caption allows, so
+ * a caption of another height is told to it as a window of another height would be.
  *
  * @param {HTMLElement} stage
  * @param {HTMLElement} panel
  */
 export function addFit(stage, panel) {
   let [zoom, guessed] = [1, false];
+  let windowSize = "";
 
   const setZoom = (next) => {
     zoom = next;
@@ -47,22 +49,31 @@ export function addFit(stage, panel) {
     const sticksOut = heightNow() > room().height + 1 || stage.scrollWidth > stage.clientWidth + 1;
     if (sticksOut && zoom > LEAST) setZoom(Math.max(LEAST, zoom - STEP));
   }
-  const observer = new ResizeObserver(() => requestAnimationFrame(fit));
+  // A view draws in the frame after it has learnt its size: only then is its height known.
+  const fitOnceDrawn = () => requestAnimationFrame(() => requestAnimationFrame(fit));
+  const observer = new ResizeObserver(fitOnceDrawn);
+  const captionObserver = new ResizeObserver(() => globalThis.dispatchEvent(new Event("resize")));
   const begin = () => {
+    const size = `${globalThis.innerWidth} x ${globalThis.innerHeight}`;
+    if (size === windowSize) return;
+    windowSize = size;
     guessed = false;
     delete stage.dataset.fitted;
     setZoom(1);
-    requestAnimationFrame(() => requestAnimationFrame(fit));
+    fitOnceDrawn();
   };
 
   return {
     start() {
+      windowSize = "";
       begin();
       observer.observe(stage);
+      captionObserver.observe(panel);
       globalThis.addEventListener("resize", begin);
     },
     stop() {
       observer.disconnect();
+      captionObserver.disconnect();
       globalThis.removeEventListener("resize", begin);
       stage.style.zoom = "";
     },

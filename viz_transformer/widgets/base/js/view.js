@@ -89,6 +89,7 @@ export function createView({ model, el, name, label, traits, draw }) {
       redraw();
     }),
   );
+  listen(globalThis, "resize", redraw); // a view is no higher than the window
   // It reports the width, so that no frame has to measure it; the height follows from what is drawn.
   const observer = new ResizeObserver((sizes) => {
     const newest = sizes.at(-1).contentRect.width;
