@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,12 +93,20 @@ def test_hostile_tokens_are_drawn_as_text(tmp_path: Path) -> None:
     plot_heads(hostile_trace(), "cross").savefig(tmp_path / "hostile_all.png")
 
 
-def test_nothing_of_a_token_is_invisible() -> None:
-    tokens = ["", "a\nb", "a\u2028b", "\t", "\x00", " ", "  ", "a b", "plain"]
-    expected = ["∅", "a⏎b", "a⏎b", "⇥", "␀", "␣", "␣␣", "a b", "plain"]
-    assert [visible(token) for token in tokens] == expected
-    shown = answers_in_node({"visible": "widgets/base/js/text.js"}, "(tokens) => tokens.map(visible)", tokens)
-    assert shown == expected
+def test_nothing_of_a_token_is_invisible_and_nothing_turns_it() -> None:
+    expected = {
+        **{"": "∅", "a\nb": "a⏎b", "a\u2028b": "a⏎b", "\t": "⇥", "\x00": "␀", " ": "␣", "  ": "␣␣"},
+        **{"a b": "a b", "plain": "plain", "שלום": "שלום", "é": "é", "\ud800": "<U+D800>"},
+        **{"\u202e12.50": "<U+202E>12.50", "\xa0": "<U+00A0>", "a\u3000b": "a<U+3000>b"},
+        **{"\u200d": "<U+200D>", "می\u200cروم": "می\u200cروم", "❤\ufe0f": "❤\ufe0f", "\ufe0f": "<U+FE0F>"},
+        **{"\u3164": "<U+3164>", "so\xadft": "so<U+00AD>ft", "\u06dd12": "\u06dd12", " \u200b": " <U+200B>"},
+    }
+    assert {token: visible(token) for token in expected} == expected
+    known = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) != "Cn"]
+    tokens = [*expected, *known, *(f"a{char}" for char in known)]
+    run = "(tokens) => tokens.map((t) => [t, visible(t)]).filter(([t, shown]) => shown !== t)"
+    shown = answers_in_node({"visible": "widgets/base/js/text.js"}, run, tokens)
+    assert dict(shown) == {token: visible(token) for token in tokens if visible(token) != token}
 
 
 def test_the_page_and_the_figures_share_one_colour_scale() -> None:

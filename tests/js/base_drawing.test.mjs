@@ -129,6 +129,8 @@ test("pieces become a word without their tokenizer's marks", () => {
     [["▁the"], "▁the"],
     [["▁the"], true, "the"], // unless it is known to be a word
     [["▁"], true, "▁"],
+    [["▁New", "▁York"], "New York"], // given as one word
+    [["un@@", "able"], "unable"],
     [["Ġ<0xE4><0xBD>", "<0xA0>", "好"], "你好"], // bytes of one character
     [["<0xE4>", "<0xBD>"], "<0xE4><0xBD>"],
   ]);

@@ -17,6 +17,8 @@ Words = Sequence[int | None] | None
 
 #: Bytes in a row: pieces of a character, such as of 你, are named by them.
 _BYTES = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
+#: The mark of a space at the beginning of a piece, inside a word that somebody gave as one.
+_INNER_SPACE = re.compile("^[▁Ġ]")
 
 
 class WordAxis(NamedTuple):
@@ -135,7 +137,8 @@ def join_pieces(pieces: list[str], is_word: bool = False) -> str:
     """
     if len(pieces) == 1 and not is_word:
         return pieces[0]
-    word = pieces[0] + "".join(piece.removeprefix("##") for piece in pieces[1:])
+    first, *others = (piece.removesuffix("@@") for piece in pieces)
+    word = first + "".join(_INNER_SPACE.sub(" ", piece.removeprefix("##")) for piece in others)
     word = _BYTES.sub(_as_text, word)
     return (word[1:] if word[:1] in ("▁", "Ġ") else word).removesuffix("</w>") or word
 

@@ -236,6 +236,7 @@ def picture_of(
         what=f"{kind} attention, {said.replace(' · ', ', ')}",
         limit=_largest_difference(traces, kind) if signed else None,
         threshold=reading.threshold,
+        merged=any(len(group) > 1 for group in (*queries.groups, *keys.groups)),
     )
 
 

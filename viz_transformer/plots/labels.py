@@ -24,21 +24,50 @@ _WIDER_FONTS = (
 )
 
 
-def visible(token: str) -> str:
-    """Return a token as it is shown: nothing invisible, nothing that would break the line.
+#: Letters, marks and a symbol without ink, besides white space, controls and format characters.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+#: They say how their neighbours are drawn: joined or apart, as text or in colour, as which flag.
+_JOINING = re.compile(
+    "[\u200c\u200d\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
+)
+#: Format characters that are seen: signs that span the digits after them.
+_SPANNING = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]")
 
-    widgets/base/js/text.js does the same for the interactive views.
+
+def visible(token: str) -> str:
+    """Return a token as it is shown: nothing invisible, nothing that would break or turn the line.
+
+    A character that cannot be seen is named by its code point, ``<U+00A0>``; one that joins its
+    neighbours does so, unless nothing in the token is seen. widgets/base/js/text.js does the same for
+    the interactive views.
+
+    >>> visible("\\u202e12.50")
+    '<U+202E>12.50'
     """
     if token == "":
         return "∅"
     token = re.sub("[\n\r\u2028\u2029]", "⏎", token).replace("\t", "⇥")
     token = re.sub("[\x00-\x1f]", lambda match: chr(0x2400 + ord(match[0])), token)
-    return "␣" * len(token) if token.strip(" ") == "" else token
+    if token.isascii() and token.isprintable():
+        return "␣" * len(token) if token.strip(" ") == "" else token
+    is_seen = not all(char == " " or _is_hidden(char) for char in token)
+    return "".join(
+        f"<U+{ord(char):04X}>" if _is_hidden(char) and not (is_seen and _JOINING.match(char)) else char
+        for char in token
+    )
+
+
+def _is_hidden(char: str) -> bool:
+    """Return whether a character, other than a space, is one that cannot be seen."""
+    hidden = unicodedata.category(char) in {"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Cs"}
+    return char != " " and bool((hidden and not _SPANNING.match(char)) or _BLANK.match(char))
 
 
 def label(token: str) -> str:
     """Return a token as an axis label: visible, and elided if very long."""
-    text = "".join("�" if unicodedata.category(c) == "Cs" else c for c in visible(token))
+    text = visible(token)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

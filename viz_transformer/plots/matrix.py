@@ -52,6 +52,7 @@ class Picture:
             darkest colour on either side of 0.
         threshold: weights of less than this size are left blank; of a difference, a share of `limit`.
         reads: what a decoder had read when it wrote each query, where that is known.
+        merged: whether pieces are merged into words: the weights of a key's summed, of a query's averaged.
     """
 
     weights: FloatArray
@@ -63,6 +64,7 @@ class Picture:
     limit: float | None = None
     threshold: float = 0.0
     reads: Sequence[str] | None = None
+    merged: bool = False
 
 
 def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
@@ -100,6 +102,8 @@ def describe_picture(picture: Picture) -> str:
     )
     if picture.masked.any():
         text += f" {int(picture.masked.sum())} cells are hatched: no head gives them any weight."
+    if picture.merged:
+        text += " Pieces are merged into words: summed over a key's, averaged over a query's."
     if picture.threshold:
         text += f" Weights below {short_number(_least(picture))} are left out."
     return text
@@ -183,13 +187,17 @@ def _label_axes(ax: Axes, picture: Picture, size: float) -> None:
         rows = [f"{label(read)} → {written}" for read, written in zip(picture.reads, rows, strict=True)]
     places, labels = some(rows)
     ax.set_yticks(places, labels, **label_style(size))
-    name_query_and_key_axes(ax, "query" if picture.reads is None else "query: read → written")
+    query = "query" if picture.reads is None else "query: read → written"
+    if picture.merged:
+        name_query_and_key_axes(ax, f"{query}, mean of pieces", "key (attended to), sum of pieces")
+    else:
+        name_query_and_key_axes(ax, query)
 
 
-def name_query_and_key_axes(ax: Axes, query: str = "query") -> None:
+def name_query_and_key_axes(ax: Axes, query: str = "query", key: str = "key (attended to)") -> None:
     """Name the axes of a matrix, queries down the side and keys along the top."""
     ax.xaxis.set_label_position("top")
     ax.xaxis.tick_top()
     ax.tick_params(which="both", length=0)
-    ax.set_xlabel("key (attended to) →", color="0.35", loc="left", labelpad=8)
+    ax.set_xlabel(f"{key} →", color="0.35", loc="left", labelpad=8)
     ax.set_ylabel(f"← {query}", color="0.35", loc="top", labelpad=8)

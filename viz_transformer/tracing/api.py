@@ -24,6 +24,7 @@ def capture(
     tokens: Sequence[str] | None = None,
     source_tokens: Sequence[str] | None = None,
     target_tokens: Sequence[str] | None = None,
+    words: Sequence[int | None] | None = None,
     batch_index: int | None = None,
     generate: bool | None = None,
     max_new_tokens: int = 20,
@@ -77,6 +78,9 @@ def capture(
         tokens: labels of the only sequence that the model reads, one per position.
         source_tokens: labels of what the encoder reads.
         target_tokens: labels of what the decoder reads.
+        words: the number of the word that each token is a piece of, or None, such as
+            ``encoding.word_ids()`` of words that were given one by one; of the source where there is
+            one. None leaves the words that the tokenizer knows, or its marks.
         batch_index: which sentence, where there are several.
         generate: whether a Hugging Face model writes first; it then reads what it wrote once more,
             and `output_tokens` tells what each position wrote (in a prompt: what follows).
@@ -110,7 +114,7 @@ def capture(
                 f"a {type(model).__name__} is not a torch module, so it reads no input; "
                 "give a module, or weights alone with tokens=[...]"
             )
-        return assemble(attention_of_arrays(model, labels, batch_index), selection)
+        return assemble(attention_of_arrays(model, labels, batch_index), selection, words)
 
     from viz_transformer.tracing.adapters import choose_adapter  # with torch, which weights do without
     from viz_transformer.tracing.inputs import parse_inputs
@@ -128,4 +132,4 @@ def capture(
         selection=selection,
         known=[name for name in inspect.signature(capture).parameters if name != "named_inputs"],
     )
-    return assemble(choose_adapter(model)(model, parsed), selection)
+    return assemble(choose_adapter(model)(model, parsed), selection, words)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer._text import shown
 from viz_transformer.errors import UserError
 from viz_transformer.trace import KINDS, FloatArray, ForwardTrace
 from viz_transformer.trace.arrays import hand_over
@@ -65,8 +66,16 @@ class _Stack:
     numbers: Sequence[int]
 
 
-def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
+def assemble(
+    raw: RawAttention, selection: Selection, words: Sequence[int | None] | None = None
+) -> ForwardTrace:
     """Make the trace of one sentence.
+
+    Args:
+        raw: the attention of the model.
+        selection: what is kept of it.
+        words: the number of each token's word, None for one in no word, of the source where there is
+            one and else of the target; None leaves the tokenizer's.
 
     Raises:
         UserError: if layers of a kind differ in their heads, if labels are missing or of another
@@ -98,6 +107,9 @@ def assemble(raw: RawAttention, selection: Selection) -> ForwardTrace:
             fields[f"{kind.name}_position_bias"] = _stacked_biases(added, kept, selection)
         fields[kind.field] = _stacked(kind.name, stack, kept, key, selection, raw.has_sink)
         fields[f"{kind.name}_layers"] = _unless_counted(stack.numbers)
+    if words is not None:
+        side = min(read)  # the source before the target
+        read[side] = replace(read[side], words=_words_of_kept(words, read[side]))
     fields["seconds_per_frame"] = raw.seconds_per_frame if "source" in read else None
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
     fields["notes"] = raw.notes
@@ -375,6 +387,23 @@ def _fit(length: int, kind: str, side: str, labels: TokenLabels) -> NDArray[np.b
         f"{len(labels.tokens)} {side} tokens were given, but the {kind} attention has {length} "
         f"{side} positions; give one label per position, special tokens included"
     )
+
+
+def _words_of_kept(words: Sequence[int | None], labels: TokenLabels) -> tuple[int | None, ...]:
+    """Return the words of the labelled tokens; those of padding may have been given too.
+
+    Raises:
+        UserError: if there is not one for each token.
+    """
+    given = tuple(words)
+    if labels.kept is not None and len(given) == len(labels.kept) != len(labels.tokens):
+        given = tuple(given[i] for i in np.flatnonzero(labels.kept))
+    if len(given) != len(labels.tokens):
+        raise UserError(
+            f"words= holds {len(given)} numbers for the {len(labels.tokens)} tokens {shown(labels.tokens)}; "
+            "give each token the number of its word, or None: words=encoding.word_ids()"
+        )
+    return given
 
 
 def _check_rows(name: str, heads: Sequence[int], layer: FloatArray, has_sink: bool) -> None:

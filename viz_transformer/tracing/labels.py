@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -161,7 +161,7 @@ def labels_of_ids(tokenizer: Any, ids: Sequence[int], encoding: Any = None) -> T
         tokenizer: Hugging Face's.
         ids: [position].
         encoding: what the tokenizer returned for the text, if the ids came from one: a fast
-            tokenizer's knows the words.
+            tokenizer's may know the words.
     """
     named = tokenizer.convert_ids_to_tokens([int(i) for i in ids])
     # A vocabulary may be padded to a round size with ids that no token has.
@@ -169,30 +169,64 @@ def labels_of_ids(tokenizer: Any, ids: Sequence[int], encoding: Any = None) -> T
     special = set(getattr(tokenizer, "all_special_tokens", ()))
     counted = count_words(tokens, special)
     tokens = shown_tokens(tokenizer, tokens)
-    if encoding is not None and getattr(encoding, "is_fast", False):
-        return TokenLabels(tokens=tokens, words=tuple(encoding.word_ids(0)))
-    return TokenLabels(tokens=tokens, words=counted)
+    return TokenLabels(tokens=tokens, words=_words_of_text(named, encoding) or counted)
+
+
+def _words_of_text(tokens: Sequence[str], encoding: Any) -> Words | None:
+    """Return the words that a fast tokenizer counted in a text, or None where they are no words.
+
+    A tokenizer that does not split a text before it looks for tokens (Llama 2, Gemma) counts all of
+    it as one word, spaces included. Words that somebody gave one by one may hold spaces: there each
+    word's characters are counted from 0.
+    """
+    if encoding is None or not getattr(encoding, "is_fast", False):
+        return None
+    words = tuple(encoding.word_ids(0))
+    given = any(word and start == 0 for word, (start, _) in zip(words, encoding[0].offsets, strict=True))
+    holds_space = any(
+        word is not None and word == before and token[:1] in _SPACES
+        for before, word, token in zip(words, words[1:], tokens[1:], strict=False)
+    )
+    return None if holds_space and not given else words
+
+
+#: What tokenizers write for a space: SentencePiece, byte-level ones, those of characters.
+_SPACES = ("▁", "Ġ", " ")
 
 
 def count_words(tokens: Sequence[str], special: set[str]) -> Words | None:
     """Number the words of sub-word tokens by the marks that tokenizers leave.
 
-    "▁" (SentencePiece) and "Ġ" (byte-level) begin a word; "##" (WordPiece) continues one. Special
-    tokens belong to none. Without any such mark the words are unknown, and the result is None.
+    A space, written "▁" (SentencePiece) or "Ġ" (byte-level), begins a word and "</w>" ends one; "##"
+    (WordPiece) at the beginning and "@@" at the end of a token join it to its neighbour. Special
+    tokens belong to no word. Without any such mark the words are unknown, and the result is None.
     """
-    opens = any(token[:1] in ("▁", "Ġ") for token in tokens)
-    continues = any(token.startswith("##") for token in tokens)
-    if not (opens or continues):
+    pieces = [token for token in tokens if token not in special]
+    if any(piece[:1] in _SPACES for piece in pieces):
+        begins: Callable[[str, str], bool] = _begins_with_space
+    elif any(piece.endswith("</w>") for piece in pieces):
+        begins = _follows_an_end
+    elif any(piece.startswith("##") or piece.endswith("@@") for piece in pieces):
+        begins = _is_not_joined
+    else:
         return None
     words: list[int | None] = []
-    word, inside = -1, False
+    word, before = -1, None  # the piece just before
     for token in tokens:
-        if token in special:
-            words.append(None)
-            inside = False
-            continue
-        starts = token[:1] in ("▁", "Ġ") if opens else not token.startswith("##")
-        word += starts or not inside
-        inside = True
-        words.append(word)
+        is_piece = token not in special
+        word += is_piece and (before is None or begins(before, token))
+        words.append(word if is_piece else None)
+        before = token if is_piece else None
     return tuple(words)
+
+
+def _begins_with_space(_: str, piece: str) -> bool:
+    return piece[:1] in _SPACES
+
+
+def _follows_an_end(before: str, _: str) -> bool:
+    return before.endswith("</w>")
+
+
+def _is_not_joined(before: str, piece: str) -> bool:
+    return not (piece.startswith("##") or before.endswith("@@"))

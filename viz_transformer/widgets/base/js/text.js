@@ -1,21 +1,32 @@
 // Tokens and numbers as text. Tokens may hold anything: they reach the page through textContent and
 // fillText alone, and invisible characters are replaced by visible ones.
 
+const SPANNING = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]/u; // seen
+const JOINING = /\u200c|\u200d|\u034f|\p{Variation_Selector}|[\u{e0020}-\u{e007f}]/u;
+const HIDDEN = /(?! )[\p{Z}\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const UNSEEN = new RegExp(`^(?: |${HIDDEN.source})*$`, "u");
+
 /**
- * A token as it is shown: no character invisible, none that would break the line.
+ * A token as it is shown: no character invisible, none that would break or turn the line.
+ *
+ * What cannot be seen is named by its code point; what joins its neighbours does so, unless nothing in
+ * the token is seen. plots/labels.py does the same.
  *
  * @param {string} token
  */
 export function visible(token) {
   if (token === "") return "∅";
-  return (
-    token
-      .replace(/[\n\r\u2028\u2029]/g, "⏎")
-      .replace(/\t/g, "⇥")
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is made visible
-      .replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
-      .replace(/^ +$/, (spaces) => "␣".repeat(spaces.length))
-  );
+  const whole = token
+    .replace(/[\n\r\u2028\u2029]/g, "⏎")
+    .replace(/\t/g, "⇥")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is made visible
+    .replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
+    .replace(/^ +$/, (spaces) => "␣".repeat(spaces.length));
+  const isSeen = !UNSEEN.test(whole);
+  return whole.replace(HIDDEN, (c) => {
+    if (SPANNING.test(c) || (isSeen && JOINING.test(c))) return c;
+    return `<U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
+  });
 }
 
 /** What the tokens mean that stand for no word. */
@@ -169,7 +180,7 @@ function textOfBytes(run) {
 export function joinPieces(pieces, isWord = false) {
   if (pieces.length === 1 && !isWord) return pieces[0];
   const word = pieces
-    .map((piece, i) => (i ? piece.replace(/^##/, "") : piece))
+    .map((piece, i) => (i ? piece.replace(/^##/, "").replace(/^[▁Ġ]/, " ") : piece).replace(/@@$/, ""))
     .join("")
     .replace(/(?:<0x[0-9A-F]{2}>)+/g, textOfBytes);
   return word.replace(/^[▁Ġ]/, "").replace(/<\/w>$/, "") || word;

@@ -1,0 +1,90 @@
+"""Which tokens are pieces of one word: as the tokenizer, the marks in its tokens, or the caller says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import transformers as hf
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+import viz_transformer as vt
+from tests.support.huggingface_models import tiny
+from viz_transformer.errors import UserError
+from viz_transformer.tracing.labels import count_words
+
+
+def unsplit_tokenizer(*, splits: bool = False):
+    """A tokenizer like Llama 2's: a space becomes ▁, and no text is split before tokens are sought."""
+    pieces = ("▁the", "▁black", "▁cat", "▁New", "▁York", "▁un", "able", "s")
+    merges = []
+    letters = dict.fromkeys("".join(pieces))
+    for piece in pieces:
+        grown = piece[0]
+        for letter in piece[1:]:
+            merges.append((grown, letter))
+            grown += letter
+    names = ["<unk>", "<s>", *letters, *(one + other for one, other in merges)]
+    vocabulary = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=list(dict.fromkeys(merges)), unk_token="<unk>"))
+    if splits:
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    else:
+        spaces = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+        tokenizer.normalizer = normalizers.Sequence(spaces)
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return hf.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", unk_token="<unk>", pad_token="<unk>"
+    )
+
+
+def test_the_words_of_a_text_are_those_between_its_spaces() -> None:
+    model, text = tiny("GPT2LMHeadModel"), "the black cats unable"
+    right = (None, 0, 1, 2, 2, 3, 3)
+    for splits in (False, True):
+        tokenizer = unsplit_tokenizer(splits=splits)
+        by_text = vt.capture(model, text, tokenizer=tokenizer)
+        assert by_text.target_tokens == ("<s>", "▁the", "▁black", "▁cat", "s", "▁un", "able"), splits
+        by_ids = vt.capture(model, input_ids=tokenizer(text)["input_ids"], tokenizer=tokenizer)
+        assert by_text.target_words == by_ids.target_words == right, splits
+
+
+def test_words_that_were_given_one_by_one_stay_words() -> None:
+    model, tokenizer = tiny("GPT2LMHeadModel"), unsplit_tokenizer()
+    for given, right in (
+        (["New York", "cats"], (None, 0, 0, 1, 1)),
+        (["cats", "New York"], (None, 0, 0, 1, 1)),
+        (["unable", "the"], (None, 0, 0, 1)),
+    ):
+        encoding = tokenizer(
+            given, is_split_into_words=True, return_tensors="pt", padding="max_length", max_length=7
+        )
+        trace = vt.capture(model, **encoding, tokenizer=tokenizer, words=encoding.word_ids())
+        assert trace.target_words == right, given
+        ax = vt.plots.plot_head(trace, "decoder", 0, 0, merge_words=True)
+        assert [text.get_text() for text in ax.get_xticklabels()] == ["<s>", *given]
+
+
+def test_words_are_counted_by_the_marks_of_the_tokens() -> None:
+    for tokens, right in (
+        (["un@@", "able", "cats", "[SEP]"], (0, 0, 1, None)),
+        (["un", "able</w>", "cat", "s</w>"], (0, 0, 1, 1)),
+        (["c", "a", "t", " ", "i", "s", "[SEP]"], (0, 0, 0, 1, 1, 1, None)),
+        (["[SEP]", "un", "##able", "cats"], (None, 0, 0, 1)),
+        (["the", "cat"], None),
+    ):
+        assert count_words(tokens, {"[SEP]"}) == right, tokens
+
+
+def test_merged_pieces_are_summed_as_keys_and_averaged_as_queries_and_the_figure_says_so() -> None:
+    weights = np.array([[[[1, 0, 0], [0.5, 0.25, 0.25], [0, 0.5, 0.5]]]])  # [layer, head, query, key]
+    trace = vt.capture(weights, source_tokens=["the", "un", "able"], words=[0, 1, 1])
+    assert trace.source_words == (0, 1, 1)
+    ax = vt.plots.plot_head(trace, "encoder", 0, 0, merge_words=True)
+    np.testing.assert_allclose(ax.images[0].get_array(), [[1, 0], [0.25, 0.75]])
+    assert "mean of pieces" in ax.get_ylabel()
+    assert "sum of pieces" in ax.get_xlabel()
+    assert "pieces" not in vt.plots.plot_head(trace, "encoder", 0, 0).get_xlabel()
+    with pytest.raises(UserError, match="words= holds 2 numbers for the 3 tokens"):
+        vt.capture(weights, source_tokens=["the", "un", "able"], words=[0, 1])
+    with pytest.raises(UserError, match=r"source_words=.*does not fit"):
+        vt.capture(weights, source_tokens=["the", "un", "able"], words=["the", "unable", "unable"])
