@@ -65,14 +65,18 @@ def test_words_that_were_given_one_by_one_stay_words() -> None:
 
 
 def test_words_are_counted_by_the_marks_of_the_tokens() -> None:
-    for tokens, right in (
-        (["un@@", "able", "cats", "[SEP]"], (0, 0, 1, None)),
-        (["un", "able</w>", "cat", "s</w>"], (0, 0, 1, 1)),
-        (["c", "a", "t", " ", "i", "s", "[SEP]"], (0, 0, 0, 1, 1, 1, None)),
-        (["[SEP]", "un", "##able", "cats"], (None, 0, 0, 1)),
-        (["the", "cat"], None),
-    ):
-        assert count_words(tokens, {"[SEP]"}) == right, tokens
+    cases = {
+        "<s> ▁the ▁c at s </s>": (None, 0, 1, 1, 1, None),  # SentencePiece
+        "The Ġc at Ġs le eps": (0, 1, 1, 2, 2, 2),  # byte-level
+        "<s> the sl ##eep ##s </s> a": (None, 0, 1, 1, 1, None, 2),  # WordPiece
+        "The Ġcat </s> The Ġdog": (0, 1, None, 2, 3),
+        "sl@@ ee@@ ps cats </s>": (0, 0, 0, 1, None),  # subword-nmt
+        "sleep s</w> cats</w> </s>": (0, 0, 1, None),  # OpenAI's first GPT, CLIP
+        "the cat sleeps": None,
+    }
+    special = {"<s>", "</s>"}
+    assert {tokens: count_words(tokens.split(), special) for tokens in cases} == cases
+    assert count_words([*"a cat", "</s>"], special) == (0, 1, 1, 1, 1, None)  # characters
 
 
 def test_merged_pieces_are_summed_as_keys_and_averaged_as_queries_and_the_figure_says_so() -> None:

@@ -326,7 +326,9 @@ def _empty(shape: tuple[int, ...], dtype: str) -> FloatArray:
     """
     torch = sys.modules.get("torch")
     return (
-        np.empty(shape, dtype) if torch is None else torch.empty(shape, dtype=getattr(torch, dtype)).numpy()
+        np.empty(shape, dtype)
+        if torch is None
+        else torch.empty(shape, dtype=getattr(torch, dtype), device="cpu").numpy()
     )
 
 
