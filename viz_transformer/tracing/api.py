@@ -33,6 +33,7 @@ def capture(
     run: int | None = None,
     group: int | None = None,
     dtype: str = "float32",
+    verify: bool = True,
     **named_inputs: Any,
 ) -> ForwardTrace:
     """Trace one sentence through any model.
@@ -44,8 +45,8 @@ def capture(
                    source_tokens=[...], target_tokens=[...])
         vt.capture(attentions, tokens=[...])
 
-    The model runs once, in evaluation mode and without gradients, and is then as it was before,
-    also if its forward raised. What counts as a model:
+    The model runs once, and one of Hugging Face's twice where `verify` says so, in evaluation mode and
+    without gradients, and is then as it was before, also if its forward raised. What counts as a model:
 
     - a model of ours: `Transformer`, `EncoderOnly`, `DecoderOnly`;
     - a Hugging Face model, whichever attention it was loaded with. An encoder–decoder without a
@@ -92,6 +93,8 @@ def capture(
             texts, say): 0 is the first; None takes the first whose positions the labels name.
         group: which group, where layers attend inside groups of positions (rows, windows, frames).
         dtype: ``"float16"`` keeps the weights in half the memory, to three digits.
+        verify: whether the first capture of a Hugging Face model's class runs the model once more, as it
+            was loaded, to see that it attends by the weights that it returns.
         named_inputs: further inputs of the model's own, such as ``attention_mask=`` of Hugging
             Face's or ``interventions=`` of ours. What a model of Hugging Face's would take and
             not use, such as ``head_mask=``, is refused.
@@ -130,6 +133,7 @@ def capture(
         generate=generate,
         max_new_tokens=max_new_tokens,
         selection=selection,
+        verify=verify,
         known=[name for name in inspect.signature(capture).parameters if name != "named_inputs"],
     )
     return assemble(choose_adapter(model)(model, parsed), selection, words)

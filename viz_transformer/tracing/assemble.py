@@ -37,6 +37,8 @@ class RawAttention:
         is_numbered: whether a picture or a sound was read; its positions are numbered where they have no
             labels.
         notes: what is not shown, and how to see it.
+        configured: how many layers and how many heads a model of one stack has by its configuration, if
+            known.
         labels: the labels, those of one sequence where there is only one kind of self-attention.
         batch_index: which sentence.
         causal: whether the model says that it is causal; see `_self_attention_kind`.
@@ -56,6 +58,7 @@ class RawAttention:
     has_sink: bool = False
     is_numbered: bool = False
     notes: tuple[str, ...] = ()
+    configured: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,7 +115,7 @@ def assemble(
         read[side] = replace(read[side], words=_words_of_kept(words, read[side]))
     fields["seconds_per_frame"] = raw.seconds_per_frame if "source" in read else None
     fields["sinks"] = tuple(layers) if raw.has_sink else ()
-    fields["notes"] = raw.notes
+    fields["notes"] = (*raw.notes, *_surprises(raw, selection, layers.keys(), fields))
     fields["heads"] = selection.heads  # also 0, 1, 2 …: a choice of heads is no whole layer
     for side, labels in sorted(read.items()):
         fields[f"{side}_tokens"] = labels.tokens
@@ -124,6 +127,24 @@ def assemble(
     if "target" in read:
         fields["output_tokens"] = read["target"].written
     return ForwardTrace(**fields)
+
+
+def _surprises(
+    raw: RawAttention, selection: Selection, kinds: Collection[str], fields: Mapping[str, Any]
+) -> list[str]:
+    """Say what of a model's attention is not as the model says of itself, in a line each."""
+    said = []
+    for kind in kinds:
+        weights = fields[KINDS[kind].field]  # [layer, head, query, key]
+        if kind == "decoder" and raw.causal and not _is_causal(weights.reshape(-1, *weights.shape[2:])):
+            said.append("the model says that it is causal, and some of its heads look ahead")
+        if raw.configured is None or len(kinds) > 1:
+            continue
+        for axis, (name, chosen) in enumerate((("layers", selection.layers), ("heads", selection.heads))):
+            if chosen is None and weights.shape[axis] != raw.configured[axis]:
+                shown_of, of = weights.shape[axis], raw.configured[axis]
+                said.append(f"{shown_of} {name} are shown, and the configuration has {of}")
+    return said
 
 
 def _layers_by_kind(raw: RawAttention, selection: Selection) -> dict[str, _Stack]:

@@ -21,6 +21,7 @@ from viz_transformer.tracing.refusals import check_traceable
 from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.selection import sentence_index
 from viz_transformer.tracing.sizes import within_sizes
+from viz_transformer.tracing.verify import check_returned
 from viz_transformer.tracing.watched_layers import OF_A_MODEL, has_sink, watching
 from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps_of_softmaxes
 from viz_transformer.tracing.written_text import reading_inputs, write
@@ -95,6 +96,10 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         ):
             return model(**{**named, "output_attentions": True, "return_dict": True})
 
+    def forward_as_loaded() -> None:
+        with evaluating(model):
+            model(**named)
+
     check_traceable(model)
     is_numbered = not named.keys().isdisjoint(AXES)
     with watching_biases(model) as biases:
@@ -110,8 +115,9 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
         )
     watch = replace(inputs, positional=(), ids={}, named=named, encoding=None, labels=labels)
     watch = replace(watch, generate=False, batch_index=None)
-    if getattr(model.config, "alibi", False):  # what Falcon returns has its ALiBi twice
-        return attention_of_module(model, watch)
+    # What Falcon returns has its ALiBi twice; what WavLM returns as each head is the mean of all.
+    if getattr(model.config, "alibi", False) or model.config.model_type == "wavlm":
+        return replace(attention_of_module(model, watch), is_numbered=is_numbered)
     with watching(model, inputs.selection) as watched, watching_biases(model) as biases:
         output = forward()
     layers = layers_of_output(output) if isinstance(output, Mapping) else {}
@@ -126,16 +132,21 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
                 layers=seen, labels=labels, batch_index=None, causal=causal, is_numbered=is_numbered
             )
     _check_windows(model, layers)
+    numbers = {kind: watched.numbers(of_kind) for kind, of_kind in layers.items()}
+    layers = {kind: watched.kept(of_kind) for kind, of_kind in layers.items()}
+    if inputs.verify and "flash" not in str(model.config._attn_implementation):  # its calls are not seen
+        check_returned(model, forward_as_loaded, layers, numbers, inputs.selection)
     return RawAttention(
-        layers={kind: watched.kept(of_kind) for kind, of_kind in layers.items()},
+        layers=layers,
         labels=labels,
         batch_index=None,  # the batch holds one sentence by now
         causal=causal,
-        numbers={kind: watched.numbers(of_kind) for kind, of_kind in layers.items()},
+        numbers=numbers,
         is_selected=True,
         biases=biases_of(biases, layers),
         seconds_per_frame=_SECONDS_PER_FRAME.get(model.config.model_type),
         has_sink=any(map(has_sink, model.modules())),
+        configured=_configured(model.config),
         is_numbered=is_numbered,
     )
 
@@ -257,6 +268,13 @@ def says_causal(model: Any, named: Mapping[str, Any], declared: bool | None) -> 
         return True
     writes = hasattr(model, "can_generate") and model.can_generate()
     return None if writes and declared is None else False
+
+
+def _configured(config: Any) -> tuple[int, int] | None:
+    """Return how many layers and heads a model of one stack has by its configuration, if it says so."""
+    n_layers = getattr(config, "num_hidden_layers", None)
+    n_heads = getattr(config, "num_attention_heads", None)  # a list, where layers differ
+    return (n_layers, n_heads) if isinstance(n_layers, int) and isinstance(n_heads, int) else None
 
 
 def _check_windows(model: Any, layers: Mapping[str, Sequence[Any]]) -> None:

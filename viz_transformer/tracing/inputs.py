@@ -48,6 +48,7 @@ class CaptureInputs:
         parameters: what `forward` takes.
         causal: whether the model's attention modules are causal, if they all say the same.
         selection: which layers and heads are kept, and how exactly.
+        verify: whether a class's weights are compared with its attention when first captured.
         device: where the model's parameters are.
     """
 
@@ -64,6 +65,7 @@ class CaptureInputs:
     parameters: Mapping[str, inspect.Parameter]
     causal: bool | None
     selection: Selection
+    verify: bool
     device: torch.device
 
 
@@ -91,6 +93,7 @@ def parse_inputs(
     generate: bool | None,
     max_new_tokens: int,
     selection: Selection,
+    verify: bool,
     known: Collection[str],
 ) -> CaptureInputs:
     """Check the arguments of `capture`, and bring them into one form.
@@ -101,7 +104,8 @@ def parse_inputs(
         ids: token ids by the names that `capture` knows; a None counts as not given.
         named: the other inputs, by name.
         labels: the labels that were given.
-        tokenizer: see `CaptureInputs`; likewise `batch_index`, `generate`, `max_new_tokens`, `selection`.
+        tokenizer: see `CaptureInputs`; likewise `batch_index`, `generate`, `max_new_tokens`, `selection`,
+            `verify`.
         known: the names of the arguments of `capture`, for the message about a misspelt one.
 
     Raises:
@@ -133,6 +137,7 @@ def parse_inputs(
         parameters=parameters,
         causal=_declared_causal(model),
         selection=selection,
+        verify=verify,
         device=device_of(model),
     )
 

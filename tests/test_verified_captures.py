@@ -1,0 +1,103 @@
+"""Captures that verify themselves: what a model returns is held against what it attends by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+
+import viz_transformer as vt
+from tests.support.capture_zoo import inputs_of, make
+from tests.support.huggingface_models import sized
+from viz_transformer.errors import UserError
+from viz_transformer.tracing import verify
+
+IDS, NAMES = [3, 5, 7, 9], list("abcd")
+
+
+@pytest.fixture(autouse=True)
+def no_class_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "_right", set())
+
+
+def is_kept(weights) -> bool:
+    """Whether a layer's weights are wanted; of others a capture keeps nothing."""
+    return weights is not None and weights.numel() > 0
+
+
+def bert(change, **options):
+    """A model of BERT's kind whose second layer returns changed weights, and attends as before."""
+
+    torch.manual_seed(0)
+    config = sized(hf.BertConfig, num_hidden_layers=2, num_attention_heads=4)
+    model = hf.BertModel._from_config(config, **options).eval()
+    model.encoder.layer[1].attention.self.register_forward_hook(
+        lambda _, inputs, output: (output[0], change(output[1].clone())) if is_kept(output[1]) else output
+    )
+    return model
+
+
+def test_other_weights_than_those_of_the_attention_are_refused_by_layer_and_head() -> None:
+    def swapped(weights):
+        weights[:, 2:] = weights[:, 2:].flip(1)  # heads 2 and 3
+        return weights
+
+    def later(weights):
+        return weights.roll(1, dims=-1)  # each weight one key too late, in every head
+
+    def one_head(weights):
+        weights[:, 3] = 0.25
+        return weights
+
+    for change, head in ((swapped, "[23]"), (later, "[0-3]"), (one_head, "3")):
+        for implementation in ("sdpa", "eager"):
+            model = bert(change, attn_implementation=implementation)
+            with torch.no_grad():  # random weights are nearly uniform; these are not
+                for module in model.modules():
+                    if isinstance(module, torch.nn.Linear):
+                        module.weight.mul_(20)
+            with pytest.raises(UserError, match=rf"layer 1, those of head {head} are \d.* apart"):
+                vt.capture(model, input_ids=IDS, source_tokens=NAMES)
+            assert vt.capture(model, input_ids=IDS, source_tokens=NAMES, layers=[0]).kinds == ("encoder",)
+            vt.capture(model, input_ids=IDS, source_tokens=NAMES, verify=False)
+
+
+def test_a_class_is_verified_once() -> None:
+    model, runs = make("bert"), []
+    model.register_forward_pre_hook(lambda *_: runs.append("run"))
+    for chosen, n in (
+        ({}, 2),
+        ({}, 3),
+        ({"heads": [1, 3]}, 5),
+        ({"heads": [1, 3]}, 6),
+        ({"verify": False}, 7),
+    ):
+        vt.capture(model, input_ids=IDS, source_tokens=NAMES, **chosen)
+        assert len(runs) == n, chosen
+
+
+def test_heads_that_a_model_returns_as_their_mean_are_shown_one_by_one() -> None:
+    model = make("wavlm", attn_implementation="eager")
+    given = inputs_of(model)
+    with torch.no_grad():
+        means = torch.stack(model(**given, output_attentions=True).attentions)[:, 0].numpy()
+    np.testing.assert_array_equal(means[:, 0], means[:, 1])
+    trace = vt.capture(model, **given, source_tokens=[str(i) for i in range(means.shape[-1])])
+    weights = trace.encoder_attention  # [layer, head, query, key]
+    np.testing.assert_allclose(weights.mean(1), means[:, 0], atol=1e-6)
+    assert np.abs(weights[:, 0] - weights[:, 1]).max() > 1e-3
+
+
+def test_what_is_not_as_the_model_says_of_itself_is_said() -> None:
+    names = [f"t{i}" for i in range(12)]
+    jamba = make("jamba")
+    assert vt.capture(jamba, **inputs_of(jamba), tokens=names).notes == (
+        "2 layers are shown, and the configuration has 4",
+    )
+    gpt2 = make("gpt2", attn_implementation="eager")
+    assert vt.capture(gpt2, **inputs_of(gpt2), tokens=names).notes == ()
+    ahead = torch.zeros(1, 1, 12, 12)  # a mask that hides nothing
+    seen = vt.capture(gpt2, **inputs_of(gpt2), attention_mask=ahead, target_tokens=names)
+    assert seen.notes == ("the model says that it is causal, and some of its heads look ahead",)
+    assert vt.capture(gpt2, **inputs_of(gpt2), target_tokens=names, layers=[1], heads=[0]).notes == ()
