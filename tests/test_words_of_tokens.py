@@ -72,6 +72,7 @@ def test_words_are_counted_by_the_marks_of_the_tokens() -> None:
         "The Ġcat </s> The Ġdog": (0, 1, None, 2, 3),
         "sl@@ ee@@ ps cats </s>": (0, 0, 0, 1, None),  # subword-nmt
         "sleep s</w> cats</w> </s>": (0, 0, 1, None),  # OpenAI's first GPT, CLIP
+        "▁the▁bla ck▁ c at ▁ s at": (0, 0, 1, 1, 2, 2, 2),  # no text was split before it was learned
         "the cat sleeps": None,
     }
     special = {"<s>", "</s>"}

@@ -22,6 +22,7 @@ from viz_transformer.tracing.restore import attention_implementation, evaluating
 from viz_transformer.tracing.selection import sentence_index
 from viz_transformer.tracing.sizes import within_sizes
 from viz_transformer.tracing.verify import check_returned
+from viz_transformer.tracing.virtual_tokens import count_virtual_tokens, with_virtual_names, with_zero_rows
 from viz_transformer.tracing.watched_layers import OF_A_MODEL, has_sink, watching
 from viz_transformer.tracing.whole_maps import hold_weights, maps_of_parts, maps_of_softmaxes
 from viz_transformer.tracing.written_text import reading_inputs, write
@@ -136,6 +137,10 @@ def _read(model: Any, named: Mapping[str, Any], labels: Labels, inputs: CaptureI
     layers = {kind: watched.kept(of_kind) for kind, of_kind in layers.items()}
     if inputs.verify and "flash" not in str(model.config._attn_implementation):  # its calls are not seen
         check_returned(model, forward_as_loaded, layers, numbers, inputs.selection)
+    n_virtual = count_virtual_tokens(model)
+    if n_virtual and "decoder_input_ids" not in named:
+        layers = {kind: with_zero_rows(of_kind, n_virtual) for kind, of_kind in layers.items()}
+        labels = with_virtual_names(labels, n_virtual, _n_read(named))
     return RawAttention(
         layers=layers,
         labels=labels,

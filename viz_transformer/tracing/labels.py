@@ -184,8 +184,8 @@ def _words_of_text(tokens: Sequence[str], encoding: Any) -> Words | None:
     words = tuple(encoding.word_ids(0))
     given = any(word and start == 0 for word, (start, _) in zip(words, encoding[0].offsets, strict=True))
     holds_space = any(
-        word is not None and word == before and token[:1] in _SPACES
-        for before, word, token in zip(words, words[1:], tokens[1:], strict=False)
+        word is not None and word == words[i] and _begins_with_space(tokens[i], tokens[i + 1])
+        for i, word in enumerate(words[1:])
     )
     return None if holds_space and not given else words
 
@@ -202,7 +202,7 @@ def count_words(tokens: Sequence[str], special: set[str]) -> Words | None:
     tokens belong to no word. Without any such mark the words are unknown, and the result is None.
     """
     pieces = [token for token in tokens if token not in special]
-    if any(piece[:1] in _SPACES for piece in pieces):
+    if any(piece.startswith(_SPACES) for piece in pieces):
         begins: Callable[[str, str], bool] = _begins_with_space
     elif any(piece.endswith("</w>") for piece in pieces):
         begins = _follows_an_end
@@ -220,8 +220,8 @@ def count_words(tokens: Sequence[str], special: set[str]) -> Words | None:
     return tuple(words)
 
 
-def _begins_with_space(_: str, piece: str) -> bool:
-    return piece[:1] in _SPACES
+def _begins_with_space(before: str, piece: str) -> bool:
+    return piece.startswith(_SPACES) or before[1:].endswith(_SPACES)  # a space alone belongs to what follows
 
 
 def _follows_an_end(before: str, _: str) -> bool:

@@ -17,6 +17,7 @@ from torch import Tensor
 from viz_transformer.errors import UserError
 from viz_transformer.tracing.restore import evaluating
 from viz_transformer.tracing.sizes import within_sizes
+from viz_transformer.tracing.virtual_tokens import count_virtual_tokens
 
 
 def most_written(config: Any, most: int) -> int:
@@ -53,8 +54,9 @@ def write(
     if "inputs_embeds" in named:
         raise UserError("a model cannot write on from inputs_embeds=; give the same text's input_ids=")
     given = dict(named) if has_both else _without_padding(named)
-    # T5's cache counts the layers of the encoder, which are too few for a deeper decoder.
-    options: dict[str, Any] = {"use_cache": False}
+    # T5's cache counts the layers of the encoder, which are too few for a deeper decoder; PEFT's prefixes
+    # are handed on in the cache.
+    options: dict[str, Any] = {} if count_virtual_tokens(model) else {"use_cache": False}
     if "force_unique_generate_call" in inspect.signature(model.generate).parameters:
         options["force_unique_generate_call"] = True  # else Whisper returns the words without their start
     if "generation_config" not in given:
