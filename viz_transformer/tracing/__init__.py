@@ -13,7 +13,8 @@ chooses among these. `arrays` takes weights that exist already, without torch, a
 them in caches and outputs. Steps become whole maps in `joined_steps`; bands, blocks and windows in
 `whole_maps`, `block_maps` and `window_maps`; `refusals` says why some kinds of model cannot be traced.
 Every adapter returns a `RawAttention`, and `assemble` makes the trace of it or says what does not fit.
-`virtual_tokens` are those of PEFT; `verify` holds what a model returned against what it attended by, and `restore` leaves the model as it was.
+`virtual_tokens` are those of PEFT; `verify` holds what a model returned against what it attended by, and
+`restore` leaves the model as it was.
 """
 
 from viz_transformer.tracing.api import capture
