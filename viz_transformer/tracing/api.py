@@ -32,6 +32,7 @@ def capture(
     run: int | None = None,
     group: int | None = None,
     dtype: str = "float32",
+    normalised: bool = True,
     **named_inputs: Any,
 ) -> ForwardTrace:
     """Trace one sentence through any model.
@@ -42,6 +43,7 @@ def capture(
         vt.capture(model, input_ids=ids, decoder_input_ids=target,
                    source_tokens=[...], target_tokens=[...])
         vt.capture(attentions, tokens=[...])
+        vt.capture(attributions, tokens=[...], normalised=False)
 
     The model runs once, in evaluation mode and without gradients, and is then as it was before,
     also if its forward raised. What counts as a model:
@@ -88,6 +90,8 @@ def capture(
             texts, say): 0 is the first; None takes the first whose positions the labels name.
         group: which group, where layers attend inside groups of positions (rows, windows, frames).
         dtype: ``"float16"`` keeps the weights in half the memory, to three digits.
+        normalised: False takes weights as they are that have signs, or whose rows do not sum to 1: sigmoid
+            attention, attributions, differences. They are shown on a scale up to the largest.
         named_inputs: further inputs of the model's own, such as ``attention_mask=`` of Hugging
             Face's or ``interventions=`` of ours. What a model of Hugging Face's would take and
             not use, such as ``head_mask=``, is refused.
@@ -102,7 +106,7 @@ def capture(
     """
     model, own_tokenizer = unwrap(model)
     labels = parse_labels(tokens, source_tokens, target_tokens)
-    selection = parse_selection(layers, heads, dtype, run, group)
+    selection = parse_selection(layers, heads, dtype, run, group, normalised)
     ids = {"input_ids": input_ids, "decoder_input_ids": decoder_input_ids}
     if not is_module(model):
         if inputs or named_inputs or any(each is not None for each in ids.values()):
